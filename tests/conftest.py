@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
+from tests.compiled_once import keep_code  # noqa: E402
 from tests.cover.marks import is_spare, lost_rows  # noqa: E402
 from tests.cover.record import OPTION as COVER_OPTION  # noqa: E402
 from tests.cover.record import CoverPlugin  # noqa: E402
@@ -59,6 +60,7 @@ def import_as_collection() -> None:
     """Plain imports of ansible_collections.winkube.node, by a private API of ansible-core that is used only here."""
     from ansible.utils.collection_loader._collection_finder import _AnsibleCollectionFinder
 
+    keep_code()
     # The link that `make setup` has made: of the environment that runs the tests, else of .venv.
     places = (Path(sys.prefix) / "collections", ROOT / ".venv" / "collections")
     _AnsibleCollectionFinder(paths=[str(place) for place in places if place.is_dir()][:1])._install()

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,7 +17,6 @@ from ..plugin_utils.engine.batch import Batch, Op
 from ..plugin_utils.engine.reading import Expectation, Reading, file_query, services_query, system_query
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.engine.tools import SYSTEM32, run
-from ..plugin_utils.node import verdict
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.task.node_action import NodeAction, display
 
@@ -34,10 +32,7 @@ class ActionModule(NodeAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Ask containerd and Windows once, then HCS about each container."""
-        try:
-            wanted = [containers.container_id(text) for text in options["containers"]]
-        except ValueError as error:
-            raise Refused(f"containers: {error}") from error
+        wanted = _wanted(options["containers"])
         if self._task.check_mode:
             return {"changed": False, "skipped": True, "msg": "Programs on the node are asked, not in check mode."}
         reading = self.read_of(_reads(layout))
@@ -48,22 +43,15 @@ class ActionModule(NodeAction):
             )
         notes: list[str] = []
         listed, processes, labels = self._listed(layout, reading, notes)
-        chosen = [task for task in listed if not wanted or task.id in wanted]
         notes += [f"containerd has no task {one}." for one in wanted if one not in {task.id for task in listed}]
         endpoints = _endpoints(reading, notes)
-        found = [
-            self._inside(Seen(task, labels.get(task.id, {}), processes.get(task.pid)), options, layout, reading)
-            for task in chosen
+        seen = [
+            self._inside(Seen(task, labels.get(task.id, {}), processes.get(task.pid)), options, reading)
+            for task in listed
+            if not wanted or task.id in wanted
         ]
-        result = [containers.as_data(seen, endpoints, options["cluster_domain"]) for seen in found]
-        shim = windows_path.join(layout.containerd_bin_dir, SHIM)
-        below = containers.below(
-            shim,
-            shim_there=bool(reading.file(shim).get("exists")),
-            hcs=reading.service(HCS_SERVICE),
-            in_use=any(task.status == containers.RUNNING for task in listed),
-        )
-        findings = [*below, *(sentence for one in result for sentence in one["findings"])]
+        result = [containers.as_data(one, endpoints, options["cluster_domain"]) for one in seen]
+        findings = [*_below(layout, reading, listed), *(sentence for one in result for sentence in one["findings"])]
         for sentence in findings:
             display.warning(f"{self._host}: {sentence}")
         return {
@@ -81,7 +69,7 @@ class ActionModule(NodeAction):
         pipe = rf"\\.\pipe\{layout.containerd_pipe}"
         tasks = run(layout.ctr, "--address", pipe, "--namespace", "k8s.io", "task", "ls", encoding="utf-8")
         processes = run(TASKLIST, "/V", "/FO", "CSV", "/NH", timeout_s=120)
-        listed, running = self._asked((tasks, processes), reading, layout)
+        listed, running = self._asked((tasks, processes), reading)
         crictl = next((path for path in _crictl(layout) if reading.file(path).get("exists")), "")
         pods = known = ""
         if crictl:
@@ -91,7 +79,7 @@ class ActionModule(NodeAction):
                 for words in (("pods",), ("ps", "-a"))
             ]
             try:
-                pods, known = self._asked(asked, reading, layout)
+                pods, known = self._asked(asked, reading)
             except NodeError as error:
                 notes.append(str(error))
         else:
@@ -100,7 +88,7 @@ class ActionModule(NodeAction):
             )
         return containers.tasks(listed), containers.processes(running), containers.labels(pods, known)
 
-    def _inside(self, seen: Seen, options: Mapping[str, Any], layout: Layout, reading: Reading) -> Seen:
+    def _inside(self, seen: Seen, options: Mapping[str, Any], reading: Reading) -> Seen:
         """With what HCS shows of it; a container that is just going away is no error."""
         if not options["hcsdiag"] or seen.task.status != containers.RUNNING:
             return seen
@@ -110,18 +98,36 @@ class ActionModule(NodeAction):
                 run(HCSDIAG, "read", name, containers.HOSTS_FILE, encoding="utf-8"),
                 run(HCSDIAG, "exec", name, "ipconfig"),
             )
-            hosts, adapters = self._asked(asked, reading, layout)
+            hosts, adapters = self._asked(asked, reading)
         except (NodeError, ValueError) as error:
             return Seen(seen.task, seen.labels, seen.process, notes=(str(error),))
         return Seen(seen.task, seen.labels, seen.process, containers.hosts(hosts), containers.adapters(adapters))
 
-    def _asked(self, ops: Sequence[Op], reading: Reading, layout: Layout) -> list[str]:
+    def _asked(self, ops: Sequence[Op], reading: Reading) -> list[str]:
         """What each of these programs printed. NodeError if one failed. One remote call."""
         batch = Batch(NAME, tuple(ops), pre=(Expectation(system_query(), (("machine", reading.machine),)),))
-        answer = self._link.apply(batch, uuid.uuid4().hex, reading.file(layout.runner).get("sha256"))
-        verdict.must_be_done(answer, NAME)
+        answer = self._node.run_once(batch, reading)
         said = {item.get("n"): str(item.get("stdout") or "") for item in answer.get("results") or ()}
         return [said.get(n, "") for n in range(len(ops))]
+
+
+def _wanted(given: Sequence[str]) -> list[str]:
+    """The ids of the containers that are asked for; Refused for what is none."""
+    try:
+        return [containers.container_id(text) for text in given]
+    except ValueError as error:
+        raise Refused(f"containers: {error}") from error
+
+
+def _below(layout: Layout, reading: Reading, listed: Sequence[containers.Task]) -> Sequence[str]:
+    """What is wrong below containerd: its shim, and Windows' service that runs containers."""
+    shim = windows_path.join(layout.containerd_bin_dir, SHIM)
+    return containers.below(
+        shim,
+        shim_there=bool(reading.file(shim).get("exists")),
+        hcs=reading.service(HCS_SERVICE),
+        in_use=any(task.status == containers.RUNNING for task in listed),
+    )
 
 
 def _crictl(layout: Layout) -> tuple[str, ...]:

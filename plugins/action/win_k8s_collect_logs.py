@@ -23,7 +23,6 @@ from ..plugin_utils.engine.reading import Reading, file_key, file_query
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.node import verdict
 from ..plugin_utils.node.link import NodeError
-from ..plugin_utils.node.runner_text import runner_sha256
 from ..plugin_utils.task.node_action import NodeAction, display
 
 REPORT = "issue_report.md"
@@ -34,52 +33,42 @@ class ActionModule(NodeAction):
     """win_k8s_collect_logs."""
 
     module = "win_k8s_collect_logs"
-    _runner: str | None = None
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self._options: Mapping[str, Any] = {}
+        self._layout: Layout
+        self._expected: Expected
+        self._reading = Reading()
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
-        """Start a trace, or collect, with a trace that is stopped before if that is wanted."""
-        expected = Expected.of(options)
+        """Start a trace, or collect; a trace that is to be stopped is stopped before."""
+        self._options, self._layout, self._expected = options, layout, Expected.of(options)
         try:
             own = patterns(options["redact"])
         except ValueError as error:
             raise Refused(str(error)) from None
-        reading = self._look(layout, expected)
-        self._runner = reading.file(layout.runner).get("sha256")
+        self._reading = self._look()
         if options["hnstrace"] == "start":
-            return self._start(options, reading)
-        paths, secret = collect.wanted(layout, expected, reading, options["files"])
-        commands = collect.commands(
-            layout, expected, events=options["events"], channels=options["channels"] or collect.CHANNELS
-        )
-        programs = dict.fromkeys(command.program for command in commands)
-        there = Reading().merged(self._link.probe([file_query(path) for path in dict.fromkeys((*paths, *programs))]))
+            return self._start()
+
+        paths, secret = collect.wanted(layout, self._expected, self._reading, options["files"])
+        channels = options["channels"] or collect.CHANNELS
+        commands = collect.commands(layout, self._expected, events=options["events"], channels=channels)
+        wanted = dict.fromkeys((*paths, *(command.program for command in commands)))
+        there = Reading().merged(self._link.probe([file_query(path) for path in wanted]))
         if self._task.check_mode:
             lie = [path for path in paths if collect.sized(there, path)]
             return self._result(changed=False, would_collect=[*lie, *(command.line for command in commands)])
-        store = self._store(options, own)
+
+        store = self._store(own)
         for path in secret:
             store.leave_out(f"files/{name_in_bundle(path)}", "it holds secrets")
-        stopped = self._stop(options, store, reading) if options["hnstrace"] == "stop" else False
-        node = collect.Node(self._link.probe, lambda ops: self._apply(ops, reading), verdict.sentence)
-        collect.put_files(node, store, paths, there)
-        collect.put_state(store, reading)
-        outputs, why = collect.put_outputs(node, store, commands, there)
-        if why:
-            display.warning(f"{self._host}: programs were not run, their output is not in the bundle: {why}")
-        server, found = self._in_cluster(options, expected)
-        facts = issue.Facts.of(
-            expected.node_name or self._host,
-            expected,
-            layout,
-            reading,
-            store=store,
-            outputs=outputs,
-            kubernetes=options["kubernetes_version"],
-            cloud=options["cloud"],
-            server=server,
-            node=found,
-        )
-        store.put(REPORT, issue.report(facts), source="facts")
+        stopped = options["hnstrace"] == "stop"
+        if stopped:
+            self._stop(store)
+        outputs = self._collect(store, paths, commands, there)
+        store.put(REPORT, issue.report(self._facts(store, outputs)), source="facts")
         archive = store.zipped()
         return self._result(
             changed=bool(store.written) or stopped,
@@ -88,47 +77,77 @@ class ActionModule(NodeAction):
             **store.told(),
         )
 
+    def _collect(
+        self, store: Store, paths: Sequence[str], commands: Sequence[collect.Command], there: Reading
+    ) -> Mapping[str, str]:
+        """Fill the store: files, what was read, what the programs printed, which is returned."""
+        node = collect.Node(self._link.probe, self._apply, verdict.sentence)
+        collect.put_files(node, store, paths, there)
+        collect.put_state(store, self._reading)
+        outputs, why = collect.put_outputs(node, store, commands, there)
+        if why:
+            display.warning(f"{self._host}: programs were not run, their output is not in the bundle: {why}")
+        return outputs
+
+    def _facts(self, store: Store, outputs: Mapping[str, str]) -> issue.Facts:
+        """What the issue report says."""
+        name = self._expected.node_name or self._host
+        server, node = self._in_cluster(name)
+        return issue.Facts.of(
+            name,
+            self._expected,
+            self._layout,
+            self._reading,
+            store=store,
+            outputs=outputs,
+            kubernetes=self._options["kubernetes_version"],
+            cloud=self._options["cloud"],
+            server=server,
+            node=node,
+        )
+
     def _result(self, **values: Any) -> dict[str, Any]:
         return {**values, "winkube": {"calls": self._link.calls}}
 
-    def _store(self, options: Mapping[str, Any], own: Sequence[re.Pattern[str]]) -> Store:
-        folder = Path(options["dest"]).expanduser() / self._host
+    def _store(self, own: Sequence[re.Pattern[str]]) -> Store:
+        folder = Path(self._options["dest"]).expanduser() / self._host
         try:
-            return Store.open(folder, options["max_total"] * MEGA, own)
+            return Store.open(folder, self._options["max_total"] * MEGA, own)
         except OSError as error:
             raise Refused(f"dest: {folder} cannot be made: {error.strerror}.") from error
 
-    def _look(self, layout: Layout, expected: Expected) -> Reading:
+    def _look(self) -> Reading:
         """State, and what lies in the folders of logs: one remote call, two where services log elsewhere."""
-        reading = self.read_of(collect.reads(layout, expected))
-        more = collect.more_reads(layout, expected, reading)
+        reading = self.read_of(collect.reads(self._layout, self._expected))
+        more = collect.more_reads(self._layout, self._expected, reading)
         return reading.merged(self._link.probe(more), more) if more else reading
 
-    def _apply(self, ops: Sequence[Op], reading: Reading) -> Mapping[str, Any]:
-        answer = self._link.apply(collect.batch(ops, reading.machine), uuid.uuid4().hex, self._runner)
-        self._runner = runner_sha256()
+    def _apply(self, ops: Sequence[Op]) -> Mapping[str, Any]:
+        """The node's answer, whatever it is. The runner that the first batch brings is there for the next."""
+        batch = collect.batch(ops, self._reading.machine)
+        answer = self._link.apply(batch, uuid.uuid4().hex, self._reading.file(self._layout.runner).get("sha256"))
+        self._reading = self._node.after(self._reading, batch, answer)
         return answer
 
-    def _start(self, options: Mapping[str, Any], reading: Reading) -> dict[str, Any]:
-        script = str(options["hnstrace_script"])
-        if script and not (self._link.probe([file_query(script)]).get(file_key(script)) or {}).get("exists"):
+    def _start(self) -> dict[str, Any]:
+        script, file = str(self._options["hnstrace_script"]), self._options["hnstrace_file"]
+        if script and not self._on_the_node(script):
             raise Refused(
                 f"hnstrace_script: {script} is not on {self._host}. Copy it there, or leave the option out: netsh.exe "
                 "alone can do it."
             )
         if self._task.check_mode:
             return self._result(changed=True)
-        op = collect.start_trace(script, options["hnstrace_file"], options["hnstrace_max"])
-        verdict.must_be_done(self._apply([op], reading), "hnstrace")
-        return self._result(changed=True, trace=options["hnstrace_file"])
+        op = collect.start_trace(script, file, self._options["hnstrace_max"])
+        verdict.must_be_done(self._apply([op]), "hnstrace")
+        return self._result(changed=True, trace=file)
 
-    def _stop(self, options: Mapping[str, Any], store: Store, reading: Reading) -> bool:
+    def _stop(self, store: Store) -> None:
         """Stop the trace and fetch its file. NodeError if there is none."""
-        file = str(options["hnstrace_file"])
-        answer = self._apply([collect.stop_trace()], reading)
+        file = str(self._options["hnstrace_file"])
+        answer = self._apply([collect.stop_trace()])
         verdict.must_be_done(answer, "hnstrace")
-        found = self._link.probe([file_query(file)]).get(file_key(file)) or {}
-        if not found.get("exists"):
+        if not self._on_the_node(file):
             said = " ".join(str(result.get("stdout") or "") for result in answer.get("results") or ()).strip()
             raise NodeError(
                 f"hnstrace: there is no {file} on {self._host}: was a trace started (tag hnstrace_start)? netsh says: "
@@ -136,14 +155,16 @@ class ActionModule(NodeAction):
             )
         store.take("network/hnstrace.etl", file, lambda path: self._connection.fetch_file(file, str(path)))
         store.save()
-        return True
 
-    def _in_cluster(self, options: Mapping[str, Any], expected: Expected) -> tuple[str, Mapping[str, Any] | None]:
-        """The API server's version and the Node; empty for what it cannot be said."""
+    def _on_the_node(self, path: str) -> bool:
+        return bool((self._link.probe([file_query(path)]).get(file_key(path)) or {}).get("exists"))
+
+    def _in_cluster(self, name: str) -> tuple[str, Mapping[str, Any] | None]:
+        """The API server's version and the Node of this name; empty for what it cannot be said."""
         try:
-            cluster = Cluster.open(options["cluster"])
+            cluster = Cluster.open(self._options["cluster"])
             if cluster is not None:
-                return f"v{cluster.version()}", cluster.node(expected.node_name or self._host)
+                return f"v{cluster.version()}", cluster.node(name)
         except ClusterError as error:
             display.v(f"{self._host}: {error}")
         return "", None

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,7 +21,6 @@ from ..plugin_utils.diagnosis.programs import programs
 from ..plugin_utils.diagnosis.table import DIAGNOSE, VERIFY, Report, check_ids, diagnose, looked_at, meanings, report_of
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.reading import Query, Reading
-from ..plugin_utils.node import verdict
 from ..plugin_utils.node.link import NodeError, OutcomeUnknown
 from ..plugin_utils.task.node_action import NodeAction, display
 
@@ -38,7 +36,6 @@ class ActionModule(NodeAction):
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """The findings; the task fails if they are as severe as that."""
         check_ids(options["checks"])
-        self._layout = layout
         question = gather.Question.of(options, layout, self._host)
         return self._quick(options, question) if options["depth"] == "quick" else self._full(options, question)
 
@@ -123,9 +120,7 @@ class ActionModule(NodeAction):
         if self._task.check_mode:
             raise gather.NotRunError("no program is run in check mode")
         try:
-            answer = self._link.apply(batch, uuid.uuid4().hex, reading.file(self._layout.runner).get("sha256"))
-            verdict.must_be_done(answer, "diagnose")
+            return self._node.run_once(batch, reading)
         except (NodeError, OutcomeUnknown) as error:
             display.vv(f"{self._host}: {error}")
             raise gather.NotRunError(str(error)) from error
-        return answer

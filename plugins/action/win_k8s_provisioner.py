@@ -16,7 +16,8 @@ from typing import Any
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.kubelet import kubelet
 from ..plugin_utils.components.layout import Layout
-from ..plugin_utils.engine.plan import Step, make_plan, reads, task_result
+from ..plugin_utils.engine.batch import Batch
+from ..plugin_utils.engine.plan import Plan, Step, make_plan, reads, task_result
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.node import verdict
@@ -33,121 +34,171 @@ from ..plugin_utils.task.converge import STALE_TRIES
 from ..plugin_utils.task.node_action import FACT, display
 from ..plugin_utils.task.task_node import with_whole_state
 
+Tasks = tuple[provision.Task, ...]
+
+
+class _Stale(Exception):  # noqa: N818 - what it says
+    """The node was changed after it was read; nothing was swapped. The text is the node's sentence."""
+
+    @classmethod
+    def refuse(cls, answer: Mapping[str, Any]) -> None:
+        """Raises it if that is the answer."""
+        if answer.get("answer") == "stale":
+            raise cls(verdict.stale_sentence(answer))
+
 
 class ActionModule(ConvergingAction):
     """win_k8s_provisioner."""
 
     module = "win_k8s_provisioner"
     component = provision.NAME
-    _items: tuple[Item, ...] = ()
-    _began = 0.0
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self._began = time.monotonic()
+        self._options: Mapping[str, Any] = {}
+        self._layout: Layout
+        self._items: tuple[Item, ...] = ()
+        self._origins: Mapping[str, provision_source.Origin] = {}
+        self._delivery: Delivery
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
-        """Find the sources, read the node, stage, check, swap."""
-        self._began = time.monotonic()
+        """Find the sources, read the node; look, stage, check, swap."""
+        self._options, self._layout = options, layout
         self._items = provision_items.items_of(options, layout)
         if not self._items:
             return provision_report.nothing(self._link.calls)
         self._warn_all(provision_items.warnings(self._items))
         with tempfile.TemporaryDirectory(prefix="winkube-") as folder:
-
-            def download(item: Item) -> Path:
-                return self.download(item.name, item.source, Path(folder), options["fetch_timeout"])
-
-            by_us = None if options["fetch_by"] == "node" else download
-            found = provision_source.origins(
-                self._items,
-                provision_source.folders(self._task_vars, self._loader.get_basedir()),
-                self._asks.read_url,
-                by_us,
-                self._warn_all,
-            )
-            delivery = Delivery(replace(self._node, warn_once=self._warn), layout, options)
-            reading = self._left_by_the_last(layout) or self.read(layout)
+            self._origins = self._find_origins(Path(folder))
+            self._delivery = Delivery(replace(self._node, warn_once=self._warn), layout, options)
+            reading = self._left_by_the_last() or self.read(layout)
             for _attempt in range(STALE_TRIES):
-                answer, result = self._attempt(options, layout, reading, found, delivery)
-                if answer.get("answer") != "stale":
-                    return result
-                display.v(f"{self._host}: {verdict.stale_sentence(answer)}; reading it again")
-                reading = self.read(layout)
-        raise NodeError(f"{self.component}: {verdict.stale_sentence(answer)}. It was planned {STALE_TRIES} times.")
+                try:
+                    return self._attempt(reading)
+                except _Stale as stale:
+                    why = str(stale)
+                    display.v(f"{self._host}: {why}; reading it again")
+                    reading = self.read(layout)
+        raise NodeError(f"{self.component}: {why}. It was planned {STALE_TRIES} times.")
+
+    def _find_origins(self, folder: Path) -> Mapping[str, provision_source.Origin]:
+        """Where each item comes from; what the controller downloads goes into `folder`."""
+
+        def download(item: Item) -> Path:
+            return self.download(item.name, item.source, folder, self._options["fetch_timeout"])
+
+        return provision_source.origins(
+            self._items,
+            provision_source.folders(self._task_vars, self._loader.get_basedir()),
+            self._asks.read_url,
+            None if self._options["fetch_by"] == "node" else download,
+            self._warn_all,
+        )
 
     def read(self, layout: Layout) -> Reading:
         """All that any component wants to know, and the programs' hashes taken again, not the node's cached ones."""
         queries = again.all_reads(self._items, layout)
         return provision.patient(self.read_of(queries), queries, self._link.probe)
 
-    def _left_by_the_last(self, layout: Layout) -> Reading | None:
+    def _left_by_the_last(self) -> Reading | None:
         fact = (self._task_vars.get("ansible_facts") or {}).get(FACT)
         if self._task.check_mode or not isinstance(fact, Mapping) or not self._may_use(fact):
             return None
-        return again.left_by_the_last(plain(fact), again.all_reads(self._items, layout), RUN_ID, time.time())
+        return again.left_by_the_last(plain(fact), again.all_reads(self._items, self._layout), RUN_ID, time.time())
 
-    def _attempt(
-        self,
-        options: Mapping[str, Any],
-        layout: Layout,
-        reading: Reading,
-        found: Mapping[str, provision_source.Origin],
-        delivery: Delivery,
-    ) -> tuple[Mapping[str, Any], dict[str, Any]]:
-        """One plan and its batches: the node's last answer (nothing was swapped if it is `stale`), the result."""
-        check = self._task.check_mode
-        pods = self._daemon_sets(options)
-        tasks = provision.look(self._items, found, layout, reading, daemon_sets=pods)
+    def _attempt(self, reading: Reading) -> dict[str, Any]:
+        """One plan and its batches. _Stale if it has to be planned again."""
+        pods = self._daemon_sets()
+        tasks = provision.look(self._items, self._origins, self._layout, reading, daemon_sets=pods)
         self._warn_all([provision_report.skipped_sentence(task) for task in tasks if task.what == "skipped"])
-        answer: Mapping[str, Any] = {}
-        if check:
-            reading = provision.as_if_staged(tasks, reading)
-        else:
-            tasks, reading, answer = delivery.staged(reading, tasks)
-            if answer.get("answer") == "stale":
-                return answer, {}
-        problems, warnings = provision.check(tasks, kubelet.text_of(kubelet.env_file(layout), reading))
+        tasks, reading = self._stage(tasks, reading)
+        self._check(tasks, reading)
+        mark = uuid.uuid4().hex
+        plan, reading = self._plan(tasks, reading, pods, mark)
+        if self._task.check_mode:
+            return self._tell(plan, tasks, plan.predicted)
+        if plan.batch is None:
+            self._delivery.discard(tasks, reading, unless="replace")
+            return self._tell(plan, tasks, reading)
+        return self._swap(plan, plan.batch, tasks, reading, mark)
+
+    def _stage(self, tasks: Tasks, reading: Reading) -> tuple[Tasks, Reading]:
+        """Bring the new programs onto the node, beside the old ones; in check mode pretend that they are there."""
+        if self._task.check_mode:
+            return tasks, provision.as_if_staged(tasks, reading)
+        staged, reading, answer = self._delivery.staged(reading, tasks)
+        _Stale.refuse(answer)
+        return staged, reading
+
+    def _check(self, tasks: Tasks, reading: Reading) -> None:
+        """Refused if a new program cannot do what its service asks of it."""
+        flags = kubelet.text_of(kubelet.env_file(self._layout), reading)
+        problems, warnings = provision.check(tasks, flags)
         self._warn_all(warnings)
         if problems:
-            delivery.discard(tasks, reading)
+            self._delivery.discard(tasks, reading)
             raise Refused(*problems)
-        mark = uuid.uuid4().hex
-        timeouts = Timeouts(options["start_timeout"], options["stop_timeout"], options["stable"])
+
+    def _plan(self, tasks: Tasks, reading: Reading, pods: tuple[str, ...], mark: str) -> tuple[Plan, Reading]:
+        """The swap, and the reading with what had to be known for it."""
+        layout, wanted = self._layout, self._options
+        timeouts = Timeouts(wanted["start_timeout"], wanted["stop_timeout"], wanted["stable"])
         reading = self._node.completed(reading, provision.to_know(tasks))
         self._warn_all((*provision.untried(tasks, layout, reading), *again.of_others(tasks, layout, reading)))
         resources = provision.desired(tasks, layout, reading, timeouts, mark, in_cluster.restart_notices(pods, tasks))
         reading = self._node.completed(reading, reads(resources))
-        deadline = max(900, 2 * options["start_timeout"] + 600) + len(tasks) * (options["stable"] or 0)
-        plan = make_plan(self.component, resources, reading, deadline_s=deadline)
-        times, answer = provision_report.Times(), {}
-        if plan.batch is None or check:
-            delivery.discard(() if check else tasks, reading, unless="replace")
-            reading = plan.predicted if check else reading
-        else:
-            whole = with_whole_state(plan.batch, layout)
-            batch = replace(whole, state=(*whole.state, provision_report.journal_query(layout, mark)))
-            steps = tuple(Step("the cluster", text) for text in drain.before(batch, options, RUN_ID))
-            answer = self._node.apply(batch, mark, reading)
-            if answer.get("answer") == "stale":
-                return answer, {}
-            times = provision_report.times(batch, answer.get("state") or {})
-            reading = self._node.after(reading, whole, provision_report.without_journal(answer))
-            waited = in_cluster.wait_for_node(options, self._node_name(options), tasks)
-            last = (Step("the cluster", waited),) if waited else ()
-            plan = replace(plan, steps=(*steps, *plan.steps, *last))
-        result = task_result(plan, check=check, diff=self._task.diff, calls=self._link.calls, answer=answer or None)
-        entries = provision_report.items(tasks, check=check, times=times, transfers=delivery.transfers, reading=reading)
+        deadline = max(900, 2 * wanted["start_timeout"] + 600) + len(tasks) * (wanted["stable"] or 0)
+        return make_plan(self.component, resources, reading, deadline_s=deadline), reading
+
+    def _swap(self, plan: Plan, planned: Batch, tasks: Tasks, reading: Reading, mark: str) -> dict[str, Any]:
+        """Drain if that is wanted, hand the batch over, wait for the Node."""
+        batch = with_whole_state(planned, self._layout)
+        sent = replace(batch, state=(*batch.state, provision_report.journal_query(self._layout, mark)))
+        before = drain.before(sent, self._options, RUN_ID)
+        answer = self._node.apply(sent, mark, reading)
+        _Stale.refuse(answer)
+        times = provision_report.times(sent, answer.get("state") or {})
+        reading = self._node.after(reading, batch, provision_report.without_journal(answer))
+        waited = in_cluster.wait_for_node(self._options, self._node_name(), tasks)
+        drained, ready = ([Step("the cluster", text) for text in texts if text] for texts in (before, (waited,)))
+        return self._tell(replace(plan, steps=(*drained, *plan.steps, *ready)), tasks, reading, answer, times)
+
+    def _tell(
+        self,
+        plan: Plan,
+        tasks: Tasks,
+        reading: Reading,
+        answer: Mapping[str, Any] | None = None,
+        times: provision_report.Times | None = None,
+    ) -> dict[str, Any]:
+        """The task's result; answer, times: of the batch, if one was handed over."""
+        check = self._task.check_mode
+        result = task_result(plan, check=check, diff=self._task.diff, calls=self._link.calls, answer=answer)
+        entries = provision_report.items(
+            tasks,
+            check=check,
+            times=times or provision_report.Times(),
+            transfers=self._delivery.transfers,
+            reading=reading,
+        )
         self._warn_all([provision_report.held_sentence(entry) for entry in entries if entry["left_behind"]])
         told = provision_report.told(self._host, entries, time.monotonic() - self._began)
-        return answer, result | told | again.dated(self.facts(reading), FACT, time.time())
+        return result | told | again.dated(self.facts(reading), FACT, time.time())
 
-    def _daemon_sets(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+    def _daemon_sets(self) -> tuple[str, ...]:
         """The DaemonSets that run kube-proxy on this node from the file that is replaced."""
         item = next((item for item in self._items if item.name.casefold() == "kube-proxy"), None)
         if item is None:
             return ()
-        name, place = self._node_name(options), item.destination
+        name, place = self._node_name(), item.destination
         try:
-            return self._asks.of_cluster(options, "daemon sets", lambda each: in_cluster.asked(each, name, place)) or ()
+            found = self._asks.of_cluster(
+                self._options, "daemon sets", lambda each: in_cluster.asked(each, name, place)
+            )
         except ClusterError as error:
             raise NodeError(f"{self.component}: {error}") from error
+        return found or ()
 
     def _warn(self, sentence: str) -> None:
         self._asks.warn(f"{self.component}: {sentence}")
@@ -156,5 +207,6 @@ class ActionModule(ConvergingAction):
         for sentence in sentences:
             self._warn(sentence)
 
-    def _node_name(self, options: Mapping[str, Any]) -> str:
-        return str(options["node_name"] or (options.get("drain") or {}).get("node_name") or self._host).lower()
+    def _node_name(self) -> str:
+        given = self._options["node_name"] or (self._options.get("drain") or {}).get("node_name")
+        return str(given or self._host).lower()

@@ -32,6 +32,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import uuid
@@ -40,6 +41,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from tests.compiled_once import keep_code
 from tests.cover import tracer
 from tests.integration.read_once import ReadOnce
 
@@ -53,7 +55,9 @@ SHORT_S = 0.05
 STEP_S = 0.002
 """What a longer one takes really: others get their turn."""
 POLL_S = 0.005
-"""How often Ansible looks whether a worker is done. Its own 0.001 is work, the more the busier the machine is."""
+"""How often Ansible looks whether a worker is done, by the real clock; its own is 0.001."""
+LONGEST_POLL_S = 0.1
+"""After this it looks whether all workers live, where none has sent anything."""
 OTHERS = (
     *("jinja2", "jinja2.nativetypes", "jinja2.sandbox", "yaml", "packaging.version", "resolvelib", "logging.config"),
     *("cryptography.hazmat.primitives.ciphers.algorithms", "cryptography.hazmat.primitives.asymmetric.ed25519"),
@@ -68,6 +72,27 @@ ACTIONS_SHARE = (
     "components.registry",
 )
 """Of plugin_utils."""
+ANSIBLE_IMPORTS = (
+    *("ansible.cli.scripts", "ansible.executor.process.worker", "ansible.executor.task_executor"),
+    *("ansible.playbook.handler", "ansible.playbook.included_file", "ansible.playbook.role.include"),
+    *("ansible.playbook.role_include", "ansible.utils.version", "ansible.utils.shlex"),
+    *("ansible._internal._errors._task_timeout", "ansible._internal._json._profiles._inventory_legacy"),
+    *("ansible.module_utils._internal._json._profiles._module_legacy_c2m",),
+    *("ansible.module_utils._internal._json._profiles._module_legacy_m2c", "encodings.utf_16_le"),
+)
+"""Of Ansible's own modules those that it imports late."""
+PLUGINS: dict[str, tuple[str, ...]] = {
+    "become": (),
+    "cache": ("memory",),
+    "callback": ("default", "minimal", "junit"),
+    "connection": ("ssh", "local", "winrm", "psrp"),
+    "inventory": (),
+    "shell": (),
+    "strategy": ("linear",),
+    "vars": (),
+    "action": ("debug", "assert", "fail", "set_fact", "validate_argument_spec", "include_vars"),
+}
+"""Ansible's plugins by kind; of a kind without names all."""
 EVERY_RUN_CALLS = ("win_k8s_node_info", "win_k8s_uncordon")
 """Modules, besides those of the components, whose argument_spec is made of their documentation."""
 
@@ -251,6 +276,7 @@ def _as_template(door: socket.socket, environment: Mapping[str, str]) -> NoRetur
                 atexit.unregister(cleanup_tmp_file)  # the folder is this process's; see _own_local_folder
                 constants.DEFAULT_INTERNAL_POLL_INTERVAL = POLL_S
                 _copy_no_constants()
+                _wake_by_results()
                 _import_the_collection()
                 gc.disable()
                 memory = ReadOnce()
@@ -341,6 +367,7 @@ def _import_the_collection() -> None:
     from ansible import constants
     from ansible.utils.collection_loader._collection_finder import _AnsibleCollectionFinder
 
+    keep_code()
     finder = _AnsibleCollectionFinder(paths=constants.COLLECTIONS_PATHS, scan_sys_paths=False)
     finder._install()
     for name in ACTIONS_SHARE:
@@ -353,10 +380,27 @@ def _import_the_collection() -> None:
             specs.of_module(name)
         plan = importlib.import_module("ansible_collections.winkube.node.plugins.plugin_utils.task.node_plan")
         plan.compile_templates()
+    _load_plugins()
     finder._remove()
     for name in [name for name in sys.modules if name.startswith("ansible_collections")]:
         if not name.startswith("ansible_collections.winkube.node.plugins"):
             del sys.modules[name]
+
+
+def _load_plugins() -> None:
+    """What Ansible looks for in files by name, and each run would load and read the documentation of anew."""
+    from ansible.plugins import loader
+
+    for name in ANSIBLE_IMPORTS:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    with contextlib.suppress(Exception):
+        for kind, names in PLUGINS.items():
+            plugins = getattr(loader, f"{kind}_loader")
+            for name in names:
+                plugins.get(name, class_only=True)
+            if not names:
+                list(plugins.all(class_only=True))
 
 
 def _copy_no_constants() -> None:
@@ -370,13 +414,34 @@ def _copy_no_constants() -> None:
             kind.__deepcopy__ = lambda self, memo: self
 
 
+_CAME = threading.Event()
+"""Something that a worker has sent was dealt with."""
+
+
+def _wake_by_results() -> None:
+    """A pause of `POLL_S` ends when a worker has sent something: looking 200 times a second was up to half of what
+    Ansible's own process did, the more the longer a busy machine lets it wait."""
+    from ansible.executor.task_queue_manager import FinalQueue
+
+    waits = FinalQueue.get
+
+    def get(self: Any) -> Any:
+        _CAME.set()  # who asks for the next one has put the one before where it is looked for
+        return waits(self)
+
+    FinalQueue.get = get
+
+
 def let_the_clock_go_on() -> None:
     real_sleep, real_monotonic = time.sleep, time.monotonic
     passed = 0.0
 
     def sleep(seconds: float, /) -> None:
         nonlocal passed
-        if seconds < SHORT_S:
+        if seconds == POLL_S:
+            _CAME.wait(LONGEST_POLL_S)
+            _CAME.clear()
+        elif seconds < SHORT_S:
             real_sleep(seconds)
         else:
             real_sleep(STEP_S)

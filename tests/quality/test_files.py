@@ -145,3 +145,10 @@ def test_own_paths_are_machine_traces(tmp_path: Path) -> None:
     names = _write(tmp_path, "a.txt", "cd /srv/anna/clone && make\n")
     assert text_checks.machine_traces(tmp_path, names) == []
     assert len(text_checks.machine_traces(tmp_path, names, own_paths=("/srv/anna",))) == 1
+
+
+def test_each_package_says_that_it_is_private() -> None:
+    faces = [path for path in (ROOT / "plugins" / "plugin_utils").rglob("__init__.py") if path.stat().st_size]
+    assert faces
+    silent = [path for path in faces if "Private to the collection" not in " ".join(path.read_text("utf-8").split())]
+    assert silent == []

@@ -4,8 +4,7 @@
 """From a node's reading and the resources wanted on it to one batch of ops.
 
 `reading` is what is known of the node, `resources` are what should be there, `plan` compares the two and `batch` is
-what
-goes over the wire (docs/protocol.md). Everything here is a pure function of its arguments: no Ansible, no
+what goes over the wire (docs/protocol.md). Everything here is a pure function of its arguments: no Ansible, no
 Kubernetes, no IO.
 
 Private to the collection: playbooks use its modules.

@@ -4,4 +4,6 @@
 """What programs print, read as structure: records, their reasons, and which pattern fits them.
 
 It knows nothing of causes; diagnosis/messages.py draws them.
+
+Private to the collection: playbooks use its modules.
 """
