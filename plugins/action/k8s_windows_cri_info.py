@@ -7,7 +7,7 @@ modules/k8s_windows_cri_info.py."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -64,6 +64,14 @@ class ActionModule(ActionBase):
             )
         if wanted.second_caller_s > 0 and not options["address"]:
             raise SampleError("stats.second_caller: it asks the runtime, so it needs address.")
+        files = _Files(how, write=not self._task.check_mode)
+
+        def each(number: int, samples: Sequence[Sample]) -> None:
+            if how["live"]:
+                for line in plot.live(number, samples):
+                    display.display(line)
+            files.add(number, samples)
+
         with ExitStack() as stack:
             runtime = second = None
             if options["address"]:
@@ -71,44 +79,40 @@ class ActionModule(ActionBase):
                 if wanted.second_caller_s > 0:
                     second = stack.enter_context(CriClient.of(options))
                     second.version()
-            found = take(wanted, runtime, second, kubelet, elsewhere, each=self._each(how))
+            found = take(wanted, runtime, second, kubelet, elsewhere, each=each)
         result = report(wanted, found)
-        self._keep(how, how["title"] or f"CPU usage, {options['node_name']}", result["readings"], result["verdicts"])
+        files.finish(how["title"] or f"CPU usage, {options['node_name']}", result["readings"], result["verdicts"])
         for one in result["findings"]:
             display.v(f"{one['blame']}: {one['text']}")
         return {"msg": summary_line(result), **result}
 
-    def _each(self, how: dict[str, Any]) -> Callable[[int, Sequence[Sample]], None]:
-        """After each round: its lines for who watches, and its readings into the CSV and, every few seconds, the plot:
-        so they are there whatever ends the run."""
-        keeps = bool(how["csv"]) and not self._task.check_mode
-        seen: list[dict[str, Any]] = []
-        drawn = time.monotonic()
 
-        def each(number: int, samples: Sequence[Sample]) -> None:
-            if how["live"]:
-                for line in plot.live(number, samples):
-                    display.display(line)
-            nonlocal drawn
-            fresh = [row for sample in samples for row in rows(sample)]
-            seen.extend(fresh)
-            if keeps:
-                _written("csv", how["csv"], plot.csv_text(fresh, head=number == 1), "w" if number == 1 else "a")
-            if how["plot"] and not self._task.check_mode and time.monotonic() - drawn >= DRAW_S:
-                _written("plot", how["plot"], plot.drawn(how["plot"], seen, how["title"]))
-                drawn = time.monotonic()
+class _Files:
+    """The CSV and the plot on the controller, those that are wanted; both are there whatever ends the run."""
 
-        return each
+    def __init__(self, how: Mapping[str, Any], *, write: bool) -> None:
+        self._csv, self._plot = ((how[name] or "") if write else "" for name in ("csv", "plot"))
+        self._title = how["title"]
+        self._rows: list[dict[str, Any]] = []
+        self._drawn = time.monotonic()
 
-    def _keep(
-        self, how: dict[str, Any], title: str, readings: Sequence[dict[str, Any]], verdicts: Sequence[dict[str, Any]]
-    ) -> None:
-        """Write the files that are wanted, on the controller; not in check mode."""
-        for name in ("csv", "plot"):
-            if not how[name] or self._task.check_mode:
-                continue
-            text = plot.csv_text(readings) if name == "csv" else plot.drawn(how["plot"], readings, title, verdicts)
-            _written(name, how[name], text)
+    def add(self, number: int, samples: Sequence[Sample]) -> None:
+        """The readings of a round: to the CSV at once, to the plot every few seconds."""
+        fresh = [row for sample in samples for row in rows(sample)]
+        self._rows += fresh
+        first = number == 1
+        if self._csv:
+            _write("csv", self._csv, plot.csv_text(fresh, head=first), "w" if first else "a")
+        if self._plot and time.monotonic() - self._drawn >= DRAW_S:
+            _write("plot", self._plot, plot.drawn(self._plot, self._rows, self._title))
+            self._drawn = time.monotonic()
+
+    def finish(self, title: str, readings: Sequence[dict[str, Any]], verdicts: Sequence[dict[str, Any]]) -> None:
+        """Both with all readings; the plot with the verdicts."""
+        if self._csv:
+            _write("csv", self._csv, plot.csv_text(readings))
+        if self._plot:
+            _write("plot", self._plot, plot.drawn(self._plot, readings, title, verdicts))
 
 
 def _containers(options: dict[str, Any]) -> dict[str, Any]:
@@ -118,7 +122,7 @@ def _containers(options: dict[str, Any]) -> dict[str, Any]:
         return look(client)
 
 
-def _written(name: str, where: str, text: str, mode: str = "w") -> None:
+def _write(name: str, where: str, text: str, mode: str = "w") -> None:
     path = Path(where).expanduser()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -79,15 +79,14 @@ class ActionModule(RepairAction):
     def _network(self) -> dict[str, Any]:
         cluster = self._cluster()
         nodes = None if cluster is None else list(cluster.nodes())
-        self.queries = (*network.reads(self._layout), *rejoin.runner_reads(self._layout))
-        recorded = hns.recorded(self._layout, self.look())
+        recorded = hns.recorded(self._layout, self.look_at(network.reads(self._layout)))
         if stuck := network.repair(network.Wanted.of(self._options, self._layout, nodes, recorded), self):
             raise NodeError(f"{self.component}: {stuck}")
         return self.result()
 
     def _restart(self) -> dict[str, Any]:
-        self.queries = (*restart.reads(self._layout), *rejoin.runner_reads(self._layout))
-        batch, text = restart.batch(self._layout, self._options["services"], self.look())
+        reading = self.look_at(restart.reads(self._layout))
+        batch, text = restart.batch(self._layout, self._options["services"], reading)
         if text:
             self.carry_out(batch, text)
         return self.result()
@@ -112,8 +111,7 @@ class ActionModule(RepairAction):
         )
 
     def _take_over(self) -> dict[str, Any]:
-        self.queries = (*take_over.reads(self._layout), *rejoin.runner_reads(self._layout))
-        reading = self.look()
+        reading = self.look_at(take_over.reads(self._layout))
         take_over.refuse_misnamed(self._layout, reading)
         going = take_over.loose(self._layout, reading)
         if batch := take_over.batch(self._layout, going, reading):

@@ -19,6 +19,7 @@ from ..engine.reading import Query, Reading
 from ..engine.sentences import as_steps
 from ..node.link import NodeError
 from ..node.run_id import RUN_ID
+from ..repair import rejoin
 from ..repair.network import Remedy
 from . import drain
 from .component_action import ConvergingAction
@@ -26,21 +27,31 @@ from .node_action import display
 
 
 class RepairAction(ConvergingAction):
-    """Has what repair.network.Node asks for. Before its first `look` an action calls `begin` and sets `queries`."""
+    """Has what repair.network.Node asks for. An action calls `begin`, then `look_at` what it is about."""
 
-    queries: Sequence[Query] = ()
     seen: Reading
 
-    def begin(self, options: dict[str, Any], layout: Layout) -> None:
-        """One run of the action, nothing done yet."""
-        self._options, self._layout = options, layout
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self._options: dict[str, Any] = {}
+        self._layout: Layout
+        self._queries: Sequence[Query] = ()
         self._texts: list[str] = []
+
+    def begin(self, options: dict[str, Any], layout: Layout) -> None:
+        """What the user wants, of which node."""
+        self._options, self._layout = options, layout
+
+    def look_at(self, queries: Sequence[Query]) -> Reading:
+        """Read what the action is about, and what runs batches there; `look` reads the same again."""
+        self._queries = (*queries, *rejoin.runner_reads(self._layout))
+        return self.look()
 
     def look(self, after_s: float = 0) -> Reading:
         """Read again what the action is about."""
         if not self._task.check_mode:
             time.sleep(after_s)
-        self.seen = self.read_of(self.queries)
+        self.seen = self.read_of(self._queries)
         return self.seen
 
     def probe(self, queries: tuple[Query, ...]) -> Mapping[str, Any]:

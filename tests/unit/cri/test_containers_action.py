@@ -12,6 +12,7 @@ from ansible_collections.winkube.node.plugins.action.win_containers_info import 
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query, Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.task.task_node import TaskNode
 
 from tests.unit.components.nodes import LAYOUT, bare
 from tests.unit.cri.test_host_tools import ENDPOINT, ID, IPCONFIG, LABELS, TASKLIST, TASKS, WHOLE_HOSTS
@@ -64,7 +65,8 @@ def looked(node: Node, **options: Any) -> dict[str, Any]:
     action: Any = ActionModule.__new__(ActionModule)
     action._task = SimpleNamespace(check_mode=False, delegate_to=None)
     action._task_vars = {"inventory_hostname": "win1"}
-    action._link = node
+    link: Any = node
+    action._link, action._node = link, TaskNode(link, LAYOUT, "win1", None, print)
     action.read_of = node.read_of
     given = {"containers": [], "hcsdiag": True, "cluster_domain": "cluster.local", **options}
     result: dict[str, Any] = action.work(given, LAYOUT)
