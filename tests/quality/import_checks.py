@@ -41,7 +41,7 @@ PACKAGES: Mapping[str, tuple[str, ...]] = {
     "pages": ("jinja2", "markupsafe"),
     "workload_tests": ("yaml",),
     "cri_tcp": ("cryptography", "tomlkit"),
-    "diagnosis": ("yaml",),
+    "diagnosis": ("cryptography", "yaml"),
 }
 
 
