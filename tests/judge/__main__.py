@@ -11,13 +11,12 @@ from typing import Any
 
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import PLACES, known
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.places import NO_CAUSE
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import CHECKS, NOT_KNOWN, meanings
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import literals as catalogue
 
 from tests.judge.case import Case, judge, load
 
-CATCH_ALL = frozenset(each.finding for each in PLACES)
-"""Findings that say where something failed, and not why."""
 FROZEN = Path(__file__).with_name("frozen.yml")
 REMEDIES = Path(__file__).parents[1] / "integration" / "test_remedies.py"
 
@@ -38,7 +37,7 @@ class Figures:
     def as_data(self) -> dict[str, Any]:
         return {
             "cases": self.cases,
-            "first": self.first - self.catch_all,
+            "first": self.first,
             "named": self.named,
             "place": self.place,
             "missed": self.cases - self.named - self.place,
@@ -84,7 +83,7 @@ def kind_of(case: Mapping[str, Any], found: list[dict[str, str]]) -> str:
     if not found:
         return "unknown"
     one = found[0]
-    if one["id"] != NOT_KNOWN and not one["cause"].startswith("Not known"):
+    if one["id"] != NOT_KNOWN and not one["cause"].startswith(NO_CAUSE):
         return "first" if one["id"] == case.get("first") else "wrong"
     words = case.get("place")
     right = words is None or any(str(each).casefold() in one["cause"].casefold() for each in words)
@@ -106,10 +105,11 @@ def figures(cases: tuple[Case, ...], healthy: tuple[Case, ...]) -> Figures:
             found.place += kind_of(case.data, meanings(str(case.data["message"]), "win1")) == "place"
             continue
         answer = judge(case)
-        found.first += answer.causes[:1] == (case.first,)
-        found.catch_all += case.first in CATCH_ALL
+        right = answer.causes[:1] == (case.first,)
+        found.first += right and not answer.place
+        found.catch_all += right and answer.place
         found.named += case.first in answer.named
-        if answer.causes[:1] != (case.first,):
+        if not right:
             found.lines.append(f"{case.name}: wanted {case.first}, got {', '.join(answer.causes) or 'nothing'}")
         if wrong := case.never & set(answer.named):
             found.false_alarms += 1

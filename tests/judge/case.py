@@ -15,8 +15,9 @@ from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.cluster_vie
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import Finding
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import about
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.places import NO_CAUSE
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import Scene, reads, scene_of
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import diagnose
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import diagnose, meanings
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 
 from tests.unit.components.nodes import LAYOUT
@@ -58,11 +59,13 @@ class Case:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the diagnosis says: the ids of causes in their order, of all findings, and the findings themselves."""
+    """What the diagnosis says: the ids of causes in their order, of all findings, and the findings themselves. `place`:
+    the first one says where something failed, and not why."""
 
     causes: tuple[str, ...]
     named: tuple[str, ...]
     findings: tuple[Finding, ...] = ()
+    place: bool = False
 
 
 def load(folder: str) -> tuple[Case, ...]:
@@ -80,10 +83,13 @@ def load(folder: str) -> tuple[Case, ...]:
 def judge(case: Case) -> Answer:
     """By the whole table, and a message by the table of messages."""
     report = diagnose(scene(case))
-    said = about(str(case.data.get("message") or ""))
+    message = str(case.data.get("message") or "")
+    said = about(message)
     causes = tuple(each.finding.id for each in report.causes)
     named = tuple(each.id for each in report.findings)
-    return Answer((*said, *causes), (*said, *named), report.findings)
+    why = [*(each["cause"] for each in meanings(message, "win1")), *(each.finding.cause for each in report.causes)]
+    place = bool(why) and why[0].startswith(NO_CAUSE)
+    return Answer((*said, *causes), (*said, *named), report.findings, place)
 
 
 def scene(case: Case) -> Scene:

@@ -90,7 +90,7 @@ def messages() -> list[str]:
     return [
         f"| `{_readable(each.shown)}` | {_meaning(KNOWN[each.finding])} | {_cell(KNOWN[each.finding].remedy.text)} "
         f"| {ISSUE.sub(LINK, each.source)} |"
-        for each in (*messages_pasted.PARTICULAR, *MESSAGES, *messages_pasted.GENERAL)
+        for each in (*messages_pasted.PARTICULAR, *MESSAGES, *messages_pasted.GENERAL, *messages_pasted.STATES)
     ]
 
 

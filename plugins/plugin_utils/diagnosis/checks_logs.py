@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from ..messages.line import parse
 from .check import Area, Check, Seen
 from .finding import ERROR, Finding, Remedy
 from .messages import Hit, search
-from .places import is_drastic, look_next
+from .places import is_drastic, look_next, place_sentence
 from .remedies import advice
 from .scene import Scene
 
@@ -92,11 +93,14 @@ def _seen(hit: Hit) -> Seen:
         f"it says: {hit.lines[-1]}{times}",
         evidence=(*hit.lines, f"Known from {hit.source}."),
         explains=_breaks(hit),
+        cause=place_sentence(parse(hit.lines[-1])) if hit.place else "",
     )
 
 
 def _careful(check: Check, hit: Hit) -> Remedy | None:
-    """What drains, rejoins or restarts comes after a look where one line is all that speaks for it."""
+    """What drains, rejoins or restarts comes after a look where one line, or a state, is all that speaks for it."""
+    if hit.place:
+        return advice(look_next(check.id, hit.lines[-1]))
     if hit.count > 1 or not is_drastic(check.remedy):
         return None
     return advice(f"{look_next(check.id)} If it shows the same: {check.remedy.text}")

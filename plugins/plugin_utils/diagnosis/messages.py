@@ -44,11 +44,15 @@ MESSAGES: tuple[Message | Rule, ...] = (
     *messages_programs.MESSAGES,
     *messages_reasons.GENERAL,
     *messages_families.FAMILIES,
+    messages_general.PANIC,
     *messages_general.MESSAGES,
 )
 """The first one that fits a line is taken: what is particular stands before what is general."""
 
-GENERAL = frozenset(each for each in messages_general.MESSAGES if not each.finding.startswith("start."))
+PLACES: frozenset[Message | Rule] = frozenset((*messages_general.MESSAGES, *messages_pasted.STATES))
+"""Consequences: they say where something failed or what state it is in, and not why. An answer that rests on them alone
+names the place, and no cause."""
+GENERAL = PLACES - {each for each in PLACES if each.finding in {"start.failed", "start.ended", "start.ends-at-once"}}
 """Not said where another line of the same text names a reason. That a program ended is said in any case."""
 
 LINES = 3
@@ -83,26 +87,21 @@ _ORDER = {each: number for number, each in enumerate(MESSAGES)}
 _SCANNER = Scanner(each.pattern for each in MESSAGES)
 _OVER_SCANNER = Scanner(each.pattern for each in OVER.values())
 _REACHED_SCANNER = Scanner([REACHED.pattern])
-_PASTED: tuple[Message, ...] = (*messages_pasted.PARTICULAR, *messages_pasted.GENERAL)
+_PASTED = (*messages_pasted.PARTICULAR, *messages_pasted.GENERAL, *messages_pasted.STATES)
 _PASTED_SCANNER = Scanner(each.pattern for each in _PASTED)
-
-PLACES: frozenset[Message | Rule] = (
-    GENERAL
-    | {each for each in messages_general.MESSAGES if each.finding == "start.failed"}
-    | {each for each in (*MESSAGES, *_PASTED) if each.state}
-)
-"""Those that say where something failed, or that something waits, and not why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """What a log says: the id of the finding that it leads to, whose log, the last lines, and how many there are."""
+    """What a log says: the id of the finding that it leads to, whose log, the last lines, and how many there are;
+    `place`: that something failed, and not why."""
 
     finding: str
     program: str
     lines: tuple[str, ...]
     count: int
     source: str
+    place: bool = False
 
 
 def known(texts: Sequence[str]) -> list[Message | Rule | None]:
@@ -176,13 +175,15 @@ def told(text: str) -> tuple[Told, ...]:
     hits += _known_of(broken)
     works, reached = _ends(found) if hits else ({}, None)
     counted = [each for each in hits if not _is_over(each, works, reached)]
-    kept = frozenset(_particular(dict.fromkeys(each.message for each in counted)))
-    ranked = sorted((each for each in counted if each.message in kept), key=lambda each: _ORDER[each.message])
+    ranked = sorted(counted, key=lambda each: _ORDER[each.message])
     if all(each.message in PLACES for each in ranked):
         ranked = [*_caused(found), *ranked]
     pasted = _pasted(found, broken)
     first = [each for each in pasted if each.message in messages_pasted.PARTICULAR]
-    return (*first, *ranked, *(each for each in pasted if each not in first))
+    said = (*first, *ranked, *(each for each in pasted if each not in first))
+    kept = frozenset(_particular(each.message for each in said))
+    # A cause stands before what follows from it
+    return tuple(sorted((each for each in said if each.message in kept), key=lambda each: each.message in PLACES))
 
 
 def _caused(found: Sequence[Record]) -> list[Told]:
@@ -270,7 +271,7 @@ def _of_log(program: str, text: str, quiet: timedelta, works: bool) -> Iterator[
     last = next((written for line in reversed(lines) if (written := moment(line))), None)
     started = len(lines) if works else _last(lines, OVER.get(_program(program)))
     reached = len(lines) if works else _last(lines, REACHED)
-    found: dict[str, tuple[Message | Rule, list[str]]] = {}
+    found: dict[str, tuple[set[Message | Rule], list[str]]] = {}
     for number, (line, message) in enumerate(zip(lines, known(lines), strict=True)):
         if message is None or (number < started and _of_start(message)):
             continue
@@ -282,13 +283,16 @@ def _of_log(program: str, text: str, quiet: timedelta, works: bool) -> Iterator[
         before = last - written if last is not None and written is not None and written <= last else timedelta()
         if before + (quiet if message.finding.startswith(_TRIED_AGAIN) else timedelta()) > RECENT:
             continue
-        found.setdefault(message.finding, (message, []))[1].append(line)
-    particular = _particular(message for message, _said in found.values())
-    for finding, (message, said) in found.items():
-        if message not in particular:
+        messages, said = found.setdefault(message.finding, (set(), []))
+        messages.add(message)
+        said.append(line)
+    particular = frozenset(_particular(each for messages, _said in found.values() for each in messages))
+    for finding, (messages, said) in found.items():
+        if not messages & particular:
             continue
         shown = tuple(each[:WIDTH] for each in dict.fromkeys(said[-LINES:]))
-        yield Hit(finding, program, shown, len(said), message.source)
+        first = min(messages & particular, key=lambda each: _ORDER[each])
+        yield Hit(finding, program, shown, len(said), first.source, messages <= PLACES)
 
 
 _NEAR = 40

@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from ..messages.line import Line, parse
 from .finding import Action, Remedy
 
+NO_CAUSE = "Not known"
+"""So an answer begins that has a place, and no cause."""
 DRASTIC = re.compile(r"\b(?:drain|rejoin|join again|reinstall|restart the (?:machine|service))", re.IGNORECASE)
 """What ends pods or a node's membership: one line alone does not ask for it."""
 
@@ -30,7 +32,7 @@ def place_sentence(line: Line) -> str:
     where = ", ".join(each for each in (line.speaker, line.operation) if each)
     where = f"{where} ({line.object})" if where and line.object else where or line.object
     reason = str(line.innermost)
-    return f"Not known: {': '.join(each for each in (where, reason) if each)}."
+    return f"{NO_CAUSE}: {': '.join(each for each in (where, reason) if each)}."
 
 
 LOOK: Mapping[str, str] = {

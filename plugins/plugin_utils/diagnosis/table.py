@@ -188,7 +188,7 @@ def meanings(message: str, host: str) -> list[dict[str, str]]:
     known = []
     for identity, own in lines.items():
         check, first = KNOWN[identity], next(iter(own))
-        if any(each.finding == identity and each.message in PLACES for each in said):
+        if all(each.message in PLACES for each in said if each.finding == identity):
             known.append(_place_only(first, identity))
             continue
         careful = len(own) == 1 and is_drastic(check.remedy)

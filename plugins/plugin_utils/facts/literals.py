@@ -32,8 +32,6 @@ _TELLING = 11.0
 remove %s" could be said by any program."""
 _PROVING = 20.0
 """So much where the words are to stand for a cause: "file not found" is of one function, and says nothing of it."""
-_WHATEVER = ("start.", "join.", "cni.unreadable", "cni.version", "host.", "volume.claim", "volume.object-missing")
-"""Causes that hold whatever reason is wrapped; of others it stands further in than the literal."""
 _OWN = 4.0
 """So much more counts what a program itself says than what a library does."""
 _LEAST = 9
@@ -146,7 +144,7 @@ def place(literal: Literal) -> Place:
     _where, operation, thing, cause = described(literal.module, literal.file, literal.function) or (None, "", "", "")
     own = not _LIBRARY.match(literal.module) or "/cmd/" in f"/{literal.file}"
     program = literal.programs[0] if own and len(literal.programs) == 1 else ""
-    proves = literal.kind == "error" and (not literal.wraps or cause.startswith(_WHATEVER))
+    proves = literal.kind == "error" and not literal.wraps
     return Place(program, operation, thing, literal.text, literal.source, literal.codes, own, cause if proves else "")
 
 

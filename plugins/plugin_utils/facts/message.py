@@ -25,14 +25,12 @@ Reasons = tuple[int | str, ...]
 class Message:
     """A pattern (without regard to case) of a line, and the id of the finding that it leads to. `source` is the file
     that prints the line, or a public thread in which it stands. `early`: a healthy node prints it too, while it starts;
-    it says something only where it goes on, or to a person who asks about it. `state`: it says what fails or waits, and
-    not why; to a person it is a place, never a cause."""
+    it says something only where it goes on, or to a person who asks about it."""
 
     finding: str
     pattern: str
     source: str
     early: bool = False
-    state: bool = False
 
     @property
     def shown(self) -> str:
@@ -60,7 +58,6 @@ class Rule:
     doing: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
     early: bool = False
-    state: bool = False
 
     @property
     def pattern(self) -> str:

@@ -213,6 +213,7 @@ _DOING: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"hcnCreateNetwork|[Cc]reate.{0,12}(?:(?i:HNS ?Network)|HostComputeNetwork)|New-H[Nn][Ss]Network|"
+        r"[Ff]ailed (?:to create|creating) (?:\w+ )?network\b|"
         r"antrea-hnsnetwork|POST.{0,20}/networks",
         "HNS",
         NETWORK,
@@ -279,12 +280,14 @@ _DOING: tuple[tuple[str, str, str], ...] = (
         "Windows",
         SERVICE,
     ),
+    (r"(?:error|error occurred) forwarding (?:port )?\d+", "kubelet", "forwarding a port"),
     (r"FailedScheduling|nodes are available", "scheduler", "placing a pod"),
     (r":(?:2379|4001)\b", "", ETCD),
     (rf"dial tcp {LOOPBACK}(?!{AGENTS})\d", "", OWN_PORT),
     (r"\.sock\b|listen unix|bind unix|\\\\?pipe\\", "", SOCKET),
     (
-        r"https?://[^/\s\"]+/apis?/|:6443\b|[Aa]pi-?[Ss]erver|[Uu]nable to connect to the server|\b(?:9345|7443|6444)/",
+        r"https?://[^/\s\"]+/apis?/|:6443\b|[Aa]pi-?[Ss]erver|[Uu]nable to connect to the server|Error from server\b|"
+        r"the server (?:could not find|is currently unable|was unable|has (?:asked|received))|\b(?:9345|7443|6444)/",
         "",
         API,
     ),

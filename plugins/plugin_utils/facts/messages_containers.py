@@ -82,9 +82,10 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "image.layer",
         (
             *(win.ERROR_ACCESS_DENIED, win.ERROR_SHARING_VIOLATION, win.ERROR_FILE_NOT_FOUND, win.ERROR_PATH_NOT_FOUND),
-            *(win.ERROR_PRIVILEGE_NOT_HELD, win.ERROR_VIRUS_INFECTED),
+            *(win.ERROR_PRIVILEGE_NOT_HELD, win.ERROR_VIRUS_INFECTED, win.ERROR_INVALID_FUNCTION),
+            *(win.ERROR_NOT_READY, win.ERROR_TIMEOUT, win.ERROR_INVALID_PARAMETER),
         ),
-        "microsoft/hcsshim internal/wclayer",
+        "microsoft/hcsshim internal/wclayer; microsoft/hcsshim#919",
         doing=(LAYER,),
         never=(CONTAINER, PROCESS),
     ),
@@ -97,6 +98,11 @@ MESSAGES: tuple[Message | Rule, ...] = (
         ),
         "containerd/containerd#6300",
         never=(SHARE, STAGE, VOLUME, ATTACH, UNMOUNT),
+    ),
+    Message(
+        "start.kubelet-config",
+        r"open /etc/resolv\.conf: The system cannot find",
+        "kubernetes-sigs/sig-windows-tools#1: resolvConf of the kubelet has to be empty on Windows",
     ),
     Rule(
         "container.mount-refused",
@@ -113,7 +119,11 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"(?:Create|Initialize)\w*Compartment\w* .{0,40}(?:failed|1450)",
         "microsoft/hcsshim#437",
     ),
-    Rule("host.no-memory", (win.ERROR_NO_SYSTEM_RESOURCES, win.ERROR_COMMITMENT_LIMIT), "microsoft/hcsshim#869"),
+    Rule(
+        "host.no-memory",
+        (win.ERROR_NO_SYSTEM_RESOURCES, win.ERROR_COMMITMENT_LIMIT, r"errno=1455\b"),
+        "microsoft/hcsshim#869",
+    ),
     Message(
         "container.command",
         "failed to get application name from commandline|failed to find executable",
@@ -137,7 +147,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "container.linux-user",
-        r"chown \S+: not supported by windows",
+        r"chown \S*(?:token|kubernetes\.io~projected|kubernetes\.io~secret)\S*: not supported by windows",
         "hashicorp/consul-k8s#1043",
     ),
     Message(

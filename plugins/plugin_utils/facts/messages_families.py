@@ -26,7 +26,6 @@ from .message_places import (
     CONTAINER,
     CREDENTIALS,
     DEVICES,
-    DISK,
     DNS,
     ENDPOINT,
     ETCD,
@@ -64,9 +63,7 @@ _NO_NAME = (
     r"no such host|Name or service not known|name resolution|server misbehaving|remote name could not be resolved"
 )
 _NO_WAY: Reasons = (_REFUSED, _SILENT, _CUT, _NO_NAME)
-_DEADLINE: Reasons = (
-    r"context deadline exceeded|DeadlineExceeded|deadline exceeded|timeout expired waiting|stream timeout",
-)
+_DEADLINE: Reasons = (r"context deadline exceeded|DeadlineExceeded|deadline exceeded|stream timeout",)
 _DENIED_BY_PEER: Reasons = (
     r"(?:status(?: ?code)?|code|HTTP|response)[^\w\n]{0,4}(?:401|403)\b|\b40[13] (?:Forbidden|Unauthorized)|"
     r"AuthorizationFail(?:ed|ure)|AuthorizationPermissionMismatch|UnauthorizedOperation|AccessDenied(?:Exception)?|"
@@ -78,7 +75,7 @@ _DENIED_BY_PEER: Reasons = (
     r"does not have (?:authorization|secrets \w+ permission|permission)",
 )
 _ABSENT_AT_PEER: Reasons = (
-    r"code = NotFound|ResourceNotFound|ShareNotFound|SecretNotFound|InvalidVolume\.NotFound|ResourceGroupNotFound|"
+    r"ResourceNotFound|ShareNotFound|SecretNotFound|InvalidVolume\.NotFound|ResourceGroupNotFound|"
     r"(?:status(?: ?code)?|HTTP)[^\w\n]{0,4}404\b|was not found in this key vault",
 )
 _CANNOT: Reasons = (r"code = Unimplemented|unknown service \S+|unknown method|volume mode \S+ not supported by driver",)
@@ -148,8 +145,8 @@ _CRASHED: Reasons = (
     r"0xc0000374|3221226356|-1073740940|0xc000001d|3221225501|-1073741795|0xe0434352|3762504530|-532462766)(?!\w)",
 )
 _SHIM: Reasons = (
-    r"ttrpc: closed|shim (?:disconnected|died|exited|not running)|cleaning up after shim|failed to (?:start|connect to|"
-    r"shutdown|delete) shim|transport is closing|shim task .{0,40}(?:closed|gone)",
+    r"ttrpc: closed|shim (?:disconnected|died|exited|not running)|transport is closing|"
+    r"shim task .{0,40}(?:closed|gone)",
 )
 
 FAMILIES: tuple[Message | Rule, ...] = (
@@ -184,13 +181,6 @@ FAMILIES: tuple[Message | Rule, ...] = (
         doing=(GMSA,),
     ),
     # Volumes
-    Rule(
-        "volume.expand",
-        (r"PartitionSupportedSize : |(?:resize|expand)\w*.{0,200}(?:fail|error|not supported|deadline)",),
-        _CSI,
-        doing=(ANY_VOLUME,),
-        state=True,
-    ),
     Rule("volume.in-use", _IN_USE, "kubernetes/kubernetes pkg/volume/util/operationexecutor", doing=(ANY_UNMOUNT,)),
     Rule("volume.in-use", (win.ERROR_SHARING_VIOLATION,), "kubernetes/kubernetes pkg/volume", doing=(ANY_VOLUME,)),
     Rule("container.csi-driver", (r"csi\.sock|connection error: desc|no CSIDriver object",), _CSI, doing=(ANY_VOLUME,)),
@@ -201,15 +191,6 @@ FAMILIES: tuple[Message | Rule, ...] = (
     Rule("volume.leftover", _EXISTS, _CSI, doing=(ANY_VOLUME,), never=(HNS,)),
     Rule("volume.folder-denied", _FOLDER_DENIED, _CSI, doing=(ANY_VOLUME,), never=(SHARE,)),
     Rule("volume.path-missing", _MISSING, _CSI, doing=(ANY_VOLUME,), never=(SHARE,)),
-    Rule("volume.claim", ("ProvisioningFailed|failed to provision volume",), _CSI, doing=(ANY_VOLUME,), state=True),
-    Rule("volume.format", ("failed|error",), "kubernetes-csi/csi-proxy pkg/os", doing=(DISK,), state=True),
-    Rule(
-        "volume.attach",
-        ("Attach failed for volume|AttachVolume.Attach failed|FailedAttachVolume",),
-        _CSI,
-        doing=(ANY_VOLUME,),
-        state=True,
-    ),
     Rule("volume.driver-slow", _DEADLINE, _CSI, doing=(ANY_VOLUME,), early=True),
     # Images and layers
     Rule(
@@ -258,18 +239,10 @@ FAMILIES: tuple[Message | Rule, ...] = (
         doing=(LAYER,),
         never=(CONTAINER,),
     ),
-    # What names a layer and that it failed, after each reason that is known
-    Message(
-        "image.layer",
-        r"\b(?:\w*Layer|ExpandSandboxSize)\b(?!.*already exists).*(?:failed|denied|cannot|could not)|re-exec "
-        r"error.*ociwclayer|"
-        r"failed to (?:extract|register) layer",
-        "moby/moby#26873; microsoft/hcsshim internal/wclayer",
-    ),
     # Networks of pods
     Rule(
         "cni.calico-not-ready",
-        (r"calico[\\/]+nodename|nodename: |calico/node is not ready|check that the calico/node",),
+        (r"calico[\\/]+nodename|stat \S*nodename: |calico/node is not ready|check that the calico/node",),
         "projectcalico/calico cni-plugin/pkg/k8s, internal/pkg/utils",
     ),
     Rule(
@@ -282,7 +255,7 @@ FAMILIES: tuple[Message | Rule, ...] = (
         "cni.plugin-crashed",
         (
             r"netplugin failed with no error|netplugin failed but error parsing|unexpected end of JSON|"
-            r"invalid character '|exit status (?:2|3221\d{6})\b|: EOF\b",
+            r"invalid character '|exit status 3221\d{6}\b|: EOF\b",
         ),
         "containernetworking/cni pkg/invoke/exec.go",
         doing=(ANY_NETWORK,),
@@ -290,7 +263,7 @@ FAMILIES: tuple[Message | Rule, ...] = (
     Rule(
         "hns.broken-state",
         (
-            r"[Uu]nspecified [Ee]rror|0x80004005|-2147467259|2147500037|"
+            r"[Uu]nspecified [Ee]rror|Catastrophic failure|0x8000ffff|0x80004005|-2147467259|2147500037|"
             r"HNS failed with error ?: \S*(?:\u5220\u9664|failed to create endpoint)",
         ),
         "docker/for-win#2102; MicrosoftDocs/Virtualization-Documentation#273",
@@ -323,18 +296,22 @@ FAMILIES: tuple[Message | Rule, ...] = (
     Rule(
         "pod.probe",
         (
-            r"(?:Liveness|Readiness|Startup) probe (?:failed|errored)|ProbeError|"
-            r"ExecSync\b.{0,300}(?:deadline|timed out)",
+            r"(?:probe failed with|HTTP) status ?code: \d+|(?:probe|ProbeError)\b.{0,400}(?:refused|deadline exceeded|"
+            r"timed? ?out|Client\.Timeout)|ExecSync\b.{0,300}(?:deadline|timed out)",
         ),
         "kubernetes/kubernetes pkg/kubelet/prober",
+    ),
+    Message(
+        "pod.stream",
+        "missing upgrade headers in request|[Uu]pgrade request required",
+        "kubernetes/kubectl#1332: what stands between took the headers away",
     ),
     Rule(
         "pod.stream",
         (
             *_NO_WAY,
             *_DEADLINE,
-            r"websocket: |bad handshake|stream error|unable to upgrade|error stream|"
-            r"lost connection to pod|SPDY|error copying from|broken pipe",
+            r"bad handshake|lost connection to pod|broken pipe",
         ),
         "kubernetes/client-go tools/remotecommand, tools/portforward",
         doing=(ANY_STREAM,),
@@ -407,11 +384,6 @@ FAMILIES: tuple[Message | Rule, ...] = (
         never=(WEBHOOK,),
     ),
     Rule(
-        "pod.hook",
-        (r"FailedPostStartHook|FailedPreStopHook|PostStartHook failed",),
-        "kubernetes/kubernetes pkg/kubelet/lifecycle",
-    ),
-    Rule(
         "node.pressure",
         (r"The node was low on resource|Evicted\b.{0,60}(?:memory|ephemeral|disk)|eviction manager: must evict",),
         "kubernetes/kubernetes pkg/kubelet/eviction",
@@ -429,8 +401,7 @@ FAMILIES: tuple[Message | Rule, ...] = (
         "start.instance",
         (
             r"instance not found|InstanceNotFound|failed to get instance (?:metadata|ID)|"
-            r"failed to get (?:node )?provider ?ID|"
-            r"cloud provider .{0,40}(?:not|no) (?:such )?instance|Unable to construct \S*Node object",
+            r"failed to get (?:node )?provider ?ID|cloud provider .{0,40}(?:not|no) (?:such )?instance",
         ),
         "kubernetes/kubernetes pkg/kubelet/nodestatus",
     ),

@@ -1,17 +1,156 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How each program says that something failed, whatever the reason: what no other table knows still has its place.
+"""How each program says that something failed, whatever the reason, and words for a state: consequences, not causes.
 
-A file of its own: these stand last (diagnosis/messages.py), as they fit where nothing more particular does. The
-reason is then what the line itself says, mostly at its end.
+A file of its own: what only these fit is told as a place ("Not known: ..."), never as a definite cause, since the
+reason is what the line wraps, or stands elsewhere. They come last (diagnosis/messages.py). A test gives each literal of
+upstream that wraps another error a reason that nobody knows: what then still speaks belongs here.
 """
 
 from __future__ import annotations
 
-from .message import Message
+from . import windows_codes as win
+from .message import Message, Rule
+from .message_places import ANY_STREAM, ANY_VOLUME, DISK, GMSA
 
-MESSAGES: tuple[Message, ...] = (
+PANIC = Message(
+    "start.panic",
+    r"^panic: |\bObserved a panic: |\bruntime\.(?:gopanic|fatalpanic)\b|"
+    r"^fatal error: (?:all goroutines|thread exhaustion|out of memory|"
+    r"concurrent map|stack overflow|runtime|unexpected signal|fault|checkmark|schedule)",
+    "Go runtime/panic.go",
+)
+"""The one cause here: it stands behind every reason that the same line may name."""
+
+MESSAGES: tuple[Message | Rule, ...] = (
+    # Of one step, before those of a whole pod
+    Message(
+        "volume.of-image",
+        r"failed to (?:copy|set ?up|get) (?:image )?volumes?:? |failed to mount image volume|stat volume in rootfs|"
+        r"copy(?:ing)? (?:up )?(?:existing )?(?:volume )content",
+        "containerd/containerd internal/cri/opts/container.go, WithVolumes",
+    ),
+    Message(
+        "volume.subpath",
+        r"failed to (?:prepare|create) subPath|unable to provision SubPath",
+        "kubernetes/kubernetes pkg/kubelet/kubelet_pods.go",
+    ),
+    Rule(
+        "volume.expand",
+        (r"PartitionSupportedSize : |(?:resize|expand)\w*.{0,200}(?:fail|error|not supported|deadline)",),
+        "container-storage-interface/spec spec.md, NodeExpandVolume",
+        doing=(ANY_VOLUME,),
+    ),
+    Message(
+        "volume.format",
+        r"could not format \S|error formatting volume|Format-Volume\b.{0,200}(?:fail|error|denied)|"
+        r"Initialize-Disk\b.{0,200}(?:fail|error)|(?:error|failed) (?:initializing|partitioning) disk",
+        "kubernetes-csi/csi-proxy pkg/os/volume/api.go, pkg/os/disk/api.go",
+    ),
+    Rule("volume.format", ("failed|error",), "kubernetes-csi/csi-proxy pkg/os", doing=(DISK,)),
+    Rule(
+        "volume.claim",
+        ("ProvisioningFailed|failed to provision volume",),
+        "kubernetes-sigs/sig-storage-lib-external-provisioner controller/controller.go",
+        doing=(ANY_VOLUME,),
+    ),
+    Rule(
+        "volume.attach",
+        ("Attach failed for volume|AttachVolume.Attach failed|FailedAttachVolume",),
+        "kubernetes/kubernetes pkg/volume/util/operationexecutor/operation_generator.go",
+        doing=(ANY_VOLUME,),
+    ),
+    Message(
+        "image.layer",
+        r"\b(?:\w*Layer|ExpandSandboxSize)\b(?!.*already exists).*(?:failed|denied|cannot|could not)|re-exec "
+        r"error.*ociwclayer|failed to (?:extract|register) layer",
+        "moby/moby#26873; microsoft/hcsshim internal/wclayer",
+    ),
+    Rule(
+        "container.gmsa",
+        ("CredentialSpec",),
+        "microsoft/hcsshim internal/hcsoci/credentials.go",
+        doing=(GMSA,),
+    ),
+    Message(
+        "pod.hook", r"FailedPostStartHook|FailedPreStopHook|PostStartHook failed", "kubernetes pkg/kubelet/lifecycle"
+    ),
+    Message(
+        "pod.probe",
+        r"(?:Liveness|Readiness|Startup) probe (?:failed|errored)|ProbeError",
+        "kubernetes/kubernetes pkg/kubelet/prober",
+    ),
+    Rule(
+        "pod.stream",
+        (r"websocket: |stream error|unable to upgrade|error stream|SPDY|error copying from",),
+        "kubernetes/client-go tools/remotecommand, tools/portforward",
+        doing=(ANY_STREAM,),
+    ),
+    Message(
+        "container.shim",
+        r"cleaning up after shim|failed to (?:start|connect to|shutdown|delete) shim\b",
+        "containerd/containerd core/runtime/v2",
+    ),
+    Message("flannel.etcd", "Couldn't fetch network config", "flannel-io/flannel pkg/subnet/etcd"),
+    Message("flannel.net-conf-backend", "Error fetching backend", "flannel-io/flannel main.go"),
+    Message("flannel.node-name", "error retrieving pod spec for", "flannel-io/flannel pkg/subnet/kube/kube.go"),
+    Message(
+        "flannel.forwarding",
+        "failed to enable forwarding on|failed to find interface for IP Address",
+        "flannel-io/flannel#1858",
+    ),
+    Message("flannel.bridge-endpoint", "failed to hot attach bridge HNSEndpoint", "flannel-io/flannel#1112"),
+    Message(
+        "kube-proxy.hostname-override",
+        "Failed to retrieve node IPs?",
+        "kubernetes/kubernetes cmd/kube-proxy/app/server.go",
+    ),
+    Message("kube-proxy.source-vip", "Source Vip endpoint creation failed", "kubernetes/kubernetes#100962"),
+    Message("cni.calico-api", "error creating calico client", "kubernetes-sigs/sig-windows-tools#302"),
+    Message(
+        "cni.calico-addresses",
+        r"Failed to (?:request|auto-?assign) .{0,20}IPv[46]",
+        "projectcalico/calico libcalico-go/lib/ipam",
+    ),
+    Message(
+        "cni.calico-datastore",
+        r"[Ff]ailed to (?:create|reach|connect to) .{0,20}datastore|[Ee]rror querying (?:node|datastore)",
+        "projectcalico/calico node/pkg/lifecycle/startup",
+    ),
+    Message(
+        "cni.antrea-uplink",
+        "Failed to set the uplink port|failed to add uplink port",
+        "antrea-io/antrea#1458",
+    ),
+    Message(
+        "cni.antrea-ovs",
+        r"ovs-vsctl.{0,200}(?:fail|connection|error)|OVS (?:bridge|datapath)\b.{0,60}(?:fail|not)",
+        "antrea-io/antrea pkg/ovs",
+    ),
+    Message(
+        "cni.azure-state",
+        r"\[(?:cni-net|net|azure-vnet)\].*Failed to (?:create|allocate|attach)",
+        "Azure/azure-container-networking#283",
+    ),
+    Message("hns.namespace-refused", "failed to setup networking for pod", "microsoft/hcsshim cmd/containerd-shim"),
+    Message(
+        "start.no-login",
+        "failed while requesting a signed certificate|cannot create certificate signing request|"
+        "failed to run Kubelet: .*bootstrap",
+        "kubernetes/client-go util/certificate/certificate_manager.go",
+    ),
+    Message(
+        "start.instance",
+        r"Unable to construct \S*Node object",
+        "kubernetes/kubernetes pkg/kubelet/kubelet_node_status.go",
+    ),
+    Message(
+        "start.runtime-pipe",
+        "container runtime is (?:down|not running)",
+        "kubernetes/kubernetes pkg/kubelet/kubelet.go",
+    ),
+    # Of a whole program, volume, network, pod
     Message(
         "join.preflight",
         r"\[ERROR \w+\]: |error execution phase \S+:|see the stack trace of this error execute with --v=5|"
@@ -20,7 +159,7 @@ MESSAGES: tuple[Message, ...] = (
     ),
     Message(
         "container.volume",
-        r"(?:MountVolume|MapVolume|UnmountVolume)\.\w+ failed for volume|Unable to attach or mount volumes|"
+        r"(?:MountVolume|MapVolume|UnmountVolume)\.\w+ failed for volume|Unable to (?:attach or )?mount volumes|"
         r"attacher\.\w+ failed|Could not mount (?:target )?\S|(?:New|Remove)-?SmbGlobalMapping\b.{0,40}failed|"
         r"GRPC error:.{0,400}\bmount\b.{0,300}failed",
         "kubernetes/kubernetes pkg/volume/util/operationexecutor/operation_generator.go",
@@ -60,13 +199,6 @@ MESSAGES: tuple[Message, ...] = (
         "microsoft/hcsshim internal/hcs/errors.go; containerd/containerd internal/cri/server/container_start.go",
     ),
     Message(
-        "start.panic",
-        r"^panic: |\bObserved a panic: |\bruntime\.(?:gopanic|fatalpanic)\b|"
-        r"^fatal error: (?:all goroutines|thread exhaustion|out of memory|"
-        r"concurrent map|stack overflow|runtime|unexpected signal|fault|checkmark|schedule)",
-        "Go runtime/panic.go",
-    ),
-    Message(
         "start.failed",
         r'"command failed" err=|^error: \w+Configuration\.\S+: (?:Invalid|Required|Unsupported) value|'
         "[Ff]ailed to (?:run|start) [Kk]ubelet|Error running ProxyServer|"
@@ -74,6 +206,12 @@ MESSAGES: tuple[Message, ...] = (
         "kubernetes/kubernetes component-base/cli/run.go, cmd/kubelet/app/server.go; containerd cmd/containerd/main.go",
     ),
     Message("start.failed", r"^F\d{4} \d\d:\d\d:\d\d", "k8s.io/klog/v2 klog.go, Fatal"),
+    Message(
+        "kubelet.unhealthy",
+        r"localhost:10248/healthz|127\.0\.0\.1:10248/healthz|The kubelet is not (?:healthy|"
+        "running)|It seems like the kubelet isn't running",
+        "kubernetes-sigs/sig-windows-tools#229",
+    ),
     Message(
         "host.no-listener",
         r"dial tcp (?:127\.\d+\.\d+\.\d+|\[::1\]|localhost):\d+: conn\w+: .*refused",
@@ -86,5 +224,18 @@ MESSAGES: tuple[Message, ...] = (
         r"[Ff]ailed to ensure lease).{1,300}\b(?:Get|Post|Put|Patch) \"?https?://",
         "kubernetes/client-go tools/cache/reflector.go",
         early=True,
+    ),
+    Rule(
+        "start.ended",
+        (
+            win.ERROR_PROCESS_ABORTED,
+            r"process terminated unexpectedly|service terminated (?:unexpectedly|with the following)",
+        ),
+        "learn.microsoft.com ERROR_PROCESS_ABORTED (1067), events 7023, 7031 and 7034 of the Service Control Manager",
+    ),
+    Message(
+        "start.ends-at-once",
+        "Unexpected status SERVICE_PAUSED|throttl(?:ed|ing) .*restart",
+        "nssm service.cpp (SERVICE_PAUSED)",
     ),
 )

@@ -19,13 +19,14 @@ PARTICULAR: tuple[Message, ...] = (
         _PAGE,
     ),
     Message("host.proxy", r"proxyconnect tcp|407 Proxy Authentication", "net/http transport.go, dialConn"),
-    Message("pod.cpu-zero", r"usageNanoCores", "https://github.com/containerd/containerd/issues/9531"),
+    Message("pod.cpu-zero", r"usageNanoCores\W{1,4}0\b", "https://github.com/containerd/containerd/issues/9531"),
 )
 """Before what the table of messages says."""
 
 GENERAL: tuple[Message, ...] = (
-    Message("hns.no-management-address", r"waiting for the network to be created", _PAGE),
-    Message("flannel.no-subnet-env", r"subnet\.env", _PAGE),
+    Message(
+        "flannel.no-subnet-env", r"subnet\.env\b.{0,80}(?:cannot find|no such file|not found|does not exist)", _PAGE
+    ),
     Message("host.no-adapter", r"no network adapter|virtual network creation", _PAGE),
     Message(
         "traffic.names-limits",
@@ -35,7 +36,7 @@ GENERAL: tuple[Message, ...] = (
     Message(
         "traffic.names",
         r"DNS name does not exist|could not resolve host|remote name could not be resolved|getaddrinfo|"
-        r"Non-existent domain|DNS request timed out|No such host is known",
+        r"Non-existent domain|Ping request could not find host|DNS request timed out|No such host is known",
         _PAGE,
     ),
     Message(
@@ -43,12 +44,22 @@ GENERAL: tuple[Message, ...] = (
         r"connection was aborted by the software in your host machine",
         "learn.microsoft.com WSAECONNABORTED (10053); rancher/rancher#46344",
     ),
-    Message(
-        "node.not-ready",
-        r"Kubelet (?:stopped posting|never posted) node status|NodeStatusUnknown|KubeletNotReady",
-        "kubernetes/kubernetes pkg/controller/nodelifecycle/node_lifecycle_controller.go; rancher/rancher#27974",
-        state=True,
-    ),
-    Message("pod.stuck", r"ContainerCreating|CrashLoopBackOff|FailedCreatePodSandBox", _PAGE, state=True),
 )
 """After it."""
+
+STATES: tuple[Message, ...] = (
+    Message("hns.no-management-address", r"waiting for the network to be created", _PAGE),
+    Message(
+        "node.not-ready",
+        r"Kubelet (?:stopped posting|never posted) node status|NodeStatusUnknown|KubeletNotReady|NodeNotReady|"
+        r"(?:status is now: |\b)NotReady\b",
+        "kubernetes/kubernetes pkg/controller/nodelifecycle/node_lifecycle_controller.go; rancher/rancher#27974",
+    ),
+    Message(
+        "pod.stuck",
+        r"ContainerCreating|CrashLoopBackOff|FailedCreatePodSandBox|Back-off restarting failed|PodInitializing|"
+        r"RunContainerError|CreateContainerError|ContainerCannotRun|Init:Error",
+        f"{_PAGE}; kubernetes/kubernetes pkg/kubelet/events/event.go, pkg/kubelet/container/sync_result.go",
+    ),
+)
+"""Words for a state: last, and never a cause."""

@@ -32,7 +32,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "flannel.net-conf-backend",
-        "unknown backend type|Error fetching backend",
+        "unknown backend type",
         "flannel-io/flannel pkg/backend/manager.go; kubernetes/kubernetes#86482",
     ),
     Message(
@@ -49,8 +49,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "flannel.node-name",
-        "env variables POD_NAME and POD_NAMESPACE must be set|error retrieving pod spec for|node "
-        "name not present in pod spec",
+        "env variables POD_NAME and POD_NAMESPACE must be set|node name not present in pod spec",
         "flannel-io/flannel pkg/subnet/kube/kube.go",
     ),
     Message(
@@ -71,6 +70,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "cni.plugin-missing",
+        r"needs CNI plugin .{1,40} to be installed|"
         r"failed to find plugin \\*\"?[\w.-]+\\*\"? in path",
         "rancher/rke2#7793",
     ),
@@ -136,7 +136,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "cni.calico-api",
-        "error creating calico client|host must be a URL or a host:port pair",
+        "host must be a URL or a host:port pair",
         "kubernetes-sigs/sig-windows-tools#302",
     ),
     Message(
@@ -151,12 +151,12 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "cni.calico-endpoint",
-        "Calico_ep|Waiting for (?:hns )?network.*Calico|(?:unable|failed) to create hns network calico",
+        "(?:found|find|wait|creat).{0,40}Calico_ep|Calico_ep.{0,40}not found|Waiting for (?:hns )?network.*Calico|(?:unable|failed) to create hns network calico",
         "projectcalico/calico#8219",
     ),
     Message(
         "cni.antrea-uplink",
-        "Failed to set the uplink port|failed to add uplink port|OVS Extension.{0,40}(?:fail|not)",
+        "OVS Extension.{0,40}(?:fail|not)",
         "antrea-io/antrea#1458",
     ),
     Message(
@@ -167,7 +167,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "cni.azure-state",
-        r"\[(?:cni-net|net|azure-vnet)\].*(?:Failed to (?:create|allocate|attach)|not found)|"
+        r"\[(?:cni-net|net|azure-vnet)\].*not found|"
         "azure-vnet.*(?:no available addresses|network not found)",
         "Azure/azure-container-networking#283",
     ),
@@ -179,7 +179,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "start.feature-gate",
-        "unrecognized feature gate|cannot set feature gate|feature is locked to",
+        "unrecognized feature gate|cannot set feature gate|feature is locked to|feature gate must be enabled",
         "kubernetes/component-base featuregate/feature_gate.go",
     ),
     Message(
@@ -213,15 +213,14 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "cni.calico-addresses",
-        r"no configured Calico pools|Failed to (?:request|auto-?assign) .{0,20}IPv[46]|no affine block|"
+        r"no configured Calico pools|no affine block|"
         r"could not claim .{0,20}block|"
         r"unable to (?:assign|find) .{0,20}(?:block|address) .{0,40}(?:affinity|pool)",
         "projectcalico/calico libcalico-go/lib/ipam",
     ),
     Message(
         "cni.calico-datastore",
-        r"[Dd]atastore (?:is )?not ready|[Ff]ailed to (?:create|reach|connect to) .{0,20}datastore|"
-        r"resource does not exist: (?:ClusterInformation|Node)|[Ee]rror querying (?:node|datastore)",
+        r"[Dd]atastore (?:is )?not ready|resource does not exist: (?:ClusterInformation|Node)",
         "projectcalico/calico libcalico-go/lib/errors, node/pkg/lifecycle/startup",
     ),
     Message(
@@ -232,9 +231,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "cni.antrea-ovs",
-        r"ovs-vsctl.{0,200}(?:fail|connection|error)|[Ff]ailed to connect to OVSDB|"
-        r"openvswitch\S*db\.sock.{0,80}(?:cannot find|refused|denied)|"
-        r"OVS (?:bridge|datapath)\b.{0,60}(?:fail|not)",
+        r"[Ff]ailed to connect to OVSDB|openvswitch\S*db\.sock.{0,80}(?:cannot find|refused|denied)|"
+        r"ovs-vsctl.{0,200}database connection failed",
         "antrea-io/antrea pkg/ovs",
     ),
     Message(
@@ -269,14 +267,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "start.no-login",
-        "failed while requesting a signed certificate|cannot create certificate signing request",
-        "kubernetes/client-go util/certificate/certificate_manager.go",
-    ),
-    Message(
-        "start.no-login",
         "unable to load bootstrap kubeconfig|unable to read existing bootstrap client config|"
-        "existing bootstrap client certificate.*is expired|"
-        "failed to run Kubelet: .*bootstrap",
+        "existing bootstrap client certificate.*is expired",
         "kubernetes/kubernetes pkg/kubelet/certificate/bootstrap/bootstrap.go",
     ),
     Message(
@@ -306,8 +298,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Message(
         "start.runtime-pipe",
         r"pipe[\\/]+(?:containerd-containerd|docker_engine|dockershim)\S*:? .*(?:cannot find the "
-        "file|Access is denied|refused)|[Ee]rror while dialing.{0,40}pipe|container runtime is "
-        "(?:down|not running)|Cannot connect to the Docker daemon",
+        "file|Access is denied|refused)|[Ee]rror while dialing.{0,40}pipe|Cannot connect to the Docker daemon",
         "containerd/containerd#9437",
     ),
     Message(
@@ -334,24 +325,13 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "kube-proxy.hostname-override",
-        "[Cc]an't determine this node's IP|Failed to retrieve node IPs?",
+        "[Cc]an't determine this node's IP",
         "aws/containers-roadmap#273; kubernetes/kubernetes cmd/kube-proxy/app/server.go",
     ),
     Message(
         "start.kube-proxy-gate",
         "Win(?:Overlay|DSR) feature gate not enabled",
         "kubernetes/kubernetes pkg/proxy/winkernel/proxier.go",
-    ),
-    Message(
-        "kubelet.unhealthy",
-        r"localhost:10248/healthz|127\.0\.0\.1:10248/healthz|The kubelet is not (?:healthy|"
-        "running)|It seems like the kubelet isn't running",
-        "kubernetes-sigs/sig-windows-tools#229",
-    ),
-    Message(
-        "start.ends-at-once",
-        "Unexpected status SERVICE_PAUSED|throttl(?:ed|ing) .*restart",
-        "nssm service.cpp (SERVICE_PAUSED)",
     ),
     Message(
         "start.service-state",
@@ -367,7 +347,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "start.program-missing",
-        "is not recognized as (?:the name of a cmdlet|an internal or external command)",
+        r"(?:['\" ]|^)(?!(?:Get|Set|New|Add|Remove|Import|Install|Enable|Start|Stop|Invoke|Test)-)[\w.:\\-]+['\"]? is "
+        "not recognized as (?:the name of a cmdlet|an internal or external command)",
         "learn.microsoft.com about_Command_Precedence, CommandNotFoundException; cmd.exe",
     ),
     Message(

@@ -90,7 +90,7 @@ PEERS: tuple[Message | Rule, ...] = (
     ),
     Rule(
         "flannel.etcd",
-        ("Couldn't fetch network config|etcd cluster is unavailable or misconfigured|given peers are not reachable",),
+        ("etcd cluster is unavailable or misconfigured|given peers are not reachable",),
         "flannel-io/flannel main.go; etcd-io/etcd client/v2",
     ),
     Rule("flannel.etcd", (r"dial tcp 127\.0\.0\.1:(?:2379|4001)",), "flannel-io/flannel main.go"),
@@ -142,7 +142,7 @@ PEERS: tuple[Message | Rule, ...] = (
     ),
     Rule(
         "image.registry-unreachable",
-        ("failed to do request: (?:Head|Get)|proxyconnect tcp|407 Proxy Authentication", _NO_ANSWER, _NO_HOST),
+        ("failed to do request: (?:Head|Get)|proxyconnect tcp|(?:407 )?Proxy Authentication", _NO_ANSWER, _NO_HOST),
         "containerd/containerd core/remotes/docker/resolver.go",
         doing=(PULL, PROXY),
     ),
@@ -192,7 +192,7 @@ PEERS: tuple[Message | Rule, ...] = (
         (
             "failed to .{0,80}credential ?spec|credential ?spec.{0,80}(?:not found|failed|denied|does not exist)|"
             r"gmsa.{0,80}(?:denied|not authorized)|cred ?spec .{0,80}(?:does not exist|not found|invalid)|"
-            "not authorized to use g?MSA|CredentialSpec",
+            "not authorized to use g?MSA",
         ),
         "kubernetes-sigs/windows-gmsa admission-webhook; microsoft/hcsshim internal/hcsoci/credentials.go",
         doing=(GMSA,),
@@ -249,14 +249,6 @@ GENERAL: tuple[Message | Rule, ...] = (
         "learn.microsoft.com ERROR_SERVICE_MARKED_FOR_DELETE (1072)",
     ),
     Rule(
-        "start.ended",
-        (
-            win.ERROR_PROCESS_ABORTED,
-            r"process terminated unexpectedly|service terminated (?:unexpectedly|with the following)",
-        ),
-        "learn.microsoft.com ERROR_PROCESS_ABORTED (1067), events 7023, 7031 and 7034 of the Service Control Manager",
-    ),
-    Rule(
         "start.socket-left",
         (
             *(win.WSAEADDRINUSE, win.WSAEACCES, win.ERROR_CANT_ACCESS_FILE),
@@ -289,6 +281,12 @@ GENERAL: tuple[Message | Rule, ...] = (
         "cluster.node-name",
         r"node \S+ (?:cannot|is not allowed to) modify node\b",
         "kubernetes/kubernetes plugin/pkg/admission/noderestriction/admission.go",
+    ),
+    Rule(
+        "start.no-login",
+        (r": Unauthorized\b|provide credentials",),
+        "kubernetes/kubeadm#809: a bootstrap token that has run out",
+        doing=("getting its certificate",),
     ),
     Rule(
         "cluster.denied",

@@ -106,10 +106,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "volume.format",
-        r"volume does not contain a recognized file system|media is write protected|could not format \S|"
-        r"error formatting volume|Format-Volume\b.{0,200}(?:fail|error|denied)|"
-        r"Initialize-Disk\b.{0,200}(?:fail|error)|(?:error|failed) (?:initializing|partitioning) disk|"
-        "unrecognized file ?system|is not NTFS",
+        "volume does not contain a recognized file system|media is write protected|unrecognized file ?system|"
+        r"is not NTFS|parameter '?FileSystem\b.{0,60}\b(?:ext[234]|xfs|btrfs)\b",
         "kubernetes-csi/csi-proxy pkg/os/volume/api.go, pkg/os/disk/api.go",
     ),
     Message(
@@ -131,9 +129,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "volume.subpath",
-        r"failed to (?:prepare|create) subPath|unable to provision SubPath|subpath \S+ is an unexpected|SubPath \S+ "
-        r"not "
-        "within volume path|only directory subpath is supported",
+        r"subpath \S+ is an unexpected|SubPath \S+ not within volume path|only directory subpath is supported",
         "kubernetes/kubernetes pkg/kubelet/kubelet_pods.go, pkg/volume/util/subpath/subpath_windows.go",
     ),
     Message(
@@ -148,12 +144,6 @@ MESSAGES: tuple[Message | Rule, ...] = (
         (win.ERROR_DIR_NOT_EMPTY, r"(?:directory|folder|mount ?point|target)\b.{0,80}is not empty"),
         "microsoft/hcsshim internal/hcsoci/resources_wcow.go; learn.microsoft.com ERROR_DIR_NOT_EMPTY (145)",
         doing=(ANY_CONTAINER, VOLUME, STAGE, SHARE),
-    ),
-    Message(
-        "volume.of-image",
-        r"failed to (?:copy|set ?up|get) (?:image )?volumes?\b|failed to mount image volume|stat volume in rootfs|"
-        r"copy(?:ing)? (?:up )?(?:existing )?(?:volume )?content",
-        "containerd/containerd internal/cri/opts/container.go, WithVolumes",
     ),
     Rule(
         "volume.attach",

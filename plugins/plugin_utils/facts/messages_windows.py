@@ -20,7 +20,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Message("container.linux-pod", r"network host not found|cannot run as .*hostNetwork", "aws/containers-roadmap#227"),
     Message(
         "container.linux-pod",
-        r"(?:failed for volume|hostPath type check failed).*(?<![\w:])/(?:run|lib|proc|sys|dev|etc|usr|boot)\b",
+        r"(?:failed for volume \S+ : (?:open|stat|mkdir) |hostPath type check failed.*(?<![\w:]))"
+        r"/(?:run|lib|proc|sys|dev|etc|usr|boot)\b",
         "kubernetes/kubernetes#71130",
     ),
     Message(
@@ -73,14 +74,17 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"management ip \(",
         "flannel-io/flannel pkg/backend/hostgw/hostgw_windows.go",
     ),
-    Rule("flannel.bridge-endpoint", (win.HCN_E_ENDPOINT_ALREADY_ATTACHED,), "flannel-io/flannel#1391"),
-    Message("flannel.bridge-endpoint", "failed to hot attach bridge HNSEndpoint", "flannel-io/flannel#1112"),
     Message(
-        "flannel.forwarding",
-        "failed to enable forwarding on|failed to find interface for IP Address",
-        "flannel-io/flannel#1858",
+        "flannel.bridge-endpoint",
+        rf"(?:flannel|bridge HNSEndpoint).{{0,400}}{win.pattern(win.HCN_E_ENDPOINT_ALREADY_ATTACHED)}",
+        "flannel-io/flannel#1391",
     ),
-    Message("kube-proxy.source-vip", "Source Vip endpoint creation failed", "kubernetes/kubernetes#100962"),
+    Message(
+        "kube-proxy.source-vip",
+        "Source Vip endpoint creation failed.{0,400}"
+        + win.pattern(win.HCN_E_INVALID_IP, win.HCN_E_ADDR_INVALID_OR_RESERVED),
+        "kubernetes/kubernetes#100962",
+    ),
     Message("kube-proxy.source-vip", "source-vip flag not set", "kubernetes/kubernetes pkg/proxy/winkernel/proxier.go"),
     Rule(
         "kube-proxy.rule-exists",
@@ -160,7 +164,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Message(
         "hns.namespace-refused",
         r"requested operation for attach namespace failed|failed to add HostComputeEndpoint \S+ to "
-        "HostComputeNamespace|failed to setup networking for pod",
+        "HostComputeNamespace",
         "containerd/containerd#5729",
     ),
     Rule(

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from ..facts.codes import meaning, names
-from ..facts.literals import place_of
+from ..facts.literals import Place, place_of
 from ..facts.message_places import CODES, GROUPS, OBJECTS, OPERATIONS, PLACED, SPEAKERS
 from ..facts.windows_codes import TEXTS
 from .records import plain
@@ -38,7 +38,7 @@ _POWERSHELL = re.compile(r"\+ CategoryInfo\s*:.*?\+ FullyQualifiedErrorId\s*:\s*
 _CALICO = re.compile(r"^\d{4}-\d\d-\d\d [\d:.]+ \[(\w+)\]\[\d+\] (\S+) \d+: (.*)$", re.S)
 _JOURNAL = re.compile(r"^(?:\w{3} +\d+ [\d:]+ \S+ )?([a-z][\w-]*)(?:\.exe)?\[\d+\]: (.*)$", re.S)
 _ZAP = re.compile(r"^\d{4}-\d\d-\d\d\S*\s+(INFO|WARN|ERROR|FATAL|DEBUG)\s+(\S+)\s+(.*)$", re.S)
-_ERROR = re.compile(r"^(?:[Ee]rror|[Ff]atal|\w*(?:Exception|Error)): ?(.*)$", re.S)
+_ERROR = re.compile(r"^(?:[Ee]rror|[Ff]atal|ERRO|FATA|\w*(?:Exception|Error)): ?(.*)$", re.S)
 _FAILURE = re.compile(r"\b(?:could not|cannot|can't|unable to|failed|failure|error)\b", re.IGNORECASE)
 _PANIC = re.compile(r"^panic: |Observed a panic|^fatal error: |goroutine \d+ \[running\]|runtime\.gopanic")
 _WITH_ERROR = re.compile(
@@ -106,15 +106,19 @@ class Line:
     def _place(self) -> tuple[str, str]:
         if self._done:
             return self._done[0]
+        return (self._literal.program, self._literal.operation) if self._literal is not None else ("", "")
+
+    @cached_property
+    def _literal(self) -> Place | None:
         # Windows' own words are no literal of a program.
-        place = place_of(_WORDS.sub(" ", self.raw))
-        return (place.program, place.operation) if place is not None else ("", "")
+        return None if self._done else place_of(_WORDS.sub(" ", self.raw))
 
     @cached_property
     def operations(self) -> frozenset[str]:
         """All that the line speaks of, and their groups."""
         done = {self.operation, *(doing for _who, doing in self._done)} - {""}
-        if done or self.speaker:
+        # A library's own words are the reason, and say nothing of who was doing what
+        if self._done or self.speaker or (self._literal is not None and self._literal.own):
             done.add(PLACED)
         return frozenset(done.union(*(groups_of(each) for each in done)))
 
@@ -160,18 +164,20 @@ def parse(record: str) -> Line:
 
 
 def _chain(message: str) -> tuple[str, ...]:
-    """The message cut at its colons, but for those within quotes, where the quotes are even."""
+    """The message cut at its colons, but for those within quotes or brackets, where these are even."""
     parts = message.split(": ")
     if message.count('"') % 2:
         return tuple(each for each in parts if each)
+    bracketed = message.count("(") == message.count(")")
     found: list[str] = []
-    open_ = False
+    quoted, depth = False, 0
     for part in parts:
-        if open_:
+        if quoted or (bracketed and depth > 0):
             found[-1] += f": {part}"
         else:
             found.append(part)
-        open_ ^= part.count('"') % 2 == 1
+        quoted ^= part.count('"') % 2 == 1
+        depth += part.count("(") - part.count(")")
     return tuple(each for each in found if each)
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import checks_logs, table
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import MESSAGES, PLACES, about, search
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import MESSAGES, about, search
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import Scene
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import literals, messages_pasted, windows_codes
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.message_places import PLACED
@@ -55,26 +55,6 @@ def test_a_reason_that_no_table_has_still_has_its_place() -> None:
     assert about("hcs::System::Pause 12ab: The moon is full.: unknown") == ("container.refused",)
 
 
-STATES = (
-    *("ContainerCreating", "CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull", "RunContainerError", "Pending"),
-    *("CreateContainerError", "CreateContainerConfigError", "Terminating", "Unknown", "Evicted", "OOMKilled"),
-    *("FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedDetachVolume", "ProvisioningFailed"),
-    *("FailedCreatePodSandBox", "FailedKillPod", "SandboxChanged", "FailedScheduling", "BackOff", "Unhealthy"),
-    *("NotReady", "NodeNotReady", "NodeStatusUnknown", "KubeletNotReady", "NetworkNotReady", "DiskPressure"),
-    *("VolumeResizeFailed", "FileSystemResizeFailed", "ContainerGCFailed", "ImageGCFailed", "InvalidDiskCapacity"),
-)
-"""Reasons of events and states of pods and Nodes. Source: kubernetes pkg/kubelet/events/event.go, images/types.go,
-pkg/controller/volume/events/event.go, pkg/controller/nodelifecycle."""
-
-
-@pytest.mark.parametrize("state", STATES)
-def test_a_state_alone_is_never_a_cause(state: str) -> None:
-    listing = f"web-7d9c-abc   0/1   {state}   0   5m"
-    event = f"Warning  {state}  3m (x9 over 5m)  kubelet  something failed"
-    for text in (state, listing, event):
-        assert all(each["cause"].startswith("Not known") for each in table.meanings(text, "win1")), text
-
-
 def test_a_state_gives_way_to_a_line_with_a_reason() -> None:
     reason = "hcnCreateEndpoint failed in Win32: refused. (0x803b0010)"
     found = table.meanings(f"web-1   0/1   ContainerCreating   0   5m\n{reason}", "win1")
@@ -88,12 +68,6 @@ def test_what_any_program_may_say_counts_where_it_is_known_who_says_it() -> None
     spoken = f"E0512 12:00:36.267935 6984 kubelet.go:2448] {unanswered}"
     assert PLACED in parse(spoken).operations
     assert about(spoken) == ("cluster.unreachable",)
-
-
-def test_each_message_of_a_state_is_a_place() -> None:
-    states = {each for each in (*MESSAGES, *messages_pasted.GENERAL) if each.state}
-    assert {each.finding for each in states} >= {"pod.stuck", "node.not-ready", "volume.attach", "volume.claim"}
-    assert states <= PLACES
 
 
 def test_what_is_said_in_general_gives_way_to_a_reason_and_an_end_does_not() -> None:
