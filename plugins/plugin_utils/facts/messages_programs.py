@@ -151,7 +151,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "cni.calico-endpoint",
-        "(?:found|find|wait|creat).{0,40}Calico_ep|Calico_ep.{0,40}not found|Waiting for (?:hns )?network.*Calico|(?:unable|failed) to create hns network calico",
+        r"(?:found|find|wait|creat).{0,40}Calico_ep|Calico_ep.{0,40}not found|"
+        r"Waiting for (?:hns )?network.*Calico|(?:unable|failed) to create hns network calico",
         "projectcalico/calico#8219",
     ),
     Message(
