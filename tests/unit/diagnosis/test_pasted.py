@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import time
+from collections.abc import Callable
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import MESSAGES, about
@@ -33,22 +34,35 @@ def test_a_healthy_log_that_is_pasted_is_no_alarm(text: str) -> None:
     assert about(text) == ()
 
 
-@pytest.mark.slow
-def test_ten_megabytes_take_five_seconds() -> None:
-    """On an idle machine; one that does other things as well takes up to twice as much of processor time."""
+def _many(size: int) -> str:
+    """Harmless lines and bad ones, each with a time of its own."""
     chance = random.Random(1)
     bad = [line for case in PASTED for line in str(case.data["message"]).splitlines() if line.strip()]
     lines: list[str] = []
-    size = 0
-    while size < 10_000_000:
+    while size > 0:
         line = chance.choice(HARMLESS if chance.random() < 0.9 else bad)
         number = len(lines)
         stamp = f" 13:{number // 60 % 60:02}:{number % 60:02}.{number % 1000000:06} {number % 7000}"
         lines.append(re.sub(r"(?<=^[IWEF]\d{4}) [\d:.]+ +\d+", stamp, line))
-        size += len(lines[-1]) + 1
+        size -= len(lines[-1]) + 1
+    return "\n".join(lines)
+
+
+def _cost(work: Callable[[], object]) -> float:
     start = time.process_time()
-    assert about("\n".join(lines))
-    assert time.process_time() - start < 10
+    assert work()
+    return time.process_time() - start
+
+
+@pytest.mark.slow
+def test_time_grows_with_the_text_and_is_a_multiple_of_reading_its_words() -> None:
+    """Ten megabytes take about 15 times as long as finding their words; seconds say nothing on a
+    busy one."""
+    one, ten = _many(1_000_000), _many(10_000_000)
+    about(one[:100_000])
+    taken = _cost(lambda: about(ten))
+    assert taken < 14 * _cost(lambda: about(one))
+    assert taken < 40 * _cost(lambda: sum(1 for _ in re.finditer(r"[A-Za-z_]+", ten)))
 
 
 def test_the_words_of_each_pattern_stand_in_what_it_fits() -> None:
