@@ -65,7 +65,7 @@ class ActionModule(ConvergingAction):
         found = node.desired(replace(self._wanted, mark=given.mark), reading)
         self._left_over = self._left_over or expiry.finding(layout, reading)
         if (off := node.firewall_off(self._wanted, reading))[0]:
-            self._left_over = f"the Windows firewall is off ({off[1]}): allowed_sources keeps nobody out."
+            self._left_over = f"the Windows firewall is off ({off[1]}): allowed_sources has no effect."
         self._text = proof.config_of(found).text
         return found
 

@@ -39,7 +39,7 @@ class ActionModule(ActionBase):
     def _built(self, options: dict[str, Any]) -> dict[str, Any]:
         folder = Path(options["directory"]).expanduser()
         if not folder.is_dir():
-            raise Refused(f"directory: {folder} is no folder on the controller.")
+            raise Refused(f"directory: {folder} is not a folder on the controller.")
 
         def look() -> str:
             return provision_source.stamp(folder, options["endings"])

@@ -59,8 +59,7 @@ class ActionModule(ActionBase):
         wanted, elsewhere, kubelet = Wanted.of(how), read_elsewhere(how), _kubelet(options)
         if not options["address"] and kubelet is None and not elsewhere:
             raise SampleError(
-                "Nobody is asked and nothing was read elsewhere: give address, or node_name and cluster, or "
-                "stats.crictl, or stats.summaries."
+                "There is nothing to read: give address, or node_name and cluster, or stats.crictl, or stats.summaries."
             )
         if wanted.second_caller_s > 0 and not options["address"]:
             raise SampleError("stats.second_caller: it asks the runtime, so it needs address.")

@@ -42,7 +42,7 @@ class ActionModule(ClusterAction):
             converge.check_server(server)
             if unread := converge.unknown(nodes, machines):
                 display.warning(
-                    f"scheduling: nobody has read config.toml of {', '.join(unread)}; whether their containerd has the "
+                    f"scheduling: config.toml was not read on {', '.join(unread)}; whether their containerd has the "
                     f"runtime {wanted.handler} is not known."
                 )
         classes = cluster.items(COLLECTION) if wanted.runtime_classes else ()

@@ -89,7 +89,7 @@ class ActionModule(NodeAction):
         return containers.tasks(listed), containers.processes(running), containers.labels(pods, known)
 
     def _inside(self, seen: Seen, options: Mapping[str, Any], reading: Reading) -> Seen:
-        """With what HCS shows of it; a container that is just going away is no error."""
+        """With what HCS shows of it; a container that is just going away is not an error."""
         if not options["hcsdiag"] or seen.task.status != containers.RUNNING:
             return seen
         try:

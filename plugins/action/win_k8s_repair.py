@@ -46,7 +46,7 @@ class ActionModule(RepairAction):
         found = rejoin.Past()
 
         def desired(given: Given) -> Resources:
-            """The clean-up; nothing for a machine that is no previously deleted node."""
+            """The clean-up; nothing for a machine that is not a previously deleted node."""
             nonlocal found
             options, layout = given.options, given.layout
             ours = hns.Ours(hns.own_names(options["network_name"]), options["cluster_cidr"])

@@ -209,7 +209,7 @@ class Connection(ConnectionBase):
     # -- what Ansible asks for -----------------------------------------------------------------------------------
 
     def exec_command(self, cmd: str, in_data: bytes | None = None, sudoable: bool = True) -> tuple[int, bytes, bytes]:
-        """Run a command line of Ansible; what is no PowerShell is run by PowerShell."""
+        """Run a command line of Ansible; what is not PowerShell is run by PowerShell."""
         super().exec_command(cmd, in_data=in_data, sudoable=sudoable)
         found = _POWERSHELL.match(cmd) if " -EncodedCommand " in cmd else None
         arguments = found["arguments"] if found else f"{_START} {base64.b64encode(cmd.encode('utf-16-le')).decode()}"

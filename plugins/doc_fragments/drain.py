@@ -45,7 +45,7 @@ options:
         type: int
         default: -1
       force:
-        description: Whether pods that nothing makes anew are deleted.
+        description: Whether pods that nothing recreates are deleted.
         type: bool
         default: false
       delete_emptydir_data:

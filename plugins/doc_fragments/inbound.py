@@ -16,7 +16,7 @@ options:
     type: dict
     suboptions:
       enabled:
-        description: V(false) leaves the firewall alone; nobody reaches the port then unless another rule lets him.
+        description: V(false) leaves the firewall as it is; the port is then unreachable unless another rule opens it.
         type: bool
         default: true
       sources:

@@ -25,7 +25,7 @@ options:
         type: str
         default: C:\k
       nssm:
-        description: nssm.exe, the service manager of programs that are no services themselves.
+        description: nssm.exe, the service manager of programs that are not services themselves.
         type: str
         default: C:\k\nssm.exe
       log_dir:

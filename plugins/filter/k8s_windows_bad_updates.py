@@ -59,7 +59,7 @@ _value:
 def k8s_windows_bad_updates(
     updates: Mapping[str, Any], os: Mapping[str, Any], revisions: Sequence[Any] = (), mode: str = ""
 ) -> list[dict[str, str]]:
-    """AnsibleFilterError for what is no update, no Windows or no entry."""
+    """AnsibleFilterError for what is not an update, no Windows or no entry."""
     try:
         found = [(str(each["title"]), [str(kb) for kb in each["kb"]]) for each in updates.values()]
         bad = refused(found, int(os["build"]), int(os["revision"]), given(revisions), hns_mode(mode))

@@ -43,7 +43,7 @@ _BATCH = re.compile(r"[1-9][0-9]*%?")
 
 
 def k8s_windows_batches(given: Any) -> list[str]:
-    """AnsibleFilterError for what is no batch."""
+    """AnsibleFilterError for what is not a batch."""
     parts = given if isinstance(given, list) else str(given).split(",")
     batches = [str(part).strip() for part in parts]
     for batch in batches:

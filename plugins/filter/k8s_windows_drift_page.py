@@ -29,7 +29,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Make the page anew from a report that was kept
+- name: Make the page again from a report that was kept
   ansible.builtin.copy:
     content: "{{ lookup('ansible.builtin.file', 'drift.json') | from_json | winkube.node.k8s_windows_drift_page }}"
     dest: drift.html
@@ -44,14 +44,14 @@ _value:
 
 
 def k8s_windows_drift_page(report: Mapping[str, Any]) -> str:
-    """AnsibleFilterError for what is no report."""
+    """AnsibleFilterError for what is not a report."""
     # Here, not above: Ansible loads every filter of the collection when a playbook names one.
     from ..plugin_utils.pages.render import render
 
     try:
         return render("drift.html.j2", report=report)
     except (TypeError, UndefinedError) as error:
-        raise AnsibleFilterError(f"k8s_windows_drift_page: this is no report of drift: {error}") from error
+        raise AnsibleFilterError(f"k8s_windows_drift_page: this is not a report of drift: {error}") from error
 
 
 class FilterModule:

@@ -42,7 +42,7 @@ _value:
 
 
 def k8s_windows_iis(build: Any) -> list[dict[str, Any]]:
-    """[Deployment, Service]. AnsibleFilterError for what is no build, or has no image."""
+    """[Deployment, Service]. AnsibleFilterError for what is not a build, or has no image."""
     # Here, not above: Ansible loads every filter of the collection when a playbook names one.
     from ..plugin_utils.lint.profile import Profile, SettingError, with_settings
     from ..plugin_utils.workloads.iis import iis

@@ -203,7 +203,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         if vaulted:
             text = _plain_text(self.loader.get_text_file_contents(str(here)))
             if not source.is_node_yaml(text):
-                raise AnsibleParserError(f"{reading.file_name(here)} is vaulted, and what is in it is no Node YAML.")
+                raise AnsibleParserError(f"{reading.file_name(here)} is vaulted, and what is in it is not a Node YAML.")
 
     def _decrypt(self, path: Path) -> str:
         try:
@@ -281,7 +281,7 @@ def _is_plugin_source(path: Path) -> bool:
 
 
 class _Literal(str):
-    """Text that is no template even if it looks like one: `!unsafe`."""
+    """Text that is not a template even if it looks like one: `!unsafe`."""
 
 
 def _leaf(scalar: Scalar) -> Any:

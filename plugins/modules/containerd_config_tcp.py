@@ -57,11 +57,11 @@ options:
   expires_after:
     description:
       - A time such as V(45m), V(8h) or V(2d), from 1 minute to 30 days, after which the node closes the port by itself,
-        also when nobody comes back and when it was off at that moment; or V(never). Required to open.
+        also without another run, and if it was off at that moment; or V(never). Required to open.
       - A scheduled task of SYSTEM (C(\winkube\expiry)) then disables the firewall's rule at once, and closes
-        C(config.toml) if it still is as it was written here; a file that somebody else has changed is left alone.
+        C(config.toml) if it still is as it was written here; a file that somebody else has changed stays as it is.
       - Counted from the run that opens the port, by the node's clock; a run with the same values leaves the moment as
-        it is, one with others counts anew.
+        it is, one with others counts again.
       - What is left to be done then is said by M(winkube.node.win_k8s_diagnose) and by the next run of this module.
     type: str
     default: ''
@@ -109,7 +109,7 @@ options:
     description:
       - Whether the controller asks for CRI's version over the port. A loopback address is asked through the SSH
         connection that Ansible has to the node.
-      - V(auto) warns if nobody could be asked, V(required) fails then. An answer that is not CRI's is always an error.
+      - V(auto) warns if the node could not be asked, V(required) fails. An answer that is not CRI's is always an error.
     type: str
     choices: [auto, required, never]
     default: auto

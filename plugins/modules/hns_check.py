@@ -297,7 +297,7 @@ cni_conf:
   returned: always
   type: dict
 reminders:
-  description: What cannot be seen from inside the node and nobody was asked for, a sentence each.
+  description: What cannot be seen from inside the node and was not asked elsewhere, a sentence each.
   returned: always
   type: list
   elements: str

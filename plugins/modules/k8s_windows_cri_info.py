@@ -13,7 +13,7 @@ author: The winkube.node authors (@winkube)
 description:
   - Asks containerd over TCP which versions of CRI it serves, what it runs and which calls it answers. Only calls that
     read are made.
-  - A port that listens proves nothing, since containerd opens it for C(tcp_address) alone and then serves no CRI there.
+  - A port that listens proves nothing, since with only C(tcp_address) containerd opens it and serves no CRI there.
     With V(containers) in O(gather) this module fails unless the call C(Version) is answered.
   - With V(stats) in O(gather) it reads the CPU usage of pods and containers several times, from the container runtime
     (CRI), from kubelet's C(/stats/summary) and from what C(crictl stats -o json) printed, and compares. Per container

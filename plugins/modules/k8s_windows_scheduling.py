@@ -112,7 +112,7 @@ steps:
       type: str
   sample: [{text: created the RuntimeClass windows-2022, state: done}]
 stranded:
-  description: The pods of Nodes that get a taint which no Windows node would take any more once they are made anew,
+  description: The pods of Nodes that get a taint which no Windows node would take any more once they are recreated,
     since they do not tolerate it. In check mode, those for which this would be so.
   returned: always
   type: list
@@ -122,7 +122,7 @@ stranded:
       description: Namespace and name.
       type: str
     owner:
-      description: Who makes it anew.
+      description: Who recreates it.
       type: str
     node:
       description: The Node that it runs on.

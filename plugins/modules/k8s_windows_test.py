@@ -42,7 +42,7 @@ attributes:
     description: Nothing that stays is changed.
   idempotent:
     support: none
-    description: Each run makes its pods anew.
+    description: Each run recreates its pods.
   async:
     support: none
     description: It runs on the controller.
@@ -211,7 +211,7 @@ options:
         elements: str
         default: []
       namespace:
-        description: The namespace of the pods; it has to be there.
+        description: The namespace of the pods; it must exist.
         type: str
         default: default
       image:
@@ -368,7 +368,7 @@ smoke:
           type: str
       sample: [{id: service/linux, host: control-plane, line: "curl -sS --max-time 10 http://10.96.0.20/"}]
     table:
-      description: The report for a person.
+      description: The report as text to read.
       returned: with O(smoke.state=tested) and O(smoke.state=judged)
       type: str
     report:
@@ -451,7 +451,7 @@ operational_readiness:
       description: One sentence.
       type: str
     table:
-      description: The report for a person.
+      description: The report as text to read.
       type: str
     problem:
       description: Why the results may not be whole; empty if they are.

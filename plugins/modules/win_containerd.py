@@ -12,7 +12,7 @@ version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
   - Brings in containerd's programs, writes C(config.toml), and makes and starts the service.
-  - A source is a release archive or containerd.exe alone. What is on the node is replaced only if it differs; the
+  - A source is a release archive, or just containerd.exe. What is on the node is replaced only if it differs; the
     service is stopped for the
     renaming, not for the download, and only if its programs, its configuration or its command line change.
   - If the new containerd does not come up (its pipe, and where ctr.exe is at hand C(ctr version)), everything is put

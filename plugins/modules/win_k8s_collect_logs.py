@@ -19,7 +19,7 @@ description:
     C(manifest.json) that says where each file comes from and what was left out, and an C(issue_report.md) to be filled
     in.
   - Secrets are removed from each text on the controller, before it is written to disk. Kubeconfigs, keys, credential
-    specs and the volumes of pods are not even fetched. A trace (O(hnstrace=stop)) is no text, and is as Windows wrote
+    specs and the volumes of pods are not even fetched. A trace (O(hnstrace=stop)) is not text, and is as Windows wrote
     it.
   - Of a file longer than 384 KB the first 64 KB and the last 320 KB are fetched, of the output of a program 64 KB.
   - Run again with the same O(dest), it fetches only files that have changed or are missing.

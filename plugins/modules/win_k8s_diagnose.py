@@ -14,7 +14,7 @@ description:
   - Everything that verify and M(winkube.node.hns_check) look at, and the node's pods, their traffic and logs. What
     follows from another finding stands beneath it in RV(causes), and each cause has its remedy.
   - Looks twice at the node, O(watch) seconds apart, once at the cluster, and tries what can be tried. What Windows
-    cannot do, and what nobody could look at, is in RV(notes), with the command to run by hand. C(docs/troubleshooting)
+    cannot do, and what could not be checked, is in RV(notes), with the command to run by hand. C(docs/troubleshooting)
     of the collection has a page for each question of the troubleshooting sections of Kubernetes' pages for Windows.
   - Changes nothing. In one running pod of the node C(curl.exe) and C(Resolve-DnsName) are run, unless
     O(exec_in_pods=false); with a proxy, C(curl.exe) is run on the node.
@@ -184,7 +184,7 @@ said:
     - "The pod network is not there. network cbr0: it is not there; there are: External; wanted a network of this name."
     - "    ansible-playbook winkube.node.repair --limit win1 -e winkube_repair=network"
 notes:
-  description: What Windows cannot do, and what nobody could look at, as findings of the severity V(note).
+  description: What Windows cannot do, and what could not be checked, as findings of the severity V(note).
   returned: when the task does not fail
   type: list
   elements: dict

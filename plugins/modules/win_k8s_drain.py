@@ -13,7 +13,7 @@ author: The winkube.node authors (@winkube)
 description:
   - Before something that this collection does not do itself, such as Windows updates. Modules of components drain by
     themselves where C(winkube_drain) is on.
-  - PodDisruptionBudgets are kept, pods of DaemonSets stay. Pods that nothing makes anew, or that keep data in an
+  - PodDisruptionBudgets are kept, pods of DaemonSets stay. Pods that nothing recreates, or that keep data in an
     C(emptyDir), stop it before it begins, as in C(kubectl drain). A node that does not get empty in time is
     uncordoned, and the task fails.
   - That it was us is noted on the Node, in the annotation C(winkube.node/cordoned-by);
@@ -38,7 +38,7 @@ attributes:
     description: The nodes are Windows; the work happens on the controller.
 options:
   node_name:
-    description: The name of the Node. One that the cluster does not know is no failure.
+    description: The name of the Node. One that the cluster does not know is not a failure.
     type: str
     required: true
   timeout:
@@ -50,7 +50,7 @@ options:
     type: int
     default: -1
   force:
-    description: Whether pods that nothing makes anew are deleted.
+    description: Whether pods that nothing recreates are deleted.
     type: bool
     default: false
   delete_emptydir_data:

@@ -14,9 +14,9 @@ description:
   - Joins the machine to the cluster and owns the kubelet's first start. The service has to be there
     (M(winkube.node.win_kubelet)).
   - Joined is the kubelet's kubeconfig, a valid client certificate of this node, and the Node object. Then nothing is
-    done on the node. A machine whose Node was deleted is refused, with the name of the playbook that joins it anew.
+    done on the node. A machine whose Node was deleted is refused, with the name of the playbook that joins it again.
   - For V(kubeadm) a bootstrap token is made through the API just before it is used and deleted after it; it reaches
-    the node in a file for administrators alone, never on a command line.
+    the node in a file that only administrators can read, never on a command line.
   - A join that fails is rolled back. What the cluster says afterwards (the Node, its podCIDR, certificate requests,
     labels, taints) is looked after and reported, never rolled back.
   - Writes the kubeconfigs of flanneld and kube-proxy, with ServiceAccounts of their own that may do no more than

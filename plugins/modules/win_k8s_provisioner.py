@@ -12,12 +12,12 @@ version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
   - Puts a program in the place of the one that a service on the node runs, and restarts that service; services that
-    depend on it stop before and start after. The service has to be there already.
+    depend on it stop before and start after. The service must exist already.
   - A program that is there already (by its sha256) is neither transferred nor is anything stopped.
   - The new program is brought in under another name while the services run. It is refused, and nothing is stopped, if
-    it is no program for the node's architecture, if it does not say its version, if that is another one than
+    it is not a program for the node's architecture, if it does not say its version, if that is another one than
     O(version), or if it is a kubelet or kube-proxy that would not start with the arguments its service has.
-  - The service is down for the renames alone. If it does not work with the new program (containerd answers, kubelet and
+  - The service is down only for the renames. If it does not work with the new program (containerd answers, kubelet and
     kube-proxy are healthy, others stay up), or ends, the node puts everything back as it was. That is noticed within
     seconds, and the error has the exit code and the last lines of the log.
   - A service that was stopped, such as one whose last build has crashed, is started if Windows would start it at boot

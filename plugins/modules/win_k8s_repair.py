@@ -11,7 +11,7 @@ short_description: Repairs a Windows node that was deleted, is stuck, was made b
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - With O(action=rejoin) it finds out whether the node was deleted, and clears the way for it to join anew. A
+  - With O(action=rejoin) it finds out whether the node was deleted, and clears the way for it to join again. A
     previously deleted node is one that has joined and has no Node object any more, or no certificate that can be used;
     or one whose files speak of another range than the podCIDR of its Node. kube-proxy, kubelet and flanneld are stopped
     there, and what holds the old range is removed (C(SourceVip.json), C(SourceVipRequest.json), C(subnet.env),
@@ -75,7 +75,7 @@ options:
     choices: [kubeadm, bootstrap_kubeconfig, kubeconfig]
     default: kubeadm
   always:
-    description: Whether the machine is to join anew also where nothing speaks for that; only with O(action=rejoin).
+    description: Join the machine again even if nothing requires it; only with O(action=rejoin).
     type: bool
     default: false
   cni_managed_by:
@@ -139,7 +139,7 @@ options:
   finding:
     description:
       - The id of a finding, as M(winkube.node.hns_check) and the playbooks verify and diagnose name it. What mends it
-        is done, or comes in RV(roles). Refused where that is advice for a person.
+        is done, or comes in RV(roles). Refused where there is no automatic fix.
     type: str
     default: ''
   kubernetes_version:
@@ -235,7 +235,7 @@ broken:
   type: list
   elements: str
 rejoin:
-  description: Whether the machine has to join anew.
+  description: Whether the machine has to join again.
   returned: with O(action=rejoin)
   type: bool
 past:
@@ -244,10 +244,10 @@ past:
   type: dict
   contains:
     why:
-      description: Why it has to join anew; empty if it has not to.
+      description: Why it has to join again; empty if it need not.
       type: str
     pod_cidr:
-      description: The podCIDR of its Node; empty if it has to join anew.
+      description: The podCIDR of its Node; empty if it has to join again.
       type: str
     stale:
       description: Files of another range, each with the ranges that it names.

@@ -17,7 +17,7 @@ description:
   - kubeadm's own files, C(config.yaml) and C(kubeadm-flags.env), are never written. From Kubernetes 1.30 on settings go
     into a drop-in beside them, before into arguments.
   - Without a kubeconfig the kubelet cannot run. Its service is then defined and not started; the join starts it.
-  - The Windows firewall gets a rule (C(winkube-kubelet)) for its port 10250, without which nobody has logs, exec and
+  - The Windows firewall gets a rule (C(winkube-kubelet)) for its port 10250, without which there are no logs, exec and
     metrics.
   - It is restarted only if the program, the command line, the environment or the drop-in change. If it then does not
     answer on its healthz port, the change is rolled back.

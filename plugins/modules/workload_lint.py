@@ -56,7 +56,7 @@ options:
     choices: [l2bridge, overlay]
   dsr:
     description: Whether kube-proxy runs with direct server return on the Windows nodes. What needs it is a warning
-      where nobody has said.
+      where it is not set.
     type: bool
   builds:
     description: Windows builds of the nodes, as 20348, 10.0.20348, 2022 or ltsc2022. Nodes among O(objects) stand

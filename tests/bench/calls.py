@@ -52,7 +52,7 @@ def excepted(calls: Iterable[Call]) -> dict[str, int]:
 
     A second batch of a component is for what it cannot know before: what the cluster answers, an address that has to
     be taken. The external vSwitch is a batch of its own where flanneld does not make it, breaks every connection, so
-    that its outcome is asked for again, and changes the node so much that it is read anew.
+    that its outcome is asked for again, and changes the node so much that it is read again.
     """
     seen = list(calls)
     batches = Counter(call.component for call in seen if call.kind == "submit")

@@ -27,7 +27,7 @@ from tests.times import BUDGET_S
 
 ROOT = Path(__file__).resolve().parents[2]
 OTHERS_S = 300.0
-"""What `make test` spends on all that is no scenario, and on collecting."""
+"""What `make test` spends on all that is not a scenario, and on collecting."""
 FOLDER = ROOT / ".cache" / "cover"
 TIMES = "times.jsonl"
 CHEAP_S = 2.0
@@ -91,7 +91,7 @@ def read(folder: Path) -> Iterator[Scenario]:
 
 
 def claimed_elsewhere() -> set[str]:
-    """The rows that a test claims that is no scenario and needs no lane."""
+    """The rows that a test claims that is not a scenario and needs no lane."""
     claimed = claims_in(collect()).items()
     return {row for row, claims in claimed if any(claim.test.startswith(NO_SCENARIOS) for claim in claims)}
 

@@ -27,7 +27,7 @@ ROOTS = (
 )
 PACKAGES = ("core/v1", "storage/v1", "networking/v1")
 META = "pkg/apis/meta/v1"
-# Read as one value; their insides are no fields of Windows' business.
+# Read as one value; their insides are not fields of Windows' business.
 PLAIN = frozenset(["ObjectMeta", "TypeMeta", "ListMeta", "Time", "MicroTime", "Quantity", "IntOrString", "FieldsV1"])
 _STRUCT = re.compile(r"^type (\w+) struct \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 _FIELD = re.compile(r'^\t(\w+[ \t]+)?([\w.\[\]*]+)[ \t]+`(?:[^`]*\s)?json:"([^",]*)[^"]*"', re.MULTILINE)

@@ -1,4 +1,4 @@
-"""What a node answers that is no outcome of the batch itself: a module that failed, a batch of before rolled back."""
+"""What a node answers that is not an outcome of the batch itself: a module that failed, a batch rolled back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_a_node_that_cannot_be_read_says_why(bench: Bench, verbosity: str) -> No
     run = site(bench, *([verbosity] if verbosity else []))
     assert run.recap["win1"].failed == 1, run
     assert f"The node could not be read: Unhandled exception while executing module: {why}" in run.output, run
-    assert "is no plain value" not in run.output, run
+    assert "is not a plain value" not in run.output, run
     assert ("ScriptStackTrace" in run.stdout) is bool(verbosity), run
 
 

@@ -110,7 +110,7 @@ VARIABLES = (
     given("an address with nothing behind it", winkube_containerd_url="http://xyz/none.tar.gz"),
     given("an address without a scheme", winkube_containerd_url="xyz/containerd.tar.gz"),
     given("a proxy that is none", winkube_proxy="proxy 3128"),
-    given("a component that there is not", winkube_optional_components=["windows-exporter"]),
+    given("an unknown component", winkube_optional_components=["windows-exporter"]),
     given(
         "a kubeconfig that is not there",
         winkube_kubernetes_version="1.35.1",
@@ -123,12 +123,12 @@ VARIABLES = (
         winkube_containerd_version="2.2.9",
         winkube_interface_name="Ethernet 9",
     ),
-    given("a word that there is not", winkube_preflight="onyl"),
+    given("an unknown word", winkube_preflight="onyl"),
     given("a batch that is none", winkube_serial="abc"),
-    Case("a tag that there is not", words=("--tags", "containered")),
+    Case("an unknown tag", words=("--tags", "containered")),
     Case("a limit that no host has", words=("--limit", "win9")),
     Case("an empty group, or another inventory", given={"winkube_hosts": "windows_nodes"}, playbook=VERIFY),
-    Case("a repair that there is not", given={"winkube_repair": "rejion"}, playbook=REPAIR),
+    Case("an unknown repair", given={"winkube_repair": "rejion"}, playbook=REPAIR),
 )
 MACHINES = (
     Case("the machine is off", access="silent"),

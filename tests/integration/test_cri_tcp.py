@@ -81,7 +81,7 @@ def test_from_closed_to_open_and_back(bench: Bench) -> None:
     looked = tcp(bench, f"{{{FOR_EVER}}}", "--check", "--diff")
     assert looked.rc == 0 and looked.recap["win1"].changed == 1, looked
     assert f'+address = "{ADDRESS}"' in looked.output
-    assert "asks nobody for a certificate, without encryption: everybody at 192.168.122.1, 10.9" in looked.output
+    assert "asks for no client certificate, without encryption: everybody at 192.168.122.1, 10.9" in looked.output
     assert config(host) == before and rules(host) == [] and pid(host) == first
 
     # Another file takes the switch back: containerd itself says so, and nothing is stopped.

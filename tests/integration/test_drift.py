@@ -52,7 +52,7 @@ def test_nodes_that_differ_are_reported_and_left_as_they_are(bench: Bench) -> No
     assert found["win2"]["components"] == {}
     assert [each.text for each in page.findall(".//h2")] == ["win1", "win3"]
     assert "# <b>mine</b>" in "".join(page.itertext())
-    assert page.find(".//b") is None, "what a node says is no HTML"
+    assert page.find(".//b") is None, "what a node says is not HTML"
 
     assert drift(bench, winkube_drift_fail=False)[0].rc == 0
 

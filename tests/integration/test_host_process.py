@@ -1,4 +1,4 @@
-"""Nodes that have neither SSH nor WinRM: the same playbooks through a HostProcess pod, with a kubeconfig alone."""
+"""Nodes that have neither SSH nor WinRM: the same playbooks through a HostProcess pod, with only a kubeconfig."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ def test_a_source_file_names_files_patterns_and_folders_and_builds_groups(place:
     assert ran.members("net_overlay") == ["win1"]
     assert ran.members("net_none") == ["one", "two"]
     assert ran.members("ssh_nodes") == ["one", "two", "win1"]
-    assert ran.hosts["win1"]["rack"] == {"__ansible_unsafe": "wi"}  # what an expression yields is no template
+    assert ran.hosts["win1"]["rack"] == {"__ansible_unsafe": "wi"}  # what an expression yields is not a template
 
 
 @pytest.mark.row("NY-24")
@@ -307,7 +307,7 @@ def test_one_name_in_two_files_is_refused_naming_both_places(place: Place) -> No
         ("path: [node.yml]\n", "s.yml:2:1: found the unknown option 'path', wanted"),
         ("paths: [hosts.yml]\n", "hosts.yml:1:1: found no apiVersion"),
         ("paths: [node.yml, '{{ nobody }}']\n", "s.yml:1:1: found '{{ nobody }}' in paths, which cannot be read"),
-        ("paths: [node.yml\n", "s.yml:3:1: found text that is no YAML"),
+        ("paths: [node.yml\n", "s.yml:3:1: found text that is not YAML"),
     ],
 )
 def test_a_wrong_source_file_gets_sentences(place: Place, text: str, found: str) -> None:

@@ -1,4 +1,4 @@
-"""Joining the lab's cluster with real Ansible: the three ways, again, anew, and what must not work."""
+"""Joining the lab's cluster with real Ansible: the three ways, again, after a deletion, and what must not work."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_a_node_that_was_deleted_is_refused_and_joined_anew_by_the_playbook(benc
     extra = bench.file("extra.json", json.dumps(variables(cluster, "1.27.4", winkube_hosts="windows", **wanted)))
     anew = bench.ansible_playbook(ROOT / "playbooks" / "repair.yml", "-e", f"@{extra}", "-e", "winkube_repair=rejoin")
     assert anew.rc == 0, str(anew)
-    assert "joined the cluster anew as win1" in anew.output
+    assert "joined the cluster again as win1" in anew.output
     assert cluster.nodes["win1"]["spec"]["podCIDR"]
     assert content(host, r"C:\var\lib\kubelet\pki\kubelet-client-current.pem") != identity
     assert [path for path in files(host) if "winkube-old" in path] == []
@@ -296,8 +296,8 @@ def test_taints_are_in_check_mode_with_the_pods_that_do_not_tolerate_them(bench:
         return {str(item["metadata"]["name"]) for item in cluster.store.list(BY_NAME["Pod"], "shop")}
 
     keeps = (
-        "the Node win1 with os=windows:NoSchedule; that keeps off, once they are made anew, "
-        "shop/by-hand (made anew by nothing), shop/old-0 (StatefulSet old)"
+        "the Node win1 with os=windows:NoSchedule; that keeps off, once they are recreated, "
+        "shop/by-hand (nothing recreates it), shop/old-0 (StatefulSet old)"
     )
     planned = joined(bench, cluster, "--check")
     assert f"would taint {keeps}" in planned.output, planned
@@ -307,8 +307,8 @@ def test_taints_are_in_check_mode_with_the_pods_that_do_not_tolerate_them(bench:
 
     taints = ["os=windows:NoSchedule", "gpu=yes:NoExecute"]
     evicts = (
-        "the Node win1 with gpu=yes:NoExecute; that evicts shop/by-hand (made anew by nothing), "
-        "shop/for-a-while (made anew by nothing, after 300 s), shop/old-0 (StatefulSet old), "
+        "the Node win1 with gpu=yes:NoExecute; that evicts shop/by-hand (nothing recreates it), "
+        "shop/for-a-while (nothing recreates it, after 300 s), shop/old-0 (StatefulSet old), "
         f"shop/{of_web} (Deployment web)"
     )
     assert f"would taint {evicts}" in joined(bench, cluster, "--check", winkube_node_taints=taints).output

@@ -195,7 +195,7 @@ def test_check_mode_does_not_reserve_and_says_so(bench: Bench, monkeypatch: pyte
         ({"winkube_network_mode": "nat"}, "", "the network mode is 'nat', but this role can do l2bridge and overlay"),
         ({"winkube_kube_proxy_feature_gates": {"WinDSR": "false"}}, "", "WinDSR=false: locked to true"),
         ({"winkube_kube_proxy_feature_gates": {"WinDSR": "perhaps"}}, "", "'perhaps' is neither true nor false"),
-        ({"winkube_kube_proxy_depends_on": ["nobody"]}, "", "shall depend on nobody, which is no service"),
+        ({"winkube_kube_proxy_depends_on": ["nobody"]}, "", "shall depend on nobody, which is not a service"),
     ],
 )
 def test_what_cannot_be_is_a_sentence_and_changes_nothing(

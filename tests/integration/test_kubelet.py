@@ -189,7 +189,7 @@ def test_once_configured_it_is_started_and_an_upgrade_restarts_it_once(
     assert "started kubelet" in run.output and " of the service" not in run.output, str(run)
     assert state(host) == "running"
     now = value(host, "ImagePath") if manager == "sc" else value(host, "AppParameters", rf"{SERVICE}\Parameters")
-    assert now == line, "what kubeadm wrote is no reason for another command line"
+    assert now == line, "what kubeadm wrote is not a reason for another command line"
     bench.reset_ledger()
     assert converge(bench, manager=manager).recap["win1"].changed == 0
     assert bench.calls() == 1

@@ -75,7 +75,7 @@ def test_a_node_is_emptied_updated_looked_at_and_filled_again(bench: Bench, note
     (notes / "win1").write_text("2", encoding="utf-8")
     tenants.move_in(whole.cluster, "win1")
     refused = whole.site(playbook=PATCH)
-    assert refused.rc != 0 and "default/alone is made anew by nothing" in refused.output, refused
+    assert refused.rc != 0 and "default/alone has no controller that recreates it" in refused.output, refused
     assert "default/scratch keeps data in an emptyDir" in refused.output and "Nothing was changed." in refused.output
     assert asked(notes) == ["win1 searched"]
     run = whole.site(playbook=PATCH, winkube_drain_options=tenants.OPTIONS)

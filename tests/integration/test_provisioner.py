@@ -393,7 +393,7 @@ def test_a_fixed_build_is_started_after_one_that_crashed_later(
     fixed = play(bench, {**kubelet, "sourceURL": "good"})
     assert program(host, KUBELET) == build("kubelet", "1.29.1")
     assert state(host, "kubelet") == ("running" if kubeconfig else "stopped"), fixed
-    untried = "Nobody knows yet whether it works" in fixed.output
+    untried = "It is unknown whether it works" in fixed.output
     assert untried is not kubeconfig
     assert (f"its command line names {OWN}" in fixed.output.replace("\\\\", "\\")) is not kubeconfig
     back = play(bench, {"name": "kubelet", "state": "previous"})
@@ -473,7 +473,7 @@ def test_a_build_of_somebody_else_is_told(bench: Bench, monkeypatch: pytest.Monk
         if version == "1.29.2":
             host.in_turn(lambda: somebody_elses(host))
         outputs.append(provision(bench, {**kubelet, "sourceURL": str(path)}).output)
-    assert "this replaces the build that" not in outputs[0] + outputs[1], "one's own builds are no news"
+    assert "this replaces the build that" not in outputs[0] + outputs[1], "one's own builds are not news"
     assert "this replaces the build that bob@desk pushed on 2026-11-23 09:12 UTC from" in outputs[2], outputs[2]
 
 

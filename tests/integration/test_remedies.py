@@ -487,10 +487,7 @@ def test_repair_by_a_finding_says_first_what_it_would_do_and_refuses_with_the_re
     advice = whole.site(playbook=REPAIR, winkube_repair="start.client-ca")
     assert advice.rc != 0
     said = " ".join(advice.output.split())
-    assert (
-        "What mends start.client-ca (kubelet does not find the cluster's CA file) is for a person to do: Put ca.crt"
-        in said
-    )
+    assert "start.client-ca (kubelet does not find the cluster's CA file) has no automatic fix: Put ca.crt" in said
     misspelt = whole.site(playbook=REPAIR, winkube_repair="kube-proxy.stoped")
     assert "there is no finding 'kube-proxy.stoped'; did you mean kube-proxy.stopped" in misspelt.output, misspelt
 

@@ -34,7 +34,7 @@ def test_from_csi_proxy_to_pods(bench: Bench) -> None:
     for name, number in (("win1", 20348), ("win2", 26100), ("win3", 20348)):
         cluster.store.create(BY_NAME["Node"], "", windows(name, number, containerd="1.7.11", taints=name != "win3"))
     wrong = run(bench, SCHEDULING, cluster, "--check", winkube_runtime_handler="example-container-runtime-handler")
-    assert "win1: the handler example-container-runtime-handler is no runtime of its containerd" in wrong.output, wrong
+    assert "win1: the handler example-container-runtime-handler is unknown to containerd" in wrong.output, wrong
     report = {"winkube_scheduling_report_only": "true", "winkube_runtime_handler": "example-container-runtime-handler"}
     reported = run(bench, SCHEDULING, cluster, **report)
     missing = "win3: the taint os=windows:NoSchedule is missing"

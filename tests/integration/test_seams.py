@@ -295,7 +295,7 @@ def test_a_plan_in_check_mode_is_not_taken_for_the_node(both: Bench) -> None:
     assert run.rc == 0, run
     assert changed(run) == {CHANGED: 2, **dict.fromkeys(OTHERS, 0)}, run
     assert config(both, CHANGED) == config(both, OTHERS[0])
-    # The real reading is not taken in check mode either; what check mode predicts is no reading for the real task.
+    # The real reading is not taken in check mode either; what check mode predicts is not a reading for the real task.
     assert calls(both) == {CHANGED: 4, **dict.fromkeys(OTHERS, 3)}, run
 
 
@@ -479,7 +479,7 @@ def test_ctrl_c_in_the_middle_of_a_batch_leaves_the_node_to_itself(bench: Bench)
 
 
 def test_two_controllers_at_once_never_mix(bench: Bench) -> None:
-    """The second is told who is at work, or finds the node changed and plans anew; in the end one of both is there."""
+    """The second is told who is at work, or finds the node changed and plans again; in the end one of both is there."""
     host = bench.node()
     assert play(bench, SITE).rc == 0
     first = start(bench, "1.7.12", "first", **slow_source(bench, "1.7.12"))

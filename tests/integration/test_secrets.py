@@ -138,7 +138,7 @@ def test_the_secrets_of_addresses_are_shown_nowhere(bench: Bench) -> None:
     missing: dict[str, Any] = {name: value.replace("tar.gz", "rar") for name, value in signed.items()}
     assert "'http://***@xyz/" in site(bench, **missing).output
     proxy = site(bench, winkube_proxy=f"http://ann:{secret}:proxy")
-    assert "winkube_proxy: 'http://ann:***' is no proxy" in proxy.output, proxy
+    assert "winkube_proxy: 'http://ann:***' is not a proxy" in proxy.output, proxy
     assert leaks(bench) == []
 
 

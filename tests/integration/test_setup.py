@@ -162,7 +162,7 @@ def test_nine_machines_and_what_each_is_told(bench: Bench) -> None:
     assert registry(off, TERMINAL_SERVER, "fDenyTSConnections") == 1
     assert all("|Active=FALSE|" in rule for rule in rules(off))
     assert "(spec.setup.enableRDP) and winkube_setup_disable_rdp are both true for both: set one of them." in run.output
-    assert 'winkube_setup_rdp_sources has "10.0.0.1,10.0.0.2", which is no address, network or range' in run.output
+    assert 'winkube_setup_rdp_sources has "10.0.0.1,10.0.0.2", which is not an address, network or range' in run.output
     # A closed firewall is found before the door behind it is opened.
     assert (
         "The firewall of group has no rule of the group Remote Desktop, so Remote Desktop was not turned on"

@@ -41,7 +41,7 @@ PROGRAMS: tuple[tuple[str, str, str], ...] = (
     ("cni-plugins", "1.9.0", "host-local"),
     ("csi-proxy", "1.2.1", "csi-proxy"),
 )
-"""Project, version, program. nssm is no Go program: its rows stand in facts/looked_up.py."""
+"""Project, version, program. nssm is not a Go program: its rows stand in facts/looked_up.py."""
 
 COMMAND_LINES = ("github.com/urfave/cli", "github.com/spf13/cobra")
 """Modules whose Command is a word of a command line."""

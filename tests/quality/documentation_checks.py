@@ -94,7 +94,7 @@ def _problems_of_role(folder: Path, shared: Mapping[str, Any]) -> Iterable[str]:
         yield from _problems_of_option(role, name, option, {**shared, **defaults})
     for name in defaults:
         if name not in options:
-            yield f"{role}: {name} has a default but is no option of the spec"
+            yield f"{role}: {name} has a default but is not an option of the spec"
 
 
 def _problems_of_option(role: str, name: str, option: Mapping[str, Any], defaults: Mapping[str, Any]) -> Iterable[str]:

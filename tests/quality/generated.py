@@ -125,8 +125,8 @@ winkube:
       type: int
 """
 '''
-OPTIONAL = "an optional component"
-ONLY_WHERE = "only where `winkube_optional_components` names it"
+OPTIONAL = "optional component"
+ONLY_WHERE = "optional"
 
 
 def _between(text: str, name: str, lines: list[str], begin: str, end: str) -> str:

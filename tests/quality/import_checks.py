@@ -127,7 +127,7 @@ SMALL = 80
 
 def pages_of_one_chapter(root: Path, names: Iterable[str]) -> list[str]:
     """Files of plugin_utils shorter than SMALL that one other file of plugins imports, and that do not say why they
-    are no part of it."""
+    are not part of it."""
     sources = {
         name: (root / name).read_text(encoding="utf-8")
         for name in names

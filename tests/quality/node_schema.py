@@ -121,7 +121,7 @@ KEYS = (
     Key(
         "kubernetes.version",
         ref("release"),
-        "the release of kubelet, kubeadm and kube-proxy, three numbers; without it the machine gets containerd alone",
+        "the release of kubelet, kubeadm and kube-proxy, three numbers; without it the machine gets only containerd",
         "winkube_kubernetes_version",
     ),
     Key(

@@ -109,5 +109,5 @@ def test_role_checks(tmp_path: Path) -> None:
         "roles/wrong: README.md does not name `winkube_level`",
         "roles/wrong: winkube_level is 4 in the spec and 5 in defaults/main.yml",
         "roles/wrong: winkube_version is '1' in defaults/main.yml and has no default in the spec",
-        "roles/wrong: winkube_stray has a default but is no option of the spec",
+        "roles/wrong: winkube_stray has a default but is not an option of the spec",
     ]

@@ -98,7 +98,7 @@ def test_what_ci_installs_is_locked_by_hashes(tmp_path: Path) -> None:
 
 def test_a_version_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "galaxy.yml").write_text("version: one\n", encoding="utf-8")
-    with pytest.raises(NotReadyError, match=r"'one' is no version such as 1\.2\.0"):
+    with pytest.raises(NotReadyError, match=r"'one' is not a version such as 1\.2\.0"):
         version_of(tmp_path)
 
 

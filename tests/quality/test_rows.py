@@ -100,7 +100,7 @@ def test_requirements_that_do_not_agree(old: str, new: str, sentence: str) -> No
 @pytest.mark.parametrize(
     ("row_id", "entry", "sentence"),
     [
-        ("NY-1", {"piece": "cri"}, "is no row id"),
+        ("NY-1", {"piece": "cri"}, "is not a row id"),
         ("NY-01", {"piece": "nobody"}, "names the piece 'nobody'"),
         ("NY-01", {"piece": "cri", "declined": ""}, "without a reason"),
         ("NY-01", {"piece": "cri", "declined": None}, "without a reason"),

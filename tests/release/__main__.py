@@ -52,7 +52,7 @@ def version_of(tree: Path) -> str:
     """The version in galaxy.yml."""
     found = str(yaml.safe_load((tree / "galaxy.yml").read_text(encoding="utf-8"))["version"])
     if _VERSION.fullmatch(found) is None:
-        raise NotReadyError(f"galaxy.yml: version: '{found}' is no version such as 1.2.0 or 1.2.0-beta.1.")
+        raise NotReadyError(f"galaxy.yml: version: '{found}' is not a version such as 1.2.0 or 1.2.0-beta.1.")
     return found
 
 

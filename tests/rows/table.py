@@ -41,7 +41,7 @@ class Row:
 def row_from(row_id: object, entry: object) -> Row:
     """One entry of rows.yml. Raises ValueError with a sentence naming the row."""
     if not isinstance(row_id, str) or not _ID.fullmatch(row_id):
-        raise ValueError(f"rows.yml: {row_id!r} is no row id; one looks like NY-01")
+        raise ValueError(f"rows.yml: {row_id!r} is not a row id; one looks like NY-01")
     if not isinstance(entry, dict) or set(entry) - _KEYS:
         raise ValueError(
             f"rows.yml: {row_id} has {entry!r}; wanted is {{piece: .., declined: ..}}, the second optional"

@@ -30,7 +30,7 @@ CHOICES: dict[str, tuple[list[Scenario], str, float, set[str]]] = {
     "two that cost less than one": ([ALL, CHEAP, LAST], "", 0, {"cheap", "last"}),
     "one that costs less than two": ([of("all", 2, "abcde"), CHEAP, LAST], "", 0, {"all"}),
     "what is executed by one only": ([ALL, CHEAP, LAST, ALONE], "", 0, {"cheap", "last", "alone"}),
-    "what others execute is no reason": ([ALL, CHEAP, LAST, ALONE], "f", 0, {"cheap", "last"}),
+    "what others execute is not a reason": ([ALL, CHEAP, LAST, ALONE], "f", 0, {"cheap", "last"}),
     "one that stays spares others": ([of("all", 9, "abcde", bound=True), CHEAP, LAST], "", 0, {"all"}),
     "what a budget leaves is spent": ([ALL, CHEAP, LAST, of("twin", 1, "abc")], "", 4, {"cheap", "last", "twin"}),
     "and no more": ([ALL, CHEAP, LAST], "", 11, {"cheap", "last"}),

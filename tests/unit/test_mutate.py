@@ -101,12 +101,12 @@ def test_code_that_names_the_row_is_the_rows() -> None:
     lines = frozenset({("plugins/x.py", 2), ("plugins/x.py", 3)})
     traced = Traced(lines, {}, frozenset({("plugins/x.py", 3)}))
     best = ranked(mutants_of("plugins/x.py", text), traced, Crowd.of([traced], [()]))
-    assert [(mutant.line, mutant.old) for _, mutant in best] == [(3, "8")], "the id itself is no value"
+    assert [(mutant.line, mutant.old) for _, mutant in best] == [(3, "8")], "the id itself is not a value"
 
 
 GUARDED = """def check(system, files, wanted):
     if not system["elevated"]:
-        raise Refused("The user is no administrator on this host.")
+        raise Refused("The user is not an administrator on this host.")
     if 0 in files or sum(files) >= wanted:
         return ""
     return "The page files are too small for it."
@@ -116,7 +116,7 @@ GUARDED = """def check(system, files, wanted):
 @pytest.mark.parametrize(
     ("looked_for", "condition"),
     [
-        ("is no administrator on this host", 'not system["elevated"]'),
+        ("is not an administrator on this host", 'not system["elevated"]'),
         ("page files are too small", "0 in files or sum(files) >= wanted"),
     ],
 )

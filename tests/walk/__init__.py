@@ -89,7 +89,7 @@ class Place:
         self.must(*(str(self.scripts / "ansible-galaxy"), "collection", "build", "--output-path", "build"))
 
     def must(self, *command: str) -> str:
-        """A command that is no page's, in the clone where that is there."""
+        """A command that is not a page's, in the clone where that is there."""
         folder = self.clone if self.clone.exists() else self.root
         kept = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}
         environment = kept | {"HOME": str(self.root), "ANSIBLE_HOME": str(self.root / "galaxy")}

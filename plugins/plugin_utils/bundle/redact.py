@@ -26,7 +26,7 @@ _NAME = (
 )
 _WORD = rf"(?:{MASK}|true|false|null|none|nil|yes|no|\[\]|\{{\}}|(?:\d+(?:\.\d+)?(?:ms|us|[smh]))+)"
 _PLAIN = rf"""(?:"(?:{_WORD})?"|'(?:{_WORD})?'|{_WORD})(?=[\s,;}}\])<]|\Z)"""
-"""Values that are no secrets, whatever their name: switches and durations; a number may be a password."""
+"""Values that are not secrets, whatever their name: switches and durations; a number may be a password."""
 _NESTED = r"(?:\{[\"'\s}]|\[[\"'{\s\]])"
 """Begins what has values with names of their own."""
 _VALUE = rf"""(?:\\?"(?:[^"\\]|\\.)*\\?"|"(?:[^"\\]|\\.)*"|'[^']*'|(?!{_NESTED})[^\s"]+)"""
@@ -38,7 +38,7 @@ _IS = r"(?::=|=>|=~|[:=]|%3[aAdD])"
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`pattern` and what stands in its place: a text, or what a match becomes (itself, where it is no secret)."""
+    """`pattern` and what stands in its place: a text, or what a match becomes (itself, where it is not a secret)."""
 
     name: str
     pattern: re.Pattern[str]
@@ -78,7 +78,7 @@ _NO_SECRET = re.compile(
     "(?:^|_)(?:COMMIT|REV|REVISION|BUILD|IMAGE|POD|NODE|VERSION|SHA[0-9]*)(?:_|$)|^HOST"
     "|(?:COMMIT|SHA|HASH|DIGEST|SUM|VERSION|ID|IMAGE|NAME|HOST|POD|NODE|TAG|PRINT|IDENTIFIER|SERIAL|PATH|DIR)$"
 )
-"""Variables whose values look drawn and are no secrets."""
+"""Variables whose values look drawn and are not secrets."""
 _UNSPOKEN = re.compile("(?i)[bcdfghjklmnpqrstvwxz]{5}")
 _HUMP = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 
@@ -293,7 +293,7 @@ RULES: tuple[Rule, ...] = (
         rf"\1{MASK}",
     ),
     _rule("netsh", rf"(?i)(\b(?:keyMaterial|keyContent)[=>\s:]+)(?!{MASK})[^\s<]+", rf"\1{MASK}"),
-    # YAML's values below their name: a block of any lines, else lines that are no mapping.
+    # YAML's values below their name: a block of any lines, else lines that are not a mapping.
     _rule(
         "value below",
         rf"(?im)^([^\r\n:=]{{0,80}}?{_NAME}[\"']?[ \t]*:[ \t]*[|>][-+0-9]*[ \t]*\r?\n)(?:[ \t]+[^\r\n]+(?:\r?\n|\Z))+",
@@ -392,7 +392,7 @@ def redacted(text: str, more: Sequence[re.Pattern[str]] = ()) -> tuple[str, int]
     for rule in RULES:
         before = text
         text, found = rule.pattern.subn(rule.instead, text)
-        # What a rule only looked at is no secret.
+        # What a rule only looked at is not a secret.
         count += found if isinstance(rule.instead, str) else max(0, text.count(MASK) - before.count(MASK))
     for pattern in more:
         text, found = pattern.subn(MASK, text)
@@ -401,13 +401,13 @@ def redacted(text: str, more: Sequence[re.Pattern[str]] = ()) -> tuple[str, int]
 
 
 def patterns(texts: Iterable[str]) -> tuple[re.Pattern[str], ...]:
-    """The user's own patterns. ValueError with a sentence for one that is no regular expression."""
+    """The user's own patterns. ValueError with a sentence for one that is not a regular expression."""
     found = []
     for text in texts:
         try:
             found.append(re.compile(text))
         except re.error as error:
-            raise ValueError(f"redact: '{text}' is no regular expression: {error}.") from error
+            raise ValueError(f"redact: '{text}' is not a regular expression: {error}.") from error
     return tuple(found)
 
 

@@ -116,7 +116,7 @@ class Store:
         return True
 
     def take(self, name: str, source: str, fetch: Callable[[Path], object]) -> None:
-        """A file that is no text, as `fetch` brings it to the path that it is given."""
+        """A file that is not text, as `fetch` brings it to the path that it is given."""
         path = self._place(name)
         fetch(path)
         digest = hashlib.sha256()

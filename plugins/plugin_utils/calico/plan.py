@@ -48,7 +48,7 @@ def plan(view: View, wanted: Wanted, options: Options) -> tuple[Change, ...]:
     hindering = [
         each.text
         for each in problems(view, wanted)
-        # What came of a faulty Installation is no reason to leave it so.
+        # What came of a faulty Installation is not a reason to leave it so.
         if each.rule.severity == ERROR and each.rule.before and not each.rule.written
     ]
     if hindering:

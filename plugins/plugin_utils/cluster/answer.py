@@ -62,7 +62,7 @@ def checked(method: str, where: str, path: str, answer: Answer, *, missing: bool
 
 
 def refusal(method: str, where: str, path: str, answer: Answer) -> ClusterError:
-    """An answer that is no success."""
+    """An answer that is not a success."""
     said = decoded(answer.data) or {}
     if 300 <= answer.status < 400 or (answer.status == 404 and not _is_absent(answer.data)):
         return _strange(method, where, path, answer, "the API's own answer")

@@ -259,7 +259,7 @@ class Cluster:
         said = str((self.get("/version") or {}).get("gitVersion", ""))
         match = _VERSION.match(said)
         if match is None:
-            raise ClusterError(f"{self.server}/version says '{said}', which is no version of Kubernetes.")
+            raise ClusterError(f"{self.server}/version says '{said}', which is not a version of Kubernetes.")
         return match.group(1)
 
     def daemon_sets(self) -> list[Object]:
@@ -432,7 +432,7 @@ def _sender(configuration: Any, tls: ssl.SSLContext, dates: deque[str]) -> Send:
             answer = client.request(method, f"{str(configuration.host).rstrip('/')}{path}", **arguments)
             read = getattr(answer, "read", None)
             data = (read() if callable(read) else None) or answer.data or b""
-        except ApiException as error:  # releases of the package before 30 raise for every status that is no success
+        except ApiException as error:  # releases of the package before 30 raise for every status that is not a success
             if error.status:
                 return _answer(int(error.status), error.body or b"", error.headers)
             raise ClusterError(f"{configuration.host} cannot be asked: {error.reason}.", passing=True) from error

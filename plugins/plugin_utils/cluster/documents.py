@@ -32,7 +32,7 @@ def public_key_sha256(ca_pem: bytes) -> str:
     try:
         certificate = x509.load_pem_x509_certificate(ca_pem)
     except ValueError as error:
-        raise ClusterError(f"the cluster's CA is no certificate in PEM: {error}.") from error
+        raise ClusterError(f"the cluster's CA is not a certificate in PEM: {error}.") from error
     key = certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     return f"sha256:{hashlib.sha256(key).hexdigest()}"
 
@@ -97,7 +97,7 @@ def kubeconfig(text: str, where: str) -> Kubeconfig:
     try:
         document = yaml.safe_load(text)
     except yaml.YAMLError:
-        raise ClusterError(f"{where}: no kubeconfig: the text is no YAML.") from None  # YAML's words quote the file
+        raise ClusterError(f"{where}: no kubeconfig: the text is not YAML.") from None  # YAML's words quote the file
     if not isinstance(document, dict) or not document.get("clusters"):
         raise ClusterError(f"{where}: no kubeconfig: it has no clusters.")
     contexts = _named(document, "contexts", "context")
@@ -139,7 +139,7 @@ def _decoded(data: object, where: str) -> bytes:
     try:
         return base64.b64decode(str(data or ""), validate=False)
     except (ValueError, binascii.Error):
-        raise ClusterError(f"{where}: no kubeconfig: a certificate in it is no base64.") from None
+        raise ClusterError(f"{where}: no kubeconfig: a certificate in it is not base64.") from None
 
 
 def _named(document: Mapping[str, Any], key: str, inner: str) -> dict[str, dict[str, Any]]:

@@ -70,7 +70,7 @@ def exit_status(text: str) -> tuple[int, str]:
     """
     status = decoded(text)
     if status is None:
-        what = f"with {first_line(text.encode())!r}, which is no" if text else "without the"
+        what = f"with {first_line(text.encode())!r}, which is not an" if text else "without the"
         return -1, f"the stream ended {what} exit status of the program"
     if status.get("status") == "Success":
         return 0, ""

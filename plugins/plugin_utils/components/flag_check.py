@@ -75,7 +75,7 @@ def read(parts: Iterable[tuple[str, Sequence[str]]], table: FlagTable, line: Lin
         name, equals, value = _name(text)
         if not name:
             problems.append(
-                f"{place}: {text!r} is no flag, and {table.program} takes nothing else: quote a value that holds a "
+                f"{place}: {text!r} is not a flag, and {table.program} takes nothing else: quote a value that holds a "
                 "blank, and give a boolean its value with `=`."
             )
             continue

@@ -77,7 +77,7 @@ def health_checks(given: Iterable[str] = (ANY,), port: str = "", node_ports: str
     first, _dash, last = node_ports.partition("-")
     if not (first.isdigit() and last.isdigit() and 0 < int(first) <= int(last) < PORTS):
         raise Refused(
-            f"winkube_node_port_range: '{node_ports}' is no range of ports such as {NODE_PORTS}, the API server's "
+            f"winkube_node_port_range: '{node_ports}' is not a range of ports such as {NODE_PORTS}, the API server's "
             "--service-node-port-range."
         )
     networks = () if ANY in named else sources(named, HEALTH_CHECKS)

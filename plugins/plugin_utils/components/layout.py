@@ -131,7 +131,7 @@ PLACES = (
     Option(
         "nssm",
         "str",
-        "nssm.exe, the service manager of programs that are no services themselves.",
+        "nssm.exe, the service manager of programs that are not services themselves.",
         default=r"C:\k\nssm.exe",
         variable=Variable("winkube_nssm", r"{{ winkube_root }}\nssm.exe"),
     ),

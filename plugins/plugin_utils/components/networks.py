@@ -113,7 +113,7 @@ def adapters(reading: Reading) -> tuple[Adapter, ...]:
     """As read. Refused if they could not be read."""
     found = reading.parts.get(ADAPTERS)
     if not isinstance(found, Sequence):
-        why = found.get("error", "") if isinstance(found, Mapping) else "nobody asked"
+        why = found.get("error", "") if isinstance(found, Mapping) else "it was not asked for"
         raise Refused(f"The network adapters could not be read on the node: {why}")
     return tuple(Adapter.of(each) for each in found)
 
@@ -129,7 +129,7 @@ def management(reading: Reading, *, interface_name: str, address: str) -> Manage
         owner = next((each for each in all_of_them if any(address == own for own, _prefix in each.addresses)), None)
         if owner is None:
             raise Refused(
-                f"winkube_management_ip: {address} is no address of this host, which has {_addresses(all_of_them)}."
+                f"winkube_management_ip: {address} is not an address of this host, which has {_addresses(all_of_them)}."
             )
         return Management(address, dict(owner.addresses)[address], owner)
     wanted = interface_name.casefold()
@@ -153,18 +153,18 @@ def hns_networks(reading: Reading) -> tuple[Network, ...] | None:
     """The HNS networks, None where there is no HNS. Refused if HNS answered with an error."""
     found = reading.parts.get(HNS)
     if not isinstance(found, Mapping) or "error" in found:
-        why = found.get("error", "") if isinstance(found, Mapping) else "nobody asked"
+        why = found.get("error", "") if isinstance(found, Mapping) else "it was not asked for"
         raise Refused(f"HNS could not be asked on the node: {why}")
     if not found.get("available"):
         return None
     answer = found.get("networks")
     if not isinstance(answer, str):
-        why = answer.get("error", "") if isinstance(answer, Mapping) else "nobody asked for networks"
+        why = answer.get("error", "") if isinstance(answer, Mapping) else "networks were not asked for"
         raise Refused(f"HNS could not be asked on the node: {why}")
     try:
         parsed = json.loads(answer)
     except ValueError:
-        raise Refused(f"HNS answered on the node with what is no JSON: '{answer[:200]}'.") from None
+        raise Refused(f"HNS answered on the node with what is not JSON: '{answer[:200]}'.") from None
     if isinstance(parsed, Mapping) and parsed.get("Success") is False:
         raise Refused(f"HNS could not be asked on the node: {str(parsed.get('Error', '')).strip()}")
     networks = parsed.get("Output") if isinstance(parsed, Mapping) else parsed
@@ -205,7 +205,7 @@ def ranges(text: str, what: str) -> tuple[Range, ...]:
         try:
             found.append(ipaddress.ip_network(part.strip()))
         except ValueError as error:
-            raise Refused(f"{what}: '{part.strip()}' is no network such as 10.244.0.0/16 ({error}).") from None
+            raise Refused(f"{what}: '{part.strip()}' is not a network such as 10.244.0.0/16 ({error}).") from None
     return tuple(found)
 
 
@@ -285,17 +285,17 @@ def two_families_problem(mode: str, cni: str, build: int | None) -> str:
     pkg/proxy/winkernel/proxier.go (overlay networks have one family); Calico's limitations of Windows (only IPv4).
     """
     if mode == "overlay":
-        return "which overlay networks on Windows do not support; write the IPv4 range alone."
+        return "which overlay networks on Windows do not support; write only the IPv4 range."
     if cni == "flannel":
         return (
-            "which flannel does not support on Windows; write the IPv4 range alone, or bring another CNI for l2bridge "
+            "which flannel does not support on Windows; write only the IPv4 range, or bring another CNI for l2bridge "
             "(winkube_cni_managed_by: cluster)."
         )
     if cni == "calico":
-        return "which Calico does not support on Windows; write the IPv4 range alone."
+        return "which Calico does not support on Windows; write only the IPv4 range."
     if build is not None and build < TWO_FAMILIES_FROM:
         return (
-            f"which Windows of build {build} does not support; write the IPv4 range alone, or take Windows Server 2022 "
+            f"which Windows of build {build} does not support; write only the IPv4 range, or take Windows Server 2022 "
             "or later."
         )
     return ""
@@ -307,7 +307,7 @@ def range_problems(cluster: str, service: str, dns: str, mode: str, subnet: str)
     problems = []
     for name, networks in (("winkube_cluster_cidr", pods), ("winkube_service_cidr", services)):
         if not ipv4(networks):
-            problems.append(f"{name}: {_join(networks)} has no IPv4 network; Windows nodes cannot run with IPv6 alone.")
+            problems.append(f"{name}: {_join(networks)} has no IPv4 network; Windows nodes cannot be IPv6-only.")
     for name, networks in (("winkube_cluster_cidr", pods), ("winkube_service_cidr", services)):
         if len({each.version for each in networks}) > 1 and (why := two_families_problem(mode, "flannel", None)):
             problems.append(f"{name}: {_join(networks)} has two families, {why}")
@@ -323,7 +323,7 @@ def range_problems(cluster: str, service: str, dns: str, mode: str, subnet: str)
     try:
         address = ipaddress.ip_address(dns)
     except ValueError:
-        problems.append(f"winkube_dns_service_ip: '{dns}' is no IP address.")
+        problems.append(f"winkube_dns_service_ip: '{dns}' is not an IP address.")
     else:
         if not any(address in each for each in services):
             problems.append(

@@ -184,7 +184,7 @@ class ProgramService:
             return ()
         port = self.recipe.port(args.values)
         if not 0 < port < 65536:
-            raise Refused(f"{self.component.name}: port: {port} is no TCP port, which is 1 to 65535.")
+            raise Refused(f"{self.component.name}: port: {port} is not a TCP port, which is 1 to 65535.")
         return () if args.sources is None else (FirewallRule(self.rule, "TCP", port, args.sources, adopts=True),)
 
     def _service(self, args: Args) -> Service:

@@ -220,7 +220,7 @@ class Dependencies:
         absent = [name for name in self.names if reading.service(name) is None]
         if absent:
             raise Refused(
-                f"The service {self.service.name} shall depend on {', '.join(absent)}, which is no service on this "
+                f"The service {self.service.name} shall depend on {', '.join(absent)}, which is not a service on this "
                 "node: it would never start (Windows error 1075). Look at the spelling, or leave it out."
             )
         found = reading.service(self.service.name)

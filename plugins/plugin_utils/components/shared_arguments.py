@@ -39,7 +39,7 @@ def source_of(
         component: The program, the component itself if none is named.
         version: Its release, that of the option `version` if none is named.
         option: The option that says where from. One without a proxy of its own goes through that of `source`.
-        wanted: What says where from and which release, where that is no option of its own.
+        wanted: What says where from and which release, where that is not an option of its own.
 
     Raises:
         Refused: Nothing vouches for the program.

@@ -104,7 +104,7 @@ def container_id(text: str) -> str:
     ValueError, a sentence, for everything but 64 hexadecimal digits in lower case."""
     if not _ID.fullmatch(text):
         raise ValueError(
-            f"'{text}' is no id of a container; it has 64 hexadecimal digits in lower case, as in the first column of "
+            f"'{text}' is not a container id; it has 64 hexadecimal digits in lower case, as in the first column of "
             "'ctr -n k8s.io task ls'."
         )
     return text

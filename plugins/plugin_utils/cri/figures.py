@@ -16,7 +16,7 @@ MILLICORE = 1_000_000
 """In the unit of usageNanoCores."""
 
 ABSURD = 10_000 * SECOND
-"""usageNanoCores from here on is no usage but a negative difference read as unsigned: 10,000 cores.
+"""usageNanoCores from here on is not usage but a negative difference read as unsigned: 10,000 cores.
 
 (2^64 - d) ns over an interval of up to three weeks is above this, and no node has as many cores.
 Source: containerd v1.7.20 pkg/cri/server/container_stats_list.go, getUsageNanoCores.

@@ -33,7 +33,7 @@ _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z")
 
 
 class SampleError(ValueError):
-    """A text that is none of what these sources return; str() is a sentence for people."""
+    """A text that is not one of what these sources return; str() is a sentence for people."""
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -80,7 +80,7 @@ def as_object(given: Any, what: str) -> dict[str, Any]:
         try:
             found = json.loads(given)
         except ValueError as error:
-            raise SampleError(f"{what}: this is no JSON ({error}).") from error
+            raise SampleError(f"{what}: this is not JSON ({error}).") from error
     if not isinstance(found, dict):
         raise SampleError(f"{what}: a JSON object is wanted, this is a {type(found).__name__}.")
     return found
@@ -181,7 +181,7 @@ def _of_kubelet(cpu: Any) -> Reading:
 
 
 def _wrapped(value: Any) -> int | None:
-    """CRI's UInt64Value: null is no value; `{}` is 0, because JSON of protobuf leaves out what is 0."""
+    """CRI's UInt64Value: null is not a value; `{}` is 0, because JSON of protobuf leaves out what is 0."""
     if isinstance(value, Mapping):
         return _number(value.get("value", 0))
     return _number(value)

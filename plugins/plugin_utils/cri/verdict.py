@@ -159,7 +159,7 @@ def _one(
             )
         defect = known(call, MISSING, containerd) if missing else None
         return verdict(
-            NEITHER, "null is not 0: no value is no wrong value." if missing else "Nothing is wrong.", defect
+            NEITHER, "null is not 0: no value is not a wrong value." if missing else "Nothing is wrong.", defect
         )
     symptom = next(one for one in (UNDERFLOW, ZERO, OFF) if one in (of_runtime or of_kubelet))
     defect = known(call, symptom, containerd)

@@ -40,7 +40,7 @@ def collect(
 ) -> list[Sample]:
     """`count` rounds, `interval_s` from the begin of one to the begin of the next, each asking everyone once.
 
-    None from one of them is no sample. A round that takes longer than the interval is followed at once by the next.
+    None from one of them is not a sample. A round that takes longer than the interval is followed at once by the next.
     `each` is told the number of a round, from 1, and its samples. Somebody who does not answer in the first round ends
     it all (`ask` raises); later that is a gap, told to `gap` with the number of the round.
     """
@@ -174,7 +174,7 @@ class _Gaps:
     rounds: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, number: int, error: Exception) -> None:
-        """An answer that did not come. What is no answer of a runtime or kubelet is raised again."""
+        """An answer that did not come. What is not an answer of a runtime or kubelet is raised again."""
         if not isinstance(error, (CriError, ClusterError, SampleError)):
             raise error
         self.rounds.setdefault(str(error), []).append(number)
@@ -210,7 +210,7 @@ def take(
     """Ask everyone. `second` is a connection of its own for the second caller, None for none; `each` is told a round's
     samples, as far as they fit `wanted.names`, as soon as they are there. CriError if the runtime does not even answer
     ListContainerStats in the first round; a call that fails later is a gap and a note, and so are other calls that it
-    does not have. VersionError if `wanted.containerd_version` is no version."""
+    does not have. VersionError if `wanted.containerd_version` is not a version."""
     found = Collected(samples=list(given))
     _learn(found, wanted, runtime, kubelet)
     ask: list[Callable[[], Sample | None]] = []

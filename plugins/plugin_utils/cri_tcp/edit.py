@@ -50,7 +50,7 @@ class Address:
                 raise ValueError
         except ValueError:
             raise Refused(
-                f"tcp_address '{text}' is no IP address with a port from 1 to 65535; write it as 127.0.0.1:8888 or "
+                f"tcp_address '{text}' is not an IP address with a port from 1 to 65535; write it as 127.0.0.1:8888 or "
                 "[::1]:8888."
             ) from None
         return cls(str(address), number)
@@ -280,7 +280,7 @@ def _differs(document: Document, place: Place, value: Any) -> bool:
 
 
 def _passable(document: Document, places: list[Place], where: str) -> None:
-    """Refused if something that is no table stands where a table has to be, or CRI is turned off altogether."""
+    """Refused if something that is not a table stands where a table has to be, or CRI is turned off altogether."""
     for place in places:
         for length in range(1, len(place)):
             found = document.get(place[:length])

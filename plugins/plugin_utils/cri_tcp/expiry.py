@@ -52,7 +52,7 @@ def seconds(text: str) -> int:
     match = re.fullmatch(r"(\d{1,9})([smhd]?)", text.strip())
     found = int(match[1]) * _UNITS[match[2]] if match else 0
     if not _LEAST_S <= found <= _MOST_S:
-        raise Refused(f"expires_after '{text}' is no time from 1m to 30d; write it as 45m, 8h or 2d, or as 'never'.")
+        raise Refused(f"expires_after '{text}' is not a time from 1m to 30d; write it as 45m, 8h or 2d, or as 'never'.")
     return found
 
 
@@ -162,7 +162,7 @@ class Expiry:
 
     def reads(self) -> tuple[Query, ...]:
         """The node's clock, what is planned, the task, and what became of an earlier one."""
-        asked = (_task(),) if self.after_s else ()  # a Task Scheduler that does not answer is no reason not to close
+        asked = (_task(),) if self.after_s else ()  # a Task Scheduler that does not answer is not a reason not to close
         return (system_query(), _document(self.layout), *asked, *outcome_reads(self.layout))
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:

@@ -93,7 +93,7 @@ def problems(listener: Listener, networks: tuple[Network, ...], *, allow_any_add
         )
     if address.is_loopback and networks:
         found.append(
-            f"allowed_sources are given, but tcp_address {address} is reached from the node alone; leave them out, or "
+            f"allowed_sources are given, but tcp_address {address} is reachable only from the node; leave them out, or "
             "name an address of the node."
         )
     if listener.tls is not None:
@@ -110,9 +110,9 @@ def warning(found: Effective, networks: tuple[Network, ...]) -> str:
     if not found.address or found.clients_proven:
         return ""
     who = "everybody on the node" if not networks else f"everybody at {', '.join(map(shown, networks))}"
-    secret = "with a certificate of the server alone" if found.encrypted else "without encryption"
+    secret = "with only a certificate of the server" if found.encrypted else "without encryption"
     return (
-        f"CRI on {found.address} asks nobody for a certificate, {secret}: {who} can start a container that has the "
+        f"CRI on {found.address} asks for no client certificate, {secret}: {who} can start a container that has the "
         f"node's own files and is {facts.PLAIN_PORT_OWNER} there. Use it to look for a fault, and close it (state: "
         "absent) when that is found."
     )
@@ -186,7 +186,7 @@ class NamedFiles:
     def change(self, reading: Reading) -> None:
         """Refused if one is missing."""
         missing = [
-            f"{self.config}: {key} = '{path}' is no file on the node, and containerd does not start without it (2.2 "
+            f"{self.config}: {key} = '{path}' is not a file on the node, and containerd does not start without it (2.2 "
             "reads it also where the port is closed). Put the file there, or take the key out; nothing was changed."
             for key, path in self.files
             if reading.parts.get(file_key(path), {"kind": None}).get("kind") != "file"
@@ -250,7 +250,7 @@ def _guarded(args: CriTcpArgs, reading: Reading) -> None:
     off, why = firewall_off(args, reading)
     if off and not asks_for_certificates(args):
         found.append(
-            f"The Windows firewall is off on the node ({why}), so allowed_sources would keep nobody out: turn it on "
+            f"The Windows firewall is off on the node ({why}), so allowed_sources would have no effect: turn it on "
             "(netsh advfirewall set allprofiles state on; a group policy is changed where it is made), let clients "
             "show a certificate (certificates), or take 127.0.0.1."
         )
@@ -462,7 +462,7 @@ def _tls(given: Mapping[str, str] | None) -> Tls | None:
         return None
     if len(named) < 3:
         raise Refused(
-            f"tls names {', '.join(named)} alone; ca, cert and key belong together: without ca, containerd would ask "
+            f"tls names only {', '.join(named)}; ca, cert and key belong together: without ca, containerd would ask "
             "clients for no certificate."
         )
     return Tls(**named)

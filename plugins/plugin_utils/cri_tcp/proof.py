@@ -53,7 +53,7 @@ def rehearsal(args: CriTcpArgs, resources: tuple[Resource, ...], reading: Readin
         return None
     if not reading.file(layout.containerd_binary).get("exists"):
         raise Refused(
-            f"{layout.containerd_binary} is not there, so that nobody can say what the new config.toml would do; "
+            f"{layout.containerd_binary} is missing, so the new config.toml cannot be tried; "
             "winkube_containerd_binary (node.containerd_binary) names the program that the service runs."
         )
     end = next((each for each in resources if isinstance(each, Expiry) and each.after_s), None)
@@ -106,7 +106,7 @@ def judge_rehearsal(args: CriTcpArgs, batch: Batch, answer: Mapping[str, Any], t
     try:
         found = effective(outputs[-1] if outputs else "")
     except ValueError as error:
-        raise Refused(f"{where}: the answer of containerd to 'config dump' is no TOML ({error}).") from None
+        raise Refused(f"{where}: the answer of containerd to 'config dump' is not TOML ({error}).") from None
     fault = not_effective(found, args.listener)
     others = tuple(differences(outputs[0], outputs[1])) if len(outputs) > 1 else ()
     if args.listener is None:

@@ -35,7 +35,7 @@ CHECKS: tuple[Check, ...] = (
         "The adapter is a vEthernet of a switch that is there already, its range overlaps another "
         "network's, or this build does not know a setting: since flannel 0.24.1 an overlay names its "
         "adapter, which a placeholder network has turned into a vEthernet.",
-        "List the networks (hnsdiag list networks): remove the ones that nobody uses on this adapter, "
+        "List the networks (hnsdiag list networks): remove the unused ones on this adapter, "
         "the placeholder External of an overlay among them, then start flanneld again.",
     ),
     said(
@@ -65,7 +65,7 @@ CHECKS: tuple[Check, ...] = (
         "An extension of the virtual switch is not there",
         "The network needs a driver (VFP, Open vSwitch) that is not installed or was not enabled on the switch.",
         "Install or repair what brings the extension (Antrea: ovs-vswitchd; VFP: the feature "
-        "Containers), then make the network anew.",
+        "Containers), then recreate the network.",
     ),
     said(
         "hns.endpoint-exists",
@@ -76,7 +76,7 @@ CHECKS: tuple[Check, ...] = (
     said(
         "hns.endpoint-gone",
         "An endpoint that a program needs is gone",
-        "HNS was restarted, the network was made anew, or a kube-proxy under another name took the pod's "
+        "HNS was restarted, the network was recreated, or a kube-proxy under another name took the pod's "
         "endpoint for a remote one and deleted it.",
         "Start kube-proxy again (with the Node's name), then delete the pods whose endpoints are gone.",
     ),
@@ -90,9 +90,9 @@ CHECKS: tuple[Check, ...] = (
     said(
         "hns.element-not-found",
         "HNS does not find what the endpoint needs",
-        "The network was lost or made anew with a restart while the CNI plugin goes by its memory of it, "
+        "The network was lost or recreated at a restart while the CNI plugin goes by its memory of it, "
         "or the adapter below it is gone.",
-        "Compare hnsdiag list networks with cni.conf. Make the network anew (flannel: start flanneld "
+        "Compare hnsdiag list networks with cni.conf. Recreate the network (flannel: start flanneld "
         "again; Azure: remove azure-vnet.json and restart kubelet), then delete the pods.",
     ),
     said(
@@ -155,7 +155,7 @@ CHECKS: tuple[Check, ...] = (
     said(
         "kube-proxy.rule-target-gone",
         "HNS does not find the port or policy of a rule",
-        "The network was made anew under kube-proxy, or Windows is older than overlay needs (1809 with KB4489899).",
+        "The network was recreated under kube-proxy, or Windows is older than overlay needs (1809 with KB4489899).",
         "Start kube-proxy again after the network is there.",
     ),
     said(
@@ -167,7 +167,7 @@ CHECKS: tuple[Check, ...] = (
     said(
         "flannel.no-net-conf",
         "flanneld has no net-conf.json that it can read",
-        "The file is not where --net-config-path says, is no JSON, or its folder does not let flanneld in.",
+        "The file is not where --net-config-path says, is not JSON, or its folder does not let flanneld in.",
         "Run site.yml with the tag flannel.",
     ),
     said(
@@ -215,7 +215,7 @@ CHECKS: tuple[Check, ...] = (
         "An address is handed out already",
         "Two sandboxes or the source VIP ask for one address: a reservation below \\var\\lib\\cni\\networks "
         "outlived its holder.",
-        "Remove the file with that address below \\var\\lib\\cni\\networks if nobody has it.",
+        "Remove the file with that address below \\var\\lib\\cni\\networks if no pod has it.",
     ),
     said(
         "cni.azure-state",
@@ -233,8 +233,8 @@ CHECKS: tuple[Check, ...] = (
     said(
         "cni.azure-cns",
         "Azure's plugin does not reach azure-cns",
-        "The pod azure-cns of the node does not run or is not ready yet: nobody hands out addresses.",
-        "kubectl -n kube-system get pods -o wide shows it (azure-cns-win); read its log, delete it to start it anew.",
+        "The pod azure-cns of the node does not run or is not ready yet: pods get no addresses.",
+        "kubectl -n kube-system get pods -o wide shows it (azure-cns-win); read its log, delete it to restart it.",
     ),
     said(
         "cni.plugin-old",
@@ -310,7 +310,7 @@ CHECKS: tuple[Check, ...] = (
     said(
         "cni.plugin-crashed",
         "A CNI plugin gave no answer",
-        "It ended without a word, crashed, or printed what is no JSON: a plugin of another architecture or release, a "
+        "It ended without a word, crashed, or printed what is not JSON: a plugin of another architecture or release, a "
         "missing DLL, an antivirus.",
         "Run it by hand with CNI_COMMAND=VERSION; look into the Application event log and the plugin's own log.",
     ),

@@ -258,7 +258,7 @@ CHECKS: tuple[Check, ...] = (
     said(
         "image.form",
         "An image is of a form that containerd does not take",
-        "Its manifest is of schema 1, of an artifact that is no image, or compressed or encrypted in a way that this "
+        "Its manifest is of schema 1, of an artifact that is not an image, or compressed or encrypted as this "
         "release does not know.",
         "Build and push it with a current tool, or take a newer containerd.",
     ),

@@ -62,7 +62,7 @@ CHECKS: tuple[Check, ...] = (
     said(
         "cluster.wrong-ca",
         "A certificate is not of the expected CA",
-        "A kubeconfig of another cluster, an old CA after the cluster was made anew, or a proxy that opens TLS.",
+        "A kubeconfig of another cluster, an old CA after the cluster was recreated, or a proxy that opens TLS.",
         REJOIN_IT,
     ),
     said(
@@ -77,7 +77,7 @@ CHECKS: tuple[Check, ...] = (
     said(
         "cluster.serving-certificate",
         "kubelet has no serving certificate that the cluster trusts",
-        "With serverTLSBootstrap kubelet asks for one, and nobody has approved it; without it kubelet serves with one "
+        "With serverTLSBootstrap kubelet asks for one, and it was not approved; without it kubelet serves with one "
         "that it signed itself, without its address: logs, exec and metrics-server fail.",
         "kubectl get csr, then kubectl certificate approve <name> of those with signer kubelet-serving; without "
         "serverTLSBootstrap set it, or give metrics-server --kubelet-insecure-tls.",
@@ -291,7 +291,7 @@ CHECKS: tuple[Check, ...] = (
     said(
         "start.config",
         "A program's configuration cannot be used",
-        "A file, or a value in it, is missing, is no JSON, YAML or TOML, or is not allowed.",
+        "A file, or a value in it, is missing, is not JSON, YAML or TOML, or is not allowed.",
         "The line names the file and the key: mend it there, or run site.yml with the program's tag, which writes it "
         "again.",
     ),
@@ -305,7 +305,7 @@ CHECKS: tuple[Check, ...] = (
     said(
         "start.key-pair",
         "A certificate or a key cannot be used",
-        "The file is missing or empty, is no PEM, has a password, or the key is of another certificate.",
+        "The file is missing or empty, is not PEM, has a password, or the key is of another certificate.",
         "The line names the file: write certificate and key together again (kubelet's: remove the broken "
         "kubelet-client-current.pem and let the node join again).",
     ),
@@ -320,7 +320,7 @@ CHECKS: tuple[Check, ...] = (
         "start.database",
         "containerd's database is damaged",
         "meta.db was cut by a power loss, a full disk or two programs at once.",
-        "Drain the node, stop containerd, move its root away, start it again: all images are pulled anew.",
+        "Drain the node, stop containerd, move its root away, start it again: all images are pulled again.",
     ),
     said(
         "start.pipe",
@@ -441,7 +441,7 @@ CHECKS: tuple[Check, ...] = (
     said(
         "start.containerd-config",
         "containerd refuses its configuration",
-        "config.toml is no TOML, of a version that this containerd does not know, or has keys of another version.",
+        "config.toml is not TOML, of a version that this containerd does not know, or has keys of another version.",
         "Run site.yml with the tag containerd; containerd.exe config dump says what it reads.",
     ),
     said(
@@ -460,7 +460,7 @@ CHECKS: tuple[Check, ...] = (
         "join.ca-hash",
         "The cluster's CA is not the expected one",
         "The hash is of another cluster, or its CA was changed.",
-        "Take the hash anew (kubeadm token create --print-join-command).",
+        "Take the hash again (kubeadm token create --print-join-command).",
     ),
     said(
         "join.leftovers",

@@ -4,7 +4,7 @@
 """Checks of the drive with containerd's images: what is free, how many layers there are, and which are left over.
 
 Nothing is deleted: a layer is full of links and reparse points, and only HCS takes it away safely. The size of a
-container's scratch disk is no setting: hcsshim v0.9.12 and v0.14.1 declare default_container_scratch_size_in_gb and
+container's scratch disk is not a setting: hcsshim v0.9.12 and v0.14.1 declare default_container_scratch_size_in_gb and
 do not read it; containerd v1.7.35 and v2.4.2 take RootfsSizeInBytes of CRI, which kubelet v1.37.1 does not send.
 
 Sources: containerd v1.6.36, v1.7.35 snapshots/windows/windows.go, v2.4.2 plugins/snapshots/windows/{windows,common}.go

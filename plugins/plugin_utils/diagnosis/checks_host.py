@@ -241,7 +241,7 @@ CHECKS = (
         "hns.unreadable",
         ERROR,
         "HNS does not answer",
-        "The service hangs or does not run, or the user is no administrator.",
+        "The service hangs or does not run, or the user is not an administrator.",
         advice(
             "Look at the service hns and at the event log Microsoft-Windows-Host-Network-Service-Admin; restart the "
             "machine if it hangs."

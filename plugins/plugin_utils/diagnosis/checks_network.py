@@ -191,7 +191,7 @@ CHECKS = (
         "hns.network-range",
         ERROR,
         "The pod network has another range than the node's lease",
-        "The Node was made anew with another range, and the network is that of the old one.",
+        "The Node was recreated with another range, and the network is that of the old one.",
         RESTART_FLANNELD,
         _subnet,
         "MicrosoftDocs/Virtualization-Documentation#1013",

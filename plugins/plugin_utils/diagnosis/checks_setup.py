@@ -208,7 +208,7 @@ CHECKS = (
         "flanneld's lease is another node's range",
         "Somebody has written subnet.env by hand, or copied the machine.",
         advice(
-            "Restart flanneld, which writes the file anew; only if it does not, write it by hand with a FLANNEL_SUBNET "
+            "Restart flanneld, which rewrites the file; only if it does not, write it by hand with a FLANNEL_SUBNET "
             "that no other node has."
         ),
         _lease_taken,

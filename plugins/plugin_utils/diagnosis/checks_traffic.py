@@ -178,7 +178,7 @@ def _node_ports_local(scene: Scene) -> Iterator[Seen]:
         if not tried.ports.get((host, KUBELET_PORT)):
             yield Seen(
                 "NodePorts",
-                f"the controller does not reach this node at all, so nobody tried its NodePorts. {limitation}",
+                f"the controller does not reach this node at all, so its NodePorts were not tried. {limitation}",
                 remedy=advice(f"curl http://{host}:{wanted[0][1]}/ on another host"),
             )
     elif wanted:
@@ -263,7 +263,7 @@ def _dns_settings(scene: Scene, tried: Tried) -> Iterator[Seen]:
         if dns is None and services:
             yield Seen("cluster", f"no service has the address {wanted} that pods ask for names")
         elif dns is not None and _backed(tried.objects, dns) is False:
-            yield Seen(f"service {named(dns)}", "nobody is behind it: the DNS pods are not Ready")
+            yield Seen(f"service {named(dns)}", "it has no endpoints: the DNS pods are not Ready")
     for endpoint in scene.hns.endpoints:
         if endpoint.remote or not endpoint.addresses or not endpoint.dns_servers or not wanted:
             continue
@@ -432,7 +432,7 @@ CHECKS = (
         "traffic.service-ip",
         ERROR,
         "Pods do not reach Services",
-        "HNS has no rule for it, or its rules lead to nobody.",
+        "HNS has no rule for it, or its rules lead nowhere.",
         advice("Look at kube-proxy and at HNS's load balancers (hns_check)."),
         _service_ips,
         explains=("traffic.names",),
@@ -453,7 +453,7 @@ CHECKS = (
         "traffic.names",
         ERROR,
         "Names do not resolve in pods",
-        "Pods ask another DNS server than the cluster's, or nobody answers there.",
+        "Pods ask another DNS server than the cluster's, or nothing answers there.",
         advice(
             "Set winkube_dns_service_ip to the address of the cluster's DNS service and run site.yml; look that its "
             "pods are Ready. Pods that run keep what they have."

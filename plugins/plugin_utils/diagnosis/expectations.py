@@ -27,7 +27,7 @@ class Expectations:
     `plugins_version` the release of the CNI plugins.
 
     CIDRs may hold two families, with a comma. With `flannel` false the files of flannel and cni.conf are another CNI's
-    and are not compared; with `kube_proxy` false kube-proxy is no service of the host.
+    and are not compared; with `kube_proxy` false kube-proxy is not a service of the host.
     """
 
     layout: Layout

@@ -144,7 +144,7 @@ def _of_containerd(_name: str, text: str) -> Iterator[str]:
     try:
         document = Document.parse(text)
     except TOMLDecodeError as error:
-        yield f"config.toml is no TOML: {error}. containerd does not start."
+        yield f"config.toml is not TOML: {error}. containerd does not start."
         return
     version = document.get(("version",), 1)
     if version not in {2, 3, 4}:

@@ -82,7 +82,7 @@ class Remedy:
         return {"action": self.action.value, **({"services": list(self.on)} if self.on else {}), **given}
 
     def as_advice(self) -> Remedy:
-        """The same for a person to decide about, with the command, if there is one, in its text."""
+        """The same as advice, with the command, if there is one, in its text."""
         if self.action == Action.ADVICE:
             return self
         command = self.command("<host>")

@@ -284,7 +284,7 @@ def _may(cluster: Cluster, verb: str, resource: str, namespace: str = "", name: 
 
 
 def _with_exec(cluster: Cluster, objects: Objects) -> tuple[Objects, str]:
-    """The objects with the pods alone in which commands may be run; the reason if that is none of several."""
+    """The objects with the pods alone in which commands may be run; the reason if it is not one of several."""
     spaces = {str((pod.get("metadata") or {}).get("namespace")) for pod in objects.pods}
     granted = {space for space in spaces if _may(cluster, "create", "pods/exec", space)}
     if spaces and not granted:

@@ -107,7 +107,7 @@ def as_markdown(nodes: Sequence[Node]) -> str:
             text += [f"Your message: `{node['message']}`", "", *(f"- {_cell(each)}" for each in meanings(node)), ""]
         text += [line for each in node.get("causes") or () for line in _cause_markdown(each)]
         text += [f"- {_cell(each)}" for each in (node.get("said") or [])[-1:] if not each.startswith(" ")]
-        text += ["", "What cannot be, and what nobody could look at:", ""] if node.get("notes") else []
+        text += ["", "What Windows cannot do, and what could not be checked:", ""] if node.get("notes") else []
         text += [f"- {_cell(_note(each))}" for each in node.get("notes") or ()]
         text += ["", "What a report of a bug has to say, and services with their exit codes as Windows has them:", ""]
         text += [

@@ -31,9 +31,9 @@ MEND_CNI_CONF = Remedy(
     "Mend the lines of the file that have to change; pods that run keep what they were given, so delete them after it.",
     Action.CNI_CONF,
 )
-RESTART_KUBE_PROXY = Remedy("Restart kube-proxy: it makes its rules anew.", Action.RESTART, ("kube_proxy",), (), _RULES)
+RESTART_KUBE_PROXY = Remedy("Restart kube-proxy: it recreates its rules.", Action.RESTART, ("kube_proxy",), (), _RULES)
 RESTART_FLANNELD = Remedy(
-    "Restart flanneld: it writes subnet.env and makes the host's endpoint anew.",
+    "Restart flanneld: it writes subnet.env and recreates the host's endpoint.",
     Action.RESTART,
     ("flannel",),
     (),
@@ -47,7 +47,7 @@ START_HNS = Remedy(
     _NO_NETWORK,
 )
 AFTER_HNS = Remedy(
-    "Restart flanneld and kube-proxy, which make their endpoints and rules anew; delete the pods whose endpoints are "
+    "Restart flanneld and kube-proxy, which recreate their endpoints and rules; delete the pods whose endpoints are "
     "gone.",
     Action.RESTART,
     ("flannel", "kube_proxy"),
@@ -64,7 +64,7 @@ REMOVE_ENDPOINTS = Remedy(
     "Remove the endpoints of dead pods that keep addresses from others.", Action.NETWORK, cuts_off=""
 )
 POLICY_LISTS = Remedy(
-    "Remove HNS's policy lists with kube-proxy stopped, and start it again: it makes its rules anew.",
+    "Remove HNS's policy lists with kube-proxy stopped, and start it again: it recreates its rules.",
     Action.NETWORK,
     options=(("winkube_repair_policy_lists", True),),
     cuts_off=_RULES,

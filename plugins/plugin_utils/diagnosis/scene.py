@@ -166,7 +166,7 @@ class Scene:
         )
 
     def _vip(self, address: str) -> bool:
-        """Whether a rule uses it as its source VIP, which tells where kube-proxy is no service."""
+        """Whether a rule uses it as its source VIP, which tells where kube-proxy is not a service."""
         return any(balancer.source_vip == address for _list, balancer in self.hns.balancers())
 
     def env_of_kube_proxy(self, name: str, value: str) -> bool | None:
@@ -227,7 +227,7 @@ def _folder_reads(folder: str) -> tuple[Query, ...]:
 
 def completed(reading: Reading, expect: Expectations, probe: Probe) -> Reading:
     """With the CNI configuration that the runtime takes, where that was not read yet: it lies in a folder of its own,
-    or has a name that is none of CONF_FILES."""
+    or has a name that is not one of CONF_FILES."""
     for _look in range(2):  # the folder, then a file in it
         more = further(reading, expect)
         reading = reading.merged(probe(more), more) if more else reading

@@ -125,14 +125,14 @@ KNOWN: Mapping[str, Check] = {check.id: check for check in CHECKS}
 
 
 def remedy_of(identity: str) -> Remedy:
-    """What mends the findings of a check. Refused for what is advice for a person, and for an id that there is not."""
+    """What mends the findings of a check. Refused for what has no automatic fix, and for an unknown id."""
     check = KNOWN.get(identity)
     if check is None:
         near = get_close_matches(identity, KNOWN, 3)
         meant = f"; did you mean {' or '.join(near)}?" if near else ". docs/diagnose.md lists them."
         raise Refused(f"finding: there is no finding '{identity}'{meant}")
     if check.remedy.action == Action.ADVICE:
-        raise Refused(f"What mends {identity} ({check.title}) is for a person to do: {check.remedy.text}")
+        raise Refused(f"{identity} ({check.title}) has no automatic fix: {check.remedy.text}")
     return check.remedy
 
 
@@ -148,7 +148,7 @@ class Mendable:
 
 def mendable(identity: str, scene: Scene, host: str = "<host>") -> Mendable:
     """What mends a finding in a scene. Refused where only the cluster could say whether it is there, and where what is
-    there is for a person to mend. `identity` is one that remedy_of knows."""
+    has no automatic fix. `identity` is one that remedy_of knows."""
     check = KNOWN[identity]
     anyway = f"To do it all the same: {check.remedy.command(host)}"
     if not check.can(scene):
@@ -159,7 +159,7 @@ def mendable(identity: str, scene: Scene, host: str = "<host>") -> Mendable:
     own = [each for each in findings if each.id == identity]
     mended = next((each.remedy for each in own if each.remedy.action != Action.ADVICE), None)
     if own and mended is None:
-        raise Refused(f"What mends {identity} here is for a person to do: {own[0].sentence}")
+        raise Refused(f"{identity} has no automatic fix here: {own[0].sentence}")
     errors = tuple(dict.fromkeys(each.id for each in findings if each.severity == ERROR))
     has = f"It has {', '.join(errors)}." if errors else "It has no error."
     return Mendable(

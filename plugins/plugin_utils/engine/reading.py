@@ -218,7 +218,7 @@ class Reading:
             return None
 
     def service(self, name: str) -> Mapping[str, Value] | None:
-        """A service as listed, None if there is none of that name. KeyError if services were not read."""
+        """A service as listed, None if no service has that name. KeyError if services were not read."""
         if "services" not in self.parts:
             raise KeyError("services")
         value: Mapping[str, Value] | None = self.parts.get(service_key(name))

@@ -127,7 +127,7 @@ BY_NAME = {each.name: each for each in PLUGINS}
 NOT_BUILT = {"l2bridge": "sdnbridge", "overlay": "sdnoverlay", "l2tunnel": "azure-vnet"}
 """Names of drivers that are taken for names of plugins, and what is meant.
 
-Source: microsoft/windows-container-networking example/l2bridge.conf, whose type is no program that is built there.
+Source: microsoft/windows-container-networking example/l2bridge.conf, whose type is not a program that is built there.
 """
 
 IGNORED_KEYS = {

@@ -165,7 +165,7 @@ _CHANGELOG = "kubernetes v1.37.0 build/pause/CHANGELOG.md"
 PAUSE_REPOSITORY = "registry.k8s.io/pause"
 
 FROZEN_REPOSITORY = "k8s.gcr.io/pause"
-"""The documentation's of v1.22. It gets no new tags, so it is no default. Source: kubernetes.io blog, 2023."""
+"""The documentation's of v1.22. It gets no new tags, so it is not a default. Source: kubernetes.io blog, 2023."""
 
 PAUSE_IMAGES: tuple[PauseImage, ...] = (
     PauseImage("3.4.1", (17763, 18362, 18363, 19041, 19042), _OSS, f"{_CHANGELOG}; kubernetes/website#29056"),

@@ -172,7 +172,7 @@ NEEDS: tuple[Need, ...] = (
         ("<config.Runtime>",),
     ),
 )
-"""nssm, which is no Go program, starts the program of its Application value by full path, and hooks of AppEvents, of
+"""nssm, which is not a Go program, starts the program of its Application value by full path, and hooks of AppEvents, of
 which we set none. It replaces %..% in AppEnvironmentExtra, so that a Path there may begin or end with %Path%. Source:
 nssm 2.24-101-g897c7ad service.cpp:1902 (start_service), hook.cpp:358, env.cpp:85 (set_environment_block); 2.23
 service.cpp:1625, env.cpp:66.

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reasons that anybody may give, by whose they are: certificates, names, ports, permissions, accounts (message.py).
 
-A certificate that a webhook's client does not trust is not the node's CA; a socket that cannot be bound is no port.
+A certificate that a webhook's client does not trust is not the node's CA; a socket that cannot be bound is not a port.
 """
 
 from __future__ import annotations

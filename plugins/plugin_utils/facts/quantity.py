@@ -30,7 +30,7 @@ management: "system reserved memory of at least 2GiB"."""
 
 
 def quantity(value: Any) -> Fraction | None:
-    """`800Mi`, `0.5`, `1e3` or 2 in bytes or cores; None for what is no quantity."""
+    """`800Mi`, `0.5`, `1e3` or 2 in bytes or cores; None for what is not a quantity."""
     return None if isinstance(value, bool) or not isinstance(value, int | float | str) else _quantity(str(value))
 
 
@@ -52,7 +52,9 @@ def reserved_cpu(wanted: str, cores: int) -> str:
     if percent is None:
         amount = quantity(wanted)
         if amount is None or amount < 0:
-            raise ValueError(f"{wanted!r} is no amount of CPU: write cores (0.5), millicores (500m) or a share (10%).")
+            raise ValueError(
+                f"{wanted!r} is not a valid CPU quantity: write cores (0.5), millicores (500m) or a share (10%)."
+            )
         return wanted
     share = Fraction(percent[1]) / 100
     if share >= 1:

@@ -66,7 +66,7 @@ Source: k8s.io/component-base v0.33.0 and v0.34.0 logs/kube-log-runner/kube-log-
 # Which of them the machine's preshutdown gets through, which the kubelet's graceful node shutdown needs.
 #
 # nssm is the service itself, and its kubelet has no --windows-service: "kubelet is NOT running as a Windows service"
-# (nodeshutdown_manager_windows.go, start). kube-log-runner is no service: it starts the kubelet and waits
+# (nodeshutdown_manager_windows.go, start). kube-log-runner is not a service: it starts the kubelet and waits
 # (kube-log-runner.go, configureAndRun), and the kubelet connects to the service control manager itself (svc.Run in
 # pkg/windows/service/service.go, initService). Windows takes the process that connects for the service's (event 7039,
 # "process .. connected instead") and sends all controls over that connection (learn.microsoft.com,

@@ -18,7 +18,7 @@ _PreKey = tuple[tuple[bool, int, str], ...]
 
 
 class VersionError(ValueError):
-    """A text that is no version; str() is the sentence for the user."""
+    """A text that is not a version; str() is the sentence for the user."""
 
 
 @dataclass(frozen=True, order=True, slots=True)

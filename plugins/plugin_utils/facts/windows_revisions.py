@@ -387,7 +387,7 @@ def _entry(number: int, each: Any) -> BadRevision:
         raise BadEntryError(f"{where}: it is {each!r}, wanted keys such as build, since, mended and breaks.")
     names = {one.name: one for one in fields(BadRevision)}
     if strange := sorted(str(key) for key in each if key not in names):
-        raise BadEntryError(f"{where}: {', '.join(strange)} is no key; there are {', '.join(names)}.")
+        raise BadEntryError(f"{where}: {', '.join(strange)} is not a key; there are {', '.join(names)}.")
     values = {"since": 0, "mended": 0, "source": "", **each}
     for name, one in names.items():
         if name not in values and one.default is MISSING:
@@ -451,7 +451,7 @@ def refused(
 ) -> Iterator[Refused]:
     """Of the updates that Windows Update found, as title and KB numbers, those that bring a node of this build and
     revision something new that is known to be bad: verified, for every node or for its network `mode`, and mended by a
-    later update. What the node has already, or what an update merely does not mend, is no reason to go without it."""
+    later update. What the node has already, or what an update merely does not mend, does not count."""
     extra = tuple(own)
     for title, numbers in found:
         for number in numbers:

@@ -40,7 +40,7 @@ _FLAGS = re.compile(r"--(?:hostname-override|node-ip|iface|source-vip)(?:=|\s+)[
 _OPEN = {
     "open.json": ("a batch is under way on this machine", "Run again when it has ended"),
     "blocked.json": (
-        "an undo has failed on this machine, and nobody has looked at it",
+        "an undo has failed on this machine and was not acknowledged",
         "Put right what it left, then: playbooks/repair.yml -e winkube_repair=acknowledge -e winkube_batch=<its id>",
     ),
     "expiry.json": (
@@ -172,13 +172,13 @@ def _networks(_scope: Scope, reading: Reading) -> Iterator[Bound]:
     found = parse(reading.parts.get(hns.ALL) or {})
     for kind, problem in found.errors:
         if kind == "networks":
-            yield Bound(f"Nobody can tell which HNS networks there are: {problem.rstrip('.')}", "Restart the machine")
+            yield Bound(f"HNS's networks could not be listed: {problem.rstrip('.')}", "Restart the machine")
     for network in found.networks:
         yield Bound(
             f"HNS has the network {network.name} ({network.type}), which is bound to an adapter and an address of this "
             "machine",
             "Remove it: playbooks/reset.yml for one of the collection's, else Get-HnsNetwork and Remove-HnsNetwork; "
-            "Docker and nerdctl make the network nat anew",
+            "Docker and nerdctl recreate the network nat",
         )
 
 

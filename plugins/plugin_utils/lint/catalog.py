@@ -121,7 +121,7 @@ class Catalog:
     def taints(self) -> tuple[Taint, ...]:
         """What keeps pods off every Windows node: read off the Nodes in the input, else what the profile tells.
 
-        Empty, too, where nobody has told (see taints_known).
+        Empty, too, if unknown (see taints_known).
         """
         if not self.windows_nodes:
             return (self.profile.taint,) if self.profile.taint else ()
@@ -195,7 +195,7 @@ class Catalog:
         return next((each.name for each in named), "")
 
     def class_of(self, claim: Mapping[str, Any]) -> str:
-        """The name of the StorageClass of a claim's spec; "" where it wants none, or nobody knows which."""
+        """The name of the StorageClass of a claim's spec; "" where it wants none, or it is unknown."""
         return as_text(claim["storageClassName"]) if claim.get("storageClassName") is not None else self.default_class
 
     @cached_property

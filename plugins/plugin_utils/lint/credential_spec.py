@@ -51,7 +51,7 @@ def _domain(domain: Mapping[str, Any], accounts: list[str]) -> Iterator[str]:
 def _plugin(host: Mapping[str, Any]) -> Iterator[str]:
     guid = as_text(host.get("PluginGUID"))
     if not re.fullmatch(r"\{" + _GUID + r"\}", guid):
-        yield f"has the PluginGUID {guid or '(none)'}, which is no GUID in braces"
+        yield f"has the PluginGUID {guid or '(none)'}, which is not a GUID in braces"
     if as_text(host.get("PortableCcgVersion")) != "1":
         yield "has no PortableCcgVersion '1' in HostAccountConfig"
     if not as_text(host.get("PluginInput")):

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Edits of a YAML or JSON text that leave every other character as it was: comments, order, quotes, blank lines.
 
-A library that loads and dumps would lay the whole file out anew. Here the node tree says where a key stands, and only
+A library that loads and dumps would lay the whole file out again. Here the node tree says where a key stands, and only
 those characters are cut out or put in. Whoever applies edits loads the result and compares it with what it should say
 (see fix), so a text that this file misreads is left alone.
 """
@@ -125,7 +125,7 @@ def _whole(document: Document, edits: Sequence[Edit]) -> list[Path]:
 def _cut(document: Document, text: str, path: Path, keys: set[Any]) -> Iterator[Splice]:
     mapping = _node(document, path)
     if not isinstance(mapping, yaml.MappingNode):
-        raise EditError("the place is no entry of a mapping")
+        raise EditError("the place is not an entry of a mapping")
     entries = mapping.value
     numbers = [number for number, (key, _value) in enumerate(entries) if key.value in keys]
     if len(numbers) != len(keys):

@@ -74,7 +74,7 @@ class Report:
 
 
 def with_unreadable(report: Report, faults: Sequence[UnreadableError]) -> Report:
-    """The report with a finding for each file that could not be read: a template is no fault, another file is."""
+    """The report with a finding for each file that could not be read: a template is not a fault, another file is."""
     findings = tuple(
         Finding(
             rule=UNREADABLE,

@@ -38,9 +38,9 @@ def no_garbage_collection() -> Iterator[None]:
 
 
 class UnreadableError(Exception):
-    """A sentence that names file, line and remedy of an input which is no manifest.
+    """A sentence that names file, line and remedy of an input which is not a manifest.
 
-    `template`: it holds what Helm or Jinja2 would fill in, so it is no manifest yet.
+    `template`: it holds what Helm or Jinja2 would fill in, so it is not a manifest yet.
     """
 
     def __init__(self, sentence: str, file: str = "", line: int = 0, column: int = 0, template: bool = False) -> None:
@@ -87,7 +87,7 @@ def _tagged(_loader: Any, node: yaml.Node) -> Tagged:
 
 
 def _mapping(loader: Any, node: yaml.MappingNode) -> Iterator[dict[Any, Any]]:
-    """A key may be anything in YAML; one that is no scalar stands for itself, and names no field.
+    """A key may be anything in YAML; one that is not a scalar stands for itself, and names no field.
 
     `{{ name }}` is such a key, too, and no manifest yet.
     """
@@ -269,7 +269,7 @@ class KubeObject:
 
     @property
     def sort(self) -> str:
-        """The kind, where it is one of Kubernetes itself; else with its group: a Job of Volcano is none of batch."""
+        """The kind, where it is one of Kubernetes itself; else with its group: a Job of Volcano is not batch's."""
         own = "." not in self.group or self.group.endswith(".k8s.io")
         return self.kind if own else f"{self.kind}.{self.group}"
 
@@ -352,7 +352,7 @@ def _read(file: str, text: str) -> list[Document]:
     except yaml.reader.ReaderError as error:
         # libyaml's reader has the character as a number, PyYAML's own as a string.
         number = error.character if isinstance(error.character, int) else ord(error.character)
-        raise UnreadableError(f"{file}: this is no text: it holds the character U+{number:04X}.", file) from error
+        raise UnreadableError(f"{file}: this is not text: it holds the character U+{number:04X}.", file) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         sentence = f"{file}: this is not valid YAML: {error}.{_hint(text)}"
         raise UnreadableError(sentence, file, template=_is_template(text)) from error
@@ -451,7 +451,7 @@ def live_documents(objects: Sequence[Any], source: str = "cluster") -> list[Docu
     """Objects that the API server answered, as documents without text."""
     for number, value in enumerate(objects):
         if not isinstance(value, dict):
-            raise UnreadableError(f"{source}: item {number} of the objects is no mapping but {json.dumps(value)[:60]}.")
+            raise UnreadableError(f"{source}: item {number} is not a mapping but {json.dumps(value)[:60]}.")
     return [Document(source, "", value) for value in objects]
 
 

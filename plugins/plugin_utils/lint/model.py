@@ -35,7 +35,7 @@ def show_path(path: Path) -> str:
     return text
 
 
-# Fields of pods that name an object, whose name is no secret.
+# Fields of pods that name an object, whose name is not a secret.
 _SECRET_KEY = (
     r"(?:(?![\w.-]*(?:gmsaCredentialSpecName|secretName)\b)[\w.-]*(?:pass(?:word|wd)?|pwd|secret|token|credential"
     r"|(?:api|access|account|shared)[-_]?(?:access[-_]?)?key)[\w.-]*)"
@@ -89,7 +89,7 @@ class Finding:
     """One sentence for the reader, with everything the reports need.
 
     `line` and `column` count from 1; both are 0 for objects that came from no file. `silenced` is the reason that
-    somebody gave for accepting the finding, empty if nobody did.
+    somebody gave for accepting the finding, empty if there is none.
     """
 
     rule: str

@@ -69,8 +69,8 @@ class Profile:
     """What is known of the cluster.
 
     `minor`: Kubernetes 1.<minor>. `builds`: the Windows builds of its nodes, empty if not told. `taint`: what keeps
-    other pods off the Windows nodes, None if nothing does or, without `taint_told`, nobody has said. `dsr`: None if
-    nobody has said. `ip_families`: of the cluster, empty if not told.
+    other pods off the Windows nodes, None if nothing does or, without `taint_told`, it is unknown. `dsr`: None if
+    unknown. `ip_families`: of the cluster, empty if not told.
     `host_network_gate`: is WindowsHostNetwork on in the kubelet. `unknown_pods`: what to do with pods that do not
     say for which system they are.
     """

@@ -27,7 +27,7 @@ SCHEMA = 1
 
 
 def place(finding: Finding) -> str:
-    """`file:line:column`; with the object where there are no lines; the file alone where it is no manifest."""
+    """`file:line:column`; with the object where there are no lines; the file alone where it is not a manifest."""
     if finding.line:
         return f"{finding.file}:{finding.line}:{finding.column}"
     return f"{finding.file}: {finding.object}" if finding.object else finding.file
@@ -211,7 +211,7 @@ def as_sarif(report: Report, version: str, strict: bool = False) -> dict[str, An
 
 def _described(rule_id: str) -> dict[str, Any]:
     if rule_id == UNREADABLE:
-        return {"id": rule_id, "shortDescription": {"text": "File that is no manifest"}}
+        return {"id": rule_id, "shortDescription": {"text": "File that is not a manifest"}}
     return _rule(rule_id, [rule for rule in RULES if rule.id == rule_id])
 
 

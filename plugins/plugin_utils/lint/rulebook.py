@@ -51,7 +51,7 @@ POD_RULES = tuple(rule for rule in RULES if "pod" in rule.kinds)
 IDS: tuple[str, ...] = tuple(sorted({rule.id for rule in RULES}))
 # Good housekeeping: each pod runs without it. Reports for people fold it into one line, --strict shows it.
 HYGIENE = frozenset(["missing-memory-limit", "missing-cpu-request", "missing-os-name", "unequal-memory-request"])
-# What is said of files that are no manifests; no rule, since there is no object to ask.
+# What is said of files that are not manifests; no rule, since there is no object to ask.
 UNREADABLE = "unreadable-file"
 
 

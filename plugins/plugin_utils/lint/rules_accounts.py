@@ -32,7 +32,7 @@ def _fault_of(text: str) -> str:
     try:
         spec = as_map(json.loads(text))
     except ValueError as error:
-        return f"is no JSON ({error})"
+        return f"is not JSON ({error})"
     return next(faults(spec), "")
 
 

@@ -93,7 +93,7 @@ def _single_files(case: PodCase) -> Iterator[Hit]:
 
 @needing("hostPath")
 def _host_writes(case: PodCase) -> Iterator[Hit]:
-    """hostPath that a container may write; pipes are no files, host processes see the host's own files.
+    """hostPath that a container may write; pipes are not files, host processes see the host's own files.
 
     With containerd a mapped folder is the host's own, for writing as well (microsoft/hcsshim internal/hcsoci
     createMounts): CSI drivers leave their sockets there.

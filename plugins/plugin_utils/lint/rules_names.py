@@ -392,7 +392,7 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         "case-clash",
-        "Variables that differ in case alone",
+        "Variables that differ only in case",
         Severity.WARNING,
         _variables_by_case,
         "variables {other} and {value} are one on Windows: one of the values is lost.",
@@ -402,7 +402,7 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         "case-clash",
-        "Files of a volume that differ in case alone",
+        "Files of a volume that differ only in case",
         Severity.WARNING,
         _files_by_case,
         "{value} and {other} are one file to Windows: one of them overwrites the other.",
@@ -412,7 +412,7 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         "case-clash",
-        "Keys that differ in case alone",
+        "Keys that differ only in case",
         Severity.WARNING,
         _keys_by_case,
         "keys {other} and {value} are one file on Windows: a Windows pod that mounts them sees one of both.",

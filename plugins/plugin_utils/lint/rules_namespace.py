@@ -116,7 +116,7 @@ RULES: tuple[Rule, ...] = (
         title="Containers for Linux that a webhook adds",
         level=always(Severity.WARNING),
         find=_sidecars,
-        message="{value}: if {who} is in the cluster, it adds containers whose images are for Linux alone,"
+        message="{value}: if {who} is in the cluster, it adds containers whose images are only for Linux,"
         " and the pod does not start.",
         remedy="Ask for no injection into Windows pods.",
         source="the projects' documentation of injection; knative.dev, Serving",

@@ -320,7 +320,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         id="local-traffic-policy",
-        title="Traffic policy Local where nobody has said whether kube-proxy runs with DSR",
+        title="Traffic policy Local, and dsr is not set",
         level=always(Severity.WARNING),
         find=_local_policy_unknown,
         message="externalTrafficPolicy is Local, which needs kube-proxy with DSR on Windows nodes; it is off unless"
@@ -388,10 +388,10 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         id="ipv6-only-service",
-        title="IPv6 alone in a cluster that may have one family",
+        title="IPv6-only Service in a cluster that may be single-stack",
         level=always(Severity.WARNING),
         find=_single_ipv6(told=False),
-        message="the Service is IPv6 alone; only dual-stack clusters serve it to Windows nodes, and nobody has said"
+        message="the Service is IPv6-only; only dual-stack clusters serve it to Windows nodes, and you have not said"
         " whether this is one.",
         remedy="Use IPv4, or tell the linter that the cluster has both (ip_families).",
         source=DOC,
@@ -400,10 +400,10 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         id="ipv6-only-service",
-        title="IPv6 alone",
+        title="IPv6-only Service",
         level=always(Severity.ERROR),
         find=_single_ipv6(told=True),
-        message="the Service is IPv6 alone; Windows nodes have no single-stack IPv6, only dual-stack clusters"
+        message="the Service is IPv6-only; Windows nodes have no single-stack IPv6, only dual-stack clusters"
         " serve it, and in one of IPv4 the API server refuses it.",
         remedy="Use IPv4, or tell the linter that the cluster has both (ip_families).",
         source=DOC,
@@ -427,7 +427,7 @@ RULES: tuple[Rule, ...] = (
         level=always(Severity.WARNING),
         find=_dual_stack_on_overlay,
         message="the Service is dual-stack ({value}) and the network mode overlay, which has no dual-stack on Windows.",
-        remedy="Use IPv4 alone, or the network mode l2bridge.",
+        remedy="Use IPv4 only, or the network mode l2bridge.",
         source=DOC,
         kinds=_SERVICE,
         paths=("spec.ipFamilyPolicy",),

@@ -123,7 +123,7 @@ RULES: tuple[Rule, ...] = (
         title="RuntimeClass of a runtime for Linux",
         level=always(Severity.ERROR),
         find=_runtime_class_of_linux(seen=True),
-        message="RuntimeClass {value} has the handler {handler}, which runs on Linux alone.",
+        message="RuntimeClass {value} has the handler {handler}, which runs only on Linux.",
         remedy="Use a RuntimeClass with the handler runhcs-wcow-process, or none.",
         source="Kubernetes documentation, RuntimeClass; gvisor.dev, katacontainers.io",
         paths=("spec.runtimeClassName",),

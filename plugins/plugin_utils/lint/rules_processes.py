@@ -138,7 +138,7 @@ def _linux_variables(case: PodCase) -> Iterator[Hit]:
 RULES: tuple[Rule, ...] = (
     Rule(
         id="not-a-program",
-        title="What is no program",
+        title="What is not a program",
         level=always(Severity.ERROR),
         find=_no_programs,
         message="{value} is {what}, no program: Windows starts the first word as a file and does not find"

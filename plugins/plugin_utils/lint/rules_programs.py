@@ -410,7 +410,7 @@ RULES: tuple[Rule, ...] = (
         title="Scripts that are started as programs",
         level=always(Severity.ERROR),
         find=_files_that_are_no_programs,
-        message="{value} is no program that Windows starts (.exe, .cmd, .bat): {outcome}.",
+        message="{value} is not a program that Windows starts (.exe, .cmd, .bat): {outcome}.",
         remedy="Name what runs it before it: {with}.",
         source="learn.microsoft.com, CreateProcessW; microsoft/hcsshim internal/cmd",
         paths=_PATHS,
@@ -448,7 +448,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         id="undefined-variable",
-        title="References to variables that there are not",
+        title="References to undefined variables",
         level=always(Severity.WARNING),
         find=_undefined_variables,
         message="{value}: no variable of this container is called {name}, so it stays as it is written; variables of"

@@ -41,7 +41,7 @@ def _undeclared_unselected(case: PodCase) -> Iterator[Hit]:
 
 
 def _unselected_without_taint(case: PodCase) -> Iterator[Hit]:
-    """A pod for Linux, or for nobody knows what, that the scheduler may bring to a Windows node."""
+    """A pod for Linux, or of unknown system, that the scheduler may bring to a Windows node."""
     undirected = not case.target.selects and not required_terms(case.pod.spec)
     untainted = case.catalog.taints_known and not case.catalog.taints
     if undirected and not case.target.windows and untainted:
@@ -81,7 +81,7 @@ def _open(requirement: Any) -> bool:
 
 
 def _everywhere(case: PodCase) -> Iterator[Hit]:
-    """A DaemonSet for Linux, or for nobody knows what, that no taint and no selector keeps off Windows nodes.
+    """A DaemonSet for Linux, or of unknown system, that no taint and no selector keeps off Windows nodes.
 
     The controller of DaemonSets looks at selectors and taints; os.name is not among what it asks.
     Source: k8s.io/kubernetes pkg/controller/daemon NodeShouldRunDaemonPod.
@@ -289,7 +289,7 @@ RULES: tuple[Rule, ...] = (
         title="spec.pod.os",
         level=always(Severity.ERROR),
         find=fields("spec.pod.os"),
-        message="spec.pod.os is no field of a pod: a strict API server refuses it, others drop it.",
+        message="spec.pod.os is not a field of a pod: a strict API server refuses it, others drop it.",
         remedy="Write spec.os.name.",
         source=GUIDE + ", a slip in one note of it",
         paths=("spec.pod.os",),
@@ -368,7 +368,7 @@ RULES: tuple[Rule, ...] = (
         title="Values of nodeSelector are strings",
         level=always(Severity.ERROR),
         find=_labels_no_strings,
-        message="nodeSelector has {value}, which is no string: the API server rejects the pod.",
+        message="nodeSelector has {value}, which is not a string: the API server rejects the pod.",
         remedy=f'Quote the value, for example {BUILD_LABEL}: "10.0.20348".',
         source=GUIDE,
         paths=("spec.nodeSelector",),
@@ -407,7 +407,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         id="unknown-os-name",
-        title="Name of a system that there is not",
+        title="Unknown name of an operating system",
         level=always(Severity.ERROR),
         find=_misnamed_systems,
         message="{field} is {value}; the systems are named windows and linux, in small letters; no node has"

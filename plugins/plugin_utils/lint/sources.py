@@ -131,7 +131,7 @@ def _origin(made: Document, bases: list[Document]) -> Document | None:
 
 
 def _output(file: Path, command: list[str], template: bool = False) -> str:
-    """`template`: where it fails, what it lacks may be fetched or generated later, so it is no manifest yet."""
+    """`template`: where it fails, what it lacks may be fetched or generated later, so it is not a manifest yet."""
     shown = f"{Path(command[0]).name} {' '.join(command[1:])}"
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_LONGEST_S, check=False)
@@ -213,7 +213,7 @@ def _standard_input() -> str:
     try:
         return str(data.decode(_encoding(data)))
     except UnicodeDecodeError as error:
-        raise UnreadableError(f"-: this is no text: byte {error.start} is no {error.encoding}.", "-") from error
+        raise UnreadableError(f"-: this is not text: byte {error.start} is not {error.encoding}.", "-") from error
 
 
 def _files(name: str, exclude: Sequence[str]) -> Iterator[str]:
@@ -257,7 +257,7 @@ def read_text(path: Path) -> str:
         return data.decode(_encoding(data))
     except UnicodeDecodeError as error:
         raise UnreadableError(
-            f"{path}: this is no text: byte {error.start} is no {error.encoding}. Save it as UTF-8, or leave it out.",
+            f"{path}: this is not text: byte {error.start} is not {error.encoding}. Save it as UTF-8, or leave it out.",
             str(path),
         ) from error
     except OSError as error:

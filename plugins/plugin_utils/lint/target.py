@@ -76,7 +76,7 @@ class Target:
 
 
 def _system(name: str) -> str:
-    """The system that somebody means who writes `Windows`, which is no label of a node (see unknown-os-name)."""
+    """The system that somebody means who writes `Windows`, which is not a label of a node (see unknown-os-name)."""
     return name.lower() if name.lower() in SYSTEMS else ""
 
 

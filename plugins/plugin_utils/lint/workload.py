@@ -101,7 +101,7 @@ class Pod:
         object.__setattr__(self, "host_process", of_host)
 
 
-# Kinds whose pods stand elsewhere, or whose `containers` are no containers of a pod.
+# Kinds whose pods stand elsewhere, or whose `containers` are not containers of a pod.
 _NO_PODS = frozenset(["CustomResourceDefinition", "ConfigMap", "Secret"])
 # Argo Workflows: a template holds one container or several beside its own scheduling, the Workflow the rest.
 # Source: argoproj/argo-workflows pkg/apis/workflow/v1alpha1 workflow_types.go Template, WorkflowSpec.

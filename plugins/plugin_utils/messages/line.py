@@ -110,7 +110,7 @@ class Line:
 
     @cached_property
     def _literal(self) -> Place | None:
-        # Windows' own words are no literal of a program.
+        # Windows' own words are not literals of a program.
         return None if self._done else place_of(_WORDS.sub(" ", self.raw))
 
     @cached_property

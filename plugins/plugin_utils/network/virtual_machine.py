@@ -51,10 +51,10 @@ def parse(text: str) -> tuple[VmAdapter, ...]:
     try:
         found = json.loads(text)
     except ValueError:
-        raise VmAdaptersError(f"vm_adapters: it is no JSON: '{text.strip()[:60]}'.") from None
+        raise VmAdaptersError(f"vm_adapters: it is not JSON: '{text.strip()[:60]}'.") from None
     listed = [found] if isinstance(found, Mapping) else found
     if not isinstance(listed, list):
-        raise VmAdaptersError("vm_adapters: it is no list of adapters.")
+        raise VmAdaptersError("vm_adapters: it is not a list of adapters.")
     return tuple(_adapter(each) for each in listed if isinstance(each, Mapping))
 
 
@@ -91,7 +91,7 @@ def hypervisor(adapters: Iterable[Mapping[str, Any]]) -> str:
 
 
 def reminder(adapters: Iterable[Mapping[str, Any]]) -> str:
-    """What has to be looked at from outside; empty for what is no virtual machine, as far as that shows."""
+    """What has to be looked at from outside; empty for what is not a virtual machine, as far as that shows."""
     found = hypervisor(adapters)
     if not found:
         return ""

@@ -45,7 +45,7 @@ LOGON_SCREEN = Query(
     (("path", r"HKLM\SOFTWARE\Microsoft\Windows NT\CurrentVersion\Winlogon\AutoLogonChecked"),),
 )
 """A key that is lost at each boot and made when the logon screen comes, after Windows has configured its features.
-microsoft.ad waits for it after a promotion. The keys of pending restarts are no help: other updates leave them set
+microsoft.ad waits for it after a promotion. The keys of pending restarts do not help: other updates leave them set
 across a restart (chocolatey/choco#1768, dpaulson45/HealthChecker#229). Nor is TrustedInstaller, which also looks for
 updates (unverified)."""
 PRESHUTDOWN = Query(
@@ -77,7 +77,7 @@ def batch(component: str, reasons: Sequence[str], reading: Reading) -> Batch:
     if not reading.boot_id:
         raise Refused(
             f"{component}: the machine has to be restarted ({'; '.join(reasons)}), but cannot say when it was started "
-            "(neither the boot loader's counter BootId nor the start of process 4 can be read), so nobody could tell "
+            "(neither the boot loader's counter BootId nor the start of process 4 can be read), so it would be unknown "
             "when it is back. It was not restarted: do it yourself, then run again."
         )
     comment = f"winkube: {'; '.join(reasons)}"[:COMMENT_LIMIT]

@@ -94,7 +94,7 @@ def _former_names(document: Mapping) -> tuple[Mapping, list[Problem], list[Notic
     new = block.member("provisioners")
     if new is not None:
         text = (
-            f"found deploys and provisioners (line {new.at.line}) in spec.kubernetes, wanted provisioners alone;"
+            f"found deploys and provisioners (line {new.at.line}) in spec.kubernetes, wanted only provisioners;"
             " deploys is its former name."
         )
         return document, [Problem(old.at, text, "spec.kubernetes.deploys")], []
@@ -138,7 +138,7 @@ def _names_twice(nodes: list[Node]) -> Iterator[Problem]:
 # apiVersion and kind: whether a document is a Node YAML at all, and if not, what it is instead.
 
 _LISTS = ("NodeList", "List")
-_CORE_NODE = "a core Kubernetes Node is what the cluster says about a node; it has no credentials and is no inventory"
+_CORE_NODE = "a core Kubernetes Node is what the cluster says about a node; it has no credentials"
 
 
 def check_header(document: Mapping) -> tuple[list[Problem], bool]:

@@ -59,7 +59,7 @@ def read(path: Path, reader: Reader) -> Reading:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
-        found = f"found the byte 0x{data[error.start]:02x}, which is no UTF-8"
+        found = f"found the byte 0x{data[error.start]:02x}, which is not UTF-8"
         return Reading(problems=(f"{name}:{line}:{column}: {found}, wanted text; save the file as UTF-8.",))
     except OSError as error:
         return Reading(

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Checks a located document against node.schema.json and says in sentences what does not fit.
 
-A checker of its own because the `jsonschema` package is no dependency of ansible-core, and because its messages ("'x'
+A checker of its own because ansible-core does not depend on the package `jsonschema`, and because its messages ("'x'
 does not match '^...'") are none for a person. It understands the keywords that the schema uses and refuses a schema
 with others; a test holds its verdicts against those of `jsonschema`. What JSON Schema cannot say are checks that the
 schema names with `x-check`: each takes a text and returns None, or what is wrong with it as the end of a sentence:
@@ -56,12 +56,12 @@ def parse_address(text: str) -> Address:
     if text.startswith("["):
         host, closed, rest = text[1:].partition("]")
         if not closed or (rest and not rest.startswith(":")):
-            raise ValueError("which is no IPv6 address in brackets; write '[::1]:22'")
+            raise ValueError("which is not an IPv6 address in brackets; write '[::1]:22'")
         port_text = rest[1:] if rest else None
         try:
             ipaddress.IPv6Address(host)
         except ValueError:
-            raise ValueError(f"in which '{host}' is no IPv6 address") from None
+            raise ValueError(f"in which '{host}' is not an IPv6 address") from None
     elif text.count(":") > 1:
         raise ValueError(
             "which could be an IPv6 address with or without a port; put the address in brackets and all of it in"
@@ -74,13 +74,13 @@ def parse_address(text: str) -> Address:
             try:
                 ipaddress.IPv4Address(host)
             except ValueError:
-                raise ValueError(f"in which '{host}' is no IPv4 address") from None
+                raise ValueError(f"in which '{host}' is not an IPv4 address") from None
         elif not _HOST.match(host):
-            raise ValueError(f"in which '{host}' is no host name")
+            raise ValueError(f"in which '{host}' is not a host name")
     if port_text is None:
         return Address(host, None)
     if not re.fullmatch(r"[0-9]+", port_text):
-        raise ValueError(f"in which the port '{port_text}' is no number")
+        raise ValueError(f"in which the port '{port_text}' is not a number")
     if not 1 <= int(port_text) <= 65535:
         raise ValueError(f"in which the port {port_text} is not between 1 and 65535")
     return Address(host, int(port_text))
@@ -143,11 +143,11 @@ def _source(text: str) -> str | None:
         parts = urlsplit(text)
         port_ok = parts.port is None or parts.port > 0
     except ValueError:
-        return "which is no valid URL"
+        return "which is not a valid URL"
     if scheme["scheme"] != "file" and not (parts.hostname and port_ok):
         return "in which the host is missing"
     if scheme["scheme"] == "file" and (parts.netloc or not parts.path.startswith("/")):
-        return "which is no file address; write file:/// and an absolute path"
+        return "which is not a file address; write file:/// and an absolute path"
     if parts.username or parts.password:
         return "which holds a user or a password; they would be seen in logs"
     if re.search(r"\s", text):
@@ -171,7 +171,7 @@ def _ip(text: str) -> str | None:
     try:
         ipaddress.ip_address(text)
     except ValueError:
-        return "which is no IP address"
+        return "which is not an IP address"
     return None
 
 
@@ -198,7 +198,7 @@ def _network(text: str) -> str | None:
     except ValueError as error:
         if "host bits" in str(error):
             return f"which is an address in the network {ipaddress.ip_network(text, strict=False)}; write the network"
-        return "which is no network"
+        return "which is not a network"
     return None
 
 

@@ -116,7 +116,7 @@ def claims(path: Path) -> bool:
     except OSError:
         return path.suffix in EXTENSIONS and (path.is_symlink() or path.is_file()) and not path.is_dir()
     except UnicodeDecodeError as error:
-        # A character cut at the end of the head is no reason; one before it is for `read` to complain about.
+        # A character cut at the end of the head is not a reason; one before it is for `read` to complain about.
         return b"\0" not in head and is_node_yaml(head[: error.start].decode("utf-8", errors="replace"))
 
 

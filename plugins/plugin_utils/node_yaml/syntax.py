@@ -97,7 +97,7 @@ def _explain(error: yaml.YAMLError | RecursionError, text: str) -> _Complaint:
         )
         return _Complaint((Problem(at, sentence, "syntax"),), text[: error.position] + "?" + text[error.position + 1 :])
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
-        return _only(Position(1, 1), f"found text that is no YAML ({error}), wanted a Node YAML.")
+        return _only(Position(1, 1), f"found text that is not YAML ({error}), wanted a Node YAML.")
     mark, problem, context = error.problem_mark, error.problem or "", error.context or ""
     at = position_of(mark)
     start, line = line_at(text, mark.index)
@@ -108,7 +108,7 @@ def _explain(error: yaml.YAMLError | RecursionError, text: str) -> _Complaint:
     if problem.startswith(("found unknown escape character", "expected escape sequence")):
         return _escape(error, text, mark.index)
     if "alias" in problem:
-        return _only(at, "found a * that begins a YAML alias nobody defined, wanted text; put the value in quotes.")
+        return _only(at, "found a * that begins an undefined YAML alias, wanted text; put the value in quotes.")
     if problem.startswith("found character"):
         char = text[mark.index]
         return _only(
@@ -130,7 +130,7 @@ def _explain(error: yaml.YAMLError | RecursionError, text: str) -> _Complaint:
             "found a line whose indentation fits nothing above it, or text after a closing quote; wanted keys of one"
             " block and dashes of one list in the same column.",
         )
-    return _only(at, f"found text that is no YAML ({' '.join(filter(None, (context, problem)))}), wanted a Node YAML.")
+    return _only(at, f"found text that is not YAML ({' '.join(filter(None, (context, problem)))}), wanted a Node YAML.")
 
 
 def _only(at: Position, text: str) -> _Complaint:

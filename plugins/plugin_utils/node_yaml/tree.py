@@ -159,7 +159,7 @@ class _Builder:
             if isinstance(value, Mapping):
                 yield from value.members
             else:
-                self.wrong(at, "<< with a value that is no mapping", "'<<: *name' with the name of a mapping")
+                self.wrong(at, "<< with a value that is not a mapping", "'<<: *name' with the name of a mapping")
 
     def scalar(self, node: yaml.ScalarNode, at: Position) -> Scalar:
         start, end = node.start_mark, node.end_mark

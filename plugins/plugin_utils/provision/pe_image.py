@@ -32,7 +32,7 @@ _ARCHIVES = {b"\x1f\x8b": "a gzip archive", b"PK\x03\x04": "a zip archive", b"7z
 
 
 def problem(head: bytes, size: int, architecture: str = "") -> str | None:
-    """Why this is no program for a node of this `architecture` (`amd64`, `arm64`; empty: any that Kubernetes has),
+    """Why this is not a program for a node of this `architecture` (`amd64`, `arm64`; empty: any that Kubernetes has),
     as the end of a sentence that begins with the file's name; None if it is one.
 
     `head` is the file's beginning, HEAD bytes or all of it; `size` the whole file's size in bytes.
@@ -47,7 +47,7 @@ def problem(head: bytes, size: int, architecture: str = "") -> str | None:
     if at + 24 > size:
         return f"is cut off after {size} bytes, before its PE header: build or copy it again."
     if at + 26 > len(head) or head[at : at + 4] != b"PE\0\0":
-        return "is no Windows program: it begins as one for DOS does (MZ), but has no PE header."
+        return "is not a Windows program: it begins as one for DOS does (MZ), but has no PE header."
     machine, sections, _time, _symbols, _count, optional, flags = struct.unpack_from("<HHIIIHH", head, at + 4)
     (magic,) = struct.unpack_from("<H", head, at + 24)
     found = MACHINES.get(machine, f"machine 0x{machine:04x}")
@@ -137,7 +137,7 @@ def _foreign(head: bytes, architecture: str) -> str:
         return "is a script, no Windows program."
     if text.startswith(b"version https://git-lfs"):
         return "is a pointer of Git LFS, no program: run git lfs pull."
-    return f"is no Windows program: it begins with {head[:4].hex()}, not with 4d5a (MZ)."
+    return f"is not a Windows program: it begins with {head[:4].hex()}, not with 4d5a (MZ)."
 
 
 Kind = Literal["same", "other", "unclear"]

@@ -320,7 +320,7 @@ def bases(task: Task, reading: Reading) -> list[tuple[str, str]]:
 
 
 def _fetch(task: Task, proxy: str, timeout_s: int) -> Op:
-    """Whatever it is that comes: what it is if it is no program says more than that it is none."""
+    """Whatever it is that comes: what it is if it is not a program says more than that it is none."""
     if task.origin is None:
         raise Refused(f"{task.item.name}: there is no source to fetch.")
     args: dict[str, Any] = {"url": task.origin.url, "path": task.staged, "sha256": task.origin.sha256}
@@ -346,7 +346,7 @@ def discard(tasks: Iterable[Task], reading: Reading) -> Batch:
 
 def judged(tasks: Sequence[Task], batch: Batch, answer: Mapping[str, Any], reading: Reading) -> tuple[Task, ...]:
     """The tasks with what the node says of the staged programs: hash, size, version. Refused with a sentence for each
-    that is no program for this node."""
+    that is not a program for this node."""
     architecture = str((reading.parts.get("system", {}).get("os") or {}).get("architecture") or "")
     said = _said(batch, answer)
     problems: list[str] = []
@@ -477,7 +477,7 @@ def untried(tasks: Iterable[Task], layout: Layout, reading: Reading) -> list[str
     """A warning for each service that no one has tried: new programs that are not started, and programs that are the
     same as before behind a service that has ended."""
     found = [
-        f"The service {name} has a new program, and was stopped before: it is left so, since {why}. Nobody knows yet "
+        f"The service {name} has a new program, and was stopped before: it is left so, since {why}. It is unknown "
         f"whether it works; start it with: sc.exe start {name}"
         for name, why in resting(tasks, layout, reading).items()
     ]

@@ -103,7 +103,7 @@ def from_address(item: Item, read_url: ReadUrl) -> Origin:
 
 
 def from_controller(item: Item, folders: Collection[Path], read_url: ReadUrl) -> Origin:
-    """The source of an item with a path. Refused if there is no such file, it is no program for Windows, or its
+    """The source of an item with a path. Refused if there is no such file, it is not a program for Windows, or its
     checksum is another."""
     return of_build(item, read(_found(item, folders)), read_url)
 
@@ -171,7 +171,7 @@ def newest(name: str, start: Path) -> Path | None:
 
 
 def _newest(item: Item | str, there: Sequence[Path]) -> Path:
-    """The one written last. Refused if that is no program for Windows and an older one is: then the last build was for
+    """The one written last. Refused if it is not a Windows program and an older one is: then the last build was for
     another system, and what would be sent is an old one."""
     name = item if isinstance(item, str) else item.name
     ordered = sorted(there, key=lambda path: path.stat().st_mtime_ns, reverse=True)
@@ -186,7 +186,7 @@ def _newest(item: Item | str, there: Sequence[Path]) -> Path:
 
 
 def _no_program(path: Path) -> str:
-    """Why a file is no program for Windows, empty if it is one."""
+    """Why a file is not a program for Windows, empty if it is one."""
     with path.open("rb") as file:
         return pe_image.problem(file.read(pe_image.HEAD), path.stat().st_size) or ""
 

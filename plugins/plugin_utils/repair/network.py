@@ -442,7 +442,7 @@ def lease(wanted: Wanted, subnet: str, nodes: Iterable[Mapping[str, Any]] | None
     given = subnet or wanted.pod_cidr
     if not given:
         raise Refused(
-            f"The Node {wanted.node_name} has no podCIDR, so nobody knows its range: the controller manager needs "
+            f"The Node {wanted.node_name} has no podCIDR, so its range is unknown: the controller manager needs "
             "--allocate-node-cidrs; or name one with winkube_repair_subnet."
         )
     span = networks.ipv4(networks.ranges(given, "winkube_repair_subnet"))

@@ -89,7 +89,7 @@ def past(situation: join.Situation, ours: hns.Ours, *, always: bool = False) -> 
     layout, reading = situation.layout, situation.reading
     why = reason(replace(situation, rejoin=False))
     if not why and always:
-        why = "it is to join anew (winkube_rejoin_always)"
+        why = "it is to join again (winkube_rejoin_always)"
     spec = (situation.node or {}).get("spec") or {}
     cidr = "" if why else str(spec.get("podCIDR") or "")
     if not why and not cidr:
@@ -204,7 +204,7 @@ class Leftovers:
             text=self._text(stopped, stale),
             before="".join(f"{path}: {said}\n" for path, said in past.stale)
             + "".join(f"HNS network {each.name}: {', '.join(one.prefix for one in each.subnets)}\n" for each in going),
-            after=f"podCIDR {past.pod_cidr}\n" if past.pod_cidr else "joined anew\n",
+            after=f"podCIDR {past.pod_cidr}\n" if past.pod_cidr else "joined again\n",
             commit=(
                 *stopping.stop(order[:2], reading),
                 *pods,
@@ -230,7 +230,7 @@ class Leftovers:
         text = reading.text(path)
         if text is None:
             raise Refused(
-                f"{path} is to be removed, but it is no small text file, so it is not what it seems to be. Look at it "
+                f"{path} is to be removed, but it is not a small text file, so it is not what it seems. Look at it "
                 "and remove it yourself."
             )
         back = Op("write", {"path": path, "content": as_base64(text.encode())})

@@ -38,7 +38,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
 
 
 def batch(layout: Layout, wanted: Sequence[str], reading: Reading) -> tuple[Batch, str]:
-    """The work and what it is, a sentence without a full stop. Refused for what is no service of a node, or is not
+    """The work and what it is, a sentence without a full stop. Refused for what is not a service of a node, or is not
     installed."""
     if unknown := [each for each in wanted if each not in names()]:
         raise Refused(f"services: there is no {', '.join(unknown)} to restart; there are {', '.join(names())}.")

@@ -89,7 +89,7 @@ def handler_problem(name: str, config: str, containerd: str, handler: str) -> st
     if handler in known:
         return None
     return (
-        f"{name}: the handler {handler} is no runtime of its containerd; config.toml has {', '.join(known)}. Pods of "
+        f"{name}: the handler {handler} is unknown to containerd; config.toml has {', '.join(known)}. Pods of "
         "such a RuntimeClass would stay in ContainerCreating (no runtime for handler)."
     )
 

@@ -67,8 +67,8 @@ def _advice(pod: Object, nodes: Sequence[Object]) -> Iterator[dict[str, str]]:
     selected = {**spec, "nodeSelector": {OS_LABEL: "windows", **(spec.get("nodeSelector") or {})}}
     told = set()
     for each in (spec, selected):
-        anew = {**pod, "apiVersion": "v1", "kind": "Pod", "spec": each}
-        seen = live_documents([*({**node, "apiVersion": "v1", "kind": "Node"} for node in nodes), anew])
+        again = {**pod, "apiVersion": "v1", "kind": "Pod", "spec": each}
+        seen = live_documents([*({**node, "apiVersion": "v1", "kind": "Node"} for node in nodes), again])
         for one in lint(seen, Profile()).findings:
             if one.rule in _RULES and one.object.startswith("Pod") and one.rule not in told:
                 told.add(one.rule)

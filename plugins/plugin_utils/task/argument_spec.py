@@ -127,4 +127,4 @@ def plain(value: Any) -> Any:
         return {plain(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(item) for item in value]
-    raise TypeError(f"a {type(value).__name__} is no plain value")
+    raise TypeError(f"a {type(value).__name__} is not a plain value")

@@ -164,7 +164,7 @@ class NodeDrain:
         if _is_over(pod):
             return ""
         if not (pod.get("metadata") or {}).get("ownerReferences") and not self.rules.force:
-            return "is made anew by nothing (winkube_drain_options.force: true deletes it)"
+            return "has no controller that recreates it (winkube_drain_options.force: true deletes it)"
         volumes = (pod.get("spec") or {}).get("volumes") or ()
         if any("emptyDir" in volume for volume in volumes) and not self.rules.delete_emptydir_data:
             return "keeps data in an emptyDir (winkube_drain_options.delete_emptydir_data: true gives it up)"

@@ -273,7 +273,7 @@ def _names(run: Run) -> Iterator[str]:
     name = run.text("node_name")
     if run.kubernetes and name and (len(name) > 253 or not _NODE_NAME.fullmatch(name)):
         yield (
-            f"winkube_node_name: '{name}' is no name for a Node: lower-case letters, digits, '-' and '.', up to 253, "
+            f"winkube_node_name: '{name}' is not a Node's name: lower-case letters, digits, '-' and '.', up to 253, "
             "beginning and ending with a letter or digit."
         )
 
@@ -285,7 +285,7 @@ def _proxies(run: Run) -> Iterator[str]:
         if value and not _is_proxy(value):
             said = "proxy" if value == shared else name
             yield (
-                f"{PREFIX}{said}: '{shown(value)}' is no proxy; give http://proxy.example.com:3128, with user and "
+                f"{PREFIX}{said}: '{shown(value)}' is not a proxy; give http://proxy.example.com:3128, with user and "
                 "password before an @ where it wants them."
             )
 

@@ -103,7 +103,7 @@ class Rendering:
         if name in self._seen or not isinstance(value, str) or not is_trusted_as_template(value) or "{" not in value:
             return
         self._seen.add(name)
-        with suppress(AnsibleError, TypeError):  # TypeError: `omit` is no value
+        with suppress(AnsibleError, TypeError):  # TypeError: `omit` is not a value
             self._variables[name] = self.of(value)
 
 

@@ -84,7 +84,7 @@ def ports_of(text: str) -> range:
     match = _PORTS.fullmatch(text.replace(" ", ""))
     first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if not 0 < first <= last < 65536:
-        raise ServeError(f"pull_ports: '{text}' is no port and no range of ports, such as 8800-8899.")
+        raise ServeError(f"pull_ports: '{text}' is neither a port nor a range of ports, such as 8800-8899.")
     return range(first, last + 1)
 
 
@@ -122,7 +122,7 @@ def serve(
 
 
 def _bound(served: Served, ports: range) -> _Server:
-    """On the one address that `host` is here; on all where it is none of this machine's, as behind a translation."""
+    """On the one address that `host` is here; on all if this machine does not have it, as behind NAT."""
     failed: OSError | None = None
     for family, address in _own(served.host):
         for port in ports:

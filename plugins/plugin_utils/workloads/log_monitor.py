@@ -54,7 +54,7 @@ def _etw(providers: list[Mapping[str, Any]], problems: list[str]) -> list[dict[s
     for each in providers:
         guid = str(each.get("guid") or "")
         if not _GUID.fullmatch(guid):
-            problems.append(f"providers: '{guid}' is no GUID (logman query providers lists them)")
+            problems.append(f"providers: '{guid}' is not a GUID (logman query providers lists them)")
         name = {"providerName": str(each["name"])} if each.get("name") else {}
         found.append({**name, "providerGuid": guid, "level": _level(each.get("level", "Error"), "providers", problems)})
     return [{"type": "ETW", "eventFormatMultiLine": False, "providers": found}] if found else []
@@ -63,7 +63,7 @@ def _etw(providers: list[Mapping[str, Any]], problems: list[str]) -> list[dict[s
 def _file(each: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
     directory = str(each.get("directory") or "")
     if not _FOLDER.match(directory):
-        problems.append(f"files: '{directory}' is no folder such as C:\\inetpub\\logs")
+        problems.append(f"files: '{directory}' is not a folder such as C:\\inetpub\\logs")
     return {
         "type": "File",
         "directory": directory,
@@ -76,5 +76,5 @@ def _level(level: Any, where: str, problems: list[str]) -> str:
     for known in LEVELS:
         if str(level).lower() == known.lower():
             return known
-    problems.append(f"{where}: the level '{level}' is none of {', '.join(LEVELS)}")
+    problems.append(f"{where}: the level '{level}' is not one of {', '.join(LEVELS)}")
     return str(level)

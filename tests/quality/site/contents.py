@@ -145,7 +145,7 @@ def navigation(found: tuple[Section, ...], clone: Clone) -> tuple[list[dict[str,
     for section in found:
         entries: list[object] = []
         for path in section.files:
-            # What is no page stays as it is, and mkdocs says so.
+            # What is not a page stays as it is, and mkdocs says so.
             page = clone.pages.get(path, path)
             more = [clone.pages[child] for child in below.get(path, ())]
             entries.append({title(clone.root / path): [page, *more]} if more else page)

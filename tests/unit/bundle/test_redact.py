@@ -120,7 +120,7 @@ def test_what_helps_stays(text: str) -> None:
 def test_the_users_own_secrets() -> None:
     clean, count = redacted("the project is Falcon, codename Falcon", patterns(["Fal.on"]))
     assert (clean, count) == (f"the project is {MASK}, codename {MASK}", 2)
-    with pytest.raises(ValueError, match=r"redact: '\(' is no regular expression"):
+    with pytest.raises(ValueError, match=r"redact: '\(' is not a regular expression"):
         patterns(["("])
 
 

@@ -37,7 +37,7 @@ def test_the_ca_hash_is_what_kubeadms_documentation_computes_with_openssl(tmp_pa
 
 
 def test_what_is_no_certificate_is_said() -> None:
-    with pytest.raises(ClusterError, match="the cluster's CA is no certificate in PEM"):
+    with pytest.raises(ClusterError, match="the cluster's CA is not a certificate in PEM"):
         public_key_sha256(b"nothing")
 
 
@@ -90,7 +90,7 @@ def test_files_that_a_kubeconfig_needs_are_named() -> None:
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("{", "no YAML"), ("kind: Config", "no clusters"), ('{"clusters": [{"name": "a"}]}', "no cluster with a server")],
+    [("{", "not YAML"), ("kind: Config", "no clusters"), ('{"clusters": [{"name": "a"}]}', "no cluster with a server")],
 )
 def test_what_is_no_kubeconfig_is_said_without_its_content(text: str, said: str) -> None:
     with pytest.raises(ClusterError, match=f"^here: no kubeconfig: .*{said}"):
@@ -121,10 +121,10 @@ def test_kubeadm_gets_host_and_port(server: str, said: str) -> None:
 
 
 def test_an_api_server_that_is_no_address_is_said() -> None:
-    with pytest.raises(ClusterError, match=r"api_server: '10\.0\.0\.10:6443' is no address"):
+    with pytest.raises(ClusterError, match=r"api_server: '10\.0\.0\.10:6443' is not an address"):
         endpoint(Fake().cluster, "10.0.0.10:6443")
 
 
 def test_the_sentence_of_an_api_server_shows_no_password() -> None:
-    with pytest.raises(ClusterError, match=r"api_server: 'ftp://\*\*\*@vip:6443/\?token=\*\*\*' is no address"):
+    with pytest.raises(ClusterError, match=r"api_server: 'ftp://\*\*\*@vip:6443/\?token=\*\*\*' is not an address"):
         endpoint(Fake().cluster, "ftp://ann:planted@vip:6443/?token=planted")

@@ -72,7 +72,7 @@ def test_a_server_that_is_gone_is_a_sentence(pod: tuple[LabCluster, Cluster, str
     [
         ([b"\x01a", b"\x01b", b'\x03{"status":"Success"}'], 0, ""),
         ([b"\x02oh", b'\x03{"status":"Failure","reason":"InternalError","message":"no"}'], -1, "ohno"),
-        ([b"\x03[]"], -1, "which is no exit status"),
+        ([b"\x03[]"], -1, "which is not an exit status"),
         ([], -1, "without the exit status"),
         (
             [b"\x03" + json.dumps({"reason": "NonZeroExitCode", "details": {"causes": [{"reason": "x"}]}}).encode()],

@@ -115,7 +115,7 @@ def test_pods_get_the_clusters_dns_through_cni() -> None:
 def test_more_exceptions_come_after_the_three() -> None:
     found = values(data(extra=["192.168.7.0/24", "10.244.0.0/16", "fd00::/64"]))
     assert found[0]["Settings"]["Exceptions"] == [*NEEDED, "192.168.7.0/24"]
-    with pytest.raises(Refused, match="winkube_exception_list: 'web' is no network"):
+    with pytest.raises(Refused, match="winkube_exception_list: 'web' is not a network"):
         settings(extra=["web"])
 
 
@@ -195,7 +195,7 @@ NAT = policy({"Type": "OutBoundNAT", "Settings": {"Exceptions": NEEDED}})
     ("text", "sentence"),
     [
         ('{\n  "name": "cbr0", # the network\n}', "line 2, column 19: Expecting property name"),
-        ("[]", "it is no JSON object"),
+        ("[]", "it is not a JSON object"),
         ("", "line 1, column 1"),
         ('{"name": "cbr0", "Name": "cbr1"}', "'Name' stands twice"),
     ],
@@ -216,10 +216,10 @@ def test_only_strict_json_is_sent(text: str, sentence: str) -> None:
         ),
         pytest.param({"/cniVersion": "2.0.0"}, "it is '2.0.0'; wanted 0.1.0, 0.2.0", marks=pytest.mark.row("NW-14")),
         ({"/type": "win-bridge"}, "type: it is 'win-bridge'; wanted flannel"),
-        ({"/delegate": "win-bridge"}, "delegate: it is no object; wanted one with the type win-bridge"),
+        ({"/delegate": "win-bridge"}, "delegate: it is not an object; wanted one with the type win-bridge"),
         ({"/plugins": []}, "it holds 'plugins'; wanted the ending .conflist"),
         pytest.param(
-            {"ipam": {"type": "azure-vnet-ipam"}}, "works with Azure's own plugin", marks=pytest.mark.row("NW-17")
+            {"ipam": {"type": "azure-vnet-ipam"}}, "works only with Azure's own plugin", marks=pytest.mark.row("NW-17")
         ),
         pytest.param(
             {"dns": {"Search": ["a", "b"]}}, "delegate.dns.search: it has 2; wanted one", marks=pytest.mark.row("NW-33")
@@ -296,7 +296,7 @@ def test_a_target_outside_that_an_exception_covers_is_a_warning() -> None:
     text = render(settings(extra=["192.168.7.0/24"]))
     (found,) = cni_conf.external_warnings(text, ["8.8.8.8", "192.168.7.9"])
     assert "the exceptions cover 192.168.7.9" in found
-    with pytest.raises(Refused, match="winkube_external_targets: 'web' is no IP address"):
+    with pytest.raises(Refused, match="winkube_external_targets: 'web' is not an IP address"):
         cni_conf.external_warnings(text, ["web"])
 
 

@@ -75,7 +75,7 @@ def test_the_plugins_of_microsoft_take_no_0_1_0_and_no_0_3_1() -> None:
 
 
 def test_mending_changes_only_what_it_must() -> None:
-    """Tabs, line ends, order and everything else stay: the file was written anew before."""
+    """Tabs, line ends, order and everything else stay: the file was written again before."""
     text = (
         '{\r\n\t"cniVersion": "1.0.0",\r\n\t"name":   "cbr0",\r\n\t"type": "win-bridge",\r\n\t"apiVersion": 2,\r\n'
         '\t"policies": [\r\n\t\t{"Name": "EndpointPolicy",  "Value": {"Type": "ACL", "Action": "Block", '

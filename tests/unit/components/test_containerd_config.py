@@ -163,17 +163,17 @@ def test_folder_of_registry_hosts(version: str, table: str) -> None:
         ({"cni_bin_dir": r"C:\k\it's"}, r"containerd CNI program folder 'C:\k\it's' holds a single quote"),
         pytest.param(
             {"grpc_address": "tcp://1.2.3.4:5"},
-            "containerd address 'tcp://1.2.3.4:5' is no named pipe; write it as \\\\.\\pipe\\containerd-containerd.",
+            "containerd address 'tcp://1.2.3.4:5' is not a named pipe; write it as \\\\.\\pipe\\containerd-containerd.",
             marks=pytest.mark.row("CT-03"),
         ),
         pytest.param(
             {"log_level": "warning"},
-            "containerd log level 'warning' is none of trace, debug, info, warn, error, fatal, panic.",
+            "containerd log level 'warning' is not one of trace, debug, info, warn, error, fatal, panic.",
             marks=pytest.mark.row("CT-45"),
         ),
         pytest.param(
             {"sandbox_image": "pause"},
-            "containerd sandbox image 'pause' is no image with a tag or digest.",
+            "containerd sandbox image 'pause' is not an image with a tag or digest.",
             marks=pytest.mark.row("CT-48"),
         ),
         (
@@ -262,7 +262,7 @@ def test_a_plugin_name_of_version_1_is_fatal_in_1_and_ignored_in_2() -> None:
 
 def test_disabled_plugins() -> None:
     assert only(V2.replace("= 2\n", '= 2\ndisabled_plugins = ["cri"]\n'), "1.7.11").startswith(
-        "line 2: disabled_plugins names 'cri', which is no full plugin name"
+        "line 2: disabled_plugins names 'cri', not a full plugin name"
     )
     assert only(V2.replace("= 2\n", f'= 2\ndisabled_plugins = ["{CRI}"]\n'), "1.7.11").startswith(
         f"line 2: disabled_plugins turns {CRI} off"

@@ -103,18 +103,18 @@ def test_the_file_is_of_the_api_that_the_release_has(version: str, api: str) -> 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"name": "a/b"}, "is no name of a program"),
+        ({"name": "a/b"}, "is not a name of a program"),
         ({"match_images": ()}, "match_images is empty"),
         ({"match_images": ("https://a.example.com",)}, "leave out the scheme"),
         ({"match_images": ("*.azurecr.io/*",)}, "stands for itself"),
         ({"match_images": ("a.example.com/b:1",)}, "tags and digests are not looked at"),
-        ({"match_images": ("a.example.com:*",)}, "no host with a port of digits"),
-        ({"match_images": ("a b",)}, "no host"),
-        ({"cache_duration": "12"}, "is no time such as 12h"),
-        ({"cache_duration": "-1h"}, "is no time such as 12h"),
+        ({"match_images": ("a.example.com:*",)}, "not a host with a numeric port"),
+        ({"match_images": ("a b",)}, "not a host"),
+        ({"cache_duration": "12"}, "is not a time such as 12h"),
+        ({"cache_duration": "-1h"}, "is not a time such as 12h"),
         ({"api_version": "v2"}, "knows v1, v1beta1, v1alpha1"),
         ({"token_attributes": {**TOKENS, "cacheType": "Pod"}}, "cacheType has to be one of"),
-        ({"token_attributes": {**TOKENS, "audience": "a"}}, "audience is none of"),
+        ({"token_attributes": {**TOKENS, "audience": "a"}}, "audience is not one of"),
         ({"token_attributes": {"requireServiceAccount": "yes", "cacheType": "Token"}}, "should be bool"),
         ({"token_attributes": TOKENS, "api_version": "v1beta1"}, "only credentialprovider.kubelet.k8s.io/v1 has"),
         (
@@ -139,7 +139,7 @@ def test_by_release() -> None:
     tokens = replace(ECR, token_attributes=TOKENS)
     assert "hands no tokens" in refusal(tokens, "1.32.13")
     assert "its feature gate" in refusal(tokens, "1.33.13")
-    assert "cacheType is none of" in refusal(tokens, "1.33.13", **{credentials.TOKEN_GATE: True})
+    assert "cacheType is not one of" in refusal(tokens, "1.33.13", **{credentials.TOKEN_GATE: True})
     credentials.check([tokens], Version.parse("1.34.4"), {})
     assert "its feature gate" in refusal(tokens, "1.34.4", **{credentials.TOKEN_GATE: False})
     credentials.check([ECR], Version.parse("1.24.17"), {})

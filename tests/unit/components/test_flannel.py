@@ -147,7 +147,7 @@ def test_flanneld_gets_the_name_of_its_node() -> None:
 @pytest.mark.row("FL-03")
 @pytest.mark.parametrize("name", ["", "WIN1"])
 def test_a_name_that_no_node_has_is_refused(name: str) -> None:
-    with pytest.raises(Refused, match=f"winkube_node_name: '{name}' is no name of a Node"):
+    with pytest.raises(Refused, match=f"winkube_node_name: '{name}' is not a Node's name"):
         flannel.check(release=Version.parse("0.28.0"), node_name=name, warn=lambda text: None)
 
 
@@ -269,7 +269,7 @@ def test_other_modes_are_refused_with_a_reason(mode: str, why: str) -> None:
         Refused, match=f"flannel has no backend for {mode}, .*{why}.* take winkube_cni_managed_by: cluster"
     ):
         flannel_conf.check_mode(mode, 20348)
-    with pytest.raises(Refused, match="'bridge' is none of l2bridge, overlay, calico, l2tunnel, transparent, nat"):
+    with pytest.raises(Refused, match="'bridge' is not one of l2bridge, overlay, calico, l2tunnel, transparent, nat"):
         flannel_conf.check_mode("bridge", 20348)
 
 
@@ -448,7 +448,7 @@ def test_the_documents_ranges_fit() -> None:
     ("change", "sentence"),
     [
         ({"dns": "10.244.0.10"}, "10.244.0.10 does not lie in winkube_service_cidr 10.96.0.0/12"),
-        ({"dns": "dns"}, "'dns' is no IP address"),
+        ({"dns": "dns"}, "'dns' is not an IP address"),
         (
             {"service": "10.244.128.0/20", "dns": "10.244.128.10"},
             "winkube_cluster_cidr 10.244.0.0/16 and winkube_service_cidr 10.244.128.0/20 overlap",
@@ -490,7 +490,7 @@ def test_two_families_with_another_network(mode: str, cni: str, build: int | Non
 
 
 def test_what_is_no_range() -> None:
-    with pytest.raises(Refused, match=r"winkube_cluster_cidr: .10\.244\.0\.0/33. is no network"):
+    with pytest.raises(Refused, match=r"winkube_cluster_cidr: .10\.244\.0\.0/33. is not a network"):
         ranges(cluster="10.244.0.0/33")
 
 

@@ -253,7 +253,7 @@ def test_an_adapter_that_is_not_there_is_refused_with_those_that_are() -> None:
 
 @pytest.mark.row("HP-11")
 def test_without_an_elevated_administrator_nothing_is_begun() -> None:
-    with pytest.raises(Refused, match="is no administrator on this host"):
+    with pytest.raises(Refused, match="is not an administrator on this host"):
         plan(node(system=system(elevated=False)), ALONE)
 
 

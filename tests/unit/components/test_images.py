@@ -60,7 +60,7 @@ def test_what_containerd_has_already_is_only_noted() -> None:
     assert made.batch is not None
     assert [op.op for op in made.batch.ops] == ["record"]
     assert made.steps[0].text == f"record that {PAUSE}, {CORE} is there already"
-    assert images.PRESENT not in known.to_fact()["parts"], "it is no fact: another task would believe it"
+    assert images.PRESENT not in known.to_fact()["parts"], "it is not a fact: another task would believe it"
 
 
 def test_base_images_that_the_drive_has_no_room_for_are_told_before_the_pull() -> None:
@@ -85,7 +85,7 @@ def test_without_ctr_it_is_refused() -> None:
     "name", ["golang:1.24", "library/golang:1.24", "mcr.microsoft.com/windows/servercore", "https://a.b/c:1", "a.b/C:1"]
 )
 def test_a_name_that_is_not_whole_is_refused(name: str) -> None:
-    with pytest.raises(Refused, match=f"'{name}' is no whole name of an image"):
+    with pytest.raises(Refused, match=f"'{name}' is not a full image name"):
         wanted(name)
 
 

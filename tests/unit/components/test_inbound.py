@@ -132,7 +132,7 @@ def test_load_balancers_ask_from_wherever_they_are() -> None:
     assert ops(inbound.health_checks(()), kept) == [gone]
     with pytest.raises(Refused, match="winkube_health_check_sources: 'lb' is neither"):
         inbound.health_checks(("lb",))
-    with pytest.raises(Refused, match="winkube_node_port_range: '30000' is no range of ports such as 30000-32767"):
+    with pytest.raises(Refused, match="winkube_node_port_range: '30000' is not a range of ports such as 30000-32767"):
         inbound.health_checks(port="10256", node_ports="30000")
 
 

@@ -196,7 +196,7 @@ def old_identity() -> Reading:
 
 @pytest.mark.row("JR-01")
 def test_joining_anew_puts_the_old_identity_aside_until_nothing_can_fail() -> None:
-    ops = batch(old_identity(), replace(JOINING, anew=True)).ops
+    ops = batch(old_identity(), replace(JOINING, again=True)).ops
     path = r"C:\ProgramData\winkube\join-01234567.yaml"
     assert lines(ops) == [
         "run sc.exe stop kubelet",
@@ -218,7 +218,7 @@ def test_joining_anew_puts_the_old_identity_aside_until_nothing_can_fail() -> No
 
 @pytest.mark.row("JR-01")
 def test_the_undo_of_joining_anew_brings_the_old_identity_back() -> None:
-    ops = batch(old_identity(), replace(JOINING, anew=True)).ops
+    ops = batch(old_identity(), replace(JOINING, again=True)).ops
     backwards = [line for op in reversed(ops) for line in lines(op.undo)]
     assert backwards.index(f"remove {PKI}") < backwards.index(f"mkdir {PKI}")
     assert backwards.index(f"mkdir {PKI}") < backwards.index(

@@ -165,7 +165,7 @@ def test_one_for_another_address_is_not() -> None:
     add_request(fake, "10.0.0.10")
     report = look_after(fake.cluster, EXPECTED, Time().clock)
     assert report.steps == ()
-    assert "csr-1 of win1 was not approved: 10.0.0.10 is no address of the node" in report.warnings[0]
+    assert "csr-1 of win1 was not approved: 10.0.0.10 is not an address of the node" in report.warnings[0]
     assert fake.writes == []
 
 

@@ -166,7 +166,7 @@ def test_other_network_modes_are_refused(mode: str) -> None:
 @pytest.mark.row("KP-01", "KP-05", "KP-16", "SV-05")
 @pytest.mark.parametrize("mode", ["l2bridge", "overlay"])
 def test_another_nssm_stops_it_first_and_starts_it_again(mode: str) -> None:
-    """Windows replaces no program that runs; another mode in the same run is no second restart."""
+    """Windows replaces no program that runs; another mode in the same run is not a second restart."""
     other = nssm.nssm_source(
         url="https://xyz/nssm.exe", checksum=f"sha256:{'c' * 64}", proxy=None, unverified=(), read_url=lambda _: ""
     )

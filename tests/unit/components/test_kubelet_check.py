@@ -74,8 +74,8 @@ REFUSED = [
         "KU-25",
     ),
     refused("--v=6 --v=2", "1.37.1", "is '6'"),
-    refused(r"--root-dir=C:\Program Files\k", "1.37.1", r"'Files\\k' is no flag", "KU-31"),
-    refused("--enable-debugging-handlers true", "1.37.1", "'true' is no flag"),
+    refused(r"--root-dir=C:\Program Files\k", "1.37.1", r"'Files\\k' is not a flag", "KU-31"),
+    refused("--enable-debugging-handlers true", "1.37.1", "'true' is not a flag"),
     refused("--node-ip", "1.37.1", "--node-ip needs a value"),
     refused("--node-ip --register-node", "1.37.1", "--node-ip has no value"),
     refused("--node-ip=10.0.0.5,10.0.0.6", "1.37.1", "one of each family, such as 10.0.0.5,fd00::5"),
@@ -216,7 +216,7 @@ def test_a_taint_of_each_effect_is_fine(taint: str) -> None:
 
 def test_a_reservation_that_is_no_quantity_is_refused() -> None:
     (sentence,) = problems("1.37.1", system_reserved={"memory": "2 GB"})
-    assert "'2 GB' is no quantity" in sentence
+    assert "'2 GB' is not a quantity" in sentence
 
 
 @pytest.mark.row("KU-32")
@@ -276,7 +276,7 @@ def test_a_share_that_cannot_be_is_refused(wanted: str) -> None:
     assert str(refused.value).endswith(
         "of the CPU leaves nothing for pods; reserve less than 100%."
         if wanted.endswith("%")
-        else "is no amount of CPU: write cores (0.5), millicores (500m) or a share (10%)."
+        else "is not a valid CPU quantity: write cores (0.5), millicores (500m) or a share (10%)."
     )
 
 

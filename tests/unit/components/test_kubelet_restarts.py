@@ -87,4 +87,4 @@ def test_it_depends_on_what_is_asked_for_and_on_nothing_else() -> None:
     assert back is not None
     assert lines(back.ops) == ["run sc.exe config kubelet depend= /"]
     assert [op.args["args"] for op in back.ops[0].undo] == [["config", "kubelet", "depend=", "Containerd/hns"]]
-    assert "containerd, which is no service on this node" in refusal(args)
+    assert "containerd, which is not a service on this node" in refusal(args)

@@ -1,4 +1,4 @@
-"""The task that keeps logs within limits: made, made anew, taken away, and back where a batch fails."""
+"""The task that keeps logs within limits: made, recreated, taken away, and back where a batch fails."""
 
 from __future__ import annotations
 

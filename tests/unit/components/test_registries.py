@@ -244,8 +244,8 @@ def test_what_is_no_longer_wanted_goes_and_what_others_made_stays() -> None:
 @pytest.mark.parametrize(
     ("option", "sentence"),
     [
-        ({"host": "https://docker.io"}, "'https://docker.io' is no host of a registry"),
-        ({"host": "docker.io", "server": "registry-1.docker.io"}, "'registry-1.docker.io' is no address of a registry"),
+        ({"host": "https://docker.io"}, "'https://docker.io' is not a registry's host"),
+        ({"host": "docker.io", "server": "registry-1.docker.io"}, "'registry-1.docker.io' is not a registry's address"),
         ({"host": "docker.io", "mirrors": [{"url": "https://a:b@m"}]}, "a user or a password in the address"),
         (
             {"host": "docker.io", "mirrors": [{"url": "https://m"}, {"url": "https://m"}]},
@@ -258,7 +258,10 @@ def test_what_is_no_longer_wanted_goes_and_what_others_made_stays() -> None:
         ({"host": "docker.io", "ca": "node.key"}, "node.key holds no certificate in PEM form"),
         ({"host": "docker.io", "client": {"certificate": "node.pem"}}, "only one of the two files is given"),
         ({"host": "docker.io", "client": {"certificate": "node.pem", "key": "ca.pem"}}, "ca.pem holds no private key"),
-        ({"host": "docker.io", "capabilities": ["write"]}, "'write' is no capability; known are pull, resolve, push"),
+        (
+            {"host": "docker.io", "capabilities": ["write"]},
+            "'write' is not a capability; known are pull",
+        ),
     ],
 )
 def test_what_containerd_would_pass_over_in_silence_is_refused(option: dict[str, Any], sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""subnet.env: parsed, compared with the node, and written anew where it does not fit."""
+"""subnet.env: parsed, compared with the node, and written again where it does not fit."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def test_the_documents_file_is_read() -> None:
         ("MTU=1500", "MTU=9217", {"mtu": 0}, "FLANNEL_MTU is 9217; 576 to 9216"),
         ("", "", {"mode": "overlay"}, "FLANNEL_MTU is 1500; 576 to 1450 fits this adapter and overlay"),
         ("FLANNEL_MTU=1500\n", "", {}, "there is no FLANNEL_MTU"),
-        ("MTU=1500", "MTU=much", {}, "FLANNEL_MTU is 'much', which is no number"),
-        ("10.244.4.1/24", "10.244.4.1/240", {}, "FLANNEL_SUBNET is '10.244.4.1/240', which is no IPv4 network"),
-        ("10.244.0.0/16", "pods", {}, "FLANNEL_NETWORK is 'pods', which is no IPv4 network"),
+        ("MTU=1500", "MTU=much", {}, "FLANNEL_MTU is 'much', which is not a number"),
+        ("10.244.4.1/24", "10.244.4.1/240", {}, "FLANNEL_SUBNET is '10.244.4.1/240', which is not an IPv4 network"),
+        ("10.244.0.0/16", "pods", {}, "FLANNEL_NETWORK is 'pods', which is not an IPv4 network"),
         ("IPMASQ=true", "IPMASQ=1", {}, "FLANNEL_IPMASQ is '1', neither true nor false"),
     ],
 )

@@ -34,7 +34,7 @@ def pod(*tolerations: dict[str, Any], **more: Any) -> dict[str, Any]:
 )
 def test_a_toleration_matches_as_in_kubernetes(toleration: dict[str, Any], tolerates: bool) -> None:
     text = taint_step("win1", [EXECUTE], [pod(toleration)])
-    assert ("evicts a/b (made anew by nothing)" in text) is not tolerates
+    assert ("evicts a/b (nothing recreates it)" in text) is not tolerates
 
 
 @pytest.mark.parametrize(
@@ -52,11 +52,11 @@ def test_pods_that_are_over_or_static_are_not_named(spared: dict[str, Any]) -> N
 def test_what_becomes_of_a_pod_is_said_once() -> None:
     assert taint_step("win1", [PREFER], [pod()]) == "taint the Node win1 with os=windows:PreferNoSchedule"
     assert taint_step("win1", [KEEP], [pod()]).endswith(
-        "; that keeps off, once they are made anew, a/b (made anew by nothing)"
+        "; that keeps off, once they are recreated, a/b (nothing recreates it)"
     )
-    assert taint_step("win1", [KEEP, EXECUTE], [pod()]).endswith("; that evicts a/b (made anew by nothing)")
+    assert taint_step("win1", [KEEP, EXECUTE], [pod()]).endswith("; that evicts a/b (nothing recreates it)")
     soon = pod({"key": "os", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60})
-    assert taint_step("win1", [EXECUTE], [soon]).endswith("; that evicts a/b (made anew by nothing, after 60 s)")
+    assert taint_step("win1", [EXECUTE], [soon]).endswith("; that evicts a/b (nothing recreates it, after 60 s)")
 
 
 def test_an_owner_is_what_people_wrote() -> None:

@@ -162,7 +162,7 @@ def test_without_hns_there_is_no_network() -> None:
     [
         ({"error": "HNS did not answer within 10 s."}, "did not answer within 10 s"),
         (json.dumps({"Success": False, "Error": "Not enough memory.", "ErrorCode": 2147942414}), "Not enough memory"),
-        ("<html>", "what is no JSON: '<html>'"),
+        ("<html>", "what is not JSON: '<html>'"),
     ],
 )
 def test_an_error_of_hns_is_passed_on(answer: Any, sentence: str) -> None:
@@ -186,7 +186,7 @@ def test_the_address_of_the_api_server(text: str, found: virtual_switch.ApiServe
 
 @pytest.mark.parametrize("text", ["api.example.com", ":6443", "10.0.0.1:https"])
 def test_what_is_no_address_is_a_sentence(text: str) -> None:
-    with pytest.raises(Refused, match="is no address such as"):
+    with pytest.raises(Refused, match="is not an address such as"):
         virtual_switch.ApiServer.of(text)
 
 
@@ -210,7 +210,7 @@ def test_adapters_and_addresses_that_are_not_there_are_named() -> None:
     with pytest.raises(Refused, match="no network adapter 'Ethernet 7' on this host; it has 'Ethernet'"):
         management(reading(), "Ethernet 7")
     with pytest.raises(
-        Refused, match=r"10\.9\.9\.9 is no address of this host, which has 10\.127\.130\.14 \(Ethernet\)"
+        Refused, match=r"10\.9\.9\.9 is not an address of this host, which has 10\.127\.130\.14 \(Ethernet\)"
     ):
         management(reading(), address="10.9.9.9")
     with pytest.raises(Refused, match=r"has no IPv4 address but 169\.254"):

@@ -49,7 +49,7 @@ def test_a_collector_that_does_not_exist_is_rolled_back() -> None:
 
 @pytest.mark.parametrize("port", [0, 70000])
 def test_a_port_that_is_none_is_refused(port: int) -> None:
-    with pytest.raises(Refused, match=f"windows_exporter: port: {port} is no TCP port"):
+    with pytest.raises(Refused, match=f"windows_exporter: port: {port} is not a TCP port"):
         exporter().install(port=port)
 
 

@@ -102,7 +102,7 @@ def test_a_container_with_its_process_and_what_is_in_it() -> None:
 @pytest.mark.row("CT-27")
 def test_a_container_is_looked_into_by_its_whole_id_alone() -> None:
     node = Node()
-    with pytest.raises(Refused, match="containers: '03f68fd87079' is no id of a container"):
+    with pytest.raises(Refused, match="containers: '03f68fd87079' is not a container id"):
         looked(node, containers=[ID[:12]])
     assert node.ran == []
     other = looked(node, containers=["0" * 64])

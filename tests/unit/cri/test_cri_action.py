@@ -38,7 +38,7 @@ def run(monkeypatch: pytest.MonkeyPatch, check: bool = True, **given: Any) -> di
             "stats.second_caller: it asks the runtime, so it needs address.",
         ),
         ({"gather": ["stats"], "stats": {"samples": 0}}, "stats.samples: 0 is less than 1."),
-        ({"gather": ["stats"], "stats": {"crictl": ["no"]}}, r"stats.crictl\[0\]: this is no JSON"),
+        ({"gather": ["stats"], "stats": {"crictl": ["no"]}}, r"stats.crictl\[0\]: this is not JSON"),
         ({"gather": ["stats"], "node_name": "win1"}, "node_name is given, but no way to the cluster"),
     ],
 )

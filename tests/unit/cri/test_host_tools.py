@@ -108,7 +108,7 @@ def test_the_layer_below_containerd() -> None:
     ["", ID[:-1], ID + "0", ID.upper(), f"{ID}\n", f'{ID[:-3]}" &', "../../../../etc/passwd", "g" * 64],
 )
 def test_only_an_id_becomes_an_argument(text: str) -> None:
-    with pytest.raises(ValueError, match="is no id of a container; it has 64 hexadecimal digits"):
+    with pytest.raises(ValueError, match="is not a container id; it has 64 hexadecimal digits"):
         containers.container_id(text)
 
 

@@ -154,7 +154,7 @@ def test_two_containers_of_one_name_stay_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"), [("{", "crictl[0]: this is no JSON"), ("[]", "this is a list"), (7, "an int")]
+    ("given", "said"), [("{", "crictl[0]: this is not JSON"), ("[]", "this is a list"), (7, "an int")]
 )
 def test_what_is_no_object_is_refused(given: object, said: str) -> None:
     with pytest.raises(samples.SampleError, match="crictl"):

@@ -309,7 +309,7 @@ def test_the_known_defect_names_upstream_s_issue() -> None:
 def test_null_of_1_6_is_no_fault() -> None:
     one = only([*samples(CRICTL, NULLS), *samples(SUMMARY, GOOD)], containerd("1.6.27"))
     assert (one.blame, one.defect and one.defect.name) == (verdict.NEITHER, "container-missing")
-    assert "its counter of CPU time gives 500 millicores. null is not 0: no value is no wrong value." in one.text
+    assert "its counter of CPU time gives 500 millicores. null is not 0: no value is not a wrong value." in one.text
     assert "(4 missing)" in one.text
 
 

@@ -101,7 +101,12 @@ def ops(found: Plan) -> list[str]:
         (ANY, ONE, False, ["tcp_address 0.0.0.0:8888 is every address of the node"]),
         (Listener(Address("::", 8888)), ONE, False, [r"tcp_address \[::\]:8888 is every address of the node"]),
         (ANY, (), True, ["tcp_address 0.0.0.0:8888 can be reached from other machines"]),
-        (LOOPBACK, ONE, False, ["allowed_sources are given, but tcp_address 127.0.0.1:8888 is reached from the node"]),
+        (
+            LOOPBACK,
+            ONE,
+            False,
+            ["allowed_sources are given, but tcp_address 127.0.0.1:8888 is reachable only from the node"],
+        ),
         (Listener(LOOPBACK.address, replace(FILES, key="server.key")), (), False, [r"tls.key 'server.key' "]),
     ],
 )
@@ -130,10 +135,10 @@ def test_sources_that_are_none(text: str, sentence: str) -> None:
 @pytest.mark.row("SE-15")
 def test_a_port_that_asks_for_no_certificate_is_warned_of() -> None:
     plain = cri_tcp.warning(Effective("127.0.0.1:8888", serves_cri=True), ())
-    assert "asks nobody for a certificate, without encryption: everybody on the node can start" in plain
+    assert "asks for no client certificate, without encryption: everybody on the node can start" in plain
     assert "is SYSTEM there" in plain
     half = cri_tcp.warning(Effective("10.0.0.1:1", serves_cri=True, encrypted=True), ONE)
-    assert "with a certificate of the server alone: everybody at 192.168.122.1 can" in half
+    assert "with only a certificate of the server: everybody at 192.168.122.1 can" in half
     proven = Effective("10.0.0.1:1", serves_cri=True, encrypted=True, clients_proven=True)
     assert cri_tcp.warning(proven, ONE) == ""
 
@@ -172,7 +177,7 @@ def test_certificates_that_the_file_names_have_to_be_there_before_containerd_res
     for args in (arguments(), arguments(None)):
         opened = reading if args.listener else node(args, edited(text, LOOPBACK))
         found = next(one for one in cri_tcp.desired(args, opened) if isinstance(one, cri_tcp.NamedFiles))
-        with pytest.raises(Refused, match=r"line 3: tcp_tls_ca = 'C:\\gone\\ca.crt' is no file on the node"):
+        with pytest.raises(Refused, match=r"line 3: tcp_tls_ca = 'C:\\gone\\ca.crt' is not a file on the node"):
             found.change(opened)
         there = opened.merged({r"file:c:\gone\ca.crt": {"exists": True, "kind": "file"}})
         found.change(there)

@@ -253,7 +253,7 @@ def test_what_is_still_open_is_named() -> None:
     ],
 )
 def test_no_address(text: str) -> None:
-    with pytest.raises(Refused, match=re.escape(f"tcp_address '{text}' is no IP address with a port")):
+    with pytest.raises(Refused, match=re.escape(f"tcp_address '{text}' is not an IP address with a port")):
         Address.parse(text)
 
 

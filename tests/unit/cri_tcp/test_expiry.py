@@ -249,7 +249,7 @@ def test_times(text: str, wanted: int) -> None:
 
 @pytest.mark.parametrize("text", ["0", "59s", "31d", "1w", "-1h", "1.5h", "tomorrow", "1h30m"])
 def test_times_that_are_none(text: str) -> None:
-    with pytest.raises(Refused, match="is no time from 1m to 30d; write it as 45m, 8h or 2d"):
+    with pytest.raises(Refused, match="is not a time from 1m to 30d; write it as 45m, 8h or 2d"):
         expiry.seconds(text)
 
 

@@ -56,7 +56,7 @@ def judged(args: cri_tcp.CriTcpArgs, dumps: dict[str, str], text: str = CONFIG) 
     [
         (CONFIG, CONFIG, "containerd would say that it listens on no TCP address, not on 127.0.0.1:8888. Nothing was"),
         (CONFIG, f'imports = ["conf.d/*.toml"]\n{CONFIG}', r"Look into what it imports \(conf.d/\*.toml\)"),
-        ("no toml", CONFIG, "the answer of containerd to 'config dump' is no TOML"),
+        ("no toml", CONFIG, "the answer of containerd to 'config dump' is not TOML"),
     ],
 )
 def test_a_file_that_would_not_do_is_not_put_in_place(dump: str, text: str, sentence: str) -> None:

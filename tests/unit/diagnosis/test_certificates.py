@@ -45,7 +45,7 @@ YEAR = ("2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z")
         ({"client": ("2025-11-23T12:00:00Z", NOW)}, {"kubelet.client-certificate-over"}),
         ({"serving": ("2025-11-23T12:00:00Z", NOW)}, {"kubelet.certificate-over"}),
         ({"tcp": ("2025-11-22T12:00:00.0000000Z", "2026-11-22T12:00:00Z")}, {"kubelet.certificate-over"}),
-        # One of CRI over TCP is not renewed by anybody: that it ends soon is no fault.
+        # One of CRI over TCP is not renewed by anybody: that it ends soon is not a fault.
         ({"tcp": ("2025-11-24T12:00:00Z", "2026-11-24T12:00:00Z")}, set()),
     ],
 )

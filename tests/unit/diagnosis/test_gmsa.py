@@ -151,7 +151,7 @@ def test_what_is_missing_is_named(gmsa: Gmsa | None, more: dict[str, Any], wante
                 plugin=True,
                 ActiveDirectoryConfig__HostAccountConfig__PluginGUID="{GDMA0342-266A-4D1P-831J-20990E82944F}",
             ),
-            "which is no GUID in braces",
+            "which is not a GUID in braces",
         ),
         (
             spec(plugin=True, ActiveDirectoryConfig__HostAccountConfig__PortableCcgVersion=None),

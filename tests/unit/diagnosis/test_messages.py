@@ -132,7 +132,7 @@ def test_that_the_cluster_was_out_of_reach_is_over_when_it_was_reached_in_whatev
 
 
 def test_what_a_program_tried_again_is_over_when_its_log_is_quiet_by_the_nodes_clock() -> None:
-    """The last line of a log is no measure where the program went on for hours without a word."""
+    """The last line of a log is not a measure where the program went on for hours without a word."""
     tried, started = REFUSED.format(minute=1), 'run.go:74] "command failed" err="the moon is full"'
     said = {"kubelet": f"{tried}\n{started}"}
     assert {hit.finding for hit in search(said)} == {"hns.policy-refused", "start.failed"}

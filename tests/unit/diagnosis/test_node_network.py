@@ -274,7 +274,7 @@ def test_endpoints_against_pods() -> None:
     node = healthy()
     remote = endpoint("10.244.0.9", Name="Ethernet", IsRemoteEndpoint=True, Namespace=None)
     node.hns("endpoints", lambda found: [*found, remote])
-    fine(node, *both)  # remote endpoints are no pods of this node
+    fine(node, *both)  # remote endpoints are not pods of this node
     node.later = lambda parts: parts["hns"].update(endpoints=listed([endpoint("10.244.3.77")]))
     node.hns("endpoints", lambda found: [*found, endpoint("10.244.3.78")])
     node.pods = [pod("new", "10.244.3.77")]
@@ -285,7 +285,7 @@ def test_endpoints_against_pods() -> None:
     fine(node, *both)  # HostProcess pods have the host's network
     for node, own in ((healthy(overlay=True), "10.244.3.2"), (healthy(), "10.244.3.3")):
         node.hns("endpoints", lambda found, own=own: [*found, endpoint(own, Name="Calico_ep")])  # type: ignore[misc]
-        fine(node, *both)  # the source VIP and the host's own endpoints are no pods'
+        fine(node, *both)  # the source VIP and the host's own endpoints are not pods'
 
 
 def test_the_source_vip() -> None:

@@ -67,7 +67,9 @@ def test_markdown_has_causes_then_notes_then_facts() -> None:
     section = text.partition("\n## win1\n")[2].partition("\n## win3\n")[0]
     assert "### kubelet does not run" in section
     assert "$ ansible-playbook winkube.node.repair --limit win1 -e winkube_repair=restart" in section
-    assert section.index("### kubelet does not run") < section.index("What cannot be, and what nobody could look at")
+    assert section.index("### kubelet does not run") < section.index(
+        "What Windows cannot do, and what could not be checked"
+    )
     assert "kubelet: stopped, WIN32_EXIT_CODE 1066 (0x42a), SERVICE_EXIT_CODE 255 (0xff)" in section
     assert "## win3\n\nNot reached: timed out" in text
     assert "#sig-windows" in text

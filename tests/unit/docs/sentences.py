@@ -114,7 +114,7 @@ def thrown(path: Path, root: Path) -> list[Sentence]:
 
 
 def literals(path: Path) -> str:
-    """Every text of a Python file, a line each; in an f-string the values are no text."""
+    """Every text of a Python file, a line each; in an f-string the values are not text."""
     found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.JoinedStr | ast.Constant):

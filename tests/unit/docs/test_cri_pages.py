@@ -56,7 +56,7 @@ def test_the_summary_by_kubectl_has_straight_quotes() -> None:
 @pytest.mark.row("CT-22")
 def test_what_crictl_prints_is_told() -> None:
     text = page("cpu-stats.md")
-    assert "INODES is always 0 on Windows, which is no fault" in text
+    assert "INODES is always 0 on Windows, which is not a fault" in text
     assert '`crictl` prints `null` for a missing value and `{"value": "0"}` for a zero' in text
 
 

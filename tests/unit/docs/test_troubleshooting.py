@@ -29,7 +29,7 @@ def test_each_question_names_what_is_found_for_it(name: str) -> None:
     assert headings == ["What is looked at", "Found as", "What to do", "By hand"]
     table = text.partition("## Found as")[2].partition("## What to do")[0]
     rows = re.findall(r"^\| (`.+`) \| (error|note) \| .+ \|$", table, re.MULTILINE)
-    assert rows or "It is no finding" in table
+    assert rows or "It is not a finding" in table
     for ids, kind in rows:
         for identity in re.findall(r"`([^`]+)`", ids):
             assert (KNOWN[identity].severity == NOTE) == (kind == "note"), identity

@@ -14,7 +14,7 @@ from tests.walk.pages import PAGES
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.path)
 def test_no_command_of_a_page_is_forgotten(page: walk.Page) -> None:
     assert walk.forgotten(page) == []
-    assert [step for step in page.steps if not step.left_out], "a page of which nothing is executed is no walk"
+    assert [step for step in page.steps if not step.left_out], "a page of which nothing is executed is not a walk"
 
 
 def test_a_command_that_is_left_out_because_a_test_runs_it_names_a_test_that_is_there() -> None:

@@ -54,6 +54,6 @@ def test_a_reservation_is_whatever_kubelet_takes() -> None:
     """1e9 and +2Gi were refused, while a kubelet takes them; a negative one it refuses."""
     assert problems("1.37.1", system_reserved={"memory": "+2Gi", "cpu": "1e-1"}) == []
     (sentence,) = problems("1.37.1", system_reserved={"memory": "-2Gi"})
-    assert "'-2Gi' is no quantity" in sentence
-    with pytest.raises(ValueError, match="'-1' is no amount of CPU"):
+    assert "'-2Gi' is not a quantity" in sentence
+    with pytest.raises(ValueError, match="'-1' is not a valid CPU quantity"):
         reserved_cpu("-1", 4)

@@ -114,7 +114,7 @@ def test_a_users_own_entries() -> None:
     [
         ("20348", "wanted a list"),
         (["20348"], "entry 1: it is '20348'"),
-        ([{"build": 20348, "breaks": "x", "kb": 1}], "kb is no key; there are build"),
+        ([{"build": 20348, "breaks": "x", "kb": 1}], "kb is not a key; there are build"),
         ([{"build": 20348}], "breaks is missing"),
         ([{"build": "new", "breaks": "x"}], "are numbers such as 20348"),
     ],

@@ -12,7 +12,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import P
 
 from .test_rules import BASE, CASES, merged
 
-# A selector whose value is no string does not even decode.
+# A selector whose value is not a string does not even decode.
 _UNDECODABLE = "non-string-selector-0"
 
 

@@ -35,7 +35,7 @@ def asked_pods(minor: int, said: dict[str, dict[str, Any]]) -> list[dict[str, An
     pods = judged_pods(minor)
     asked = [pod for pod in pods if said.get(pod["metadata"]["name"], {}).get("digest") == digest(pod)]
     assert len(asked) >= 0.8 * len(pods), (
-        f"{len(pods) - len(asked)} of {len(pods)} pods are new or changed since: record anew,"
+        f"{len(pods) - len(asked)} of {len(pods)} pods are new or changed since: record again,"
         " python -m tests.real.apiserver_judge.record"
     )
     return asked

@@ -1,4 +1,4 @@
-"""Reading manifests: forms, positions, and what is no manifest."""
+"""Reading manifests: forms, positions, and what is not a manifest."""
 
 from __future__ import annotations
 

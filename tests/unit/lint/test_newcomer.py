@@ -26,9 +26,9 @@ __all__ = ["folder"]
         (b"spec: {a: [1, 2}\n", "f.yml:1:"),
         (
             b"\x89PNG\r\n\x1a\n\x00\xff\xfe",
-            "f.yml: this is no text: byte 0 is no utf-8. Save it as UTF-8, or leave it out.",
+            "f.yml: this is not text: byte 0 is not utf-8. Save it as UTF-8, or leave it out.",
         ),
-        (b"MZ\x00\x01", "f.yml: this is no text: it holds the character U+0000."),
+        (b"MZ\x00\x01", "f.yml: this is not text: it holds the character U+0000."),
     ],
     ids=["typing error", "tab", "bracket", "picture", "program"],
 )

@@ -157,7 +157,7 @@ def test_what_a_chart_is_rendered_to_has_the_names_of_its_templates(
     program(folder / "bin" / "helm", f"---\n# Source: shop/templates/pod.yaml\n{json.dumps(POD)}")
     assert {each["file"] for each in reported("chart")["findings"]} == {"chart/templates/pod.yaml"}
     run("chart", "--fix", "--write")
-    assert (templates / "pod.yaml").read_text(encoding="utf-8") == "{{ .Values.pod }}", "a template is no manifest"
+    assert (templates / "pod.yaml").read_text(encoding="utf-8") == "{{ .Values.pod }}", "a template is not a manifest"
 
 
 def test_a_finding_of_a_kustomization_names_the_base(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

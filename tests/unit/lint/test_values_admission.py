@@ -260,7 +260,7 @@ def test_form_of_a_user_name(name: str, fault: str) -> None:
         assert found == []
         return
     (one,) = found
-    assert f"is no Windows user: {fault}." in one.message
+    assert f"is not a Windows user: {fault}." in one.message
     assert (one.severity.name[0], one.path) == (
         "E",
         "spec.containers[0].securityContext.windowsOptions.runAsUserName",

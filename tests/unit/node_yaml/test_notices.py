@@ -103,7 +103,7 @@ def test_a_private_key_that_is_not_there_is_warned_about(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("data", "found"),
     [
-        (b"kind: Node\nname: \xff\n", ":2:7: found the byte 0xff, which is no UTF-8"),
+        (b"kind: Node\nname: \xff\n", ":2:7: found the byte 0xff, which is not UTF-8"),
         (
             b"$ANSIBLE_VAULT;1.1;AES256\n30\n",
             ":1:1: found a vaulted file that cannot be decrypted (no vault secrets found)",

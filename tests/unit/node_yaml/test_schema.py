@@ -27,7 +27,7 @@ def test_a_core_node_is_refused_with_the_reason_and_nothing_else_is_said_about_i
     assert (
         line
         == "node.yml:1:13: found apiVersion 'v1', wanted windows.k8s.io/v1alpha1: a core Kubernetes Node is what the"
-        " cluster says about a node; it has no credentials and is no inventory."
+        " cluster says about a node; it has no credentials."
     )
 
 
@@ -163,7 +163,7 @@ def test_a_host_and_port_that_yaml_takes_for_a_number_is_explained() -> None:
     assert line.startswith(
         "node.yml:8:15: found '10:22', which YAML reads as the number 622, for spec.credentials.hostname"
     )
-    assert line.endswith("such as 192.168.122.220:22 or '[::1]:22'."), "10:22 is no address in quotes either"
+    assert line.endswith("such as 192.168.122.220:22 or '[::1]:22'."), "10:22 is not an address in quotes either"
 
 
 @pytest.mark.row("NY-06")
@@ -336,7 +336,7 @@ def test_deploys_is_checked_as_provisioners_are() -> None:
     )
     both = edited(("    provisioners:", "    deploys: []\n    provisioners:"))
     assert the(both) == (
-        "node.yml:16:5: found deploys and provisioners (line 17) in spec.kubernetes, wanted provisioners alone; deploys"
+        "node.yml:16:5: found deploys and provisioners (line 17) in spec.kubernetes, wanted only provisioners; deploys"
         " is its former name."
     )
     (problem,) = document.read(both).problems
@@ -364,16 +364,16 @@ def test_public_key_is_refused_with_the_key_to_write_instead() -> None:
         ("mode: overlay", "mode: l2bride", "did you mean l2bridge?"),
         ("10.244.0.0/16", "10.244.0.1/16", "which is an address in the network 10.244.0.0/16; write the network"),
         ("10.244.0.0/16", "10.244.0.0", "which has no prefix length"),
-        ("10.96.0.0/12", "10.96/12x", "for spec.network.serviceCIDR, which is no network"),
+        ("10.96.0.0/12", "10.96/12x", "for spec.network.serviceCIDR, which is not a network"),
         (
             "dnsServiceIP: 10.96.0.10",
             "dnsServiceIP: 10.96.0.300",
-            "for spec.network.dnsServiceIP, which is no IP address",
+            "for spec.network.dnsServiceIP, which is not an IP address",
         ),
         (
             "managementIP: 192.168.122.220",
             "managementIP: host",
-            "for spec.network.managementIP, which is no IP address",
+            "for spec.network.managementIP, which is not an IP address",
         ),
         ("managedBy: service", "managedBy: flannel", "wanted service or cluster"),
         ("build: 20348", "build: '20348'", "found the text '20348' for spec.os.build"),

@@ -1,4 +1,4 @@
-"""Text that is no YAML, or YAML that is not what was meant: each pitfall has a sentence with place and remedy."""
+"""Text that is not YAML, or YAML that is not what was meant: each pitfall has a sentence with place and remedy."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_copy_without_nesting_is_refused_where_it_breaks() -> None:
     [
         ("  setup:\n", "\tsetup:\n", "10:1", "a tab in the indentation", "replace it"),
         ("username: Administrator", "username: @admin", "7:15", "@ at the beginning of a value", "in quotes"),
-        ("username: Administrator", "username: *admin", "7:15", "a * that begins a YAML alias", "in quotes"),
+        ("username: Administrator", "username: *admin", "7:15", "a * that begins an undefined YAML alias", "in quotes"),
         ("username: Administrator", "username: &admin", "7:5", "nothing for spec.credentials.username", "in quotes"),
         ("username: Administrator", "username: !admin", "7:15", "a ! at the beginning", "in quotes"),
         ("username: Administrator", "username: 'Administrator", "7:15", "a quote that is never closed", "second quote"),

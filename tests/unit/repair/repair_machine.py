@@ -78,7 +78,7 @@ class Machine:
         return str(self.node.services.state(name))
 
     def network(self, name: str, subnet: str, kind: str = "L2Bridge", **more: Any) -> dict[str, Any]:
-        """A network of HNS, as flanneld makes it; the connection that the first one breaks is made anew."""
+        """A network of HNS, as flanneld makes it; the connection that the first one breaks is recreated."""
         part: dict[str, Any] = {"AddressPrefix": subnet, "GatewayAddress": subnet.replace(".0/", ".1/").split("/")[0]}
         if kind == "Overlay":
             part["Policies"] = [{"Type": "VSID", "VSID": 4096}]

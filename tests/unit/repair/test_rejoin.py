@@ -92,7 +92,7 @@ def test_files_of_the_present_range_stay_on_every_run() -> None:
     """kube-proxy needs the VIP."""
     files = {VIP: vip(), REQUEST: request(), SUBNET_ENV: env()}
     assert not past(reading(files=files), node()).found
-    assert past(reading(files=files), node(), always=True).why == "it is to join anew (winkube_rejoin_always)"
+    assert past(reading(files=files), node(), always=True).why == "it is to join again (winkube_rejoin_always)"
 
 
 @pytest.mark.row("FL-10")
@@ -124,7 +124,7 @@ def machine(**more: Any) -> Machine:
 
 
 def clean(made: Machine, there: dict[str, Any] | None = None, *, conf: bool = True) -> dict[str, Any] | None:
-    """The node's answer to the clean-up of a node that joins anew; None if nothing is to be done."""
+    """The node's answer to the clean-up of a node that joins again; None if nothing is to be done."""
     found = made.read((*rejoin.reads(LAYOUT), *join.reads(LAYOUT)))
     seen = past(found, there, always=there is None)
     batch = made.plan("rejoin", [rejoin.Leftovers(LAYOUT, seen, OURS, conf=conf)], found).batch

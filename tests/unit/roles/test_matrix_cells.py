@@ -92,7 +92,7 @@ def test_what_is_out_of_scope_is_named(named: str) -> None:
 
 
 def test_every_scenario_is_on_the_page_with_the_playbook_that_it_converges() -> None:
-    """And nothing that is no scenario."""
+    """And nothing that is not a scenario."""
     shared = yaml.safe_load((ROOT / ".config" / "molecule" / "config.yml").read_text(encoding="utf-8"))
     rows = dict(re.findall(r"^\| `([a-z0-9_]+)` \| `([a-z/.]+)`", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
     files = sorted((ROOT / "molecule").glob("*/molecule.yml"))

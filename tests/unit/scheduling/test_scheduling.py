@@ -185,9 +185,7 @@ def test_a_handler_has_to_be_in_config_toml(containerd: str, config: str, handle
     said = runtime_class.handler_problem("win1", config, containerd, handler)
     assert (said is None) is fits
     if said is not None:
-        assert said.startswith(
-            f"win1: the handler {handler} is no runtime of its containerd; config.toml has runhcs-wc"
-        )
+        assert said.startswith(f"win1: the handler {handler} is unknown to containerd; config.toml has runhcs-wc")
 
 
 @pytest.mark.row("SC-14")
@@ -195,7 +193,7 @@ def test_a_handler_that_a_node_lacks_is_refused_before_anything_is_written(lab: 
     cluster = opened(lab)
     options = replace(OPTIONS, handler="mine")
     machines = {**with_config(CONFIG, "win1", "win2")}
-    with pytest.raises(Refused, match=r"win1: the handler mine is no runtime(.|\n)*win2: the handler mine"):
+    with pytest.raises(Refused, match=r"win1: the handler mine is unknown(.|\n)*win2: the handler mine"):
         converged(cluster, options, **machines)
     assert cluster.items(COLLECTION) == []
     assert converge.unknown(windows_nodes(cluster.nodes()), machines) == tuple(sorted(f"win{n}" for n in range(3, 11)))

@@ -161,7 +161,7 @@ def test_a_disruption_budget_is_waited_for() -> None:
     [
         (Api(pod("web"), budget=10**6), r"not empty after 600 s: apps/web. A PodDisruptionBudget keeps apps/web."),
         (Api(pod("web"), lingers=10**6), r"not empty after 600 s: apps/web."),
-        (Api(pod("alone", owner="")), r"apps/alone is made anew by nothing"),
+        (Api(pod("alone", owner="")), r"apps/alone has no controller that recreates it"),
         (Api(pod("data", volumes=[{"name": "d", "emptyDir": {}}])), r"apps/data keeps data in an emptyDir"),
     ],
 )
@@ -184,7 +184,7 @@ def test_a_pod_that_was_bound_in_between_goes_too() -> None:
 
 def test_a_pod_that_was_bound_in_between_and_may_not_go_gives_the_node_back() -> None:
     api = Api(pod("web"), late=(pod("alone", owner=""),))
-    with pytest.raises(ClusterError, match="apps/alone is made anew by nothing"):
+    with pytest.raises(ClusterError, match="apps/alone has no controller that recreates it"):
         drain(api).cordon_and_drain()
     assert api.evictions == [] and api.known["spec"] == {}
 

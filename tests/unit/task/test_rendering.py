@@ -145,7 +145,7 @@ def test_what_has_no_value_fails_only_where_it_is_wanted() -> None:
 
 
 def test_a_text_that_nobody_trusts_stays_as_it_is() -> None:
-    """What a node has said is no template, whatever is in it."""
+    """What a node has said is not a template, whatever is in it."""
     _values, rendering, _asked = both({})
     assert rendering.of("{{ winkube_root }}") == "{{ winkube_root }}"
     fact = known({}) | {"winkube_state_dir": "{{ lookup('env', 'HOME') }}"}

@@ -89,7 +89,7 @@ def test_ports(text: str, ports: range) -> None:
 
 @pytest.mark.parametrize("text", ["x", "0", "8899-8800", "70000", "1-70000", "1-2-3"])
 def test_what_is_no_range_of_ports(text: str) -> None:
-    with pytest.raises(ServeError, match=f"pull_ports: '{text}' is no port"):
+    with pytest.raises(ServeError, match=f"pull_ports: '{text}' is neither a port nor"):
         ports_of(text)
 
 

@@ -125,9 +125,9 @@ def test_log_monitors_levels_in_any_case(level: str) -> None:
     ("sources", "said"),
     [
         ({}, "nothing to monitor: give event_logs, providers or files"),
-        ({"event_logs": {"system": "loud"}}, "event_logs.system: the level 'loud' is none of Critical, Error"),
-        ({"providers": [{"guid": "IIS"}]}, "providers: 'IIS' is no GUID"),
-        ({"files": [{"directory": "/var/log"}]}, "files: '/var/log' is no folder such as C:"),
+        ({"event_logs": {"system": "loud"}}, "event_logs.system: the level 'loud' is not one of Critical, Error"),
+        ({"providers": [{"guid": "IIS"}]}, "providers: 'IIS' is not a GUID"),
+        ({"files": [{"directory": "/var/log"}]}, "files: '/var/log' is not a folder such as C:"),
         ({"eventlogs": {}}, "give a mapping with any of event_logs, providers, files"),
     ],
 )

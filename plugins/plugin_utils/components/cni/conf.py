@@ -136,7 +136,7 @@ def decode(content: bytes) -> str:
     """A file's text as Go's decoder reads it: UTF-8 without a byte order mark. ConfError for another encoding, which
     Windows PowerShell 5.1 writes (`>` UTF-16, Set-Content -Encoding utf8 with a mark)."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in content[:4]:
-        raise ConfError("it is UTF-16, as Windows PowerShell's > and Out-File write; the plugins read UTF-8 alone")
+        raise ConfError("it is UTF-16, as Windows PowerShell's > and Out-File write; the plugins read only UTF-8")
     if content.startswith(b"\xef\xbb\xbf"):
         raise ConfError("it begins with a byte order mark, which Go's decoder refuses (invalid character '\u00ef')")
     return content.decode("utf-8", errors="replace")
@@ -165,7 +165,7 @@ def read(text: str) -> Conf:
         why = f"a blank that is none for JSON (U+{ord(blank):04X})" if blank and blank in BLANKS else error.msg
         raise ConfError(f"line {error.lineno}, column {error.colno}: {why}: '{line}'") from None
     if not isinstance(data, Mapping):
-        raise ConfError("it is no JSON object")
+        raise ConfError("it is not a JSON object")
     keys = lower(data)
     listed = keys.get("plugins")
     if isinstance(listed, list):

@@ -31,7 +31,7 @@ class _Node:
 
 
 def edit(text: str, wanted: Any) -> str:
-    """The text with the values of `wanted`. ValueError if the text is no JSON."""
+    """The text with the values of `wanted`. ValueError if the text is not JSON."""
     end = "\r\n" if "\r\n" in text else "\n"
     root = _parse(text, _skip(text, 0))
     changes: list[tuple[int, int, str]] = []

@@ -132,7 +132,7 @@ def _of_flannel(plugin: Plugin, subject: Subject) -> Iterator[Fault]:
     if delegate is None:
         where = join(plugin.path, "delegate")
         wanted = BACKENDS[subject.mode].delegate if subject.mode in BACKENDS else "win-bridge or win-overlay"
-        yield _fault("cni.flannel-plugin", subject, where, "it is no object", f"one with the type {wanted}")
+        yield _fault("cni.flannel-plugin", subject, where, "it is not an object", f"one with the type {wanted}")
         return
     ipam = delegate.keys.get("ipam")
     if not isinstance(ipam, Mapping):
@@ -150,7 +150,7 @@ def _type(kind: str, where: str, subject: Subject) -> Iterator[Fault]:
         yield _fault("cni.plugin-missing", subject, where, "it is missing", "a plugin's name")
     elif kind in cni.NOT_BUILT:
         meant = cni.NOT_BUILT[kind]
-        yield _fault("cni.plugin-missing", subject, where, f"it is {kind}, which is no program", f"{meant} perhaps")
+        yield _fault("cni.plugin-missing", subject, where, f"it is {kind}, which is not a program", f"{meant} perhaps")
     elif there is not None and f"{kind}.exe".casefold() not in there:
         programs = _listed(sorted(name for name in there if name.endswith(".exe")))
         yield _fault("cni.plugin-missing", subject, where, f"it is {kind}; there are: {programs}", f"{kind}.exe")

@@ -102,7 +102,7 @@ INTERFACE = Interface(
                 Option(
                     "url",
                     "str",
-                    "The release archive (C(.tgz)) with flannel-amd64.exe, or that program alone, fetched by the node.",
+                    "The release archive (C(.tgz)) with flannel-amd64.exe, or just that program, fetched by the node.",
                     default="https://github.com/flannel-io/cni-plugin/releases/download/v1.2.0-flannel1/cni-plugin-flannel-windows-amd64-v1.2.0-flannel1.tgz",
                     variable=Variable(
                         "winkube_flannel_cni_url",

@@ -64,6 +64,6 @@ def _value(form: Form, key: str, value: Any) -> Any:
         if value.isdigit():
             return int(value)
         if value.upper() not in form.numbers:
-            raise NoFormError(f"'{value}' is no protocol")
+            raise NoFormError(f"'{value}' is not a protocol")
         return form.numbers[value.upper()]
     return str(value) if key in form.texts and isinstance(value, int) else value

@@ -220,7 +220,7 @@ RULES: Mapping[str, Rule] = {
     "cni.exceptions": Rule(
         ERROR,
         "Traffic inside the cluster is translated",
-        "Traffic from pods to a network that is no exception leaves with the node's address, which Kubernetes "
+        "Traffic from pods to a network that is not an exception leaves with the node's address, which Kubernetes "
         "does not allow inside the cluster.",
         "Add them to the exceptions of OutBoundNAT.",
         "projectcalico/node#954",
@@ -228,7 +228,7 @@ RULES: Mapping[str, Rule] = {
     ),
     "cni.exception-wrong": Rule(
         ERROR,
-        "An exception is no network",
+        "An exception is not a network",
         "HNS refuses the policy: no pod starts.",
         "Write networks such as 10.244.0.0/16, those of IPv4 and of IPv6 in a policy each.",
     ),
@@ -266,7 +266,7 @@ RULES: Mapping[str, Rule] = {
     "cni.ipam": Rule(
         ERROR,
         "The CNI configuration names another cloud's IPAM plugin",
-        "That IPAM plugin works with Azure's own plugin alone.",
+        "That IPAM plugin works only with Azure's own plugin.",
         "Leave 'ipam' out: flannel sets host-local.",
     ),
     "cni.ipam-by-hns": Rule(

@@ -71,12 +71,12 @@ def problems(settings: ContainerdSettings) -> list[str]:
     ]
     if not _PIPE.fullmatch(settings.grpc_address):
         found.append(
-            f"containerd address '{settings.grpc_address}' is no named pipe; write it as {facts.DEFAULT_ADDRESS}."
+            f"containerd address '{settings.grpc_address}' is not a named pipe; write it as {facts.DEFAULT_ADDRESS}."
         )
     if settings.log_level not in facts.LOG_LEVELS:
-        found.append(f"containerd log level '{settings.log_level}' is none of {', '.join(facts.LOG_LEVELS)}.")
+        found.append(f"containerd log level '{settings.log_level}' is not one of {', '.join(facts.LOG_LEVELS)}.")
     if not re.fullmatch(r"\S+[:@]\S+", settings.sandbox_image) or _unquotable(settings.sandbox_image):
-        found.append(f"containerd sandbox image '{settings.sandbox_image}' is no image with a tag or digest.")
+        found.append(f"containerd sandbox image '{settings.sandbox_image}' is not an image with a tag or digest.")
     if settings.registry_config_path and line.places[line.config_version].registry_config_path is None:
         found.append(
             f"containerd {version} has no folder for registry hosts (registry_config_path is "
@@ -249,7 +249,7 @@ def _check_plugin_names(document: Document, version: Version) -> list[str]:
         for name in document.strings((key,)):
             if "." not in name:
                 found.append(
-                    f"{document.at((key,))}{key} names '{name}', which is no full plugin name such as '{facts.CRI}'; "
+                    f"{document.at((key,))}{key} names '{name}', not a full plugin name such as '{facts.CRI}'; "
                     "containerd would not start."
                 )
             elif key == "disabled_plugins" and name in (facts.CRI, facts.IMAGES, facts.RUNTIME):
@@ -306,7 +306,7 @@ def _check_values(document: Document, settings: ContainerdSettings, places: fact
     level = document.get(places.log_level, "info")
     if level not in ("", *facts.LOG_LEVELS):
         found.append(
-            f"{document.at(places.log_level)}log level {_shown(level)} is none of {', '.join(facts.LOG_LEVELS)}."
+            f"{document.at(places.log_level)}log level {_shown(level)} is not one of {', '.join(facts.LOG_LEVELS)}."
         )
     return found
 

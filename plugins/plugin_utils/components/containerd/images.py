@@ -141,7 +141,7 @@ def desired(layout: Layout, wanted: Iterable[str], timeout_s: int) -> Images:
     """Refused for a name that is not whole: ctr does not add docker.io/library, as docker does."""
     images = tuple(dict.fromkeys(wanted))
     problems = [
-        f"images: '{image}' is no whole name of an image; wanted host, path and tag, such as "
+        f"images: '{image}' is not a full image name; wanted host, path and tag, such as "
         "mcr.microsoft.com/windows/nanoserver:ltsc2022 or docker.io/library/golang:1.24."
         for image in images
         if not _is_whole(image)

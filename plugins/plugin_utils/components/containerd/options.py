@@ -379,7 +379,7 @@ INTERFACE = Interface(
                         Option(
                             "capabilities",
                             "list",
-                            "What it is asked for. A mirror that is not to be trusted with tags has V(pull) alone.",
+                            "What it is asked for. For a mirror whose tags you do not trust, give only V(pull).",
                             default=["pull", "resolve"],
                             elements="str",
                             choices=("pull", "resolve", "push"),

@@ -317,7 +317,7 @@ def _registry(option: Mapping[str, Any], read_file: ReadFile, problems: list[str
     host = str(option["host"])
     if host != ALL and not _HOST.fullmatch(host):
         problems.append(
-            f"registries: '{host}' is no host of a registry; wanted the beginning of an image's name, such as "
+            f"registries: '{host}' is not a registry's host; wanted the beginning of an image's name, such as "
             f"docker.io or registry.example.com:5000, or '{ALL}' for all that have no entry."
         )
     own = {**option, "url": str(option.get("server") or "")}
@@ -344,7 +344,7 @@ def _endpoint(
         problems += _url_problems(where, url)
     capabilities = tuple(option.get("capabilities") or ())
     problems += [
-        f"{where}: '{one}' is no capability; known are {', '.join(CAPABILITIES)}."
+        f"{where}: '{one}' is not a capability; known are {', '.join(CAPABILITIES)}."
         for one in capabilities
         if one not in CAPABILITIES
     ]
@@ -379,7 +379,7 @@ def _authorization(
     if not (user or password or token):
         return ()
     if token and (user or password):
-        problems.append(f"{where}: auth has a token and a user; give username and password, or token alone.")
+        problems.append(f"{where}: auth has a token and a user; give username and password, or only token.")
     elif not token and not (user and password):
         problems.append(f"{where}: auth has {'no password' if user else 'no username'}; give both.")
     elif ":" in user:
@@ -436,7 +436,7 @@ def _url_problems(where: str, url: str) -> Iterator[str]:
         return
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        yield f"{where}: '{shown(url)}' is no address of a registry; wanted http:// or https:// and a host."
+        yield f"{where}: '{shown(url)}' is not a registry's address; wanted http:// or https:// and a host."
     elif parts.username or parts.password:
         yield (
             f"{where}: there is a user or a password in the address, which containerd does not use; give them as auth."

@@ -190,7 +190,7 @@ def external_warnings(text: str, external: Iterable[str]) -> tuple[str, ...]:
         try:
             ipaddress.ip_address(address)
         except ValueError:
-            raise Refused(f"winkube_external_targets: '{address}' is no IP address.") from None
+            raise Refused(f"winkube_external_targets: '{address}' is not an IP address.") from None
     found = read(text).exceptions()
     return tuple(
         f"{FILE}: the exceptions cover {address}, which is said to lie outside the cluster: pods reach it only when "

@@ -97,7 +97,7 @@ def check(*, release: Version, node_name: str, warn: Callable[[str], None]) -> N
         warn(f"flannel {release}: with vxlan a node reaches even its own pods only from {facts.LOCAL_PODS_FROM} on.")
     if not node_name or node_name != node_name.lower():
         raise Refused(
-            f"winkube_node_name: '{node_name}' is no name of a Node (lower case); flanneld looks for the Node of this "
+            f"winkube_node_name: '{node_name}' is not a Node's name (lower case); flanneld looks for the Node of this "
             "name, which is the kubelet's --hostname-override."
         )
 

@@ -24,7 +24,7 @@ def check_mode(mode: str, build: int | None) -> None:
             "l2bridge (host-gw) and overlay (vxlan). For another network take winkube_cni_managed_by: cluster."
         )
     if mode not in facts.BACKENDS:
-        raise Refused(f"winkube_network_mode: '{mode}' is none of {', '.join((*SUPPORTED, *facts.OTHER_MODES))}.")
+        raise Refused(f"winkube_network_mode: '{mode}' is not one of {', '.join((*SUPPORTED, *facts.OTHER_MODES))}.")
     if mode == "overlay" and build in facts.NO_OVERLAY_BUILDS:
         raise Refused(
             f"winkube_network_mode: on {facts.NO_OVERLAY_BUILDS[build]} (build {build}) service addresses do not work "
@@ -56,7 +56,7 @@ def cluster_net_conf(config_map: Mapping[str, Any], where: str) -> Mapping[str, 
     except (KeyError, TypeError, ValueError) as error:
         raise Refused(f"The ConfigMap {where} has no net-conf.json that can be read ({error}).") from None
     if not isinstance(found, Mapping):
-        raise Refused(f"The ConfigMap {where} has no net-conf.json that can be read (it is no object).")
+        raise Refused(f"The ConfigMap {where} has no net-conf.json that can be read (it is not an object).")
     return found
 
 

@@ -85,7 +85,7 @@ def node_problem(node: Mapping[str, Any] | None, name: str, cluster: str) -> str
         return (
             f"The cluster has no Node '{name}' (winkube_node_name): the kubelet has not registered it, or under "
             "another name. The role join does that before flannel; a Node that was deleted comes back when the machine "
-            "joins anew."
+            "joins again."
         )
     spec = node.get("spec") or {}
     found = [str(each) for each in spec.get("podCIDRs") or [spec.get("podCIDR")] if each]

@@ -174,7 +174,7 @@ INTERFACE = Interface(
                     "Where the node reaches the API server, such as V(10.0.0.1:6443). The virtual switch is "
                     "kept only if it answers."
                 ),
-                "Empty for the address in O(cluster.kubeconfig); without that nobody waits for it.",
+                "Empty for the address in O(cluster.kubeconfig); without that the run does not wait for it.",
             ),
             default="",
             variable="winkube_api_server",
@@ -247,7 +247,7 @@ INTERFACE = Interface(
             *service_seconds("Seconds in which flanneld has to have its lease and its network.", 180, 60),
             variable=Variable(
                 "winkube_flannel_service",
-                text="C(manager): V(nssm) alone; V(sc) is refused, since flanneld cannot be a service by itself."
+                text="C(manager): only V(nssm); V(sc) is refused, since flanneld cannot be a service by itself."
                 " C(start_timeout), C(stop_timeout): seconds.",
             ),
         ),

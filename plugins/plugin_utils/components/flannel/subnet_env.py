@@ -69,13 +69,13 @@ def parse(text: str) -> SubnetEnv:
     try:
         network = ipaddress.IPv4Network(row("FLANNEL_NETWORK"))
     except ValueError:
-        raise SubnetEnvError(f"FLANNEL_NETWORK is '{rows['FLANNEL_NETWORK']}', which is no IPv4 network") from None
+        raise SubnetEnvError(f"FLANNEL_NETWORK is '{rows['FLANNEL_NETWORK']}', which is not an IPv4 network") from None
     try:
         subnet = ipaddress.IPv4Interface(row("FLANNEL_SUBNET"))
     except ValueError:
-        raise SubnetEnvError(f"FLANNEL_SUBNET is '{rows['FLANNEL_SUBNET']}', which is no IPv4 network") from None
+        raise SubnetEnvError(f"FLANNEL_SUBNET is '{rows['FLANNEL_SUBNET']}', which is not an IPv4 network") from None
     if not row("FLANNEL_MTU").isdigit():
-        raise SubnetEnvError(f"FLANNEL_MTU is '{rows['FLANNEL_MTU']}', which is no number")
+        raise SubnetEnvError(f"FLANNEL_MTU is '{rows['FLANNEL_MTU']}', which is not a number")
     if row("FLANNEL_IPMASQ") not in {"true", "false"}:
         raise SubnetEnvError(f"FLANNEL_IPMASQ is '{rows['FLANNEL_IPMASQ']}', neither true nor false")
     return SubnetEnv(network, subnet, int(rows["FLANNEL_MTU"]), rows["FLANNEL_IPMASQ"] == "true")
@@ -143,7 +143,7 @@ class Lease:
             return None
         back = Op("write", {"path": self.label, "content": as_base64(text.encode())})
         return Change(
-            text=f"remove {self.label} ({'; '.join(wrong)}), so that {self.service} writes it anew",
+            text=f"remove {self.label} ({'; '.join(wrong)}), so that {self.service} writes it again",
             before=text,
             commit=(Op("remove", {"path": self.label}).undone_by(back),),
             touches=key,

@@ -51,7 +51,7 @@ class ApiServer:
         if not colon:
             host, port = rest.split("/", 1)[0], "443" if address.startswith("https://") else ""
         if not host or not port.isdigit():
-            raise Refused(f"api_server: '{address}' is no address such as 10.0.0.1:6443.")
+            raise Refused(f"api_server: '{address}' is not an address such as 10.0.0.1:6443.")
         return cls(host.strip("[]"), int(port))
 
 

@@ -38,7 +38,7 @@ def rights(system: Mapping[str, Any]) -> tuple[str, ...]:
     if system.get("elevated", True):
         return ()
     return (
-        "The user of the connection is no administrator on this host, or has no elevated session: add it to "
+        "The connection's user is not an administrator on this host, or has no elevated session: add it to "
         "Administrators; with SSH or WinRM, the user Administrator or a domain account is elevated at once.",
     )
 
@@ -174,8 +174,8 @@ def gmsa_warnings(machine: Machine, reading: Reading) -> Iterator[str]:
     if found is not None and machine.build < GMSA_ENOUGH_FROM and _number(found.get("value")) != 1:
         yield (
             f"winkube_gmsa is true, but {COMPARTMENT_NAMESPACE} in {COMPARTMENT_KEY} is not 1: containers reach a "
-            f"share by its address alone, not by its name. Set it (reg add {COMPARTMENT_KEY} /v "
-            f"{COMPARTMENT_NAMESPACE} /t REG_DWORD /d 1) and make the pods anew."
+            f"share only by its address, not by its name. Set it (reg add {COMPARTMENT_KEY} /v "
+            f"{COMPARTMENT_NAMESPACE} /t REG_DWORD /d 1) and recreate the pods."
         )
 
 

@@ -64,7 +64,7 @@ INTERFACE = Interface(
                 Option(
                     "interface_name",
                     "str",
-                    "The network adapter of the node's address. It has to be there if O(kubernetes_version) is given.",
+                    "The network adapter of the node's address. It must exist if O(kubernetes_version) is given.",
                     default="Ethernet",
                     variable="winkube_interface_name",
                 ),
@@ -203,7 +203,7 @@ INTERFACE = Interface(
         Option(
             "log",
             "dict",
-            "Limits of the services' logs that nobody else keeps small, what nssm has rotated and the one "
+            "Limits of the services' logs that nothing else limits, what nssm has rotated and the one "
             "that containerd holds open. A scheduled task looks at them each hour; not where "
             "O(runner=inline), which makes no tasks.",
             options=(

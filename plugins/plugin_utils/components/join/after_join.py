@@ -72,8 +72,8 @@ def request_problems(csr: Mapping[str, Any], request: Request, node: Mapping[str
     if not request.names and not request.addresses:
         said.append("it names neither a host nor an address")
     said += [f"{other} is neither a host's name nor an address" for other in request.others]
-    said += [f"{wanted} is no name of the node" for wanted in request.names if wanted.lower() not in names]
-    said += [f"{wanted} is no address of the node" for wanted in request.addresses if _address(wanted) not in addresses]
+    said += [f"{wanted} is not a name of the node" for wanted in request.names if wanted.lower() not in names]
+    said += [f"{one} is not an address of the node" for one in request.addresses if _address(one) not in addresses]
     return said
 
 
@@ -187,7 +187,7 @@ def _certificates(
         if problems:
             warnings.append(
                 f"The certificate request {label} of {expected.name} was not approved: {'; '.join(problems)}. Look at "
-                f"it (kubectl describe csr {label}) and deny it if nobody can say whose it is."
+                f"it (kubectl describe csr {label}) and deny it unless you know whose it is."
             )
             continue
         if not check:

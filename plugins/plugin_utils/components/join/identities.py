@@ -172,7 +172,7 @@ def _binding(name: str, role: str) -> Wanted:
 
 
 def _token(account: str) -> Wanted:
-    """Since 1.24 a ServiceAccount has no token of its own accord: it is asked for by a Secret."""
+    """Since 1.24 a ServiceAccount gets no token by itself: a Secret asks for it."""
     body = {
         "apiVersion": "v1",
         "kind": "Secret",

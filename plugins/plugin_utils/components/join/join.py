@@ -158,7 +158,7 @@ def has_joined(situation: Situation) -> bool:
         raise Broken(
             f"This machine has joined a cluster ({layout.kubelet_kubeconfig} is there), but the cluster has no Node "
             f"{situation.node_name}: it was deleted, or it is another cluster. The kubelet makes no new one by itself; "
-            f"join anew with {REJOIN}."
+            f"join again with {REJOIN}."
         )
     return True
 
@@ -179,7 +179,7 @@ def _check_certificate(situation: Situation) -> None:
     if not found.get("exists"):
         raise Broken(
             f"{situation.layout.kubelet_kubeconfig} is there, but the kubelet's client certificate {path} is not: this "
-            f"node is joined by half. Join anew with {REJOIN}."
+            f"node is joined by half. Join again with {REJOIN}."
         )
     common_name = _COMMON_NAME.search(str(found.get("subject") or ""))
     wanted = f"system:node:{situation.node_name}"
@@ -192,7 +192,7 @@ def _check_certificate(situation: Situation) -> None:
     if clock and found.get("not_after") and _time(str(found["not_after"])) <= _time(str(clock)):
         raise Broken(
             f"The kubelet's client certificate {path} expired at {found['not_after']} (the node's clock says {clock}), "
-            f"so the kubelet cannot renew it. Put the clock right if it is wrong, else join anew with {REJOIN}."
+            f"so the kubelet cannot renew it. Put the clock right if it is wrong, else join again with {REJOIN}."
         )
 
 

@@ -87,7 +87,7 @@ class Joining:
 
     `configuration` is kubeadm's JoinConfiguration and `token` what is secret in it, for the way `kubeadm`; `kubeconfig`
     what the other two start the kubelet with; `ca_pem` the cluster's CA, by which that kubelet knows its callers. With
-    `anew` the identity that the machine has is put away first. `mark` is the id of the batch.
+    `again` the identity that the machine has is put away first. `mark` is the id of the batch.
     """
 
     layout: Layout
@@ -98,7 +98,7 @@ class Joining:
     token: str = field(default="", repr=False)
     kubeconfig: str = field(default="", repr=False)
     ca_pem: bytes = b""
-    anew: bool = False
+    again: bool = False
     start_timeout_s: int = 240
     stop_timeout_s: int = 120
 
@@ -128,8 +128,8 @@ class Joining:
         there = {"exists": True, "kind": "file", "sha256": LATER, "sddl": SDDL}
         certificate = {} if self.way == "kubeconfig" else {certificate_key(layout): {"exists": True}}
         return Change(
-            text=f"join the cluster {'anew ' if self.anew else ''}as {self.node_name} by {self.way}, podCIDR {LATER}",
-            before="not joined\n" if not self.anew else "joined before\n",
+            text=f"join the cluster {'again ' if self.again else ''}as {self.node_name} by {self.way}, podCIDR {LATER}",
+            before="not joined\n" if not self.again else "joined before\n",
             after=f"joined as {self.node_name}, podCIDR {LATER}\n",
             define=(
                 *self._stop(reading),

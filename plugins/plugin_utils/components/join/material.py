@@ -111,7 +111,7 @@ def check_possible(cluster: Cluster | None, options: Options, layout: Layout, re
             raise _no_cluster(options)
         if options["state"] == "rejoined":
             raise Refused(
-                "A node is joined anew only with the cluster's API at hand, for its old Node object has to go: set "
+                "A node is joined again only with the cluster's API at hand, for its old Node object has to go: set "
                 "winkube_cluster.kubeconfig to a kubeconfig on the controller."
             )
     elif not node_object.has_ready_linux(cluster.nodes()):
@@ -132,7 +132,7 @@ def material(
         way=options["join"],
         node_name=name,
         mark="",
-        anew=options["state"] == "rejoined",
+        again=options["state"] == "rejoined",
         start_timeout_s=options["start_timeout"],
     )
     if options["join"] == "kubeconfig":

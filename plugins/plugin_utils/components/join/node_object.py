@@ -109,7 +109,7 @@ def taint_step(name: str, added: Sequence[Mapping[str, str]], pods: Iterable[Obj
         text += f"; that evicts {', '.join(evicted)}"
     left = [pod for pod in running if not _evicted(pod, added) and not tolerates_all(pod, added, (KEEPS_OFF,))]
     if left:
-        text += f"; that keeps off, once they are made anew, {', '.join(map(_named, left))}"
+        text += f"; that keeps off, once they are recreated, {', '.join(map(_named, left))}"
     return text
 
 
@@ -164,7 +164,7 @@ def owner(metadata: Object) -> str:
     """Who replaces it; of a Deployment's ReplicaSet, which is named after its hash, the Deployment."""
     found = next((each for each in metadata.get("ownerReferences") or () if each.get("controller")), None)
     if found is None:
-        return "made anew by nothing"
+        return "nothing recreates it"
     kind, name = str(found.get("kind")), str(found.get("name"))
     tail = f"-{(metadata.get('labels') or {}).get('pod-template-hash') or ''}"
     if kind == "ReplicaSet" and len(tail) > 1 and name.endswith(tail):

@@ -59,7 +59,7 @@ INTERFACE = Interface(
             (
                 "V(joined) joins the machine if it has not joined.",
                 (
-                    "V(rejoined) puts the machine's identity aside, deletes the Node object and joins anew, "
+                    "V(rejoined) puts the machine's identity aside, deletes the Node object and joins again, "
                     "every time it is asked. If that fails the old identity comes back."
                 ),
             ),
@@ -68,7 +68,7 @@ INTERFACE = Interface(
             variable=Variable(
                 "winkube_join_state",
                 text="V(joined), or V(rejoined) (C(playbooks/repair.yml)): the machine's identity is put aside, "
-                "the Node deleted, and the machine joins anew.",
+                "the Node deleted, and the machine joins again.",
             ),
         ),
         *kubernetes_source("kubeadm", needed="Needed for O(join=kubeadm)."),

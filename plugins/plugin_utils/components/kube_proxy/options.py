@@ -121,7 +121,7 @@ INTERFACE = Interface(
                 Option(
                     "enabled",
                     "bool",
-                    "V(false) leaves the firewall alone.",
+                    "V(false) leaves the firewall as it is.",
                     default=True,
                     variable="winkube_firewall",
                 ),
@@ -132,7 +132,7 @@ INTERFACE = Interface(
                         "Who may ask whether kube-proxy is healthy (10256), and whether a Service has endpoints here "
                         "(its healthCheckNodePort): addresses and networks.",
                         "V(any) is everybody, since no cluster says where its load balancers ask from; an empty list "
-                        "is nobody.",
+                        "means no one.",
                     ),
                     default=["any"],
                     elements="str",

@@ -83,7 +83,7 @@ def pod_range(args: VipArgs, reading: Reading) -> str:
         return str(subnet_env.parse(text).subnet.network)
     except subnet_env.SubnetEnvError as error:
         raise Refused(
-            f"source VIP: {place} does not tell the node's range: {error}. flanneld writes it anew at its next start."
+            f"source VIP: {place} does not tell the node's range: {error}. flanneld writes it again at its next start."
         ) from error
 
 

@@ -173,7 +173,7 @@ def _problems(one: Provider, line: Line, gates: Mapping[str, bool]) -> list[str]
     where = f"{OPTION}, {one.name}"
     found = []
     if not _NAME.fullmatch(one.name):
-        found.append(f"{OPTION}: '{one.name}' is no name of a program; wanted such as ecr-credential-provider.")
+        found.append(f"{OPTION}: '{one.name}' is not a name of a program; wanted such as ecr-credential-provider.")
     if one.api_version and (one.api_version not in VERSIONS or (one.api_version == "v1" and line < STABLE)):
         known = VERSIONS if line >= STABLE else VERSIONS[1:]
         found.append(f"{where}: api_version {one.api_version}: a kubelet {line} knows {', '.join(known)}.")
@@ -182,7 +182,7 @@ def _problems(one: Provider, line: Line, gates: Mapping[str, bool]) -> list[str]
     found += [f"{where}: match_images {image!r}: {why}" for image in one.match_images if (why := _pattern(image))]
     seconds = duration(one.cache_duration)
     if seconds is None or seconds < 0:
-        found.append(f"{where}: cache_duration '{one.cache_duration}' is no time such as 12h, 30m or 0s.")
+        found.append(f"{where}: cache_duration '{one.cache_duration}' is not a time such as 12h, 30m or 0s.")
     if one.token_attributes:
         found += [f"{where}: token_attributes: {why}" for why in _token_problems(one, line, gates)]
     return found
@@ -196,11 +196,9 @@ def _pattern(image: str) -> str:
     if "://" in image:
         return "leave out the scheme."
     if not _HOST.fullmatch(host) or re.search(r"\s", image):
-        return (
-            "this is no host with a port of digits and the beginning of a path, such as registry.example.com:5000/team."
-        )
+        return "this is not a host with a numeric port and the start of a path, such as registry.example.com:5000/team."
     if "*" in path:
-        return "a * in a path stands for itself; write the beginning of the path alone."
+        return "a * in a path stands for itself; write only the start of the path."
     if ":" in path or "@" in path:
         return "tags and digests are not looked at; leave them out."
     return ""
@@ -214,7 +212,7 @@ def _token_problems(one: Provider, line: Line, gates: Mapping[str, bool]) -> lis
     if not gates.get(TOKEN_GATE, gate.default if gate else True):
         return [f"the kubelet refuses them while its feature gate {TOKEN_GATE} is off."]
     known = {name: kind for name, kind in _ATTRIBUTES.items() if name != "cacheType" or line >= CACHE_TYPE}
-    found += [f"{name} is none of {', '.join(known)}." for name in sorted(given) if name not in known]
+    found += [f"{name} is not one of {', '.join(known)}." for name in sorted(given) if name not in known]
     found += [
         f"{name} should be {kind.__name__}, not {given[name]!r}."
         for name, kind in known.items()

@@ -167,7 +167,7 @@ def problems(settings: KubeletSettings, env_file_text: str = "") -> list[str]:
     ]
     for what, reserved in (("system", settings.system_reserved), ("kube", settings.kube_reserved)):
         found += [
-            f"{what}-reserved {resource}={value}: {value!r} is no quantity such as 2Gi or 500m."
+            f"{what}-reserved {resource}={value}: {value!r} is not a quantity such as 2Gi or 500m."
             for resource, value in sorted(reserved.items())
             if (amount := quantity(value)) is None or amount < 0
         ]

@@ -93,7 +93,7 @@ DECLARATION = declare(
                 elements="str",
             ),
             Option("channels", "list", "Channels of Windows' event log.", ["System", "Application"], elements="str"),
-            Option("port", "int", "The TCP port of its health check, on the node alone.", PORT),
+            Option("port", "int", "The TCP port of its health check, only on the node.", PORT),
         ),
         arguments=_arguments,
         log_arguments=lambda log: (f"--log_file={log}",),

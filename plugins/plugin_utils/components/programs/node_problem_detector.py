@@ -39,7 +39,7 @@ def _arguments(layout: Layout, values: Values) -> tuple[str, ...]:
 
 
 def _check(_version: str, values: Values) -> None:
-    """Refused without a check, with which it panics, and for one that there is not."""
+    """Refused without a check, since it panics then, and for an unknown one."""
     if not values["checks"] or (wrong := sorted(set(values["checks"]) - set(CHECKS))):
         found = ", ".join(wrong) if values["checks"] else "none"
         raise Refused(f"node_problem_detector: checks: {found}: name at least one of {', '.join(CHECKS)}.")
@@ -89,7 +89,7 @@ DECLARATION = declare(
                 elements="str",
             ),
             Option("interval", "str", "How often, such as V(10s).", "10s"),
-            Option("port", "int", "The TCP port of its C(/healthz), on the node alone.", PORT),
+            Option("port", "int", "The TCP port of its C(/healthz), only on the node.", PORT),
         ),
         arguments=_arguments,
         check=_check,

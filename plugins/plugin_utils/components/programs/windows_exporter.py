@@ -70,7 +70,7 @@ DECLARATION = declare(
             Option(
                 "collectors",
                 "list",
-                "What is measured; V([defaults]) stands for its own default. Empty for that alone.",
+                "What is measured; V([defaults]) stands for its own default. Empty for only that.",
                 ["[defaults]", "container"],
                 elements="str",
             ),

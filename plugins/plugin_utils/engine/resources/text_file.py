@@ -39,7 +39,7 @@ def equal_json(left: str, right: str) -> bool:
 @dataclass(frozen=True, slots=True)
 class TextFile:
     """A UTF-8 file at `path`. `equal` compares the file with `text`, by default as text; TOML and JSON are compared by
-    value, so order and comments are no difference. `backup` is the folder of the batch that keeps the old file for the
+    value, so order and comments make no difference. `backup` is the folder of the batch that keeps the old file for the
     undo."""
 
     path: str

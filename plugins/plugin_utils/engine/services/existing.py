@@ -137,8 +137,8 @@ class Existing:
         if (account := str(found.get("account") or "")).casefold() not in _LOCAL_SYSTEM:
             if not account.casefold().startswith(_WITHOUT_PASSWORD):
                 raise Refused(
-                    f"The service {self.name} runs as {account}. It would have to be removed and made anew, and if "
-                    "that went wrong it could not be made again as it was: Windows tells nobody the account's "
+                    f"The service {self.name} runs as {account}. It would have to be removed and recreated, and if "
+                    "that went wrong it could not be made again as it was: Windows does not reveal the account's "
                     "password. Remove the service yourself, or let it run as LocalSystem."
                 )
             create += ["obj=", account]

@@ -72,7 +72,7 @@ def whoami() -> tuple[str, ...]:
 
 
 def write_where_it_is_denied() -> tuple[str, ...]:
-    """In a Windows pod of a user that is no administrator: the substitute for permission bits."""
+    """In a Windows pod of a user that is not an administrator: the substitute for permission bits."""
     return ("cmd.exe", "/c", "echo winkube> C:\\Windows\\winkube-smoke.txt")
 
 

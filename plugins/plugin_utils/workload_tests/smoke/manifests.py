@@ -117,7 +117,7 @@ def _web(wish: Wish, documents: Object, build: int, nodes: int) -> Object:
 
 
 def _peer(wish: Wish, build: int) -> Object:
-    """What answers UDP, as a user that is no administrator."""
+    """What answers UDP, as a user that is not an administrator."""
     labels = {"app": PEER}
     container = {
         "name": "echo",

@@ -481,7 +481,7 @@ def test_facts_travel_as_json() -> None:
 def test_a_failure_behind_another_one_follows_from_it() -> None:
     found = {item.check.id: item for item in verdicts(plan(FACTS), failing("service/"))}
     assert found["service/tcp/web-a"].verdict == "broken"
-    # With the Services' addresses gone, names do not resolve: that is no second fault.
+    # With the Services' addresses gone, names do not resolve: that is not a second fault.
     both = {item.check.id: item for item in verdicts(plan(FACTS), failing("service/", "discovery/"))}
     assert both["discovery/fqdn/web-a"].verdict == "follows"
     assert "Service to pod" in both["discovery/fqdn/web-a"].seen
@@ -523,7 +523,7 @@ def test_behind_a_network_policy_of_others_traffic_that_fails_is_told_and_not_ca
     told = {one.check.group: one for one in failed if one.check.where == "pod"}
     assert told["pod-to-pod"].verdict == told["service"].verdict == "limitation"
     assert "the NetworkPolicy default-deny from somebody" in told["pod-to-pod"].seen
-    assert told["user"].verdict == "broken", "that is no traffic"
+    assert told["user"].verdict == "broken", "that is not traffic"
     assert all(one.verdict != "limitation" for one in verdicts(plan(FACTS), {}) if one.check.group == "pod-to-pod")
 
 

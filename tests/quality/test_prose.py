@@ -1,0 +1,50 @@
+"""The pages that one reads first are short, and no turn of phrase that a native engineer would not write comes back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.quality import prose
+from tests.quality.sanity import ROOT, project_files
+
+pytestmark = pytest.mark.quick
+
+LEFT = 0
+
+
+def test_the_pages_that_one_reads_first_are_short() -> None:
+    assert prose.too_wordy(ROOT, prose.LONGEST) == []
+
+
+def test_no_turn_of_phrase_comes_back() -> None:
+    found = prose.turns(ROOT, project_files())
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("text", "better"),
+    [
+        ("'web' is no IP address.", ["is not a"]),
+        ("There is no config.toml, and it is no longer needed.", []),
+        ("The pods are made anew.", ["again, or a verb with re-"]),
+        ("'x' is none of a, b.", ["is not one of"]),
+        ("No fix: that is for a person to do.", ["has no automatic fix"]),
+        ("a tag that there is not", ["unknown, or does not exist"]),
+        ("'web' is not an IP address. The pods are recreated.", []),
+    ],
+)
+def test_what_counts_as_such_a_turn(text: str, better: list[str], tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text(f"# A\n\n{text}\n", encoding="utf-8")
+    assert [each.partition(": write ")[2] for each in prose.turns(tmp_path, ["docs/a.md"])] == better
+
+
+def test_words_that_a_program_writes_do_not_count(tmp_path: Path) -> None:
+    table = "<!-- generated: keys -->\n| a | b |\n<!-- end of keys -->\n"
+    assert prose.by_hand(f"# A page\n\nTwo words\n\n{table}") == 5
+    assert prose.by_hand("<!-- Written by `make generate`. -->\n# A page\n") == 0
+    (tmp_path / "README.md").write_text("# one two three\n", encoding="utf-8")
+    assert prose.words(tmp_path, ["README.md", "a.py"]) == {"README": 4}
+    assert prose.too_wordy(tmp_path, {"README.md": 3}) == ["README.md: 4 words, more than 3: shorten it"]
