@@ -89,7 +89,7 @@ def test_what_config_toml_shall_say_follows_from_where_things_are() -> None:
         "log_level": "info",
     }
     assert containerd.settings(LAYOUT, **given) == SETTINGS
-    with pytest.raises(Refused, match="containerd log level 'loud' is none of"):
+    with pytest.raises(Refused, match="containerd log level 'loud' is not one of"):
         containerd.settings(LAYOUT, **given | {"log_level": "loud"})
 
 

@@ -15,7 +15,7 @@ OUTCOMES = {
     "refused": r"API server (?:rejects|refuses)(?! to)|refuses the pod|which refuses|\{consequence\}|\{outcome\}",
     "not scheduled": r"no (?:Windows )?node (?:has|matches|gets|runs|offers|can)|not scheduled|Pending|does not find",
     "not started": r"not start\b|never started|no Windows Server runs|cannot (?:mount|attach)|cannot be pulled"
-    r"|refuses to start|command fails|no program starts|not implemented|does not reach|runs on Linux alone|no such",
+    r"|refuses to start|command fails|no program starts|not implemented|does not reach|runs only on Linux|no such",
     "killed": r"is killed|counts as dead|ends with it|ends soon",
 }
 
