@@ -58,7 +58,7 @@ def test_a_text_is_recognised_by_its_form(text: str, kind: str) -> None:
     [
         ('{"cniVersion": "0.3.0", "name": "a", "type": "win-overlay"}', "Set apiVersion to 2"),
         ('version = 2\ndisabled_plugins = ["cri"]\n[plugins]\n', "line 2: disabled_plugins turns cri off"),
-        ("version = 2\n[plugins\n", "no TOML"),
+        ("version = 2\n[plugins\n", "not TOML"),
         ("kind: KubeletConfiguration\nenforceNodeAllocatable: [pods]\n", "enforceNodeAllocatable"),
         ("kind: KubeletConfiguration\ncgroupsPerQOS: true\n", "cgroupsPerQOS: True is for Linux"),
         (NODES, "win1 is NotReady"),

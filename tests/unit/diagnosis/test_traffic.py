@@ -161,7 +161,7 @@ def old_endpoint(node: Node) -> None:
     [
         (other_server, "kubelet: it gives pods the DNS server 10.0.0.1; wanted 10.96.0.10"),
         (no_dns_service, "no service has the address 10.96.0.10"),
-        (nobody_behind, "service kube-system/kube-dns: nobody is behind it"),
+        (nobody_behind, "service kube-system/kube-dns: it has no endpoints"),
         (old_endpoint, f"endpoint {POD_IP}: it asks 8.8.8.8 for names; wanted 10.96.0.10"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
