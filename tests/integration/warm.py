@@ -89,10 +89,10 @@ PLUGINS: dict[str, tuple[str, ...]] = {
     "inventory": (),
     "shell": (),
     "strategy": ("linear",),
-    "vars": (),
     "action": ("debug", "assert", "fail", "set_fact", "validate_argument_spec", "include_vars"),
 }
-"""Ansible's plugins by kind; of a kind without names all."""
+"""Ansible's plugins by kind; of a kind without names all. No vars plugins: group_vars and host_vars are read by those
+that a run loads itself."""
 EVERY_RUN_CALLS = ("win_k8s_node_info", "win_k8s_uncordon")
 """Modules, besides those of the components, whose argument_spec is made of their documentation."""
 

@@ -122,7 +122,7 @@ def test_a_list_that_a_server_writes_as_null_is_empty() -> None:
 
 def test_an_exit_status_that_is_too_deep_is_none() -> None:
     code, said = exit_status("[" * 100_000)
-    assert code == -1 and "no exit status" in said and len(said) < 200
+    assert code == -1 and "not an exit status" in said and len(said) < 200
 
 
 def test_kinds_are_told_from_paths() -> None:
