@@ -12,6 +12,8 @@ from tests.browser.chromium import Tab, chromium
 from tests.browser.pages import HOSTILE, PAGES, WIDTHS
 
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+CHARTS = "[...document.querySelectorAll('.chart svg')].map(e => e.getBoundingClientRect().right - window.innerWidth)"
+TEXT = "Math.min(...[...document.querySelectorAll('.chart text')].map(e => e.getBoundingClientRect().height))"
 FOLDED = "[...document.querySelectorAll('details > pre')].filter(e => e.checkVisibility()).length"
 PHONE, TABLET, DESK = WIDTHS.values()
 
@@ -43,6 +45,16 @@ def test_nothing_is_wider_than_the_window(tab: Tab, page: Path, width: int) -> N
     tab.show(page, width, phone=width == PHONE)
     assert tab.evaluate("window.innerWidth") == width
     assert tab.evaluate(WIDER) == 0
+
+
+@pytest.mark.parametrize("width", [PHONE, TABLET, DESK])
+def test_a_chart_is_seen_whole_and_can_be_read(tab: Tab, tmp_path: Path, width: int) -> None:
+    path = tmp_path / "cpu.html"
+    path.write_text(PAGES["cpu"](), encoding="utf-8")
+    tab.show(path, width, phone=width == PHONE)
+    beyond = tab.evaluate(CHARTS)
+    assert beyond and max(beyond) <= 0
+    assert tab.evaluate(TEXT) >= 10, "CSS pixels"
 
 
 def test_what_is_folded_is_printed(tab: Tab, page: Path) -> None:

@@ -22,8 +22,10 @@ from .samples import SOURCES, Reading, Sample
 
 COLUMNS = ("namespace", "pod", "container", "source", "at_ns", "core_ns", "nano_cores")
 
-_WIDTH, _HEIGHT = 900, 260
-_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 20, 40, 40
+_WIDTH, _HEIGHT = 640, 320
+_LEFT, _RIGHT, _TOP, _BOTTOM = 100, 20, 50, 70
+_SIZE = 18
+"""Of the text: on a phone, 380 pixels for the whole width, it is still 10 pixels high."""
 _COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd")
 """By the place of the source in SOURCES."""
 
@@ -83,11 +85,11 @@ def svg(readings: Readings, title: str) -> str:
     span = _Span(min(times, default=0), max(times, default=0))
     panels = [_panel(key, found, span, number * _HEIGHT + 30) for number, (key, found) in enumerate(subjects.items())]
     height = 30 + _HEIGHT * max(1, len(panels))
-    body = "".join(panels) or _text(_LEFT, 60, "no readings")
+    body = "".join(panels) or _text(10, 60, "no readings")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
-        f'viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" font-size="12">\n'
-        f'<rect width="{_WIDTH}" height="{height}" fill="white"/>\n{_text(_LEFT, 20, title, size=15)}{body}</svg>\n'
+        f'viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" font-size="{_SIZE}">\n'
+        f'<rect width="{_WIDTH}" height="{height}" fill="white"/>\n{_text(10, 24, title)}{body}</svg>\n'
     )
 
 
@@ -118,14 +120,15 @@ class _Span:
 def _panel(key: tuple[str, str, str], found: Readings, span: _Span, top: int) -> str:
     scale = max((one["nano_cores"] for one in found if one["nano_cores"] < ABSURD), default=0) or MILLICORE
     base, height = top + _HEIGHT - _BOTTOM, _HEIGHT - _TOP - _BOTTOM
-    out = _text(_LEFT, top + 20, "/".join(part for part in key if part), size=13)
+    out = _text(10, top + 30, "/".join(part for part in key if part))
     out += f'<path d="M{_LEFT},{top + _TOP}V{base}H{_WIDTH - _RIGHT}" fill="none" stroke="#888"/>\n'
-    out += _text(5, top + _TOP + 8, f"{scale / MILLICORE:.0f} m") + _text(5, base, "0 m")
-    out += _text(_LEFT, base + 16, "0 s") + _text(_WIDTH - _RIGHT - 50, base + 16, f"{span.seconds:.0f} s")
+    out += _text(10, top + _TOP + 12, f"{scale / MILLICORE:.0f} m") + _text(10, base, "0 m")
+    out += _text(_LEFT, base + 20, "0 s") + _text(_WIDTH - _RIGHT, base + 20, f"{span.seconds:.0f} s", anchor="end")
     present = [source for source in SOURCES if any(one["source"] == source for one in found)]
     for place, source in enumerate(present):
         colour = _COLOURS[SOURCES.index(source)]
-        out += _text(_LEFT + 180 * place, base + 32, source, colour=colour)
+        row, column = divmod(place, 2)
+        out += _text(_LEFT + 270 * column, base + 42 + 20 * row, source, colour=colour)
         line: list[str] = []
         own = sorted((each for each in found if each["source"] == source), key=lambda each: int(each["at_ns"]))
         for one, is_gap in zip(own, _gaps(own), strict=True):
@@ -174,5 +177,5 @@ def _gaps(found: Readings) -> list[bool]:
     return [False, *(2 * (other - one) > 5 * usual for one, other in pairwise(times))] if times else []
 
 
-def _text(x: float, y: float, text: str, *, size: int = 12, colour: str = "#222") -> str:
-    return f'<text x="{x}" y="{y}" font-size="{size}" fill="{colour}">{escape(text)}</text>\n'
+def _text(x: float, y: float, text: str, *, colour: str = "#222", anchor: str = "start") -> str:
+    return f'<text x="{x}" y="{y}" fill="{colour}" text-anchor="{anchor}">{escape(text)}</text>\n'

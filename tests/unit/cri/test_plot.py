@@ -46,11 +46,11 @@ def marks(text: str, kind: str) -> list[ElementTree.Element]:
 def test_the_plot_shows_zeros_apart() -> None:
     text = plot.svg(DEFECT, "CPU usage, <win1>")
     zeros = marks(text, "zero")
-    assert [one.get("cx") for one in zeros] == ["340.0", "880.0"]  # the second and the fourth of four, 70 to 880
+    assert [one.get("cx") for one in zeros] == ["273.3", "620.0"]  # the second and the fourth of four, 100 to 620
     values = marks(text, "value")
     assert len(values) == 2
-    # 439 m of 1506.8 m, on a height of 180 above 250
-    assert [one.get("cy") for one in values] == [f"{250 - 180 * 439449510 / 1506845973:.1f}", "70.0"]
+    # 439 m of 1506.8 m, on a height of 200 above 280
+    assert [one.get("cy") for one in values] == [f"{280 - 200 * 439449510 / 1506845973:.1f}", "80.0"]
     found = [one.text for one in ElementTree.fromstring(text).iter(f"{SVG}text")]
     assert found[0] == "CPU usage, <win1>"
     assert {"load/burner/burn", "1507 m", "0 m", "0 s", "30 s", "/stats/summary"} <= set(found)
@@ -65,7 +65,7 @@ def test_underflows_do_not_set_the_scale_and_missing_values_make_no_mark() -> No
 def test_a_panel_for_each_and_a_colour_for_each_source() -> None:
     several = [*DEFECT, *(reading(n, 5 * 10**8, CONTAINER_STATS) for n in range(3)), reading(1, 7, container="x")]
     root = ElementTree.fromstring(plot.svg(several, "t"))
-    assert root.get("height") == str(30 + 2 * 260)
+    assert root.get("height") == str(30 + 2 * 320)
     colours = {one.get("fill") for one in marks(plot.svg(several, "t"), "value")}
     assert len(colours) == 2
     assert "no readings" in plot.svg([], "t")
@@ -117,7 +117,7 @@ def test_a_gap_is_a_gap_and_the_counter_has_its_own_line() -> None:
     assert (whole.count("<polyline"), torn.count("<polyline")) == (1, 2)
     assert whole.count('class="proven"') == 4
     heights = {line.split(",")[1].split("H")[0] for line in whole.splitlines() if 'class="proven"' in line}
-    assert heights == {"160.0"}, "half as high as what was said"
+    assert heights == {"180.0"}, "half as high as what was said"
 
 
 def test_a_page_has_the_verdicts_and_nothing_of_others_in_its_markup() -> None:
