@@ -72,6 +72,8 @@ class Cluster:
         self.clock = Clock()
         self._ahead: dict[str, float] = {}
         self._names: dict[str, str] = {}
+        self._heard: dict[str, float] = {}
+        """When each machine's kubelet renewed its lease, by the machine's clock."""
         self.store = Store(self.now)
         self.api = Api(self.store, self.ca, self.settings.version, self.now)
         self.controllers = Controllers(self.store, self.ca, self.settings, self.clock, self.now)
@@ -167,10 +169,13 @@ class Cluster:
             self.clock.advance(seconds)
 
     def _advance_node(self, node: SimulatedNode, seconds: float) -> None:
+        started = node.clock.now()
         if node.powered:
             node.clock.advance(seconds)
         with self.api.lock:
-            self.controllers.silent_for(self._node_name(node), seconds)
+            heard = self._heard.get(node.name, started)
+            silent = node.clock.now() - heard if heard > started else seconds
+            self.controllers.silent_for(self._node_name(node), silent)
 
     def _node_name(self, node: SimulatedNode) -> str:
         """The Node that runs on this machine: the name under which its kubelet reported last."""
@@ -185,6 +190,7 @@ class Cluster:
             path, _, name = request.path.rpartition("/")
             if path == LEASES and request.method in {"PUT", "PATCH"} and response.status == 200:
                 self._names[node.name] = name
+                self._heard[node.name] = node.clock.now()
                 self.controllers.heard(name)
             return response
 
