@@ -76,7 +76,7 @@ def define(server: ApiServer, definition: dict[str, Any]) -> dict[str, Any]:
     assert status == 201, (name, answer)
     end = time.monotonic() + ESTABLISHED_S
     while time.monotonic() < end:
-        conditions = server.request("GET", f"{CRDS}/{name}")[1].get("status", {}).get("conditions", [])
+        conditions = server.request("GET", f"{CRDS}/{name}")[1]["status"].get("conditions") or []
         if any(each["type"] == "Established" and each["status"] == "True" for each in conditions):
             return definition
         time.sleep(0.2)
