@@ -110,7 +110,7 @@ class ActionModule(NodeAction):
         return {**values, "winkube": {"calls": self._link.calls}}
 
     def _store(self, own: Sequence[re.Pattern[str]]) -> Store:
-        folder = Path(self._options["dest"]).expanduser() / self._host
+        folder = Path(self._options["dest"]).expanduser().absolute() / self._host
         try:
             return Store.open(folder, self._options["max_total"] * MEGA, own)
         except OSError as error:
