@@ -1,5 +1,8 @@
 """What is said of inputs that are wrong, one after the other, and how the run ends: the table in docs/bad-inputs.md.
 
+What the inventory plugin refuses (NODE_YAML) it is given without a run, and one of them in a run, too; all others are
+runs against one simulated node, which is compared before and after.
+
 After a change of a sentence: `WINKUBE_WRITE=1 python -m pytest tests/integration/test_bad_inputs.py`, and read what it
 wrote.
 """
@@ -261,3 +264,5 @@ def test_the_page_has_these_rows_alone() -> None:
         PAGE.write_text(before + HEAD + "".join(f"{ROWS[case.what]}\n" for case in CASES), encoding="utf-8")
         return
     assert [line.split(" | ")[0] for line in table.splitlines()] == [f"| {case.what}" for case in CASES]
+    runs = f"{len(CASES) - len(NODE_YAML)}: {len(VARIABLES)} in values and arguments, {len(MACHINES)} at machines"
+    assert f"the first {len(NODE_YAML)} mistakes" in before and f"the other {runs}, and Ctrl-C" in before

@@ -120,6 +120,24 @@ KUBERNETES = {
 }
 
 
+def own_machine(walk: Walk) -> None:
+    """README's node in an inventory at home. molecule takes no `-e`, and this scenario none of the lab's settings for
+    ssh: they are among the variables of the nodes."""
+    walk.place.must(str(walk.place.scripts / "pip"), "install", "--quiet", "molecule")
+    walk.bench.node("win1", "192.168.122.220", containers=False)
+    cluster = walk.whole()
+    walk.key()
+    home = Path(walk.bench.environment()["HOME"]) / "infra"
+    (home / "group_vars").mkdir(parents=True)
+    ((_, node),) = documents(ROOT / "README.md")
+    (home / "nodes.yml").write_text(node, encoding="utf-8")
+    ours = {
+        "winkube_cluster": {"kubeconfig": str(cluster.kubeconfig)},
+        "ansible_ssh_common_args": f"-F {walk.bench.lab.ssh_config}",
+    }
+    (home / "group_vars" / "windows_nodes.yml").write_text(json.dumps(walk.extra | ours), encoding="utf-8")
+
+
 def joined(walk: Walk, *names: str) -> None:
     """Two nodes of a cluster, as the infra repository makes them, in the folder of the page."""
     walk.environment["WALK_COLLECTIONS"] = str(walk.place.root / "infra" / "collections")
@@ -184,6 +202,12 @@ LAB = MINUTES.format("tests/integration/test_demo.py")
 BESIDE = (
     ".venv-windows/bin/ansible-playbook -i inventory/mycluster/inventory.ini -i inventory/mycluster/windows.yml "
     "winkube.node.site"
+)
+MOLECULE = "tests/integration/test_molecule.py"
+MATRIX = (
+    "export WINKUBE_MATRIX_MODE=l2bridge WINKUBE_MATRIX_WINDOWS=2019",
+    "export WINKUBE_MATRIX_KUBERNETES=1.22.17 WINKUBE_MATRIX_CONTAINERD=1.6.39",
+    "molecule test -s matrix",
 )
 BISECT = (
     "git bisect start v1.7.12 v1.6.27",
@@ -291,6 +315,16 @@ PAGES = (
         ),
         ten_nodes,
         folder="beside",
+    ),
+    Page(
+        "docs/molecule.md",
+        (
+            Step("make setup && . .venv/bin/activate", left_out="the walk's environment is another one"),
+            Step("molecule test -s default", left_out=MINUTES.format(MOLECULE)),
+            Step("WINKUBE_TEST_HOST=win1 WINKUBE_TEST_INVENTORY=~/infra/nodes.yml molecule test -s windows"),
+            *(Step(command, left_out="it starts a lab, and plain ansible-core has none") for command in MATRIX),
+        ),
+        own_machine,
     ),
     Page(
         "docs/push-your-build.md",
