@@ -32,6 +32,7 @@ from tests.integration.test_seams import programs, slow_source, start, wait_for_
 pytestmark = pytest.mark.slow
 PAGE = ROOT / "docs" / "bad-inputs.md"
 HEAD = "| what is wrong | what is said | exit status | changed on the node |\n|---|---|---|---|\n"
+END = "<!-- end of bad_inputs -->\n"
 WHOLE = (ROOT / "examples" / "whole-node" / "win1.yml").read_text(encoding="utf-8")
 ENV = {"ANSIBLE_INVENTORY_ENABLED": "winkube.node.node_yaml,ini", "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true"}
 REPAIR, VERIFY = (ROOT / "playbooks" / f"{name}.yml" for name in ("repair", "verify"))
@@ -261,8 +262,10 @@ def test_what_is_said_stands_in_the_page(bench: Bench, case: Case) -> None:
 def test_the_page_has_these_rows_alone() -> None:
     before, _, table = PAGE.read_text(encoding="utf-8").partition(HEAD)
     if "WINKUBE_WRITE" in os.environ:
-        PAGE.write_text(before + HEAD + "".join(f"{ROWS[case.what]}\n" for case in CASES), encoding="utf-8")
+        PAGE.write_text(before + HEAD + "".join(f"{ROWS[case.what]}\n" for case in CASES) + END, encoding="utf-8")
         return
-    assert [line.split(" | ")[0] for line in table.splitlines()] == [f"| {case.what}" for case in CASES]
+    assert [line.split(" | ")[0] for line in table.removesuffix(END).splitlines()] == [
+        f"| {case.what}" for case in CASES
+    ]
     runs = f"{len(CASES) - len(NODE_YAML)}: {len(VARIABLES)} in values and arguments, {len(MACHINES)} at machines"
     assert f"the first {len(NODE_YAML)} mistakes" in before and f"the other {runs}, and Ctrl-C" in before

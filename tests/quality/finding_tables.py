@@ -10,7 +10,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.checks_logs
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import Action
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import MESSAGES
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import CHECKS, KNOWN
-from ansible_collections.winkube.node.plugins.plugin_utils.facts import messages_pasted
+from ansible_collections.winkube.node.plugins.plugin_utils.facts import calico, messages_pasted, windows
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows_revisions import (
     BAD_REVISIONS,
     BadRevision,
@@ -36,6 +36,56 @@ def advice() -> list[str]:
         f"| `{each.id}` | {_cell(each.title)} | {_cell(each.remedy.text)} |"
         for each in CHECKS
         if each.remedy.action == Action.ADVICE
+    ]
+
+
+def found_as(page: str) -> list[str]:
+    """The rows of a question in docs/troubleshooting: the findings that its table names, as the diagnosis has them."""
+    table = page.partition("<!-- generated: found -->")[2].partition("<!-- end of found -->")[0]
+    findings = [KNOWN[each] for each in re.findall(r"^\| `([^`]+)`", table, re.MULTILINE)]
+    return [f"| `{each.id}` | {each.severity} | {_cell(each.title)} |" for each in findings]
+
+
+def overlay() -> list[str]:
+    """Since when Windows has overlay networks."""
+    return [
+        f"| {windows.release_of(each.build).name} ({each.build}) | "  # type: ignore[union-attr]
+        + (f"never: {each.why}" if each.revision is None else f"from 10.0.{each.build}.{each.revision} ({each.update})")
+        + " |"
+        for each in windows.OVERLAY_FLOORS
+    ] + ["| newer | yes |"]
+
+
+def features() -> list[str]:
+    """Since when Windows has other features."""
+    return [
+        f"| {each.feature} | {each.windows} (build {each.build}) | {each.line} |" for each in windows.FEATURE_FLOORS
+    ]
+
+
+def maturity() -> list[str]:
+    """How far Kubernetes' documentation said each feature was."""
+    return [f"| {each.feature} | {each.stage} | {each.line} |" for each in windows.MATURITY]
+
+
+def builds() -> list[str]:
+    """What stands for each build of Windows in a pod."""
+    found = [(each, windows.release_of(each.build)) for each in windows.IMAGE_NAMES]
+    return [
+        f"| {release.name} | `10.0.{names.build}` | `{windows.class_name(names.build)}` | "
+        f"`mcr.microsoft.com/windows/servercore:{names.servercore}` |"
+        for names, release in found
+        if release is not None
+    ]
+
+
+def calico_releases() -> list[str]:
+    """What Calico tests."""
+    return [
+        f"| {each.calico} | {each.operator} | "
+        + (f"{each.kubernetes[0]} to {each.kubernetes[-1]}" if each.kubernetes else "not known here")
+        + " |"
+        for each in calico.RELEASES
     ]
 
 

@@ -3,7 +3,7 @@
 What is sent to a node is put together in powershell_programs.py. Of each component the files of its role are written
 (role_files.py; all but templates and README.md, of which the table of variables alone is written) and its action
 plugin; of one that is a program and its service also its module's documentation and the lines that name it in
-meta/runtime.yml, playbooks/bundle.yml, playbooks/tasks/node.yml and docs/contents.md. The releases that
+meta/runtime.yml, playbooks/bundle.yml and playbooks/tasks/node.yml. The releases that
 playbooks/tasks/verify.yml and playbooks/diagnose.yml compare are the registry's. The tables of findings and messages in
 docs are finding_tables.py's, tests/contract/CASES.md is where.py's. test_generated.py compares.
 """
@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -36,6 +37,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.registry i
 
 from tests.contract import where
 from tests.quality import finding_tables, node_schema, picture, role_files
+from tests.quality.documentation_checks import module_documentation
 from tests.quality.powershell_programs import programs
 from tests.unit.facts import support_matrix_page
 
@@ -125,8 +127,6 @@ winkube:
       type: int
 """
 '''
-OPTIONAL = "optional component"
-ONLY_WHERE = "optional"
 
 
 def _between(text: str, name: str, lines: list[str], begin: str, end: str) -> str:
@@ -159,6 +159,12 @@ def generated() -> dict[Path, str]:
     for (name, begin), lines in zip(places.items(), role_files.places(PLACES), strict=True):
         text = (ROOT / name).read_text(encoding="utf-8")
         found[ROOT / name] = _between(text, "places", lines, begin, "")
+    for role, file in (("winkube", "shared_variables.yml"), ("setup", "argument_specs.yml")):
+        folder = ROOT / "roles" / role
+        spec = folder / "meta" / file
+        table = role_files.table_of(found.get(spec) or spec.read_text(encoding="utf-8"))
+        readme = folder / "README.md"
+        found[readme] = _between(readme.read_text(encoding="utf-8"), "variables", table, "<!-- ", " -->")
     for each in COMPONENTS:
         action = ROOT / "plugins" / "action" / f"{each.module}.py"
         found[action] = ACTION.format(name=each.name, module=each.module)
@@ -191,9 +197,6 @@ def generated() -> dict[Path, str]:
         )
     ]
     versions = [f"{each.role}: \"{{{{ {name} | default('') }}}}\"" for each in COMPONENTS if (name := _release(each))]
-    rows = [
-        f"| [`{each.role}`](../roles/{each.role}/README.md) | `{each.module}`; {ONLY_WHERE} |" for each in components
-    ]
     names = ", ".join(each.role for each in components)
     for file, blocks, marks in (
         ("meta/runtime.yml", {"group": [f"- {each.module}" for each in components]}, ("    # ", "")),
@@ -238,20 +241,40 @@ def generated() -> dict[Path, str]:
             "| Windows | from | mended by | what is wrong |",
             finding_tables.revisions,
         ),
+        ("windows-support.md", "overlay", "| Windows | overlay |", finding_tables.overlay),
+        ("windows-support.md", "features", "| feature | Windows | Kubernetes |", finding_tables.features),
+        ("windows-support.md", "maturity", "| feature | stage | Kubernetes |", finding_tables.maturity),
+        (
+            "scheduling.md",
+            "builds",
+            "| Windows | build label | RuntimeClass | Server Core image |",
+            finding_tables.builds,
+        ),
+        (
+            "calico.md",
+            "releases",
+            "| Calico | operator | Kubernetes that Calico tests |",
+            finding_tables.calico_releases,
+        ),
         ("reset.md", "components", "| component | service | files | firewall rules |", _made),
     ):
         path = ROOT / "docs" / page
         table = [header, f"|{'---|' * (header.count('|') - 1)}", *rows_of()]
         found[path] = _between(found.get(path) or path.read_text(encoding="utf-8"), name, table, "<!-- ", " -->")
+    for path in sorted((ROOT / "docs" / "troubleshooting").glob("*.md")):
+        if "<!-- generated: found -->" in (text := path.read_text(encoding="utf-8")):
+            table = ["| finding | | |", "|---|---|---|", *finding_tables.found_as(text)]
+            found[path] = _between(text, "found", table, "<!-- ", " -->")
     schema = node_schema.written(node_schema.node_schema(COMPONENTS))
     found[ROOT / "plugins" / "plugin_utils" / "node_yaml" / "node.schema.json"] = schema
     found[ROOT / "docs" / "node.schema.json"] = schema
     found[support_matrix_page.PAGE] = support_matrix_page.page()
-    text = _rows((ROOT / "docs" / "contents.md").read_text(encoding="utf-8"), rows, "| [`setup`]")
-    modules = [
-        f"| `{made.component.module}` | {_lower(made.recipe.summary)}; {OPTIONAL} |" for made in PROGRAM_SERVICES
-    ]
-    found[ROOT / "docs" / "contents.md"] = _rows(text, modules, "| `win_k8s_collect_logs`")
+    contents = ROOT / "docs" / "contents.md"
+    text = contents.read_text(encoding="utf-8")
+    for name, rows in (("modules", _modules()), ("roles", _roles()), ("plugins", _plugins())):
+        table = [f"| {name.removesuffix('s')} | |", "|---|---|", *rows]
+        text = _between(text, name, table, "<!-- ", " -->")
+    found[contents] = text
     found[picture.PICTURE] = picture.svg()
     return found
 
@@ -300,16 +323,39 @@ def _source(component: Component) -> str:
     return next(f"{folder}/{each}" for each in places if (ROOT / folder / each).is_file())
 
 
-def _rows(text: str, rows: list[str], following: str) -> str:
-    """docs/contents.md with these rows, which end alike, in the table that has a row `following`, right before that."""
-    end = rows[0].rpartition(";")[2]
-    kept = [line for line in text.split("\n") if not line.endswith(end)]
-    place = next(number for number, line in enumerate(kept) if line.startswith(following))
-    return "\n".join((*kept[:place], *rows, *kept[place:]))
+def _documented(path: Path) -> Mapping[str, Any]:
+    """The documentation of a module or plugin, which stands in its file or in the .yml beside it."""
+    beside = path.with_suffix(".yml")
+    return module_documentation(beside if beside.is_file() else path) or {}
 
 
-def _lower(sentence: str) -> str:
-    return sentence[:1].lower() + sentence[1:]
+def _modules() -> Iterator[str]:
+    """A line for each module; that of a component only if the registry has it."""
+    ours = {each.module for each in COMPONENTS}
+    for path in sorted((ROOT / "plugins" / "modules").glob("[a-z]*")):
+        if path.suffix in {".py", ".ps1"}:
+            said = _documented(path)
+            fragments = said.get("extends_documentation_fragment") or []
+            component = any(str(each).startswith("winkube.node.components.") for each in fragments)
+            if path.stem in ours or not component:
+                yield f"| `{path.stem}` | {_cell_of(said['short_description'])} |"
+
+
+def _roles() -> Iterator[str]:
+    """A line for each role, in the order in which a node gets them."""
+    for role in ("winkube", *(each.role for each in COMPONENTS), "setup"):
+        meta = yaml.safe_load((ROOT / "roles" / role / "meta" / "main.yml").read_text(encoding="utf-8"))
+        yield f"| [`{role}`](../roles/{role}/README.md) | {_cell_of(meta['galaxy_info']['description'].rstrip('.'))} |"
+
+
+def _plugins() -> Iterator[str]:
+    for kind in ("inventory", "connection", "callback", "filter"):
+        for path in sorted((ROOT / "plugins" / kind).glob("[a-z]*.py")):
+            yield f"| {kind} `{path.stem}` | {_cell_of(_documented(path)['short_description'])} |"
+
+
+def _cell_of(text: str) -> str:
+    return text.replace("|", r"\|")
 
 
 def main() -> int:

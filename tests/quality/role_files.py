@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
+import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.components.declaration import Component
 from ansible_collections.winkube.node.plugins.plugin_utils.components.options import (
     Given,
@@ -18,6 +19,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.options im
 )
 
 WIDTH = 130
+LONGEST = 110
 META = """\
 ---
 galaxy_info:
@@ -91,6 +93,20 @@ def table(component: Component) -> list[str]:
     rows = ["| variable | default | |", "|---|---|---|"]
     for each in role_variables(component.interface.options):
         rows.append(f"| `{each.variable.name}` | {_shown(each)} | {_markdown(each.text)} |")
+    return rows
+
+
+def table_of(specification: str) -> list[str]:
+    """The same of a role without a component, from its specification; long expressions stand only in the defaults."""
+    (entry,) = yaml.safe_load(specification)["argument_specs"].values()
+    rows = ["| variable | default | |", "|---|---|---|"]
+    for name, option in entry["options"].items():
+        default, text = option.get("default", ""), option["description"]
+        shown = default if isinstance(default, str) else json.dumps(default)
+        cell = "empty" if not shown else f"`{shown}`" if len(shown) < LONGEST else "built from others"
+        said = " ".join(text) if isinstance(text, list) else text
+        cell = cell.replace("|", r"\|")
+        rows.append(f"| `{name}` | {cell} | {_markdown(said)} |")
     return rows
 
 

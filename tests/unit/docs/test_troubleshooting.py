@@ -26,9 +26,9 @@ def test_each_question_names_what_is_found_for_it(name: str) -> None:
     text = page(name)
     assert text.startswith(f"# {name}: ")
     headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
-    assert headings == ["What is looked at", "Found as", "What to do", "By hand"]
+    assert headings == ["Found as", "What to do", "By hand"]
     table = text.partition("## Found as")[2].partition("## What to do")[0]
-    rows = re.findall(r"^\| (`.+`) \| (error|note) \| .+ \|$", table, re.MULTILINE)
+    rows = re.findall(r"^\| (`.+`) \| (error|warning|note) \| .+ \|$", table, re.MULTILINE)
     assert rows or "It is not a finding" in table
     for ids, kind in rows:
         for identity in re.findall(r"`([^`]+)`", ids):
