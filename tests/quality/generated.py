@@ -34,6 +34,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.registry i
     PLACES,
     PROGRAM_SERVICES,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import SETTINGS
 
 from tests.contract import where
 from tests.quality import finding_tables, node_schema, picture, role_files
@@ -256,6 +257,7 @@ def generated() -> dict[Path, str]:
             "| Calico | operator | Kubernetes that Calico tests |",
             finding_tables.calico_releases,
         ),
+        ("workload_lint.md", "settings", "| setting | |", _settings),
         ("reset.md", "components", "| component | service | files | firewall rules |", _made),
     ):
         path = ROOT / "docs" / page
@@ -352,6 +354,16 @@ def _plugins() -> Iterator[str]:
     for kind in ("inventory", "connection", "callback", "filter"):
         for path in sorted((ROOT / "plugins" / kind).glob("[a-z]*.py")):
             yield f"| {kind} `{path.stem}` | {_cell_of(_documented(path)['short_description'])} |"
+
+
+def _settings() -> Iterator[str]:
+    """What the linter has to know of a cluster, as its module has it."""
+    options = _documented(ROOT / "plugins" / "modules" / "workload_lint.py")["options"]
+    for name in SETTINGS:
+        said = options[name]["description"]
+        text = role_files.markdown(" ".join(said) if isinstance(said, list) else said)
+        choices = ", ".join(f"`{each}`" for each in options[name].get("choices", ()))
+        yield f"| `{name}` | {choices + '. ' if choices else ''}{text} |"
 
 
 def _cell_of(text: str) -> str:

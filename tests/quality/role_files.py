@@ -92,7 +92,7 @@ def table(component: Component) -> list[str]:
     """The variables as the README has them."""
     rows = ["| variable | default | |", "|---|---|---|"]
     for each in role_variables(component.interface.options):
-        rows.append(f"| `{each.variable.name}` | {_shown(each)} | {_markdown(each.text)} |")
+        rows.append(f"| `{each.variable.name}` | {_shown(each)} | {markdown(each.text)} |")
     return rows
 
 
@@ -106,7 +106,7 @@ def table_of(specification: str) -> list[str]:
         cell = "empty" if not shown else f"`{shown}`" if len(shown) < LONGEST else "built from others"
         said = " ".join(text) if isinstance(text, list) else text
         cell = cell.replace("|", r"\|")
-        rows.append(f"| `{name}` | {cell} | {_markdown(said)} |")
+        rows.append(f"| `{name}` | {cell} | {markdown(said)} |")
     return rows
 
 
@@ -193,7 +193,7 @@ def _template(value: str, indent: int) -> str:
 def _shown(given: Given) -> str:
     default = given.default
     if given.variable.shown:
-        return _markdown(given.variable.shown)
+        return markdown(given.variable.shown)
     if isinstance(default, dict) and given.option.options:
         name, value = next(iter(default.items()))
         return f"`{name}: {_value(value)}`"
@@ -210,6 +210,6 @@ def _plain(text: str) -> str:
     return re.sub(_MARKUP, r"\1", text)
 
 
-def _markdown(text: str) -> str:
+def markdown(text: str) -> str:
     """A description in Markdown, for a cell of a table."""
     return re.sub(_MARKUP, r"`\1`", text).replace("|", r"\|")
