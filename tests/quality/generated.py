@@ -257,6 +257,7 @@ def generated() -> dict[Path, str]:
             "| Calico | operator | Kubernetes that Calico tests |",
             finding_tables.calico_releases,
         ),
+        ("registries.md", "registries", "| key | |", _registries),
         ("workload_lint.md", "settings", "| setting | |", _settings),
         ("reset.md", "components", "| component | service | files | firewall rules |", _made),
     ):
@@ -354,6 +355,17 @@ def _plugins() -> Iterator[str]:
     for kind in ("inventory", "connection", "callback", "filter"):
         for path in sorted((ROOT / "plugins" / kind).glob("[a-z]*.py")):
             yield f"| {kind} `{path.stem}` | {_cell_of(_documented(path)['short_description'])} |"
+
+
+def _registries() -> Iterator[str]:
+    """The keys of an entry of `winkube_registries`."""
+    options = next(each.interface.options for each in COMPONENTS if each.role == "containerd")
+    entry = next(each.options for each in options if each.name == "registries")
+    yield from (f"| `{each.name}` | {role_files.markdown(_whole(each.description))} |" for each in entry)
+
+
+def _whole(text: str | tuple[str, ...]) -> str:
+    return text if isinstance(text, str) else " ".join(text)
 
 
 def _settings() -> Iterator[str]:
