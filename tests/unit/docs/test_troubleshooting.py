@@ -67,7 +67,7 @@ def test_where_help_is() -> None:
         "`#sig-windows` on the Kubernetes Slack",
         "https://slack.k8s.io",
         "`/sig windows`",
-        "issues that there are first",
+        "Search the existing issues first",
     ):
         assert piece in text
     for fact in ("Kubernetes version", "Windows", "container runtime", "network", "steps to reproduce"):
