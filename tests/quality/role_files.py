@@ -89,11 +89,14 @@ def places(options: tuple[Option, ...]) -> tuple[list[str], list[str], list[str]
 
 
 def table(component: Component) -> list[str]:
-    """The variables as the README has them."""
+    """The variables as the README has them, and what holds for each role."""
     rows = ["| variable | default | |", "|---|---|---|"]
     for each in role_variables(component.interface.options):
         rows.append(f"| `{each.variable.name}` | {_shown(each)} | {markdown(each.text)} |")
-    return rows
+    shared = (
+        "The [shared variables](../winkube/README.md) apply too; `winkube_notify` names handlers to notify of a change."
+    )
+    return [*rows, "", f"{shared} A second run changes nothing. Module: `winkube.node.{component.module}`.", ""]
 
 
 def table_of(specification: str) -> list[str]:
