@@ -18,6 +18,12 @@ def test_the_pages_that_one_reads_first_are_short() -> None:
     assert prose.too_wordy(ROOT, prose.LONGEST) == []
 
 
+def test_the_documentation_does_not_grow_back() -> None:
+    """It was 71,000 words in November 2026, and a reader did not find the answer."""
+    found = prose.words(ROOT, project_files())
+    assert sum(found.values()) <= prose.MOST, found
+
+
 def test_no_turn_of_phrase_comes_back() -> None:
     found = prose.turns(ROOT, project_files())
     assert found == []

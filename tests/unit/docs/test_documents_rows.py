@@ -175,13 +175,6 @@ def test_the_node_problem_detector_by_version_as_the_linter_has_it() -> None:
         assert [each.severity.name[0] for each in report.findings if each.rule == "node-problem-detector"] == [letter]
 
 
-@pytest.mark.row("LG-05")
-def test_search_before_reporting_and_by_the_contributing_guide() -> None:
-    text = section("observability.md", "Where to report")
-    assert text.lstrip().startswith("Search the list of existing issues first")
-    assert "SIG Windows contributing guide" in text and "`/sig windows`" in text
-
-
 # -- goals -------------------------------------------------------------------------------------------------------------
 
 
