@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from ansible_collections.winkube.node.plugins.plugin_utils.components.cni.rules import RULES
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.check import Area, Check, Needs
@@ -44,6 +45,12 @@ def found_as(page: str) -> list[str]:
     table = page.partition("<!-- generated: found -->")[2].partition("<!-- end of found -->")[0]
     findings = [KNOWN[each] for each in re.findall(r"^\| `([^`]+)`", table, re.MULTILINE)]
     return [f"| `{each.id}` | {each.severity} | {_cell(each.title)} |" for each in findings]
+
+
+def questions(index: str, titles: Mapping[str, str]) -> list[str]:
+    """The rows of docs/troubleshooting/README.md: its pages, in its own order, and what each one asks."""
+    pages = re.findall(r"^\| \[([^\]]+)\]\(\1\.md\) \|", index, re.MULTILINE)
+    return [f"| [{each}]({each}.md) | {titles[each]} |" for each in pages]
 
 
 def overlay() -> list[str]:

@@ -264,10 +264,16 @@ def generated() -> dict[Path, str]:
         path = ROOT / "docs" / page
         table = [header, f"|{'---|' * (header.count('|') - 1)}", *rows_of()]
         found[path] = _between(found.get(path) or path.read_text(encoding="utf-8"), name, table, "<!-- ", " -->")
+    titles: dict[str, str] = {}
     for path in sorted((ROOT / "docs" / "troubleshooting").glob("*.md")):
+        titles[path.stem] = path.read_text(encoding="utf-8").partition("\n")[0].partition(": ")[2]
         if "<!-- generated: found -->" in (text := path.read_text(encoding="utf-8")):
             table = ["| finding | | |", "|---|---|---|", *finding_tables.found_as(text)]
             found[path] = _between(text, "found", table, "<!-- ", " -->")
+    index = ROOT / "docs" / "troubleshooting" / "README.md"
+    text = index.read_text(encoding="utf-8")
+    table = ["| page | question |", "|---|---|", *finding_tables.questions(text, titles)]
+    found[index] = _between(text, "questions", table, "<!-- ", " -->")
     schema = node_schema.written(node_schema.node_schema(COMPONENTS))
     found[ROOT / "plugins" / "plugin_utils" / "node_yaml" / "node.schema.json"] = schema
     found[ROOT / "docs" / "node.schema.json"] = schema
