@@ -151,7 +151,7 @@ bundle:
   description: The zip on the controller.
   returned: when something was collected
   type: str
-  sample: /home/ann/logs/win1.zip
+  sample: /srv/logs/win1.zip
 directory:
   description: The folder that it was made of.
   returned: when something was collected
