@@ -194,7 +194,13 @@ class ActionModule(ActionBase):
         installs = self._task.args["state"] == "installed"
         if installs and not self._task.check_mode:
             done.touch()
-        return {"changed": bool(found) and installs, "found_update_count": found, "reboot_required": False}
+        updates = {"1": {"title": "2026-11 Cumulative Update", "kb": ["5000001"]}} if found else {}
+        return {
+            "changed": bool(found) and installs,
+            "found_update_count": found,
+            "updates": updates,
+            "reboot_required": False,
+        }
 '''
 SITE = "ansible-playbook -i nodes site.yml"
 PLAN = f"{SITE} --check --diff"

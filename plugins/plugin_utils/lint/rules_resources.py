@@ -39,10 +39,20 @@ def _sized(case: PodCase) -> Iterator[tuple[Any, dict[str, Any], dict[str, Any]]
             yield container, as_map(resources.get("requests")), as_map(resources.get("limits"))
 
 
+@needing("requests")
+def _request_above_limit(case: PodCase) -> Iterator[Hit]:
+    for container, requests, limits in _sized(case):
+        for resource in ("cpu", "memory", "ephemeral-storage"):
+            asked, limit = quantity(requests.get(resource)), quantity(limits.get(resource))
+            if asked is not None and limit is not None and asked > limit:
+                values = {"resource": resource, "request": str(requests[resource]), "limit": str(limits[resource])}
+                yield Hit((*container.path, "resources", "requests"), values, container.name)
+
+
 def _unequal_memory(case: PodCase) -> Iterator[Hit]:
     for container, requests, limits in _sized(case):
         asked, limit = quantity(requests.get("memory")), quantity(limits.get("memory"))
-        if asked is not None and limit is not None and asked != limit:
+        if asked is not None and limit is not None and asked < limit:
             values = {"request": str(requests["memory"]), "limit": str(limits["memory"])}
             yield Hit((*container.path, "resources", "requests", "memory"), values, container.name)
 
@@ -127,6 +137,16 @@ def _linux_devices(case: PodCase) -> Iterator[Hit]:
 
 
 RULES: tuple[Rule, ...] = (
+    Rule(
+        id="request-above-limit",
+        title="A request above its limit",
+        level=always(Severity.ERROR),
+        find=_request_above_limit,
+        message="{resource} request {request} is above the limit {limit}: the API server rejects the pod.",
+        remedy="Lower the request or raise the limit. Mind the unit: 500m are half a processor.",
+        source="k8s.io/kubernetes pkg/apis/core/validation validateResourceRequirements",
+        paths=(f"{_RESOURCES}.requests",),
+    ),
     Rule(
         id="too-little-memory",
         title="Less memory than a Windows container takes",

@@ -66,7 +66,7 @@ RESOURCES = [
     (None, "1Gi", "1", None, []),
     (None, "1Gi", None, "1", []),
     ("1Gi", "2Gi", "1", "1", ["I unequal-memory-request resources.requests.memory"]),
-    ("2Gi", "1Gi", "1", "1", ["I unequal-memory-request resources.requests.memory"]),
+    ("2Gi", "1Gi", "1", "1", ["E request-above-limit resources.requests"]),
     ("1000Mi", "1Gi", "1", "1", ["I unequal-memory-request resources.requests.memory"]),
     ("1G", "1Gi", "1", "1", ["I unequal-memory-request resources.requests.memory"]),
     ("1Gi", None, "1", "1", ["I missing-memory-limit resources.limits"]),
