@@ -352,7 +352,7 @@ def cut_once(node: SimulatedNode, session: Session, envelope: Document, cut: Cut
     asked, error = str(answer.get("outcome")), str(answer.get("error") or "")
     again, after_again = "", None
     if asked != "done":
-        answer = _handed_over(node, _session(node), anew(envelope))
+        answer = _handed_over(node, _session(node), as_new_batch(envelope))
         again = str(answer.get("outcome") or answer)
         node.clock.advance(QUIET_S)
         after_again = picture(node)
@@ -377,7 +377,7 @@ def troubled(node: SimulatedNode, session: Session, envelope: Document, trouble:
     if outcome != "done":
         if outcome == "undo_failed":
             apply(node, _session(node), {**envelope, "kind": "acknowledge"})
-        answer = _handed_over(node, _session(node), anew(envelope))
+        answer = _handed_over(node, _session(node), as_new_batch(envelope))
         again = str(answer.get("outcome") or answer)
         node.clock.advance(QUIET_S)
         after_again = picture(node)
@@ -404,7 +404,7 @@ def _session(node: SimulatedNode, session: Session | None = None) -> Session:
     return node.open_session()
 
 
-def anew(envelope: Document) -> Document:
+def as_new_batch(envelope: Document) -> Document:
     """The same batch under another id, as a new plan makes it: it relies on nothing but what is there now."""
     identity = uuid.uuid4().hex
     return {**envelope, "id": identity, "batch": {**envelope["batch"], "id": identity, "pre": []}}

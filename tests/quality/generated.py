@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +141,11 @@ def _between(text: str, name: str, lines: list[str], begin: str, end: str) -> st
     return before + first + "".join(f"{indent}{line}\n" if line else "\n" for line in lines) + last + after
 
 
+def _with_table(text: str, name: str, header: str, rows: Iterable[str]) -> str:
+    """The same for a table in Markdown."""
+    return _between(text, name, [header, f"|{'---|' * (header.count('|') - 1)}", *rows], "<!-- ", " -->")
+
+
 def generated() -> dict[Path, str]:
     """Each file and the text that it has to have."""
     found = programs() | {where.PAGE: where.page()}
@@ -262,18 +267,16 @@ def generated() -> dict[Path, str]:
         ("reset.md", "components", "| component | service | files | firewall rules |", _made),
     ):
         path = ROOT / "docs" / page
-        table = [header, f"|{'---|' * (header.count('|') - 1)}", *rows_of()]
-        found[path] = _between(found.get(path) or path.read_text(encoding="utf-8"), name, table, "<!-- ", " -->")
+        found[path] = _with_table(found.get(path) or path.read_text(encoding="utf-8"), name, header, rows_of())
     titles: dict[str, str] = {}
     for path in sorted((ROOT / "docs" / "troubleshooting").glob("*.md")):
-        titles[path.stem] = path.read_text(encoding="utf-8").partition("\n")[0].partition(": ")[2]
-        if "<!-- generated: found -->" in (text := path.read_text(encoding="utf-8")):
-            table = ["| finding | | |", "|---|---|---|", *finding_tables.found_as(text)]
-            found[path] = _between(text, "found", table, "<!-- ", " -->")
+        text = path.read_text(encoding="utf-8")
+        titles[path.stem] = text.partition("\n")[0].partition(": ")[2]
+        if "<!-- generated: found -->" in text:
+            found[path] = _with_table(text, "found", "| finding | | |", finding_tables.found_as(text))
     index = ROOT / "docs" / "troubleshooting" / "README.md"
     text = index.read_text(encoding="utf-8")
-    table = ["| page | question |", "|---|---|", *finding_tables.questions(text, titles)]
-    found[index] = _between(text, "questions", table, "<!-- ", " -->")
+    found[index] = _with_table(text, "questions", "| page | question |", finding_tables.questions(text, titles))
     schema = node_schema.written(node_schema.node_schema(COMPONENTS))
     found[ROOT / "plugins" / "plugin_utils" / "node_yaml" / "node.schema.json"] = schema
     found[ROOT / "docs" / "node.schema.json"] = schema
@@ -281,8 +284,7 @@ def generated() -> dict[Path, str]:
     contents = ROOT / "docs" / "contents.md"
     text = contents.read_text(encoding="utf-8")
     for name, rows in (("modules", _modules()), ("roles", _roles()), ("plugins", _plugins())):
-        table = [f"| {name.removesuffix('s')} | |", "|---|---|", *rows]
-        text = _between(text, name, table, "<!-- ", " -->")
+        text = _with_table(text, name, f"| {name.removesuffix('s')} | |", rows)
     found[contents] = text
     found[picture.PICTURE] = picture.svg()
     return found
@@ -347,45 +349,37 @@ def _modules() -> Iterator[str]:
             fragments = said.get("extends_documentation_fragment") or []
             component = any(str(each).startswith("winkube.node.components.") for each in fragments)
             if path.stem in ours or not component:
-                yield f"| `{path.stem}` | {_cell_of(said['short_description'])} |"
+                yield f"| `{path.stem}` | {role_files.cell(said['short_description'])} |"
 
 
 def _roles() -> Iterator[str]:
     """A line for each role, in the order in which a node gets them."""
     for role in ("winkube", *(each.role for each in COMPONENTS), "setup"):
         meta = yaml.safe_load((ROOT / "roles" / role / "meta" / "main.yml").read_text(encoding="utf-8"))
-        yield f"| [`{role}`](../roles/{role}/README.md) | {_cell_of(meta['galaxy_info']['description'].rstrip('.'))} |"
+        said = meta["galaxy_info"]["description"].rstrip(".")
+        yield f"| [`{role}`](../roles/{role}/README.md) | {role_files.cell(said)} |"
 
 
 def _plugins() -> Iterator[str]:
     for kind in ("inventory", "connection", "callback", "filter"):
         for path in sorted((ROOT / "plugins" / kind).glob("[a-z]*.py")):
-            yield f"| {kind} `{path.stem}` | {_cell_of(_documented(path)['short_description'])} |"
+            yield f"| {kind} `{path.stem}` | {role_files.cell(_documented(path)['short_description'])} |"
 
 
 def _registries() -> Iterator[str]:
     """The keys of an entry of `winkube_registries`."""
     options = next(each.interface.options for each in COMPONENTS if each.role == "containerd")
     entry = next(each.options for each in options if each.name == "registries")
-    yield from (f"| `{each.name}` | {role_files.markdown(_whole(each.description))} |" for each in entry)
-
-
-def _whole(text: str | tuple[str, ...]) -> str:
-    return text if isinstance(text, str) else " ".join(text)
+    yield from (f"| `{each.name}` | {role_files.markdown(role_files.joined(each.description))} |" for each in entry)
 
 
 def _settings() -> Iterator[str]:
     """What the linter has to know of a cluster, as its module has it."""
     options = _documented(ROOT / "plugins" / "modules" / "workload_lint.py")["options"]
     for name in SETTINGS:
-        said = options[name]["description"]
-        text = role_files.markdown(" ".join(said) if isinstance(said, list) else said)
+        text = role_files.markdown(role_files.joined(options[name]["description"]))
         choices = ", ".join(f"`{each}`" for each in options[name].get("choices", ()))
         yield f"| `{name}` | {choices + '. ' if choices else ''}{text} |"
-
-
-def _cell_of(text: str) -> str:
-    return text.replace("|", r"\|")
 
 
 def main() -> int:

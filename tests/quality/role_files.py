@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import yaml
@@ -104,12 +104,10 @@ def table_of(specification: str) -> list[str]:
     (entry,) = yaml.safe_load(specification)["argument_specs"].values()
     rows = ["| variable | default | |", "|---|---|---|"]
     for name, option in entry["options"].items():
-        default, text = option.get("default", ""), option["description"]
-        shown = default if isinstance(default, str) else json.dumps(default)
-        cell = "empty" if not shown else f"`{shown}`" if len(shown) < LONGEST else "built from others"
-        said = " ".join(text) if isinstance(text, list) else text
-        cell = cell.replace("|", r"\|")
-        rows.append(f"| `{name}` | {cell} | {markdown(said)} |")
+        default = option.get("default", "")
+        value = default if isinstance(default, str) else json.dumps(default)
+        shown = "empty" if not value else f"`{value}`" if len(value) < LONGEST else "built from others"
+        rows.append(f"| `{name}` | {cell(shown)} | {markdown(joined(option['description']))} |")
     return rows
 
 
@@ -213,6 +211,16 @@ def _plain(text: str) -> str:
     return re.sub(_MARKUP, r"\1", text)
 
 
+def joined(description: str | Sequence[str]) -> str:
+    """A description as Ansible has it, one paragraph or several, as one text."""
+    return description if isinstance(description, str) else " ".join(description)
+
+
+def cell(text: str) -> str:
+    """A text for a cell of a table."""
+    return text.replace("|", r"\|")
+
+
 def markdown(text: str) -> str:
     """A description in Markdown, for a cell of a table."""
-    return re.sub(_MARKUP, r"`\1`", text).replace("|", r"\|")
+    return cell(re.sub(_MARKUP, r"`\1`", text))

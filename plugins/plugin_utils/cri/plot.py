@@ -24,6 +24,8 @@ COLUMNS = ("namespace", "pod", "container", "source", "at_ns", "core_ns", "nano_
 
 _WIDTH, _HEIGHT = 640, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 100, 20, 50, 70
+_EDGE = 10
+"""Where titles and the values of the axis begin."""
 _SIZE = 18
 """Of the text: on a phone, 380 pixels for the whole width, it is still 10 pixels high."""
 _COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd")
@@ -85,11 +87,11 @@ def svg(readings: Readings, title: str) -> str:
     span = _Span(min(times, default=0), max(times, default=0))
     panels = [_panel(key, found, span, number * _HEIGHT + 30) for number, (key, found) in enumerate(subjects.items())]
     height = 30 + _HEIGHT * max(1, len(panels))
-    body = "".join(panels) or _text(10, 60, "no readings")
+    body = "".join(panels) or _text(_EDGE, 60, "no readings")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
         f'viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" font-size="{_SIZE}">\n'
-        f'<rect width="{_WIDTH}" height="{height}" fill="white"/>\n{_text(10, 24, title)}{body}</svg>\n'
+        f'<rect width="{_WIDTH}" height="{height}" fill="white"/>\n{_text(_EDGE, 24, title)}{body}</svg>\n'
     )
 
 
@@ -120,9 +122,9 @@ class _Span:
 def _panel(key: tuple[str, str, str], found: Readings, span: _Span, top: int) -> str:
     scale = max((one["nano_cores"] for one in found if one["nano_cores"] < ABSURD), default=0) or MILLICORE
     base, height = top + _HEIGHT - _BOTTOM, _HEIGHT - _TOP - _BOTTOM
-    out = _text(10, top + 30, "/".join(part for part in key if part))
+    out = _text(_EDGE, top + 30, "/".join(part for part in key if part))
     out += f'<path d="M{_LEFT},{top + _TOP}V{base}H{_WIDTH - _RIGHT}" fill="none" stroke="#888"/>\n'
-    out += _text(10, top + _TOP + 12, f"{scale / MILLICORE:.0f} m") + _text(10, base, "0 m")
+    out += _text(_EDGE, top + _TOP + 12, f"{scale / MILLICORE:.0f} m") + _text(_EDGE, base, "0 m")
     out += _text(_LEFT, base + 20, "0 s") + _text(_WIDTH - _RIGHT, base + 20, f"{span.seconds:.0f} s", anchor="end")
     present = [source for source in SOURCES if any(one["source"] == source for one in found)]
     for place, source in enumerate(present):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 from ..facts.quantity import quantity
@@ -39,22 +40,28 @@ def _sized(case: PodCase) -> Iterator[tuple[Any, dict[str, Any], dict[str, Any]]
             yield container, as_map(resources.get("requests")), as_map(resources.get("limits"))
 
 
+def _both(case: PodCase, *resources: str) -> Iterator[tuple[Any, str, Fraction, Fraction, dict[str, str]]]:
+    """(container, resource, request, limit, both as they are written) where a container has the two."""
+    for container, requests, limits in _sized(case):
+        for resource in resources:
+            request, limit = quantity(requests.get(resource)), quantity(limits.get(resource))
+            if request is not None and limit is not None:
+                written = {"request": str(requests[resource]), "limit": str(limits[resource])}
+                yield container, resource, request, limit, written
+
+
 @needing("requests")
 def _request_above_limit(case: PodCase) -> Iterator[Hit]:
-    for container, requests, limits in _sized(case):
-        for resource in ("cpu", "memory", "ephemeral-storage"):
-            asked, limit = quantity(requests.get(resource)), quantity(limits.get(resource))
-            if asked is not None and limit is not None and asked > limit:
-                values = {"resource": resource, "request": str(requests[resource]), "limit": str(limits[resource])}
-                yield Hit((*container.path, "resources", "requests"), values, container.name)
+    for container, resource, request, limit, written in _both(case, "cpu", "memory", "ephemeral-storage"):
+        if request > limit:
+            yield Hit((*container.path, "resources", "requests"), {"resource": resource, **written}, container.name)
 
 
 def _unequal_memory(case: PodCase) -> Iterator[Hit]:
-    for container, requests, limits in _sized(case):
-        asked, limit = quantity(requests.get("memory")), quantity(limits.get("memory"))
-        if asked is not None and limit is not None and asked < limit:
-            values = {"request": str(requests["memory"]), "limit": str(limits["memory"])}
-            yield Hit((*container.path, "resources", "requests", "memory"), values, container.name)
+    """A request above its limit is request-above-limit's."""
+    for container, resource, request, limit, written in _both(case, "memory"):
+        if request < limit:
+            yield Hit((*container.path, "resources", "requests", resource), written, container.name)
 
 
 def _no_memory_limit(case: PodCase) -> Iterator[Hit]:
