@@ -8,7 +8,8 @@ import tomllib
 from typing import Any
 
 from tests.integration.lab import Bench
-from tests.integration.site import CONFIG, converge
+from tests.integration.site import CONFIG, converge, differences, site
+from tests.lab.machine.faults import ServiceFault
 from tests.lab.programs import images
 from tests.lab.server.host import NodeHost
 
@@ -71,3 +72,26 @@ def test_from_mirrors_to_none(bench: Bench) -> None:
     assert "restarted containerd" in none.output, "config.toml no longer names the folder"
     assert kind(host, rf"{CERTS}\quay.io\hosts.toml") == "file"
     assert converge(bench).recap["win1"].changed == 0
+
+
+def moved_aside(host: NodeHost) -> list[str]:
+    """The files of registries that lie in the backups of batches."""
+    return [path for path, _ in host.in_turn(lambda: list(host.node.drive.walk())) if path.endswith(".gone")]
+
+
+def test_a_broken_run_leaves_no_file_aside(bench: Bench) -> None:
+    """A file that is no longer wanted is moved into its batch's backup; a batch that fails moves it back."""
+    host = bench.node()
+    hub = {"host": "docker.io", "mirrors": [{"url": "https://mirror.example.com"}]}
+    converge(bench, winkube_registries=[hub])
+    before = bench.dump()
+    host.in_turn(lambda: host.node.faults.service("containerd", ServiceFault("no_pipe", times=1)))
+    assert "Rolled back." in site(bench).output
+    host.in_turn(lambda: host.node.clock.advance(60))
+    # The folder, made again, inherits from certs.d the access that it had of its own.
+    expected = ("containerd.log", r"certs.d\docker.io/sddl")
+    assert [line for line in differences(before, bench.dump()) if not any(text in line for text in expected)] == []
+    assert moved_aside(host) == []
+
+    converge(bench)
+    assert moved_aside(host), "the backup of a finished batch, which goes with the batch"
