@@ -123,7 +123,10 @@ class NodeAction(ActionBase):
             problems |= variables.wrong(self._task_vars, self._value_of)
         if problems:
             first = self._task_vars[next(iter(problems))]
-            raise AnsibleActionFail("\n".join(problems.values()), obj=first)
+            sentences = "\n".join(problems.values())
+            if not display.verbosity and (other := self.says(sentences)) != self._host:
+                sentences = f"{', '.join(problems)}: the same as for {other}."
+            raise AnsibleActionFail(sentences, obj=first)
 
     def _value_of(self, name: str) -> Any:
         """A variable's value; what cannot be had now is not judged."""
