@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+from ansible import constants as C  # noqa: N812 - as all of Ansible names it
 from ansible.errors import AnsibleError
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.template import trust_as_template
@@ -61,7 +63,7 @@ class ActionModule(NodeAction):
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """The reading, as a result and for the tasks that follow."""
         reading = self.reading(options, layout)
-        asks = Asks(self, self._host, remembering=True)
+        asks = Asks(self, self._host, shared=Path(C.DEFAULT_LOCAL_TMP), task=str(self._task._uuid))
         if options["preflight"] and (problems := preflight.problems(self._run_of(reading, layout, asks))):
             raise Refused(*problems)
         if options["plan"]:

@@ -11,6 +11,9 @@ RATIO = 1.8
 PEER_RATIO = 20.0
 CPU_S_PER_NODE = 0.5
 BYTES_PER_CALL = 120_000
+API_REQUESTS_PER_NODE = 2
+API_REQUESTS = 15
+"""Of a run in which nothing differs, however many nodes it has."""
 IN_WIN_PINGS: Mapping[str, float] = {"an empty module": 0.51, "node_probe": 0.47, "node_apply": 0.82}
 """How long one call takes, in calls of win_ping, which compiles Ansible.Basic: the three do without it.
 
@@ -29,8 +32,9 @@ class Figures:
     ansible-playbook itself, None where the system does not tell. peer_calls_ratio: how many times as long as a
     converged site.yml the peer's calls take. ratio_real_latencies: as
     ratio_to_win_ping, each module with the latency that a real PowerShell has. bytes_per_call: what is sent to a
-    converged node. api_requests_per_node: what it asks of the cluster. cpu_s_per_node: of the
-    controller, for a converged node. nodes_1000_s, rss_1000_ratio (to ten nodes): None but with `--many 1000`.
+    converged node. api_requests: what a converged run over several nodes asks of the cluster; api_requests_per_node:
+    how many more each further node costs. cpu_s_per_node: of the controller, for a converged node. nodes_1000_s,
+    rss_1000_ratio (to ten nodes): None but with `--many 1000`.
     """
 
     converged_calls: int
@@ -42,6 +46,7 @@ class Figures:
     peer_calls_ratio: float
     bytes_per_call: int
     cpu_s_per_node: float
+    api_requests: int
     api_requests_per_node: float
     calls_per_node_10: int
     calls_per_node_100: int
@@ -91,6 +96,11 @@ def missed(figures: Figures) -> list[str]:
         found.append(
             f"A converged node costs the controller {figures.cpu_s_per_node:.2f} s of processor time; at most "
             f"{CPU_S_PER_NODE} is wanted."
+        )
+    if figures.api_requests_per_node > API_REQUESTS_PER_NODE:
+        found.append(
+            f"Each further node costs {figures.api_requests_per_node:.1f} requests to the API server; at most "
+            f"{API_REQUESTS_PER_NODE} are wanted."
         )
     for what in ("calls", "bytes"):
         few, many = getattr(figures, f"{what}_per_node_10"), getattr(figures, f"{what}_per_node_100")

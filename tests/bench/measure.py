@@ -35,6 +35,7 @@ class Compared:
     real_ratio: float
     peer_ratio: float
     cpu_s_per_node: float
+    api_requests: int
     api_requests_per_node: float
 
 
@@ -43,7 +44,7 @@ def compare(fleet: Fleet) -> Compared:
     fleet.latency(REAL_WIN_PING_S)
     real_ping = fleet.ping().seconds
     fleet.latency(REAL_WIN_PING_S * IN_WIN_PINGS["node_probe"])
-    real = fleet.site()
+    real, alone = fleet.site(), fleet.site("--limit", fleet.names[0])
     say(f"{HOSTS} nodes, real latencies: win_ping {real_ping:.2f} s, site.yml {real.seconds:.2f} s")
     fleet.latency(LATENCY_S)
     site, ping, worked = [], [], []
@@ -61,7 +62,8 @@ def compare(fleet: Fleet) -> Compared:
         real_ratio=real.seconds / real_ping,
         peer_ratio=peer / statistics.median(site),
         cpu_s_per_node=statistics.median(worked) / HOSTS,
-        api_requests_per_node=real.api_requests / HOSTS,
+        api_requests=real.api_requests,
+        api_requests_per_node=(real.api_requests - alone.api_requests) / (HOSTS - 1),
     )
 
 
@@ -137,6 +139,7 @@ def measure(folder: Path, many: int, *, whole_fleet: bool) -> Figures:
         ratio_real_latencies=compared.real_ratio,
         peer_calls_ratio=compared.peer_ratio,
         cpu_s_per_node=compared.cpu_s_per_node,
+        api_requests=compared.api_requests,
         api_requests_per_node=compared.api_requests_per_node,
         bytes_per_call=max(again.sent.values()),
         calls_per_node_10=calls_few,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.bench.figures import BYTES_PER_CALL
+from tests.bench.figures import API_REQUESTS, BYTES_PER_CALL
 from tests.integration.lab import ROOT, Bench
 from tests.integration.site import differences
 from tests.integration.test_diagnose import diagnose, found
@@ -46,8 +46,11 @@ def test_from_bare_to_ready_again_and_after_a_restart(whole: Whole) -> None:
     # Again: nothing differs, one remote call, nothing restarted.
     before, pids = whole.bench.dump(), {service: whole.pid(service) for service in SERVICES}
     whole.bench.reset_ledger()
+    asked = len(whole.cluster.api.calls)
     second = whole.converge()
     assert second.recap["win1"].changed == 0, second
+    paths = [call.path for call in whole.cluster.api.calls[asked:] if call.outside]
+    assert len(paths) == len(set(paths)) <= API_REQUESTS, "each question once, and the Node is in the list of all"
     assert whole.bench.calls() == 1, second
     assert whole.bench.account().bytes_in <= BYTES_PER_CALL
     assert {service: whole.pid(service) for service in SERVICES} == pids

@@ -30,7 +30,8 @@ GOOD = Figures(
     peer_calls_ratio=20.0,
     bytes_per_call=120_000,
     cpu_s_per_node=0.5,
-    api_requests_per_node=2.0,
+    api_requests=14,
+    api_requests_per_node=0.0,
     calls_per_node_10=1,
     calls_per_node_100=1,
     bytes_per_node_10=300000,
@@ -51,6 +52,7 @@ def test_figures_that_meet_every_target() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
+        ({"api_requests_per_node": 2.5}, "costs 2.5 requests to the API server; at most 2"),
         ({"converged_calls": 2}, "A converged node costs 2 remote calls, not 1."),
         ({"changed_calls": 10}, "A first join costs 10 remote calls, not 9"),
         ({"changed_calls": 8}, "A first join costs 8 remote calls, not 9"),

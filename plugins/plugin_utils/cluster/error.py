@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+FORBIDDEN = 403
 PASSING = frozenset({410, 429, 500, 502, 503, 504})
 """410: the resourceVersion is too old; ours name none, so the next list begins again. 429: priority and fairness, or a
 limit of a proxy. 500 covers etcd without a leader and webhooks that do not answer.

@@ -6,11 +6,14 @@ controller. Each is asked once, however often it is planned."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from ..cluster.client import Cluster
+from ..cluster.remembered import Remembered
 
 T = TypeVar("T")
 _CLUSTER = "the cluster itself"
@@ -33,17 +36,17 @@ class Controller(Protocol):
 
 
 class Asks:
-    """The answers about one node. `remembering`: the cluster's own answers are kept as well, since several components
-    are planned with them and nothing is changed."""
+    """The answers about one node. With `shared`, a folder of the run, the cluster's own answers are kept there for
+    the other nodes of the `task` too: for a plan, which changes nothing."""
 
-    def __init__(self, controller: Controller, host: str, *, remembering: bool = False) -> None:
+    def __init__(self, controller: Controller, host: str, *, shared: Path | None = None, task: str = "") -> None:
         self.host = host
         self.render = controller.render
         self.read_file = controller.read_file
         self.unpinned: dict[str, str] = {}
         """Address -> program and release, for sources that nothing but the server of the file vouches for."""
         self._controller = controller
-        self._remembering = remembering
+        self._shared, self._task = shared, task
         self._answers: dict[str, Any] = {}
         self._held = ExitStack()
 
@@ -62,8 +65,13 @@ class Asks:
         """
 
         def opened() -> Cluster | None:
-            found = None if options.get("golden_image") else Cluster.open(options["cluster"])
-            return found.remembering() if found is not None and self._remembering else found
+            if options.get("golden_image"):
+                return None
+            reached = options["cluster"]
+            if self._shared is None:
+                return Cluster.open(reached)
+            scope = json.dumps([self._task, reached], sort_keys=True, default=str)
+            return Cluster.remembering(reached, Remembered(self._shared, scope))
 
         return self.once(_CLUSTER, opened)
 

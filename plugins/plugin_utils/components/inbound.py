@@ -9,14 +9,13 @@ import ipaddress
 from collections.abc import Iterable
 
 from ..cluster.client import Cluster
-from ..cluster.error import ClusterError
+from ..cluster.error import FORBIDDEN, ClusterError
 from ..engine.resource import Refused
 from ..engine.resources.firewall_rule import ANY, FirewallRule, Network, sources
 from ..facts.flannel import PORT
 from ..facts.windows import KUBE_PROXY_RULE, KUBELET_PORT, KUBELET_RULE, NODE_PORTS, VXLAN_RULE
 from .networks import Management, own_networks, ranges
 
-FORBIDDEN = 403
 PORTS = 65536
 SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 WHAT = "winkube_firewall_sources"

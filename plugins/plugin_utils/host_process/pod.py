@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ..cluster.answer import Object
-from ..cluster.error import ClusterError
+from ..cluster.error import FORBIDDEN, ClusterError
 from ..engine import tools
 
 LABEL = "winkube.node/host-process"
@@ -177,6 +177,6 @@ def refusal(error: ClusterError, wanted: Wanted) -> str:
         )
     if "exceeded quota" in text:
         return f"{text} It asks for 10m of CPU and 100Mi; name another namespace (winkube_host_process_namespace)."
-    if error.status == 403:
+    if error.status == FORBIDDEN:
         return f"{text} docs/host_process.md has the rights that it needs."
     return text

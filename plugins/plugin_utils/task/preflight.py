@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from ..calico import judge as calico
 from ..calico.view import look, wanted
 from ..cluster.client import Cluster
-from ..cluster.error import ClusterError
+from ..cluster.error import FORBIDDEN, ClusterError
 from ..cluster.rights import allowed
 from ..components import networks
 from ..components.containerd import containerd
@@ -49,7 +49,6 @@ ROOM_BYTES = 2 * 1024**3
 """Free on the volume of the programs before a node is made of a machine: the programs take less than 0.7 GB unpacked,
 and are there twice while they arrive. Base images of Windows are not counted."""
 
-FORBIDDEN: Final = 403
 BEHIND_S: Final = 300
 """A certificate is valid from so long before the moment in which it is signed.
 

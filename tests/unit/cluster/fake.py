@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.connection import Connection
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -79,7 +80,7 @@ class Fake:
         self.objects: dict[str, dict[str, Any]] = {}
         self.writes: list[tuple[str, str, Any]] = []
         self.refused: dict[tuple[str, str], int] = {}
-        self.cluster = Cluster(SERVER, ca_pem, self.send)
+        self.cluster = Cluster(lambda: Connection(SERVER, ca_pem, self.send))
 
     def send(self, method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> tuple[int, bytes]:
         if method != "GET":

@@ -14,6 +14,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster.answer import
     plural_of,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import STRANGE_TIMES, Clock, Cluster
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.connection import Connection
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.exec import exit_status
 
@@ -55,7 +56,7 @@ def told(*answers: Answer) -> tuple[Cluster, list[str], list[float]]:
         asked.append(f"{method} {path}")
         return next(turn)
 
-    cluster = Cluster("https://api", b"", send)
+    cluster = Cluster(lambda: Connection("https://api", b"", send))
     cluster.clock = Clock(lambda: sum(slept), slept.append)
     return cluster, asked, slept
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.connection import Connection
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.exec import exec_in_pod
 
@@ -88,7 +89,8 @@ def test_how_a_stream_ends(messages: list[bytes], code: int, text: str) -> None:
         asked.append(path)
         return iter(messages)
 
-    done = exec_in_pod(Cluster("https://x", b"", lambda *_: (500, b""), listen), "ns", "pod", ["a b", "&c"])
+    cluster = Cluster(lambda: Connection("https://x", b"", lambda *_: (500, b""), listen))
+    done = exec_in_pod(cluster, "ns", "pod", ["a b", "&c"])
     assert (done.exit_code, text in done.stderr) == (code, True)
     assert asked == [
         "/api/v1/namespaces/ns/pods/pod/exec?command=a+b&command=%26c&stdin=false&stdout=true&stderr=true&tty=false"

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, Cluster, wait_for
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.connection import Connection
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import BUDGET, ClusterError
 
 from tests.unit.cluster.fake import as_api
@@ -26,7 +27,7 @@ class Told:
         self.answers = list(answers)
         self.asked: list[str] = []
         self.slept: list[float] = []
-        self.cluster = Cluster("https://api", b"", self.send)
+        self.cluster = Cluster(lambda: Connection("https://api", b"", self.send))
         self.cluster.clock = Clock(lambda: sum(self.slept), self.slept.append)
 
     def send(self, method: str, path: str, body: Any, content_type: str) -> tuple[int, bytes, float]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.calico.view import look
-from ansible_collections.winkube.node.plugins.plugin_utils.cluster import client, endpoint, run_namespace
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster import client, connection, endpoint, run_namespace
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.exec import exec_in_pod
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.rights import allowed
@@ -157,7 +157,7 @@ def opened(lab: Cluster) -> client.Cluster:
 
 @pytest.fixture
 def calm(lab: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(client, "REQUEST_S", SHORT_S)
+    monkeypatch.setattr(connection, "REQUEST_S", SHORT_S)
     yield
     lab.https.released.set()  # those who hang
     lab.https.trouble = lambda request: ""

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.connection import Connection
 from ansible_collections.winkube.node.plugins.plugin_utils.components import inbound
 from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.components.networks import Adapter, Management
@@ -165,11 +166,11 @@ def cluster(status: int = 200) -> Cluster:
         '"endpoints": [{"addresses": ["10.0.0.9"]}]}, {"metadata": {"labels": {}}, '
         '"endpoints": [{"addresses": ["10.244.1.7"]}]}]}',
     }
-    return Cluster(
-        "https://c",
-        b"",
-        lambda method, path, body, kind: (status, as_api(method, path, status, json.loads(answers[path]))),
-    )
+
+    def send(method: str, path: str, body: object, content_type: str) -> tuple[int, bytes]:
+        return status, as_api(method, path, status, json.loads(answers[path]))
+
+    return Cluster(lambda: Connection("https://c", b"", send))
 
 
 def test_the_clusters_own_addresses() -> None:

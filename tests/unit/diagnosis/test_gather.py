@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.connection import Connection
 from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import checks_workloads, gather
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.checks_traffic import commands
@@ -42,7 +43,7 @@ def api(answers: Answers, execs: Mapping[str, tuple[int, str]] | None = None) ->
             status = {"status": "Failure", "reason": "NonZeroExitCode", "details": {"causes": causes}}
         yield b"\x03" + json.dumps(status).encode()
 
-    return Cluster("https://api", b"", send, listen)
+    return Cluster(lambda: Connection("https://api", b"", send, listen))
 
 
 def test_the_cluster_is_asked_for_what_concerns_the_node() -> None:
@@ -108,7 +109,7 @@ class Kubelet(Cluster):
     def __init__(self, version: str, *values: int) -> None:
         self._summaries = summaries(*values)
         self._version = version
-        super().__init__("https://api", b"", self._answer)
+        super().__init__(lambda: Connection("https://api", b"", self._answer))
 
     def _answer(self, method: str, path: str, body: object, content_type: str) -> tuple[int, bytes]:
         if path.endswith("/stats/summary"):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.connection import Connection
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.task import preflight
 
@@ -73,7 +74,8 @@ def test_a_clock_with_which_no_certificate_is_valid_is_said(
 ) -> None:
     api = FakeApi()
     dates = ["Mon, 23 Nov 2026 09:00:00 GMT"]
-    monkeypatch.setattr(Cluster, "open", lambda _options: Cluster("https://api", b"", api.send, dates=dates))
+    cluster = Cluster(lambda: Connection("https://api", b"", api.send, dates=dates))
+    monkeypatch.setattr(Cluster, "open", lambda _options: cluster)
     monkeypatch.setattr("time.time", lambda: TAKEN_AT)
     sentence = f"The node's clock says {clock}, the API server's 2026-11-23T09:00:00Z"
     assert (sentence in bare(clock)) == wrong
@@ -105,7 +107,7 @@ class FakeApi:
 
 def test_rights_that_the_join_needs_are_asked_before_the_first_change(monkeypatch: pytest.MonkeyPatch) -> None:
     api = FakeApi(("get", "nodes"), ("list", "certificatesigningrequests"), ("create", "secrets"), ("list", "pods"))
-    monkeypatch.setattr(Cluster, "open", lambda _options: Cluster("https://api", b"", api.send))
+    monkeypatch.setattr(Cluster, "open", lambda _options: Cluster(lambda: Connection("https://api", b"", api.send)))
     found = bare(cluster={"kubeconfig": "/srv/config"}, drain="true")
     assert "winkube_cluster.kubeconfig /srv/config: its user may not patch nodes (to set its taints); " in found
     assert "delete secrets in kube-system" in found and "create pods/eviction (to drain)" in found

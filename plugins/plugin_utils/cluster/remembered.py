@@ -1,0 +1,89 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a cluster has answered, for all nodes of a task: most of what a plan asks is the same for each of them.
+
+Ansible's workers are processes of their own. They share a folder of the run, in which each answer is a file. Some
+answers hold the token of a service account, so the files are encrypted with a key that only the run's processes know.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+try:
+    from cryptography.fernet import Fernet, InvalidToken
+except ImportError:  # ansible-core depends on it, but a mere import of the file must not need it
+    Fernet = None  # type: ignore[assignment,misc]
+
+from .answer import Object
+
+FRESH_S = 30
+"""For so many seconds an answer is given to the other nodes of the task; a play may take hours, batch by batch."""
+_CIPHER: Any = None if Fernet is None else Fernet(Fernet.generate_key())
+"""Made when Ansible loads the action, before it forks its workers."""
+_FAILED = b"failed"
+_BULKY = {"metadata": ("managedFields",), "status": ("images", "volumesInUse", "volumesAttached")}
+"""Most of a Node's text, which no plan reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """The answers to one worker. `folder`: the run's, for no other user; `scope` tells the task and its kubeconfig from
+    others."""
+
+    folder: Path
+    scope: str
+    _own: dict[str, Object | None] = field(default_factory=dict)
+
+    def __call__(self, path: str, ask: Callable[[], Object | None]) -> Object | None:
+        """What is at `path`: as this worker or another of the task knows it, else what `ask` returns or raises."""
+        if path not in self._own:
+            self._own[path] = self._share(path, lambda: _slimmed(ask()))
+        return self._own[path]
+
+    def _share(self, path: str, ask: Callable[[], Object | None]) -> Object | None:
+        name = hashlib.sha256(f"{self.scope}\0{path}".encode()).hexdigest()
+        try:
+            file = (self.folder / f"asked-{name}").open("a+b")
+        except OSError:
+            return ask()
+        with file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # who comes while the question is asked waits for its answer
+            file.seek(0)
+            kept = file.read()
+            with suppress(InvalidToken):
+                known: Object | None = json.loads(_CIPHER.decrypt(kept, ttl=FRESH_S))
+                return known
+            if kept == _FAILED:
+                fcntl.flock(file, fcntl.LOCK_UN)  # one after the other, all would wait for a server that is away
+            return _ask_and_keep(file, ask)
+
+
+def _ask_and_keep(file: BinaryIO, ask: Callable[[], Object | None]) -> Object | None:
+    kept = _FAILED
+    try:
+        answer = ask()
+        kept = _CIPHER.encrypt(json.dumps(answer).encode())
+    finally:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.truncate(0)
+        with suppress(OSError):
+            file.write(kept)
+            file.flush()
+    return answer
+
+
+def _slimmed(answer: Object | None) -> Object | None:
+    for each in (answer or {}).get("items") or (answer or {},):
+        for block, names in _BULKY.items():
+            for name in names:
+                (each.get(block) or {}).pop(name, None)
+    return answer
