@@ -26,6 +26,10 @@ from ..plugin_utils.task import argument_spec, node_plan, preflight
 from ..plugin_utils.task.node_action import NodeAction
 from ..plugin_utils.task.rendering import Rendering
 
+LATER_LOOKS = tuple(
+    trust_as_template(f"{{{{ {name} | default(false) | bool }}}}") for name in ("winkube_drain", "winkube_golden_image")
+)
+
 
 class ActionModule(NodeAction):
     """win_k8s_node_info."""
@@ -36,7 +40,7 @@ class ActionModule(NodeAction):
         """Renders with variables of its own, each of which is rendered once."""
         known = self._templar.available_variables = dict(task_vars or {})
         self._rendering = Rendering(known, super().render_value)
-        self._holds = cache(self.holds)
+        self._holds = cache(self.render_value)
         return super().run(tmp, known)
 
     def render_value(self, value: Any) -> Any:
@@ -55,7 +59,7 @@ class ActionModule(NodeAction):
 
     def _is_wanted(self, part: node_plan.Part) -> bool:
         """Whether the conditions of a part hold. AnsibleError for one that cannot be judged yet."""
-        return all(map(self._holds, part.conditions))
+        return all(self._holds(condition) is True for condition in part.conditions)
 
     def _in_run(self, part: node_plan.Part) -> bool:
         return self._takes_part(part.component.role) and self._is_wanted(part)
@@ -94,8 +98,7 @@ class ActionModule(NodeAction):
     def _goes_on(self) -> bool:
         """Whether later tasks look at a node on which nothing differs: the last one of site.yml uncordons it, the last
         ones of image.yml clear it."""
-        names = ("winkube_drain", "winkube_golden_image")
-        return any(self.holds(trust_as_template(f"{name} | default(false) | bool")) for name in names)
+        return any(self.render_value(each) is True for each in LATER_LOOKS)
 
     def _takes_part(self, role: str) -> bool:
         """Whether the tags of the run leave this role in it: its task has its name, and the tags of the play."""
@@ -110,4 +113,4 @@ class ActionModule(NodeAction):
 # Before workers are forked:
 for _part in node_plan.parts():
     argument_spec.of_module(_part.component.module)
-node_plan.compile_templates()
+node_plan.compile_templates(LATER_LOOKS)

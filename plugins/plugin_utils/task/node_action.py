@@ -44,6 +44,11 @@ ANSIBLES_OWN = frozenset({"warnings", "deprecations", "invocation", "exception"}
 """Of a module's result: Ansible shows these itself, and in core 2.19 and later they are objects, not text."""
 THROUGH = {"winkube.node.host_process": frozenset({"kubelet", "containerd"})}
 """By connection plugin: the node's services that it goes through."""
+OF_FILES: Mapping[str, Any] = {
+    "escape_backslashes": False,
+    "overrides": {"trim_blocks": True, "lstrip_blocks": True},
+}
+"""How Ansible's module template renders a file."""
 ROLES = Path(__file__).resolve().parents[3] / "roles"
 
 display = Display()
@@ -249,10 +254,7 @@ class NodeAction(ActionBase):
         templar = self._templar.copy_with_new_env(
             searchpath=search, available_variables={**self._task_vars, **variables}
         )
-        rendered = templar.template(
-            text, escape_backslashes=False, overrides={"trim_blocks": True, "lstrip_blocks": True}
-        )
-        return str(rendered)
+        return str(templar.template(text, **OF_FILES))
 
     def _template_path(self, template: str, role: str) -> str:
         try:

@@ -10,7 +10,7 @@ does; the arguments of each are those that its role passes. Each one's predictio
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -29,7 +29,7 @@ from ..engine.reading import Query, Reading
 from . import variables
 from .argument_spec import checked
 from .converge import Converge
-from .node_action import NodeAction, display
+from .node_action import OF_FILES, ROLES, NodeAction, display
 from .rendering import keep_compiled, texts
 from .task_node import TaskNode
 from .variables import NAME
@@ -40,7 +40,7 @@ TASKS = Path(__file__).resolve().parents[3] / "playbooks" / "tasks" / "node.yml"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One role of node.yml: its component, its conditions, the arguments of its task as templates."""
+    """One role of node.yml: its component; its conditions and the arguments of its task as templates."""
 
     component: Component
     conditions: tuple[str, ...]
@@ -81,18 +81,21 @@ def parts() -> tuple[Part, ...]:
         component = by_role[task["ansible.builtin.import_role"]["name"].rpartition(".")[2]]
         condition = task.get("when", [])
         listed = condition if isinstance(condition, list) else [condition]
-        conditions = tuple(trust_as_template(str(each)) for each in listed)
+        conditions = tuple(trust_as_template(f"{{{{ {each} }}}}") for each in listed)
         found.append(Part(component, conditions, _trusted(arguments(component.interface))))
     return tuple(found)
 
 
-def compile_templates() -> None:
-    """Those of the roles' arguments and defaults, for all workers; once in a process."""
-    keep_compiled(_templates())
+def compile_templates(more: Iterable[str] = ()) -> None:
+    """Those of the roles' arguments, defaults and files, and `more`, for all workers; once in a process."""
+    keep_compiled(_templates(more))
+    keep_compiled((path.read_text(encoding="utf-8") for path in ROLES.glob("*/templates/*.j2")), **OF_FILES)
 
 
-def _templates() -> Iterator[str]:
+def _templates(more: Iterable[str]) -> Iterator[str]:
+    yield from more
     for part in parts():
+        yield from part.conditions
         if not part.component.optional:
             yield from texts(part.arguments)
     yield from texts(variables.defaults())

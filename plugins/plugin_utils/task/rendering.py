@@ -22,41 +22,44 @@ from .argument_spec import plain
 from .variables import NAME
 
 _ONE = re.compile(r"\{\{ (winkube_[a-z0-9_]+) \}\}")
-_NOT_YET: Any = object()
-_COMPILED: dict[str, Any] = {}
-"""The collection's own templates. Code belongs to no environment: Jinja's cache of bytecode keeps it likewise."""
+_COMPILED: dict[tuple[str, bool, bool], Any] = {}
+"""The collection's own templates, by text and by whether blocks are trimmed behind and before. Code belongs to no
+environment: Jinja's cache of bytecode keeps it likewise."""
+_WANTED: set[str] = set()
+"""The texts that are being compiled."""
 
 
-def keep_compiled(templates: Iterable[str]) -> None:
+def keep_compiled(templates: Iterable[str], **how: Any) -> None:
     """Compiles these now, before workers are forked, and lets Ansible take what was compiled. Where Ansible's inside is
     another one, it compiles as ever.
 
     Args:
         templates: Texts of the collection, as its roles have them; no one else's are touched.
+        how: What they are rendered with, as `Templar.template` has it.
     """
     templar = Templar(loader=None, variables={})
     kind: Any = type(getattr(getattr(templar, "_engine", None), "environment", None))
-    wanted = {str(text) for text in templates if "{{" in text or "{%" in text} - set(_COMPILED)
+    known = {source for source, *_trimmed in _COMPILED}
+    wanted = {str(text) for text in templates if "{{" in text or "{%" in text} - known
     if not wanted or not callable(getattr(kind, "compile", None)):
         return
     if not getattr(kind.compile, "keeps", False):
         kind.compile = _keeping(kind.compile)
-    _COMPILED.update(dict.fromkeys(wanted, _NOT_YET))
+    _WANTED.update(wanted)
     for text in wanted:
         with suppress(AnsibleError):  # its variables are not known here
-            templar.template(trust_as_template(text))
-        if _COMPILED[text] is _NOT_YET:
-            del _COMPILED[text]
+            templar.template(trust_as_template(text), **how)
+    _WANTED.clear()
 
 
 def _keeping(compiles: Callable[..., Any]) -> Callable[..., Any]:
     def kept(environment: Any, source: Any, *arguments: Any, **keywords: Any) -> Any:
-        found = _COMPILED.get(source) if isinstance(source, str) and not (arguments or keywords) else None
-        if found is None:
+        if arguments or keywords or not isinstance(source, str):
             return compiles(environment, source, *arguments, **keywords)
-        if found is _NOT_YET:
-            found = _COMPILED[source] = compiles(environment, source)
-        return found
+        key = (source, environment.trim_blocks, environment.lstrip_blocks)
+        if key not in _COMPILED and source in _WANTED:
+            _COMPILED[key] = compiles(environment, source)
+        return _COMPILED[key] if key in _COMPILED else compiles(environment, source)
 
     kept.keeps = True  # type: ignore[attr-defined]
     return kept
