@@ -18,7 +18,7 @@ def test_why_tcp_and_that_it_is_for_debugging() -> None:
     text = page("cri-over-tcp.md")
     assert "`grpcurl` and most other gRPC clients cannot open a named pipe of Windows" in text
     assert "gRPC over named pipes is not supported there" in text
-    assert "**a way to look for a fault, not a way to run a node**" in text
+    assert "**Use it to find a fault, not to run a node**" in text
 
 
 @pytest.mark.row("CT-26")
@@ -34,7 +34,7 @@ def test_the_end_of_an_open_port_is_told() -> None:
     text = page("cri-over-tcp.md")
     assert "**With `expires_after: never` nothing closes the port by itself**" in text
     assert "**A file that somebody else has changed since is left alone**" in text
-    assert "who reaches the port without a certificate can start a container" in text
+    assert "anyone who reaches the port without a certificate can become SYSTEM" in text
 
 
 @pytest.mark.row("CT-13")

@@ -87,7 +87,7 @@ def test_the_iis_sample_keeps_the_documents_figures_and_the_linter_and_the_page_
     classes = (ROOT / "examples" / "workloads" / "runtimeClasses.yml").read_text(encoding="utf-8")
     iis = (ROOT / "examples" / "workloads" / "iis-2019.yml").read_text(encoding="utf-8")
     assert found_by_linter(classes + iis)["unequal-memory-request"] == ["I"]
-    assert "request for memory (300Mi) below the limit (800Mi). The linter says so, rightly" in page("scheduling.md")
+    assert "request for memory (300Mi) below the limit (800Mi), which the linter reports" in page("scheduling.md")
 
 
 # -- storage -----------------------------------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ def test_the_recipe_for_log_monitor() -> None:
     (dockerfile,) = re.findall(r"```dockerfile\n(.*?)```", text, re.DOTALL)
     assert "COPY LogMonitor.exe LogMonitorConfig.json ./" in dockerfile
     assert 'ENTRYPOINT ["C:\\\\LogMonitor\\\\LogMonitor.exe", "C:\\\\ServiceMonitor.exe", "w3svc"]' in dockerfile
-    assert "It goes into every image whose workload logs so" in text
+    assert "Copy its program and a configuration file into the image" in text
     assert all(f"| `{kind}` |" in text for kind in KINDS)
     assert ", ".join(f"`{level}`" for level in LEVELS) in text
     assert "is the recommended way" in page("observability.md")
