@@ -110,7 +110,7 @@ def test_it_does_remote_desktop_and_chocolatey_and_nothing_else() -> None:
     assert set(modules(tasks(ROLE / "tasks" / "packages.yml"))) == PACKAGES
     page = (ROOT / "docs" / "setup.md").read_text(encoding="utf-8")
     assert "turns Remote Desktop on and installs Chocolatey with a list of packages" in page
-    assert "is the business of the\nrole [host](../roles/host/README.md)" in page
+    assert "role [host](../roles/host/README.md) does what Kubernetes needs" in page
 
 
 @pytest.mark.row("IS-05")
