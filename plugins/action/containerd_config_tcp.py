@@ -39,8 +39,9 @@ class ActionModule(ConvergingAction):
         keep = not self._task.check_mode
         self._wanted, self._own = node.certified(node.of(options, layout), options["certificates"], host, keep)
         run = self.converge(options, layout)
-        reading = run.through((Stage("tcp", self._desired, first=(self._rehearsal(),)),), self.reading(options, layout))
-        result = self.finished(run, reading, layout)
+        stage = Stage("tcp", self._desired, first=(self._rehearsal(),))
+        reading = run.run_stages((stage,), self.reading(options, layout))
+        result = self.report_run(run, reading, layout)
         if self._left_over:
             self.warn_once(f"{self._host}: {self._left_over}")
         found = self._rehearsed.found if self._rehearsed else effective(self._text.removeprefix("\ufeff"))

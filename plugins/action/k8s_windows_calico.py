@@ -29,7 +29,7 @@ class ActionModule(ClusterAction):
         if self.write(changes, cluster):
             view = look(cluster)
         return {
-            **self.told(changes),
+            **self.report_changes(changes),
             "calico": str(view.release or ""),
             "findings": [
                 {"id": each.rule.id, "severity": each.rule.severity, "text": each.text}

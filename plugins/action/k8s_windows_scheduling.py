@@ -52,7 +52,7 @@ class ActionModule(ClusterAction):
         if self.write(changes, cluster):
             nodes = windows_nodes(cluster.nodes())
         return {
-            **self.told(changes),
+            **self.report_changes(changes),
             "stranded": left,
             **report.report(nodes, server, wanted.taints, machines),
         }

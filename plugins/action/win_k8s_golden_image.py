@@ -37,9 +37,9 @@ class ActionModule(ConvergingAction):
                 *(each.sentence for each in found),
             )
         run = self.converge(options, layout)
-        reading = run.through(STAGES, looked)
+        reading = run.run_stages(STAGES, looked)
         would = "would be" if looked.predicted and run.changed else "is"
-        return self.finished(run, reading, layout) | {
+        return self.report_run(run, reading, layout) | {
             "msg": f"{self._host} {would} ready to generalise.",
             "left_to_do": list(findings.left_to_do(layout, looked)),
         }

@@ -19,10 +19,11 @@ from ..plugin_utils.diagnosis.table import mendable, remedy_of
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.repair import COMPONENT, check_options, hns, network, rejoin, restart, take_over
-from ..plugin_utils.task.repair_action import RepairAction
+from ..plugin_utils.task.component_action import ConvergingAction
+from ..plugin_utils.task.node_repair import NodeRepair, repair_result
 
 
-class ActionModule(RepairAction):
+class ActionModule(ConvergingAction):
     """win_k8s_repair. The actions rejoin and cni_conf have stages as a component has; the others look and act."""
 
     module = "win_k8s_repair"
@@ -31,100 +32,102 @@ class ActionModule(RepairAction):
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """What the option `action` says."""
         check_options(options)
-        self.begin(options, layout)
         try:
-            return self._work[options["action"]](self)
+            return self._work[options["action"]](self, options)
         except ClusterError as error:
             raise NodeError(f"{self.component}: {error}") from None
 
-    def _rejoin(self) -> dict[str, Any]:
+    def _rejoin(self, options: dict[str, Any]) -> dict[str, Any]:
         """Ask the cluster for the Node, look at the machine, and remove what is in the way."""
-        if (cluster := self._cluster()) is None:
+        layout = self._node.layout
+        if (cluster := self._cluster(options)) is None:
             said = "Whether a node was deleted only the cluster can say"
             raise Refused(f"{said}: set winkube_cluster.kubeconfig to a kubeconfig on the controller.")
-        node = cluster.node(self._options["node_name"])
+        node = cluster.node(options["node_name"])
         found = rejoin.Past()
 
         def desired(given: Given) -> Resources:
             """The clean-up; nothing for a machine that is not a previously deleted node."""
             nonlocal found
-            options, layout = given.options, given.layout
             ours = hns.Ours(hns.own_names(options["network_name"]), options["cluster_cidr"])
             situation = join.Situation(layout, options["join"], options["node_name"], given.reading, node, asked=True)
             found = rejoin.past(situation, ours, always=options["always"])
             return (rejoin.Leftovers(layout, found, ours, conf=options["cni_managed_by"] == "service"),)
 
-        run = self.converge(self._options, self._layout)
-        reading = self.reading(self._options, self._layout)
-        reading = run.through((Stage("clean-up", desired),), reading, needed=rejoin.reads(self._layout))
-        roles = rejoin.roles(self._layout, reading)
-        return self.finished(run, reading, self._layout) | rejoin.as_data(found, roles)
+        run = self.converge(options, layout)
+        reading = run.run_stages(
+            (Stage("clean-up", desired),), self.reading(options, layout), needed=rejoin.reads(layout)
+        )
+        return self.report_run(run, reading, layout) | rejoin.as_data(found, rejoin.roles(layout, reading))
 
-    def _cni_conf(self) -> dict[str, Any]:
+    def _cni_conf(self, options: dict[str, Any]) -> dict[str, Any]:
         """Mend the CNI configuration that the runtime takes."""
 
         def desired(given: Given) -> Resources:
             expect = cni_mend.expectations(given.options, given.layout)
             return cni_mend.resources(completed(given.reading, expect, self._link.probe), expect, given.mark)
 
-        run = self.converge(self._options, self._layout)
-        reading = self.reading(self._options, self._layout)
-        reading = run.through((Stage("cni.conf", desired),), reading, needed=cni_reads(self._layout))
-        return self.finished(run, reading, self._layout)
+        layout = self._node.layout
+        run = self.converge(options, layout)
+        reading = run.run_stages((Stage("cni.conf", desired),), self.reading(options, layout), needed=cni_reads(layout))
+        return self.report_run(run, reading, layout)
 
-    def _cluster(self) -> Cluster | None:
-        join.check_name(self._options["node_name"])
-        return Cluster.open(self._options["cluster"])
+    def _cluster(self, options: dict[str, Any]) -> Cluster | None:
+        join.check_name(options["node_name"])
+        return Cluster.open(options["cluster"])
 
-    def _network(self) -> dict[str, Any]:
-        cluster = self._cluster()
+    def _network(self, options: dict[str, Any]) -> dict[str, Any]:
+        layout, cluster = self._node.layout, self._cluster(options)
         nodes = None if cluster is None else list(cluster.nodes())
-        recorded = hns.recorded(self._layout, self.look_at(network.reads(self._layout)))
-        if stuck := network.repair(network.Wanted.of(self._options, self._layout, nodes, recorded), self):
+        repair = NodeRepair(self._node, options, network.reads(layout))
+        wanted = network.Wanted.of(options, layout, nodes, hns.recorded(layout, repair.seen))
+        if stuck := network.repair(wanted, repair):
             raise NodeError(f"{self.component}: {stuck}")
-        return self.result()
+        result = repair.result(diff=self._task.diff)
+        if options["finding"] and options["switch_mode"]:
+            result["roles"] = list(rejoin.roles(layout, repair.seen))
+        return result
 
-    def _restart(self) -> dict[str, Any]:
-        reading = self.look_at(restart.reads(self._layout))
-        batch, text = restart.batch(self._layout, self._options["services"], reading)
+    def _restart(self, options: dict[str, Any]) -> dict[str, Any]:
+        repair = NodeRepair(self._node, options, restart.reads(self._node.layout))
+        batch, text = restart.batch(self._node.layout, options["services"], repair.seen)
         if text:
-            self.carry_out(batch, text)
-        return self.result()
+            repair.apply(batch, text)
+        return repair.result(diff=self._task.diff)
 
-    def _finding(self) -> dict[str, Any]:
+    def _finding(self, options: dict[str, Any]) -> dict[str, Any]:
         """What mends a finding that the node has: an action of this module, or roles that follow. Of another one it is
         said that the node does not have it, and nothing is done."""
-        remedy_of(self._options["finding"])
-        question = gather.Question.at_once(self._options, self._layout, self._host)
-        scene = gather.quick(self, question, self._cluster(), services=True)
-        found = mendable(self._options["finding"], scene, self._host)
+        remedy_of(options["finding"])
+        question = gather.Question.at_once(options, self._node.layout, self._host)
+        scene = gather.quick(self._node, question, self._cluster(options), services=True)
+        found = mendable(options["finding"], scene, self._host)
+        nothing = repair_result(self._node, (), diff=self._task.diff)
         if found.remedy is None:
             self.warn_once(f"{self._host}: {found.why}")
-            return {**self.result(), "msg": found.why, "broken": list(found.others)}
+            return {**nothing, "msg": found.why, "broken": list(found.others)}
         remedy = found.remedy
         if remedy.action == Action.CONVERGE:
-            return {**self.result(), "roles": list(remedy.on), "steps": [{"text": remedy.text, "state": "planned"}]}
-        self._options |= remedy.arguments
-        done = self._work[self._options["action"]](self)
-        return (
-            {**done, "roles": list(rejoin.roles(self._layout, self.seen))} if remedy.action == Action.SWITCH else done
-        )
+            return {**nothing, "roles": list(remedy.on), "steps": [{"text": remedy.text, "state": "planned"}]}
+        options |= remedy.arguments
+        return self._work[options["action"]](self, options)
 
-    def _take_over(self) -> dict[str, Any]:
-        reading = self.look_at(take_over.reads(self._layout))
-        take_over.refuse_misnamed(self._layout, reading)
-        going = take_over.loose(self._layout, reading)
-        if batch := take_over.batch(self._layout, going, reading):
-            self.carry_out(batch, *(each.text for each in going))
-        return self.result() | take_over.as_data(take_over.services(self._layout, reading), going)
+    def _take_over(self, options: dict[str, Any]) -> dict[str, Any]:
+        layout = self._node.layout
+        repair = NodeRepair(self._node, options, take_over.reads(layout))
+        take_over.refuse_misnamed(layout, repair.seen)
+        going = take_over.loose(layout, repair.seen)
+        services = take_over.services(layout, repair.seen)
+        if batch := take_over.batch(layout, going, repair.seen):
+            repair.apply(batch, *(each.text for each in going))
+        return repair.result(diff=self._task.diff) | take_over.as_data(services, going)
 
-    def _acknowledge(self) -> dict[str, Any]:
+    def _acknowledge(self, options: dict[str, Any]) -> dict[str, Any]:
         """Say that someone has looked; NodeError if the node is not blocked by this batch."""
-        batch = self._options["batch"]
+        batch = options["batch"]
         if not self._task.check_mode and self._link.acknowledge(batch).get("outcome") != "done":
             raise NodeError(f"The node is not blocked by batch {batch}: nothing to acknowledge.")
-        self._texts.append(f"acknowledge the failed batch {batch}")
-        return self.result()
+        return repair_result(self._node, (f"acknowledge the failed batch {batch}",), diff=self._task.diff)
 
     _work: ClassVar = {
         "rejoin": _rejoin,

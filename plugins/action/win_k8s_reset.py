@@ -50,14 +50,14 @@ class ActionModule(ConvergingAction):
             cluster = Cluster.open(options["cluster"])
             reading = self._looked(options, layout, self.reading(options, layout))
             self._ours = owned.candidates(self._scope(options, layout, reading), reading)
-            reading = run.through((Stage("down", self._down, deadline=_deadline),), reading)
+            reading = run.run_stages((Stage("down", self._down, deadline=_deadline),), reading)
             steps = self._without_node(cluster, options)
         except ClusterError as error:
             raise NodeError(f"{self.component}: {error}") from None
 
         reading = self._looked(options, layout, reading, again="down" in run.acted)
-        reading = run.through((Stage("sweep", self._sweep, deadline=_deadline),), reading)
-        result = self.finished(run, reading, layout)
+        reading = run.run_stages((Stage("sweep", self._sweep, deadline=_deadline),), reading)
+        result = self.report_run(run, reading, layout)
         result["steps"] += as_steps(steps, planned=self._task.check_mode)
 
         after = self._looked(options, layout, reading, again="sweep" in run.acted)

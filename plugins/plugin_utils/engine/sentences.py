@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 PAST = {
     "add": "added",
@@ -55,6 +56,12 @@ PAST = {
     "uncordon": "uncordoned",
 }
 """The verbs that steps begin with. A step has one verb; what else happens is said with nouns."""
+
+
+def as_result(orders: Sequence[str], *, planned: bool, diff: Collection[Mapping[str, str]] = ()) -> dict[str, Any]:
+    """Of a task's result what its steps say: `changed`, `steps`, and `diff` if there is one."""
+    result: dict[str, Any] = {"changed": bool(orders), "steps": as_steps(orders, planned=planned)}
+    return result | ({"diff": list(diff)} if orders and diff else {})
 
 
 def as_steps(orders: Iterable[str], *, planned: bool) -> list[dict[str, str]]:

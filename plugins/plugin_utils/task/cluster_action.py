@@ -16,7 +16,7 @@ from ..cluster.change import Change
 from ..cluster.client import Cluster
 from ..cluster.error import ClusterError
 from ..engine.resource import Refused
-from ..engine.sentences import as_steps
+from ..engine.sentences import as_result
 from .argument_spec import meant, of_module, plain
 
 
@@ -57,11 +57,11 @@ class ClusterAction(ActionBase):
             change.do(cluster)
         return bool(changes)
 
-    def told(self, changes: Sequence[Change]) -> dict[str, Any]:
+    def report_changes(self, changes: Sequence[Change]) -> dict[str, Any]:
         """Of the result what the changes say: `changed`, `steps`, and with --diff `diff`."""
-        steps = as_steps((change.text for change in changes), planned=bool(self._task.check_mode))
-        told: dict[str, Any] = {"changed": bool(changes), "steps": steps}
-        return told | ({"diff": as_diff(changes)} if self._task.diff and changes else {})
+        texts = [change.text for change in changes]
+        diff = as_diff(changes) if self._task.diff else ()
+        return as_result(texts, planned=bool(self._task.check_mode), diff=diff)
 
 
 def as_diff(changes: Iterable[Change]) -> list[dict[str, str]]:

@@ -41,7 +41,7 @@ class ConvergingAction(NodeAction):
             read=lambda: self.read(layout),
         )
 
-    def finished(self, run: Converge, reading: Reading, layout: Layout) -> dict[str, Any]:
+    def report_run(self, run: Converge, reading: Reading, layout: Layout) -> dict[str, Any]:
         """The task's result: what was done, and the reading for the next task."""
         if run.reboot and not run.restarts:
             self.warn_once(restart.waits_sentence(self._host, run.reboot))
@@ -49,25 +49,25 @@ class ConvergingAction(NodeAction):
             self.warn_once(f"{self._host}: {told}")
         facts = self.facts(reading)
         if self._task.check_mode and facts:
-            facts["ansible_facts"][FACT]["planned"] = self._planned(run.steps)
+            facts["ansible_facts"][FACT]["planned"] = self._with_planned(run.steps)
         result = run.result(diff=self._task.diff)
         if diff := result.get("diff"):
-            result["diff"] = self._told_once(diff)
+            result["diff"] = self._diff_once(diff)
         return result | facts
 
-    def _told_once(self, diff: list[dict[str, str]]) -> list[dict[str, str]]:
+    def _diff_once(self, diff: list[dict[str, str]]) -> list[dict[str, str]]:
         """The diff, or whose it equals: of ten equal nodes one shows it, and `-v` shows it of each."""
         other = self._host if display.verbosity else self.says(json.dumps(diff))
         return diff if other == self._host else [{"prepared": f"the same as of {other} (-v shows it)\n"}]
 
-    def _planned(self, steps: Sequence[Step]) -> dict[str, Any]:
+    def _with_planned(self, steps: Sequence[Step]) -> dict[str, Any]:
         """What a run in check mode would have changed up to here, by component: `[{text, diff}]`; drift.yml reports
         it."""
         fact = (self._task_vars.get("ansible_facts") or {}).get(FACT)
         if not isinstance(fact, Mapping) or fact.get("run") != RUN_ID or fact.get("host") != self._host:
             fact = {}
         earlier: dict[str, Any] = plain(fact.get("planned") or {})
-        return earlier | ({self.component: [_told(step) for step in steps]} if steps else {})
+        return earlier | ({self.component: [_as_data(step) for step in steps]} if steps else {})
 
 
 class ComponentAction(ConvergingAction):
@@ -85,10 +85,11 @@ class ComponentAction(ConvergingAction):
         """All stages of the component."""
         run = self.converge(options, layout)
         made = self._declared
-        reading = run.through(made.stages, self.reading(options, layout), after=made.after, needed=made.reads(layout))
-        return self.finished(run, reading, layout)
+        reading = self.reading(options, layout)
+        reading = run.run_stages(made.stages, reading, after=made.after, needed=made.reads(layout))
+        return self.report_run(run, reading, layout)
 
 
-def _told(step: Step) -> dict[str, str]:
+def _as_data(step: Step) -> dict[str, str]:
     lines = difflib.unified_diff(step.before.splitlines(), step.after.splitlines(), lineterm="")
     return {"text": step.text, "diff": "\n".join([line for line in lines if not line.startswith(("---", "+++"))])}

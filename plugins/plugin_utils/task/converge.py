@@ -71,7 +71,7 @@ class Converge:
         self._answer: Mapping[str, Any] = {}
         self._after = After()
 
-    def through(
+    def run_stages(
         self,
         stages: Sequence[Stage],
         reading: Reading,
@@ -97,9 +97,9 @@ class Converge:
         try:
             reading = self._node.completed(reading, needed)
             for stage in stages:
-                if stage.wanted(self._given(stage, reading)):
-                    reading = self._staged(stage, reading)
-            self._after = after(self._given(None, reading), self.acted, self.changed or self.restarts)
+                if stage.wanted(self._give(stage, reading)):
+                    reading = self._run_stage(stage, reading)
+            self._after = after(self._give(None, reading), self.acted, self.changed or self.restarts)
         except ClusterError as error:
             raise NodeError(f"{self.name}: {error}") from error
         if self._after.problem:
@@ -108,74 +108,66 @@ class Converge:
 
     # -- one stage ---------------------------------------------------------------------------------------------------
 
-    def _staged(self, stage: Stage, reading: Reading) -> Reading:
+    def _run_stage(self, stage: Stage, reading: Reading) -> Reading:
+        """Plans the stage and sends its batch. A node that is no longer as it was read is read and planned again; after
+        a restart of the machine the stage begins again."""
+        tries = restarts = 0
         try:
-            stage.before(self._given(stage, reading))
-            return self._restarting(stage, reading)
+            stage.before(self._give(stage, reading))
+            while True:
+                try:
+                    plan, reading = self._plan_and_send(stage, reading)
+                except _NotAsReadError as changed:
+                    tries += 1
+                    if tries == STALE_TRIES:
+                        raise NodeError(
+                            f"{self.name}: {changed}. It was planned {STALE_TRIES} times; something else keeps "
+                            "changing the node."
+                        ) from None
+                    display.v(f"{self._asks.host}, plan {tries}: {changed}; reading it again")
+                    reading = self._read()
+                    continue
+                self.reboot += [reason for reason in plan.reboot if reason not in self.reboot]
+                if not plan.reboot or self._check or not self._options.get("reboot", True):
+                    return reading
+                if restarts == RESTARTS:
+                    raise NodeError(
+                        f"{self.name}: after {RESTARTS} restarts the machine still has to be restarted: "
+                        f"{'; '.join(plan.reboot)}. Something on it reverts the change, or another installation is "
+                        "under way."
+                    )
+                reading = self._restart_machine(plan.reboot, reading)
+                restarts, tries = restarts + 1, 0
         except NodeError as error:
-            raise NodeError(f"{error} {self._said_besides(stage, reading)}".rstrip()) from error
+            raise NodeError(f"{error} {self._explain_failure(stage, reading)}".rstrip()) from error
         finally:
             self._asks.let_go()
 
-    def _said_besides(self, stage: Stage, reading: Reading) -> str:
-        try:
-            return stage.failed(self._given(stage, reading), self._node.probe)
-        except NodeError:
-            return ""
-
-    def _restarting(self, stage: Stage, reading: Reading) -> Reading:
-        """The stage; where it wants the machine restarted, that, and the stage once more."""
-        for _restart in range(RESTARTS + 1):
-            plan, reading = self._fresh(stage, reading)
-            self.reboot += [reason for reason in plan.reboot if reason not in self.reboot]
-            if not plan.reboot or self._check or not self._options.get("reboot", True):
-                return reading
-            if _restart < RESTARTS:
-                reading = self._restarted(plan.reboot, reading)
-        raise NodeError(
-            f"{self.name}: after {RESTARTS} restarts the machine still has to be restarted: {'; '.join(plan.reboot)}. "
-            "Something on it reverts the change, or another installation is under way."
-        )
-
-    def _fresh(self, stage: Stage, reading: Reading) -> tuple[Plan, Reading]:
-        """Plan and act; when the node is no longer as it was read, read and plan it again."""
-        for attempt in range(STALE_TRIES):
-            try:
-                return self._once(stage, reading)
-            except _NotAsReadError as again:
-                why = str(again)
-            display.v(f"{self._asks.host}, plan {attempt + 1}: {why}; reading it again")
-            reading = self._read()
-        raise NodeError(
-            f"{self.name}: {why}. It was planned {STALE_TRIES} times; something else keeps changing the node."
-        )
-
-    def _once(self, stage: Stage, reading: Reading) -> tuple[Plan, Reading]:
-        """One plan and its batch. _NotAsReadError if nothing was done."""
-        given, resources = self._known(self._given(stage, reading), stage)
-        if not self._check:
-            for first in stage.first:
-                given, resources = self._asked(first, stage, given, resources)
-
-        plan = self._plan(stage, given, resources)
+    def _plan_and_send(self, stage: Stage, reading: Reading) -> tuple[Plan, Reading]:
+        """The plan, and the node after it. _NotAsReadError if nothing was done."""
+        given, resources = self._complete(stage, self._give(stage, reading))
         if self._check:
-            return self._noted(plan), plan.predicted
-        if plan.batch is None:
-            return self._noted(plan), given.reading
+            plan = self._plan(stage, given, resources)
+            self._note(plan)
+            return plan, plan.predicted
 
+        for first in stage.first:
+            given, resources = self._ask_node(first, stage, given, resources)
+        plan, reading = self._plan(stage, given, resources), given.reading
         try:
-            reading = self._acted(stage, plan.batch, given)
+            if plan.batch is not None:
+                reading = self._apply(stage, plan.batch, given)
         except NodeError as error:
             if not plan.waits:
                 raise
             display.v(f"{self._asks.host}: {error}")
             plan = self._plan(stage, given, resources, restart_unready=True)
-            reading = given.reading
             if plan.batch is not None:
-                reading = self._acted(stage, plan.batch, replace(given, mark=uuid.uuid4().hex))
-        return self._noted(plan), reading
+                reading = self._apply(stage, plan.batch, replace(given, mark=uuid.uuid4().hex))
+        self._note(plan)
+        return plan, reading
 
-    def _given(self, stage: Stage | None, reading: Reading) -> Given:
+    def _give(self, stage: Stage | None, reading: Reading) -> Given:
         return Given(
             name=stage.called or self.name if stage else self.name,
             options=self._options,
@@ -187,7 +179,7 @@ class Converge:
             programs=tuple(DAEMONS),
         )
 
-    def _known(self, given: Given, stage: Stage) -> tuple[Given, Resources]:
+    def _complete(self, stage: Stage, given: Given) -> tuple[Given, Resources]:
         """The resources, and the reading with whatever they need that was not read: normally nothing."""
         resources = stage.desired(given)
         reading = self._node.completed(given.reading, reads(resources))
@@ -199,7 +191,7 @@ class Converge:
             given = replace(given, reading=given.reading.merged(self._node.probe(confidential)))
         return given, resources
 
-    def _asked(self, first: First, stage: Stage, given: Given, resources: Resources) -> tuple[Given, Resources]:
+    def _ask_node(self, first: First, stage: Stage, given: Given, resources: Resources) -> tuple[Given, Resources]:
         """The node asked by a batch, and what is wanted now that it has answered."""
         batch = first.batch(given, resources)
         if batch is None:
@@ -208,13 +200,13 @@ class Converge:
             self._plan(stage, given, resources)
         steps = first.steps(given, resources)
 
-        reading, answer = self._sent(stage, batch, uuid.uuid4().hex, given.reading)
+        reading, answer = self._send(stage, batch, uuid.uuid4().hex, given.reading)
         if steps:
             self._steps += steps
             self._answer = answer
         reading = reading.merged(first.learned(given, batch, answer))
 
-        given, resources = self._known(replace(given, reading=reading), stage)
+        given, resources = self._complete(stage, replace(given, reading=reading))
         if first.unsettled and first.batch(given, resources) is not None:
             raise _NotAsReadError(first.unsettled)
         return given, resources
@@ -223,13 +215,13 @@ class Converge:
         deadline = stage.deadline(given)
         return make_plan(given.name, resources, given.reading, deadline_s=deadline, restart_unready=restart_unready)
 
-    def _acted(self, stage: Stage, batch: Batch, given: Given) -> Reading:
+    def _apply(self, stage: Stage, batch: Batch, given: Given) -> Reading:
         """The plan's batch sent. _NotAsReadError if nothing was done."""
-        reading, self._answer = self._sent(stage, batch, given.mark, given.reading)
+        reading, self._answer = self._send(stage, batch, given.mark, given.reading)
         self.acted.append(stage.name)
         return reading
 
-    def _sent(self, stage: Stage, batch: Batch, batch_id: str, reading: Reading) -> tuple[Reading, Mapping[str, Any]]:
+    def _send(self, stage: Stage, batch: Batch, batch_id: str, reading: Reading) -> tuple[Reading, Mapping[str, Any]]:
         """The reading with what the batch has changed, and the node's answer. _NotAsReadError if nothing was done."""
         whole = with_whole_state(batch, self._node.layout)
         whole = replace(whole, state=merge_queries((*whole.state, *stage.state(self._node.layout))))
@@ -239,13 +231,12 @@ class Converge:
             raise _NotAsReadError(verdict.stale_sentence(answer))
         return self._node.after(reading, whole, answer), answer
 
-    def _noted(self, plan: Plan) -> Plan:
+    def _note(self, plan: Plan) -> None:
         self._steps += plan.steps
         self.changed = self.changed or plan.changed
         self.becomes.append(plan.becomes)
-        return plan
 
-    def _restarted(self, reasons: tuple[str, ...], reading: Reading) -> Reading:
+    def _restart_machine(self, reasons: tuple[str, ...], reading: Reading) -> Reading:
         """Restart the machine, wait until it is back, and read it again."""
         display.v(f"{self._asks.host}: {restart.step(reasons).text}")
         batch = restart.batch(self.name, reasons, reading)
@@ -256,6 +247,12 @@ class Converge:
             display.vv(f"{self._asks.host}: {lost}; the machine is going down")
         self._node.wait_until_back(reading.boot_id, self._options.get("reboot_timeout", REBOOT_TIMEOUT_S))
         return self._read()
+
+    def _explain_failure(self, stage: Stage, reading: Reading) -> str:
+        try:
+            return stage.failed(self._give(stage, reading), self._node.probe)
+        except NodeError:
+            return ""
 
     # -- what is said of it ------------------------------------------------------------------------------------------
 

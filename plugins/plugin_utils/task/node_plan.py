@@ -165,7 +165,7 @@ def plan_node(
             looked.append(made.role)
             options = checked(made.module, first.render_value(part.arguments))
             run = Converge(made.name, node, options, asks, check=True)
-            now = run.through(made.stages, now, after=made.after, needed=made.reads(node.layout))
+            now = run.run_stages(made.stages, now, after=made.after, needed=made.reads(node.layout))
             told = run.result(diff=False)
             if told["changed"]:
                 steps[made.role] = tuple(str(step["text"]) for step in told["steps"])

@@ -74,7 +74,7 @@ def machine() -> Reading:
 
 def run(node: Node, *stages: Stage, check: bool = False, found: Reading | None = None, **more: Any) -> Converge:
     made = Converge("part", node, {}, Asks(Controller(), "win1"), check=check)  # type: ignore[arg-type]
-    made.through(stages, found or machine(), **more)
+    made.run_stages(stages, found or machine(), **more)
     return made
 
 
