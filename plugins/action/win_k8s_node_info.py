@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
@@ -114,3 +115,4 @@ class ActionModule(NodeAction):
 for _part in node_plan.parts():
     argument_spec.of_module(_part.component.module)
 node_plan.compile_templates(LATER_LOOKS)
+gc.freeze()  # what is there is not searched for garbage by each of them

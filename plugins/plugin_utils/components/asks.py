@@ -36,8 +36,8 @@ class Controller(Protocol):
 
 
 class Asks:
-    """The answers about one node. With `shared`, a folder of the run, the cluster's own answers are kept there for
-    the other nodes of the `task` too: for a plan, which changes nothing."""
+    """The answers about one node. With `shared`, a folder of the run, what cluster and addresses answer is kept there
+    for the other nodes of the `task` too: for a plan, which changes nothing."""
 
     def __init__(self, controller: Controller, host: str, *, shared: Path | None = None, task: str = "") -> None:
         self.host = host
@@ -68,12 +68,16 @@ class Asks:
             if options.get("golden_image"):
                 return None
             reached = options["cluster"]
-            if self._shared is None:
-                return Cluster.open(reached)
-            scope = json.dumps([self._task, reached], sort_keys=True, default=str)
-            return Cluster.remembering(reached, Remembered(self._shared, scope))
+            remembered = self._remembered(reached)
+            return Cluster.open(reached) if remembered is None else Cluster.remembering(reached, remembered)
 
         return self.once(_CLUSTER, opened)
+
+    def _remembered(self, whose: object) -> Remembered | None:
+        """What the nodes of the task have been told, of a cluster or in general; None for each by itself."""
+        if self._shared is None:
+            return None
+        return Remembered(self._shared, json.dumps([self._task, whose], sort_keys=True, default=str))
 
     def of_cluster(self, options: Mapping[str, Any], what: str, ask: Callable[[Cluster], T]) -> T | None:
         """What `ask` gets from the cluster; None without one. ClusterError if it does not answer."""
@@ -86,7 +90,13 @@ class Asks:
 
     def read_url(self, address: str) -> str:
         """The text behind an https address."""
-        return self.once(f"address {address}", lambda: self._controller.read_url(address))
+
+        def read() -> dict[str, Any]:
+            return {"text": self._controller.read_url(address)}
+
+        what, remembered = f"address {address}", self._remembered("addresses")
+        found = self.once(what, read if remembered is None else lambda: remembered(what, read))
+        return str((found or {})["text"])
 
     def warn(self, sentence: str) -> None:
         """A warning; planning twice does not say it twice."""

@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 
 from ansible import constants as C  # noqa: N812 - as all of Ansible names it
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
-from ansible.module_utils.urls import open_url
 from ansible.plugins.action import ActionBase
 from ansible.template import trust_as_template
 from ansible.utils.display import Display
@@ -35,6 +34,7 @@ from ..node.ssh import end_shared, keep_alive
 from ..transfer.progress import is_watched
 from . import argument_spec, variables
 from .argument_spec import plain
+from .compiled import OF_FILES
 from .say_once import first_to_say
 from .task_node import TaskNode
 
@@ -44,11 +44,6 @@ ANSIBLES_OWN = frozenset({"warnings", "deprecations", "invocation", "exception"}
 """Of a module's result: Ansible shows these itself, and in core 2.19 and later they are objects, not text."""
 THROUGH = {"winkube.node.host_process": frozenset({"kubelet", "containerd"})}
 """By connection plugin: the node's services that it goes through."""
-OF_FILES: Mapping[str, Any] = {
-    "escape_backslashes": False,
-    "overrides": {"trim_blocks": True, "lstrip_blocks": True},
-}
-"""How Ansible's module template renders a file."""
 ROLES = Path(__file__).resolve().parents[3] / "roles"
 
 display = Display()
@@ -147,10 +142,6 @@ class NodeAction(ActionBase):
     def render_value(self, value: Any) -> Any:
         """A value with its templates filled in. AnsibleError if that cannot be done now."""
         return plain(self._templar.template(value))
-
-    def holds(self, condition: str) -> bool:
-        """Whether a condition, as `when` has it, is true for this host. AnsibleError if no one can tell now."""
-        return bool(self._templar.evaluate_conditional(condition))
 
     def _with_recovered(self, result: dict[str, Any]) -> dict[str, Any]:
         """The result; a node that had to roll back an earlier batch has changed, also if there was nothing else to
@@ -275,11 +266,15 @@ class NodeAction(ActionBase):
 
     def read_url(self, address: str) -> str:
         """The text behind an https address, read on the controller; certificates are checked."""
+        from ansible.module_utils.urls import open_url  # most runs read none, and it loads much
+
         with open_url(address, timeout=30) as answer:
             return text_of(answer.read(1024 * 1024))
 
     def download(self, what: str, address: str, folder: Path, timeout_s: int) -> Path:
         """The file behind an address, fetched on the controller; `what` is the beginning of the sentence in Refused."""
+        from ansible.module_utils.urls import open_url
+
         path = folder / hashlib.sha256(address.encode()).hexdigest()
         try:
             with open_url(address, timeout=timeout_s) as answer, path.open("wb") as file:

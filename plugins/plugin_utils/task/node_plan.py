@@ -28,9 +28,10 @@ from ..engine.address import shown
 from ..engine.reading import Query, Reading
 from . import variables
 from .argument_spec import checked
+from .compiled import keep_compiled
 from .converge import Converge
-from .node_action import OF_FILES, ROLES, NodeAction, display
-from .rendering import keep_compiled, texts
+from .node_action import ROLES, NodeAction, display
+from .rendering import texts
 from .task_node import TaskNode
 from .variables import NAME
 
@@ -88,8 +89,7 @@ def parts() -> tuple[Part, ...]:
 
 def compile_templates(more: Iterable[str] = ()) -> None:
     """Those of the roles' arguments, defaults and files, and `more`, for all workers; once in a process."""
-    keep_compiled(_templates(more))
-    keep_compiled((path.read_text(encoding="utf-8") for path in ROLES.glob("*/templates/*.j2")), **OF_FILES)
+    keep_compiled(_templates(more), (path.read_text(encoding="utf-8") for path in ROLES.glob("*/templates/*.j2")))
 
 
 def _templates(more: Iterable[str]) -> Iterator[str]:

@@ -1,68 +1,22 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Many templates over the same variables, each of these rendered once; and the collection's own templates compiled
-once in a run.
-
-A file of its own: Ansible compiles a template again each time that someone names it, and again in each of its workers,
-which was half of what a node on which nothing differs cost the controller. What is saved here is known only here.
-"""
+"""Many templates over the same variables, each of these rendered once."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
 from ansible.errors import AnsibleError
-from ansible.template import Templar, is_trusted_as_template, trust_as_template
+from ansible.template import is_trusted_as_template
 
 from .argument_spec import plain
 from .variables import NAME
 
 _ONE = re.compile(r"\{\{ (winkube_[a-z0-9_]+) \}\}")
-_COMPILED: dict[tuple[str, bool, bool], Any] = {}
-"""The collection's own templates, by text and by whether blocks are trimmed behind and before. Code belongs to no
-environment: Jinja's cache of bytecode keeps it likewise."""
-_WANTED: set[str] = set()
-"""The texts that are being compiled."""
-
-
-def keep_compiled(templates: Iterable[str], **how: Any) -> None:
-    """Compiles these now, before workers are forked, and lets Ansible take what was compiled. Where Ansible's inside is
-    another one, it compiles as ever.
-
-    Args:
-        templates: Texts of the collection, as its roles have them; no one else's are touched.
-        how: What they are rendered with, as `Templar.template` has it.
-    """
-    templar = Templar(loader=None, variables={})
-    kind: Any = type(getattr(getattr(templar, "_engine", None), "environment", None))
-    known = {source for source, *_trimmed in _COMPILED}
-    wanted = {str(text) for text in templates if "{{" in text or "{%" in text} - known
-    if not wanted or not callable(getattr(kind, "compile", None)):
-        return
-    if not getattr(kind.compile, "keeps", False):
-        kind.compile = _keeping(kind.compile)
-    _WANTED.update(wanted)
-    for text in wanted:
-        with suppress(AnsibleError):  # its variables are not known here
-            templar.template(trust_as_template(text), **how)
-    _WANTED.clear()
-
-
-def _keeping(compiles: Callable[..., Any]) -> Callable[..., Any]:
-    def kept(environment: Any, source: Any, *arguments: Any, **keywords: Any) -> Any:
-        if arguments or keywords or not isinstance(source, str):
-            return compiles(environment, source, *arguments, **keywords)
-        key = (source, environment.trim_blocks, environment.lstrip_blocks)
-        if key not in _COMPILED and source in _WANTED:
-            _COMPILED[key] = compiles(environment, source)
-        return _COMPILED[key] if key in _COMPILED else compiles(environment, source)
-
-    kept.keeps = True  # type: ignore[attr-defined]
-    return kept
 
 
 def texts(value: Any) -> Iterator[str]:
@@ -87,6 +41,7 @@ class Rendering:
     def __init__(self, variables: dict[str, Any], render: Callable[[Any], Any]) -> None:
         self._variables, self._render = variables, render
         self._seen: set[str] = set()
+        self._rendered: dict[str, str | int | float] = {}
 
     def of(self, value: Any) -> Any:
         """A value with its templates filled in. AnsibleError if that cannot be done now."""
@@ -99,7 +54,13 @@ class Rendering:
         one = _ONE.fullmatch(value)
         if one and one[1] in self._variables and _is_plain(found := self._variables[one[1]]):
             return plain(found)
-        return self._render(value)
+        text = str(value)
+        if text not in self._rendered:
+            found = self._render(value)
+            if not isinstance(found, str | int | float):  # no one else may change it
+                return found
+            self._rendered[text] = found
+        return self._rendered[text]
 
     def _settle(self, name: str) -> None:
         value = self._variables.get(name)

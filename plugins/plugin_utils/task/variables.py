@@ -36,7 +36,7 @@ _SOURCES = (
     "playbooks/**/*.yml",
     "roles/*/defaults/*.yml",
     "roles/*/tasks/*.yml",
-    "plugins/plugin_utils/node_yaml/*",
+    "plugins/plugin_utils/node_yaml/*.*",
     "plugins/connection/*.py",
 )
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from ansible.module_utils import urls
 from ansible_collections.winkube.node.plugins.plugin_utils.components.source import source, trusts_server
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import pins, service_wrappers
-from ansible_collections.winkube.node.plugins.plugin_utils.task import node_action
 from ansible_collections.winkube.node.plugins.plugin_utils.task.node_action import NodeAction
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -123,7 +123,7 @@ def test_a_sum_file_of_windows_is_read(tmp_path: Path, monkeypatch: pytest.Monke
     data = f"{HEX}  v1/kubelet.exe\r\n".encode(encoding)
     (tmp_path / "SHA256SUMS").write_bytes(data)
     assert told(str(tmp_path / "SHA256SUMS")) == HEX
-    monkeypatch.setattr(node_action, "open_url", lambda address, timeout: io.BytesIO(data))
+    monkeypatch.setattr(urls, "open_url", lambda address, timeout: io.BytesIO(data))
     assert told("https://example.com/SHA256SUMS", NodeAction.read_url(NodeAction.__new__(NodeAction), "")) == HEX
 
 

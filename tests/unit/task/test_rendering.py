@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from ansible.template import Templar, trust_as_template
 from ansible_collections.winkube.node.plugins.plugin_utils.task import node_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import plain
 from ansible_collections.winkube.node.plugins.plugin_utils.task.rendering import Rendering
-from jinja2 import Environment
 
 ROLES: dict[str, Any] = {}
 for _defaults in (Path(__file__).parents[3] / "roles").glob("*/defaults/main.yml"):
@@ -128,6 +126,16 @@ def test_values_of_all_types(value: Any) -> None:
     assert rendering.of(template) == own(values, template)
 
 
+def test_a_text_that_stands_twice_is_rendered_once() -> None:
+    _values, rendering, asked = both({"winkube_x": "C:"})
+    text = trust_as_template("{{ winkube_x }}\\k")
+    assert rendering.of({"a": text, "b": text}) == {"a": "C:\\k", "b": "C:\\k"}
+    assert asked[str(text)] == 1
+    lists = [rendering.of(trust_as_template("{{ [winkube_x] }}")) for _time in range(2)]
+    lists[0].append("changed by its owner")
+    assert lists[1] == ["C:"]
+
+
 def test_what_has_no_value_fails_only_where_it_is_wanted() -> None:
     given = {
         "winkube_x": "{{ nowhere }}",
@@ -153,26 +161,3 @@ def test_a_text_that_nobody_trusts_stays_as_it_is() -> None:
         Rendering(fact, lambda value: value).of(trust_as_template("{{ winkube_state_dir }}"))
         == fact["winkube_state_dir"]
     )
-
-
-def test_templates_of_the_roles_are_compiled_before_workers_are_forked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each worker compiled them again; a user's own are left to Ansible."""
-    node_plan.compile_templates()
-    generated: list[Any] = []
-    real = Environment._generate
-
-    def counted(*given: Any, **named: Any) -> Any:
-        generated.append(given)
-        return real(*given, **named)
-
-    monkeypatch.setattr(Environment, "_generate", counted)
-    templar = Templar(loader=DataLoader(), variables=known({}))
-    for _time in range(2):
-        for text in ROLES.values():
-            if isinstance(text, str) and "winkube_" in text:
-                with suppress(AnsibleError):  # those that have no value yet
-                    templar.template(trusted(text))
-    assert generated == []
-    for _time in range(2):
-        assert templar.template(trusted("{{ inventory_hostname }} of a user")) == "WIN1 of a user"
-    assert len(generated) == 2

@@ -1,0 +1,45 @@
+"""What is asked for several nodes of a task is asked once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.components.asks import Asks
+
+from tests.unit.components.nodes import Controller
+
+SUMS = "https://example.com/SHA256SUMS"
+
+
+class Reader(Controller):
+    """Reads what it is given, an error too."""
+
+    def __init__(self, *texts: str | OSError) -> None:
+        super().__init__()
+        self.texts = list(texts)
+
+    def read_url(self, address: str) -> str:
+        found = self.texts.pop(0)
+        if isinstance(found, OSError):
+            raise found
+        return found
+
+
+def test_the_nodes_of_a_task_read_a_sum_file_once(tmp_path: Path) -> None:
+    reader = Reader("first", "second")
+    nodes = [Asks(reader, name, shared=tmp_path, task="1") for name in ("win1", "win2")]
+    assert [node.read_url(SUMS) for node in nodes for _time in range(2)] == ["first"] * 4
+    assert Asks(reader, "win1", shared=tmp_path, task="2").read_url(SUMS) == "second"
+
+
+def test_without_a_folder_each_node_reads_for_itself() -> None:
+    reader = Reader("first", "second")
+    assert [Asks(reader, "win1").read_url(SUMS), Asks(reader, "win2").read_url(SUMS)] == ["first", "second"]
+
+
+def test_an_address_that_could_not_be_read_is_read_again(tmp_path: Path) -> None:
+    reader = Reader(OSError("It is away."), "text")
+    with pytest.raises(OSError, match="It is away"):
+        Asks(reader, "win1", shared=tmp_path, task="1").read_url(SUMS)
+    assert Asks(reader, "win2", shared=tmp_path, task="1").read_url(SUMS) == "text"
