@@ -17,7 +17,7 @@ description:
   - A run makes one pod for each node and uses it for all its tasks. A small process on the controller deletes the pod
     when the run is over, after Ctrl-C and a crash too; O(pod_lifetime) ends it in any case. Leftovers of earlier runs
     in the namespace are deleted when a pod is made.
-  - Whoever may do this is an administrator of the node. The pod runs as C(NT AUTHORITY\SYSTEM) on the host.
+  - Anyone who may do this is an administrator of the node. The pod runs as C(NT AUTHORITY\SYSTEM) on the host.
     C(docs/host_process.md) has the smallest rights, and what PodSecurity asks for.
 requirements:
   - the Python packages kubernetes and websocket-client on the controller

@@ -21,9 +21,9 @@ options:
         default: true
       sources:
         description:
-          - Addresses and networks that may come in, or V(any) for everybody.
+          - Addresses and networks that may come in, or V(any) for everyone.
           - Empty for the pods' networks and the node's own network, where O(cluster.kubeconfig) shows that all nodes
-            and API servers lie in these; else for everybody, since a machine that is left out could reach nothing.
+            and API servers lie in these; else for everyone.
         type: list
         elements: str
         default: []

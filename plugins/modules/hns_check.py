@@ -28,7 +28,7 @@ attributes:
     description: It only reads.
   diff_mode:
     support: full
-    description: It changes nothing; shown is what can be mended in the CNI configuration.
+    description: It changes nothing, and shows what can be fixed in the CNI configuration.
   idempotent:
     support: full
     description: It only reads.
@@ -253,7 +253,7 @@ findings:
       description: How that comes about.
       type: str
     remedy:
-      description: What mends it. C(text) is a sentence, C(action) what carries it out (V(advice) for a person),
+      description: The remedy. C(text) is a sentence, C(action) what carries it out (V(advice) for work by hand),
         C(command) the command for this host (empty for advice), C(cuts_off) what stops working meanwhile.
       type: dict
     evidence:

@@ -62,7 +62,7 @@ options:
     type: str
     default: ''
   settle:
-    description: For so many seconds nothing must have been written before a build begins.
+    description: Seconds without a write before a build begins.
     type: float
     default: 0.5
   endings:

@@ -32,8 +32,8 @@ options:
     choices: [containers, stats]
     default: [containers]
   address:
-    description: C(host:port) of the runtime's TCP service, or C(unix:///path) for one on the controller. Empty if the
-      runtime is not to be asked, which only V(stats) can do without.
+    description: C(host:port) of the runtime's TCP service, or C(unix:///path) for one on the controller. Empty to ask
+      only the summary, with V(stats).
     type: str
     default: ''
   tls:
@@ -166,7 +166,7 @@ attributes:
     description: It runs on the controller and asks the node's container runtime or the cluster.
 notes:
   - Runs on the controller; no connection to the node is opened but the one to O(address).
-  - Whoever reaches this port can do on the node what containerd can, which is everything. Open it for the controller
+  - Anyone who reaches this port can do anything on the node. Open it for the controller
     only, with TLS, and close it afterwards.
 seealso:
   - module: winkube.node.containerd_config_tcp

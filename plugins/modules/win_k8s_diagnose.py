@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: win_k8s_diagnose
-short_description: Says what is wrong with a Windows node, why, and which command mends it
+short_description: Says what is wrong with a Windows node, why, and which command fixes it
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
@@ -100,7 +100,7 @@ options:
     type: list
     elements: dict
   message:
-    description: An error message of yours; RV(message_means) says what it is known for.
+    description: Your error message; RV(message_means) says what it is known for.
     type: str
     default: ''
   checks:
@@ -119,8 +119,8 @@ options:
     choices: [quick, full]
     default: full
   timeout:
-    description: After a restart of the machine it takes a while until everything is up. So many seconds are waited
-      until there is no finding with the severity V(error); only with O(depth=quick).
+    description: Seconds to wait after a restart until there is no finding with the severity V(error); only with
+      O(depth=quick).
     type: int
     default: 0
   watch:
@@ -176,7 +176,7 @@ causes:
   type: list
   elements: dict
 said:
-  description: The same for people, a line each - what is wrong, what mends it, what is fine.
+  description: The same for people, a line each - what is wrong, what fixes it, what is fine.
   returned: when the task does not fail
   type: list
   elements: str

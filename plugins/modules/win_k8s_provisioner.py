@@ -188,10 +188,10 @@ options:
     default: 120
   stable:
     description:
-      - For so many seconds each service is watched after it works. It fails, and the change is rolled back, as soon as
-        the service or its program ends, also where Windows or nssm would start it again.
-      - If it is not given, 3 where the service says of itself that it works, else 10. A build that crashes later than
-        that is not noticed.
+      - Seconds for which each service is watched after it works. If it or its program ends in that time, the change is
+        rolled back, even where Windows or nssm would start it again.
+      - By default 3 where the service reports its own health, else 10. Later crashes are not
+        noticed.
     type: int
   stop_timeout:
     description: Seconds in which each service has to stop.

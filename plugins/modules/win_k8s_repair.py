@@ -13,7 +13,7 @@ author: The winkube.node authors (@winkube)
 description:
   - With O(action=rejoin) it finds out whether the node was deleted, and clears the way for it to join again. A
     previously deleted node is one that has joined and has no Node object any more, or no certificate that can be used;
-    or one whose files speak of another range than the podCIDR of its Node. kube-proxy, kubelet and flanneld are stopped
+    or one whose files name another range than its Node's podCIDR. kube-proxy, kubelet and flanneld are stopped
     there, and what holds the old range is removed (C(SourceVip.json), C(SourceVipRequest.json), C(subnet.env),
     C(cni.conf), flannel's HNS network). The roles in RV(roles) start them again.
   - With O(action=network) it starts services that have stayed down after a restart, in the order of a first boot, each
@@ -26,12 +26,12 @@ description:
     be gone with the next restart anyway, and hold the ports of the services that take their place. Services are left
     alone; the roles set their definitions right.
   - With O(action=restart) it restarts O(services).
-  - With O(action=cni_conf) it mends the CNI configuration that the runtime takes. Only the lines that have to change
-    are written; order, tabs and line ends stay. Policies that the plugins would drop are converted, never left out.
+  - With O(action=cni_conf) it fixes the CNI configuration that the runtime takes. It writes only the lines that have
+    to change; order, tabs and line ends stay. Policies that the plugins would drop are converted, never left out.
     Pods that run keep what they were given.
-  - With O(action=finding) it looks at the node, and does what mends the finding O(finding); C(docs/diagnose.md) lists
-    them. Of a finding that the node does not have it says so, with those that it has, and does nothing.
-  - With O(action=acknowledge) somebody says that he has looked at a node on which a change failed and could not be
+  - With O(action=finding) it looks at the node, and applies the remedy of the finding O(finding); C(docs/diagnose.md)
+    lists them. If the node does not have that finding, it lists the node's findings and does nothing.
+  - With O(action=acknowledge) you confirm that you have looked at a node on which a change failed and could not be
     rolled back. The node refuses further changes until then. It repairs nothing.
   - Networks of type C(nat), networks of others, and networks that somebody uses are never touched; pods that still run
     on one of ours are removed with C(crictl.exe), if there is one on the node. On a node where nothing is wrong nothing
@@ -184,7 +184,7 @@ EXAMPLES = r"""
     node_name: win1
     retries: 3
 
-- name: See what would be mended in the node's cni.conf
+- name: See what would be fixed in the node's cni.conf
   winkube.node.win_k8s_repair:
     action: cni_conf
     service_cidr: 10.96.0.0/12

@@ -436,7 +436,7 @@ def test_exclusions_that_tamper_protection_takes_back_are_named(bench: Bench) ->
     host = bench.node()
     host.in_turn(lambda: host.node.registry.taken_back.add(EXCLUSIONS))
     run = converge(bench, winkube_defender_exclusions=True)
-    assert r"was told to leave C:\ProgramData\containerd\root" in " ".join(run.output.split()), run
+    assert r"should exclude C:\ProgramData\containerd\root" in " ".join(run.output.split()), run
 
 
 @pytest.mark.spare

@@ -114,8 +114,8 @@ def _installation(view: View, wanted: Wanted, options: Options) -> Iterator[Chan
         return
     if risky and view.release is not None and not options.adopt:
         raise Refused(
-            f"Calico runs already, and {' and '.join(risky)} would change for its Linux nodes too: pods are cut off "
-            "while the nodes follow. winkube_calico_adopt: true does it."
+            f"Calico runs already, and {' and '.join(risky)} would change for its Linux nodes too; their pods are cut "
+            "off meanwhile. winkube_calico_adopt: true does it."
         )
     before = {"spec": {key: view.spec.get(key) for key in patch}}
     yield Change(
@@ -204,7 +204,7 @@ def _user_pools(view: View, options: Options) -> Iterator[Change]:
         if not options.adopt:
             raise Refused(
                 f"The IPPool {named(pool)} has {', '.join(f'{key} {value}' for key, value in before.items())}, and "
-                "Windows needs Never and Always: pods of Linux nodes are cut off while the nodes follow. "
+                "Windows needs Never and Always. Linux nodes' pods are cut off during that change. "
                 "winkube_calico_adopt: true does it."
             )
         path, after = f"{view.api.path('ippools')}/{named(pool)}", {"spec": modes}

@@ -347,6 +347,6 @@ def _must_be(text: str, before: Mapping[str, Any], changes: list[tuple[Place, An
         right = False
     if not right:
         raise Refused(
-            f"{where}: its tables are nested in a way that cannot be changed without touching other keys; set "
+            f"{where}: the nesting of its tables does not allow a change without touching other keys; set "
             f"{', '.join('.'.join(place) for place, _value in changes)} by hand, or have win_containerd write the file."
         )

@@ -113,8 +113,8 @@ def warning(found: Effective, networks: tuple[Network, ...]) -> str:
     secret = "with only a certificate of the server" if found.encrypted else "without encryption"
     return (
         f"CRI on {found.address} asks for no client certificate, {secret}: {who} can start a container that has the "
-        f"node's own files and is {facts.PLAIN_PORT_OWNER} there. Use it to look for a fault, and close it (state: "
-        "absent) when that is found."
+        f"node's files and is {facts.PLAIN_PORT_OWNER} there. Use it to find a fault, then close it (state: "
+        "absent)."
     )
 
 

@@ -308,7 +308,7 @@ def warning(found: Mapping[str, Any]) -> str:
     """What to say of a port that is open and about which no more is known; empty if CRI answered."""
     if found["proven"]:
         return ""
-    return f"The port is open on the node, but that CRI answers there is not proven: {found['reason']}."
+    return f"The port is open on the node, but no call has proved that CRI answers there: {found['reason']}."
 
 
 @contextmanager

@@ -363,7 +363,7 @@ BAD_REVISIONS: tuple[BadRevision, ...] = (
         26100,
         32690,
         32698,
-        "The update itself may not install (0x800F0983), and leaves the machine without the month's mends.",
+        "The update itself may not install (0x800F0983), and leaves the machine without the month's fixes.",
         "https://intel.truststrikelabs.com/article/20260420-003",
     ),
 )

@@ -125,15 +125,15 @@ def left_to_do(layout: Layout, reading: Reading) -> tuple[str, ...]:
     """What is in no one's way and should be known, a sentence each: what has to stay as long as someone is connected
     and goes right before sysprep, and credentials that are meant for every node."""
     found = [
-        f"{path} has credentials of a registry: whoever gets the image has them. Leave them out of winkube_registries "
-        "for the image, or guard the image like them"
+        f"{path} has credentials of a registry: anyone who gets the image has them. Leave them out of "
+        "winkube_registries for the image, or guard the image like them"
         for path in registries.host_files(layout)
         if _CREDENTIAL.search((reading.text(path) if file_key(path) in reading.parts else None) or "")
     ]
     if keys := sorted(name for name in entries(SSH_DIR, reading) if _HOST_KEY.fullmatch(name)):
         found.append(
             f"{SSH_DIR} holds the host keys of this machine ({', '.join(keys)}), which sysprep leaves alone: delete "
-            "them in the step that runs sysprep, and each node makes keys of its own when sshd starts"
+            "them in the step that runs sysprep; each node then makes its own keys when sshd starts"
         )
     listeners = (reading.parts.get("registry:listeners") or {}).get("keys") or ()
     if any(str(name).upper().endswith("+HTTPS") for name in listeners):

@@ -274,7 +274,7 @@ class Link:
                 raise NodeError(
                     f"The node can be reached, but {failures} times in a row it failed to say what became of batch "
                     f"{batch_id} ({batch.component}): {_ended(cause)} The node finishes or rolls back the batch by "
-                    "itself; run the playbook again when that is mended."
+                    "itself; run the playbook again when that is fixed."
                 )
             self.notice(f"the node's answer for batch {batch_id} was not understood ({cause}); asking again")
         raise OutcomeUnknown(

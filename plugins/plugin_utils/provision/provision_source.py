@@ -79,8 +79,8 @@ def origins(
 
 def _plain_http(item: Item) -> str:
     return (
-        f"{item.name}: {shown(item.source)} is fetched over plain http and without a checksum: whoever sits between "
-        "can put any program on the node. Give checksum: sha256:<64 hex digits>."
+        f"{item.name}: {shown(item.source)} is fetched over plain http and without a checksum: anyone on the "
+        "way can put any program on the node. Give checksum: sha256:<64 hex digits>."
     )
 
 

@@ -518,5 +518,5 @@ def _refuse_without_name(wanted: Wanted, found: Mapping[str, Any]) -> None:
     if lacks:
         raise Refused(
             f"The service {wanted.layout.flanneld_service} is to be launched again, but it lacks {', '.join(lacks)} "
-            "and would be stuck as before: run site.yml with the tag flannel, which sets them."
+            "and would hang again: run site.yml with the tag flannel, which sets them."
         )

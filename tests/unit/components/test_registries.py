@@ -209,7 +209,7 @@ def test_where_credentials_do_not_reach_or_everybody_reads_them_is_told() -> Non
     ]
     (open_, tokens) = registries.warnings(wanted, Version.parse("2.0.14"))
     assert "http://mirror.example.com is asked without TLS" in open_
-    assert "not to a server that issues its tokens" in tokens
+    assert "not to a separate token server" in tokens
     assert registries.warnings(made(PORT, {"host": "_default", "mirrors": [MIRROR]}), Version.parse("1.7.35")) == []
 
 

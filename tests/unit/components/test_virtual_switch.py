@@ -145,7 +145,7 @@ def test_beside_a_flanneld_that_names_the_adapter_no_placeholder_stays() -> None
     ]
     assert parts(reading(adapters=vnic, networks=[VXLAN]), NEW) == []
     other = VXLAN | {"ID": "c", "Name": "theirs"}
-    with pytest.raises(Refused, match="'theirs', so that its address is on the virtual switch's own adapter"):
+    with pytest.raises(Refused, match="'theirs', so its address is on the virtual switch's adapter"):
         parts(reading(adapters=vnic, networks=[other]), NEW)
 
 

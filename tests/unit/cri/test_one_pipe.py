@@ -36,8 +36,8 @@ def test_a_kubelet_that_is_told_another_is_refused() -> None:
     other = replace(SETTINGS, extra=("--container-runtime-endpoint=npipe:////./pipe/containerd-containerd",))
     (sentence,) = [one for one in kubelet_check.problems(other) if "containerd listens" in one]
     assert sentence.endswith(
-        f"containerd listens on npipe:////./pipe/{PIPE} (winkube_containerd_pipe); leave it out, the kubelet is told "
-        "that pipe already."
+        f"containerd listens on npipe:////./pipe/{PIPE} (winkube_containerd_pipe); leave it out, the role sets that "
+        "pipe."
     )
     same = replace(SETTINGS, extra=(rf"--container-runtime-endpoint=npipe:\\\\.\pipe\{PIPE}",))
     assert not [one for one in kubelet_check.problems(same) if "containerd listens" in one]

@@ -122,7 +122,7 @@ def test_an_answer_is_a_proof() -> None:
 def test_a_port_that_nobody_reaches_proves_nothing() -> None:
     found = cri_tcp_proof.proof("h:1", None, required=False, ask=fails("UNAVAILABLE"))
     assert found == {"proven": False, "runtime": "", "reason": "h:1 did not like it"}
-    assert cri_tcp_proof.warning(found).endswith("is not proven: h:1 did not like it.")
+    assert cri_tcp_proof.warning(found).endswith("has proved that CRI answers there: h:1 did not like it.")
     with pytest.raises(cri_tcp_proof.ProofError, match="could not be proven: h:1 did not like it"):
         cri_tcp_proof.proof("h:1", None, required=True, ask=fails("UNAVAILABLE"))
 

@@ -339,7 +339,7 @@ def test_folders_that_services_run_programs_from(guard: Any, path: str, folders:
 SOURCES = {
     "machines and networks, each once": (["10.0.0.5", "10.0.0.5/32", "fd00::/64"], ["10.0.0.5", "fd00::/64"]),
     "a name": (["bastion"], "'bastion' is neither an IP address nor a network"),
-    "everybody": (["0.0.0.0/0"], "'0.0.0.0/0' is everybody"),
+    "everybody": (["0.0.0.0/0"], "'0.0.0.0/0' admits everyone"),
 }
 
 

@@ -150,8 +150,8 @@ def missing(layout: Layout, reading: Reading) -> tuple[str, ...]:
 def taken_back(paths: tuple[str, ...]) -> str:
     """A sentence about exclusions that did not stay."""
     return (
-        f"Microsoft Defender was told to leave {', '.join(paths)} alone, and does not: something on the node took that "
-        "back, as tamper protection and a domain's policy do. Exclude them where Defender is managed (Intune, "
+        f"Microsoft Defender should exclude {', '.join(paths)}, and does not: something on the node removed the "
+        "exclusion, such as tamper protection or a domain's policy. Exclude them where Defender is managed (Intune, "
         "Configuration Manager, group policy), or set winkube_defender_exclusions to false."
     )
 

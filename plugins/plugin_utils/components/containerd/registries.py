@@ -173,13 +173,13 @@ def warnings(wanted: Sequence[Registry], version: Version) -> list[str]:
         if one.authorizes and one.url.startswith("http:")
     ]
     found = [
-        f"registries: {shown(url)} is asked without TLS: everybody on the way can read its password." for url in open_
+        f"registries: {shown(url)} is asked without TLS: anyone on the way can read its password." for url in open_
     ]
     if named and version < _ALSO_FOR_TOKENS:
         found.append(
-            f"registries, {', '.join(named)}: containerd {version} shows these credentials to the registry itself, not "
-            "to a server that issues its tokens, as Docker Hub, ghcr.io, quay.io, GitLab and Azure have one: take "
-            f"containerd {_ALSO_FOR_TOKENS} or later there, or imagePullSecrets."
+            f"registries, {', '.join(named)}: containerd {version} sends these credentials only to the registry, not "
+            "to a separate token server (Docker Hub, ghcr.io, quay.io, GitLab, Azure): use containerd "
+            f"{_ALSO_FOR_TOKENS} or later, or imagePullSecrets."
         )
     return found
 

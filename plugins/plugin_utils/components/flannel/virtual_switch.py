@@ -82,8 +82,8 @@ def networks_of(
     others = [each for each in there if each is not old]
     if others and not any(each.name.casefold() == own.casefold() for each in others):
         raise Refused(
-            f"The adapter '{adapter}' has the HNS network '{others[0].name}', so that its address is on the virtual "
-            f"switch's own adapter, and flanneld {version} would ask HNS for a network on that, which HNS refuses. "
+            f"The adapter '{adapter}' has the HNS network '{others[0].name}', so its address is on the virtual "
+            f"switch's adapter, and flanneld {version} would ask HNS for a network on that, which HNS refuses. "
             f"Remove that network (its pods first), or take a flannel before {NAMES_ADAPTER_FROM}."
         )
     gone = NoHnsNetwork(

@@ -230,8 +230,8 @@ class ComputerName:
         """Rename the machine, and ask for a restart until it has the name. Refused for what is not a name."""
         if not _NAME.fullmatch(self.name):
             raise Refused(
-                f"'{self.name}' cannot be the name of a Windows machine: wanted are up to 15 letters, digits and "
-                "hyphens, not digits alone, no hyphen at either end."
+                f"'{self.name}' cannot be the name of a Windows machine: use up to 15 letters, digits and hyphens, "
+                "not only digits, without a hyphen at either end."
             )
         pending, active = (str(reading.parts[query.key].get("value") or "") for query in (PENDING_NAME, ACTIVE_NAME))
         if self._is(pending) and self._is(active):

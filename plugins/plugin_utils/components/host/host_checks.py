@@ -60,7 +60,7 @@ def bad_revision(machine: Machine, own: tuple[BadRevision, ...], mode: str) -> t
     if not known:
         return ()
     good = next_good(machine.build, machine.revision, own, mode)
-    todo = f"Update Windows to {good.name} or later." if good else "No update is known here that mends all of it."
+    todo = f"Update Windows to {good.name} or later." if good else "No known update fixes all of it."
     return (f"{machine.name} is known to be bad: {' '.join(each.told for each in known)} {todo}",)
 
 

@@ -56,7 +56,8 @@ def kubeconfig_problems(found: Kubeconfig, where: str, *, allow_admin: bool) -> 
     if (groups or names) and not allow_admin:
         who = f"the group {groups[0]}" if groups else f"the user {names[0]}"
         said.append(
-            f"{where} is a cluster administrator's ({who}): whoever gets at this node would own the cluster. Make one "
+            f"{where} is a cluster administrator's ({who}): anyone who gets access to this node would own the "
+            "cluster. Make one "
             "for the user system:node:<name> in the group system:nodes, or say winkube_allow_cluster_admin_kubeconfig: "
             "true."
         )

@@ -111,13 +111,13 @@ def check_possible(cluster: Cluster | None, options: Options, layout: Layout, re
             raise _no_cluster(options)
         if options["state"] == "rejoined":
             raise Refused(
-                "A node is joined again only with the cluster's API at hand, for its old Node object has to go: set "
+                "Rejoining needs access to the cluster's API, to delete the old Node object: set "
                 "winkube_cluster.kubeconfig to a kubeconfig on the controller."
             )
     elif not node_object.has_ready_linux(cluster.nodes()):
         raise Refused(
             f"The cluster {cluster.server} has no Linux node that is Ready: its own pods (DNS among them) run on "
-            "Linux only, and Windows nodes cannot do without them. Add one before, or find out why it is not Ready."
+            "Linux only, and Windows nodes need them. Add one first, or find out why it is not Ready."
         )
 
 

@@ -118,12 +118,12 @@ INTERFACE = Interface(
         Option(
             "allow_cluster_admin",
             "bool",
-            "Whether a kubeconfig of a cluster administrator may go to the node all the same.",
+            "Whether a cluster administrator's kubeconfig may go to the node.",
             default=False,
             variable=Variable(
                 "winkube_allow_cluster_admin_kubeconfig",
-                text="Whether a cluster administrator's kubeconfig may go to the node. It lets whoever gets at "
-                "the node own the cluster.",
+                text="Whether a cluster administrator's kubeconfig may go to the node. Anyone who gets access to "
+                "the node then owns the cluster.",
             ),
         ),
         Option(
@@ -177,7 +177,7 @@ INTERFACE = Interface(
         Option(
             "wait_for_pod_cidr",
             "bool",
-            "Whether a node that has just joined has to get a podCIDR, which flanneld cannot do without.",
+            "Whether to wait for the podCIDR of a node that has just joined; flanneld needs it.",
             default=True,
             variable="winkube_cni_managed_by == 'service'",
         ),

@@ -118,7 +118,7 @@ def left_to_cluster(layout: Layout, reading: Reading) -> tuple[Resource, ...]:
         return ()
     raise Refused(
         f"kube-proxy is managed by the cluster (winkube_kube_proxy_managed_by), but the node has a service {name} as "
-        f"well ({found.get('state')}) that does not run {program}: it is somebody else's, and both would write the "
+        f"well ({found.get('state')}) that does not run {program}: it is not ours, and both would write the "
         f"same HNS policies. Remove the service (sc.exe stop {name}, sc.exe delete {name}), or set "
         "winkube_kube_proxy_managed_by: service and take the DaemonSet off this node."
     )

@@ -131,8 +131,8 @@ INTERFACE = Interface(
                     (
                         "Who may ask whether kube-proxy is healthy (10256), and whether a Service has endpoints here "
                         "(its healthCheckNodePort): addresses and networks.",
-                        "V(any) is everybody, since no cluster says where its load balancers ask from; an empty list "
-                        "means no one.",
+                        "V(any) admits everyone, since a cluster does not say where its load balancers are; an empty "
+                        "list admits no one.",
                     ),
                     default=["any"],
                     elements="str",

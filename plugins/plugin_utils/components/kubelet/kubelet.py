@@ -199,9 +199,9 @@ def lacks_ca(settings: KubeletSettings, layout: Layout, reading: Reading) -> boo
 def no_ca(layout: Layout) -> Refused:
     """The CA by which the kubelet authenticates its callers is unknown."""
     return Refused(
-        f"kubelet: {ca_file(layout)} is not on the node. The kubelet needs the cluster's CA to know its callers by, or "
-        "everybody who reaches port 10250 may run commands in its pods: set winkube_cluster.kubeconfig to a kubeconfig "
-        "that has the CA, or name the file with --client-ca-file in winkube_kubelet_extra_arguments."
+        f"kubelet: {ca_file(layout)} is not on the node. Without the cluster's CA the kubelet cannot authenticate "
+        "callers, and anyone who reaches port 10250 may run commands in its pods: set winkube_cluster.kubeconfig to a "
+        "kubeconfig that has the CA, or name the file with --client-ca-file in winkube_kubelet_extra_arguments."
     )
 
 

@@ -156,7 +156,7 @@ def problems(settings: KubeletSettings, env_file_text: str = "") -> list[str]:
         return found
     if settings.runtime == "dockershim" and settings.config_file:
         found.append(
-            "winkube_container_runtime: a node with dockershim joins with winkube_join: kubeconfig; kubeadm is told of "
+            "winkube_container_runtime: a node with dockershim joins with winkube_join: kubeconfig; kubeadm gets "
             "containerd's pipe."
         )
     found += [
@@ -225,7 +225,7 @@ def _open_door(settings: KubeletSettings) -> list[str]:
     if mode is None or mode.value != "AlwaysAllow":
         return []
     return [
-        f"{mode.place}: {mode.text}: whoever gets past the kubelet's authentication may run commands in every pod of "
+        f"{mode.place}: {mode.text}: anyone who passes the kubelet's authentication may run commands in every pod of "
         "this node; leave it out."
     ]
 
@@ -376,7 +376,7 @@ def _another_runtime(settings: KubeletSettings) -> list[str]:
         return []
     return [
         f"{given.place}: {given.text}: containerd listens on {wanted} (winkube_containerd_pipe); leave it out, the "
-        "kubelet is told that pipe already."
+        "role sets that pipe."
     ]
 
 

@@ -55,7 +55,7 @@ def sources(given: Iterable[str], what: str) -> tuple[Network, ...]:
             )
             continue
         if network.prefixlen == 0:
-            problems.append(f"{what}: '{text}' is everybody; name the machines that shall reach the port.")
+            problems.append(f"{what}: '{text}' admits everyone; name the machines that may reach the port.")
         found[network] = None
     if problems:
         raise Refused(*problems)

@@ -244,7 +244,7 @@ def _way_out(said: str) -> str:
         )
     if "PodSecurity" in said:
         return (
-            "The namespace asks for the level baseline; whoever forbids that has to leave winkube_smoke_namespace out."
+            "The namespace asks for the level baseline: exempt winkube_smoke_namespace from the policy that forbids it."
         )
     return "An admission rule of the cluster forbids it: have winkube_smoke_namespace left out of it."
 
