@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench import push
-from tests.bench.figures import IN_WIN_PINGS, missed
+from tests.bench.figures import AIMS, IN_WIN_PINGS, aims, missed
 from tests.bench.fleet import BenchFailed
-from tests.bench.measure import measure
+from tests.bench.measure import FEW, measure
 
 BUILDS = Path(__file__).parents[2] / ".cache" / "bench"
 
@@ -38,6 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--whole", action="store_true", help="growth over whole nodes too, not over containerd alone")
     parser.add_argument("--no-transfer", action="store_true", help="without the transfer of a build")
     options = parser.parse_args(arguments)
+    if options.many <= FEW:
+        parser.error(f"--many {options.many}: more than {FEW} are needed to see how a run grows")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what it has started ends with it
     folder = Path(tempfile.mkdtemp(prefix="wk"))
     try:
@@ -52,10 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     pushed = push.pushes()
     document: dict[str, Any] = {**figures.as_dict(), "push": [asdict(one) for one in pushed]}
     document["real_in_win_pings"] = dict(IN_WIN_PINGS)
+    document["aims"] = dict(AIMS)
     document["transfer"] = None if options.no_transfer else _transfer()
     print(json.dumps(document))
     sentences = [*missed(figures), *push.missed(pushed)]
-    for sentence in sentences:
+    for sentence in [*sentences, *(f"Not judged: {sentence}" for sentence in aims(figures))]:
         print(sentence, file=sys.stderr)
     return 1 if sentences and not options.no_judge else 0
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+AIMS: Mapping[str, float] = {"ratio_to_win_ping": 1.3, "cpu_s_per_node": 0.2, "rss_1000_ratio": 1.3}
+"""What these are to be in the end, at most. What is judged, so that nothing gets worse, is below."""
 CONVERGED_CALLS = 1
 RATIO = 1.8
 PEER_RATIO = 20.0
@@ -33,8 +35,9 @@ class Figures:
     converged site.yml the peer's calls take. ratio_real_latencies: as
     ratio_to_win_ping, each module with the latency that a real PowerShell has. bytes_per_call: what is sent to a
     converged node. api_requests: what a converged run over several nodes asks of the cluster; api_requests_per_node:
-    how many more each further node costs. cpu_s_per_node: of the controller, for a converged node. nodes_1000_s,
-    rss_1000_ratio (to ten nodes): None but with `--many 1000`.
+    how many more each further node costs. cpu_s_per_node: of the controller, for a converged node. seconds_start,
+    seconds_per_node: the straight line through the runs of three sizes. parent_s_per_node, worker_s_per_node,
+    forks_gain_until: see measure.Growth. nodes_1000_s, rss_1000_ratio (to ten nodes): None but with `--many 1000`.
     """
 
     converged_calls: int
@@ -56,16 +59,31 @@ class Figures:
     peak_rss_100: int | None
     seconds_10: float
     seconds_100: float
+    seconds_start: float = 0.0
+    seconds_per_node: float = 0.0
+    parent_s_per_node: float | None = None
+    worker_s_per_node: float | None = None
+    forks_gain_until: int | None = None
     nodes_1000_s: float | None = None
     rss_1000_ratio: float | None = None
     remarks: tuple[str, ...] = field(default=())
     """What was counted and should not be: nodes whose figures differ from the others'."""
 
     def as_dict(self) -> dict[str, Any]:
-        """The JSON object that is printed; seconds and the ratio with two decimals."""
+        """The JSON object that is printed; seconds and ratios with three decimals."""
         plain = asdict(self)
         del plain["remarks"]
-        return {name: round(value, 2) if isinstance(value, float) else value for name, value in plain.items()}
+        return {name: round(value, 3) if isinstance(value, float) else value for name, value in plain.items()}
+
+
+def aims(figures: Figures) -> list[str]:
+    """A sentence for each figure that is not where it is to be in the end."""
+    measured = {name: getattr(figures, name) for name in AIMS}
+    return [
+        f"{name} is {value:.2f}; the aim is {AIMS[name]:g}."
+        for name, value in measured.items()
+        if value is not None and value > AIMS[name]
+    ]
 
 
 def missed(figures: Figures) -> list[str]:

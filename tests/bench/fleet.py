@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import resource
 import subprocess
@@ -32,8 +33,8 @@ class BenchFailed(Exception):  # noqa: N818 - reads as a sentence
 @dataclass(frozen=True)
 class Measured:
     """One run: how long, the peak memory of ansible-playbook's own process (KiB), calls and bytes by node, of these
-    the bytes that were sent to it, the processor time of all its processes but those of SSH that stay behind, and the
-    requests to the clusters' API servers that came from the controller."""
+    the bytes that were sent to it, the processor time of all its processes but those of SSH that stay behind, the
+    requests to the clusters' API servers that came from the controller, and the processor time of its own process."""
 
     seconds: float
     peak_rss: int | None
@@ -42,6 +43,7 @@ class Measured:
     sent: dict[str, int] = field(default_factory=dict)
     cpu_s: float = 0.0
     api_requests: int = 0
+    parent_s: float | None = None
 
 
 class Fleet:
@@ -112,7 +114,7 @@ class Fleet:
                 stderr=subprocess.STDOUT,
             )
             try:
-                peak = _wait(process)
+                peak, parent_s = _wait(process)
             except BaseException:
                 process.terminate()
                 process.wait(timeout=30)
@@ -133,6 +135,7 @@ class Fleet:
             {name: account.bytes_in for name, account in accounts.items()},
             cpu_s,
             self._api_requests() - asked,
+            parent_s,
         )
 
     def _api_requests(self) -> int:
@@ -146,16 +149,26 @@ def _children_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _wait(process: subprocess.Popen[bytes]) -> int | None:
-    """Wait for the process to end; the most memory (KiB) that it itself had, None where /proc does not tell.
+def _wait(process: subprocess.Popen[bytes]) -> tuple[int | None, float | None]:
+    """Wait for the process to end; the most memory (KiB) that it itself had, and its processor seconds without those
+    of its children. None where /proc does not tell.
 
     Not getrusage: on Linux a child's ru_maxrss begins with what its parent had when it was forked.
     """
-    peak = None
+    peak, used = None, None
     while process.poll() is None:
-        peak = resident_peak(process.pid) or peak
+        peak, used = resident_peak(process.pid) or peak, processor_s(process.pid) or used
         time.sleep(SAMPLE_S)
-    return peak
+    return peak, used
+
+
+def processor_s(pid: int) -> float | None:
+    """Processor seconds of a process so far, without those of its children. Source: Linux, proc_pid_stat(5)."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, IndexError):
+        return None
 
 
 def resident_peak(pid: int) -> int | None:

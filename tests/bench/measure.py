@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import sys
 import time
@@ -76,9 +77,43 @@ def converged(fleet: Fleet, count: int) -> Measured:
     return run
 
 
+@dataclass(frozen=True)
+class Growth:
+    """Straight lines through converged runs of several sizes: seconds of a run without nodes, seconds of each node,
+    the processor seconds of a node in ansible-playbook's own process, where nodes come one after the other, and in the
+    workers; the number of forks from which on more forks gain nothing. None where /proc does not tell."""
+
+    start_s: float
+    node_s: float
+    parent_s: float | None = None
+    worker_s: float | None = None
+    forks: int | None = None
+
+
+def growth(runs: Sequence[Measured], call_s: float) -> Growth:
+    """`call_s`: how long the remote call of a node takes, during which a worker waits.
+
+    While the parent works for one node, `forks` workers can be busy with others; with more of them some wait for it.
+    """
+    sizes = [float(len(run.calls)) for run in runs]
+    line = statistics.linear_regression(sizes, [run.seconds for run in runs])
+    own = [run.parent_s for run in runs if run.parent_s is not None]
+    if len(own) < len(runs):
+        return Growth(line.intercept, line.slope)
+    parent = statistics.linear_regression(sizes, own).slope
+    worker = statistics.linear_regression(sizes, [run.cpu_s for run in runs]).slope - parent
+    forks = round((call_s + worker) / parent) if parent > 0 else None
+    return Growth(line.intercept, line.slope, parent, worker, forks)
+
+
 def ratio_of(site: Sequence[float], ping: Sequence[float]) -> float:
     """Median of the seconds of site.yml over the median of those of win_ping."""
     return statistics.median(site) / statistics.median(ping)
+
+
+def sizes(many: int) -> list[int]:
+    """How many nodes the growth is measured with: three sizes, each as many times the one before."""
+    return sorted({FEW, round(math.sqrt(FEW * many)), many})
 
 
 def common(what: str, few: Measured, many: Measured) -> tuple[int, int, tuple[str, ...]]:
@@ -119,15 +154,17 @@ def measure(folder: Path, many: int, *, whole_fleet: bool) -> Figures:
         again = fleet.site()
         compared = compare(fleet)
         if whole_fleet:
-            few, lot = converged(fleet, FEW), converged(fleet, many)
+            runs = [converged(fleet, size) for size in sizes(many)]
     finally:
         fleet.close()
     if not whole_fleet:
         fleet = Fleet(folder / "containerd", OVERLAY, whole=False)
         try:
-            few, lot = converged(fleet, FEW), converged(fleet, many)
+            runs = [converged(fleet, size) for size in sizes(many)]
         finally:
             fleet.close()
+    few, lot = runs[0], runs[-1]
+    grown = growth(runs, REAL_WIN_PING_S * IN_WIN_PINGS["node_probe"])
     calls_few, calls_many, odd_calls = common("calls", few, lot)
     bytes_few, bytes_many, odd_bytes = common("bytes", few, lot)
     return Figures(
@@ -150,6 +187,11 @@ def measure(folder: Path, many: int, *, whole_fleet: bool) -> Figures:
         peak_rss_100=lot.peak_rss,
         seconds_10=few.seconds,
         seconds_100=lot.seconds,
+        seconds_start=grown.start_s,
+        seconds_per_node=grown.node_s,
+        parent_s_per_node=grown.parent_s,
+        worker_s_per_node=grown.worker_s,
+        forks_gain_until=grown.forks,
         nodes_1000_s=lot.seconds if many == THOUSAND else None,
         rss_1000_ratio=lot.peak_rss / few.peak_rss if many == THOUSAND and few.peak_rss and lot.peak_rss else None,
         remarks=odd_calls + odd_bytes,

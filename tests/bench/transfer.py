@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.bench.yardsticks import yardsticks
+from tests.bench.yardsticks import with_debians, yardsticks
 from tests.integration.lab import COLLECTIONS, Bench
 from tests.lab.twin.ops import execute_op
 
@@ -191,7 +191,7 @@ def transfer(pair: tuple[Path, Path]) -> dict[str, Any]:
             connection.close()
         finally:
             bench.close()
-        others = yardsticks(old, new, Path(name))
+        others = yardsticks(old, new, Path(name), with_debians(old.parent))
     return {"size": new.stat().st_size, "new_build": [asdict(cost) for cost in costs], "yardsticks": others}
 
 

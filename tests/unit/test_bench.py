@@ -14,9 +14,9 @@ import pytest
 
 from tests.bench import push
 from tests.bench.calls import Call, call_of, components, excepted
-from tests.bench.figures import Figures, missed
+from tests.bench.figures import Figures, aims, missed
 from tests.bench.fleet import Measured, resident_peak
-from tests.bench.measure import common, ratio_of
+from tests.bench.measure import common, growth, ratio_of, sizes
 from tests.bench.yardsticks import YARDSTICKS, yardsticks
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,6 +70,32 @@ def test_each_target_that_is_missed_is_said(change: dict[str, Any], sentence: st
     found = missed(replace(GOOD, **change))
     assert len(found) == 1
     assert sentence in found[0]
+
+
+def test_an_aim_that_is_not_reached_is_said_and_misses_nothing() -> None:
+    near = replace(GOOD, ratio_to_win_ping=1.3, cpu_s_per_node=0.2)
+    assert aims(near) == []
+    assert aims(replace(near, ratio_to_win_ping=1.5)) == ["ratio_to_win_ping is 1.50; the aim is 1.3."]
+    assert aims(replace(near, rss_1000_ratio=1.4)) == ["rss_1000_ratio is 1.40; the aim is 1.3."]
+
+
+def grown(count: int, parent_s: float | None) -> Measured:
+    return Measured(
+        2.0 + 0.2 * count, None, dict.fromkeys(map(str, range(count)), 1), {}, {}, 3.0 + 0.3 * count, 0, parent_s
+    )
+
+
+def test_growth_tells_where_more_forks_gain_nothing() -> None:
+    """In the parent each node takes 0.1 s, in a worker 0.2 s and its call: meanwhile 12 others are begun."""
+    found = growth([grown(count, 1.0 + 0.1 * count) for count in (10, 32, 100)], call_s=1.0)
+    assert [round(each, 6) for each in (found.start_s, found.node_s)] == [2.0, 0.2]
+    assert found.parent_s == pytest.approx(0.1) and found.worker_s == pytest.approx(0.2)
+    assert found.forks == 12
+    assert growth([grown(10, None), grown(20, None)], call_s=1.0).forks is None
+
+
+def test_the_sizes_of_the_growth() -> None:
+    assert (sizes(100), sizes(1000), sizes(10)) == ([10, 32, 100], [10, 100, 1000], [10])
 
 
 def test_memory_that_the_system_does_not_tell_is_not_judged() -> None:
@@ -138,11 +164,11 @@ def test_a_yardstick_is_null_where_its_program_is_not_there(tmp_path: Path, monk
     rdiff = programs / "rdiff"
     rdiff.write_text('#!/bin/sh\ncase $1 in signature) head -c 7 "$2" > "$3";; delta) tr b c < "$3" > "$4";; esac\n')
     rdiff.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
-    monkeypatch.setattr("shutil.which", lambda name: name if name == "rdiff" else None)
+    environment = {"PATH": f"{programs}:/usr/bin:/bin"}
+    monkeypatch.setattr("shutil.which", lambda name, path: name if name == "rdiff" else None)
     for name in ("one", "two"):
         (tmp_path / name).write_bytes(b"b" * 5000)
-    found = {each["how"]: each["bytes"] for each in yardsticks(tmp_path / "one", tmp_path / "two", work)}
+    found = {each["how"]: each["bytes"] for each in yardsticks(tmp_path / "one", tmp_path / "two", work, environment)}
     assert found.keys() == YARDSTICKS.keys()
     assert found["zstd --patch-from"] is None and found["bsdiff"] is None
     assert 7 < found["rdiff, gzip"] < 200 and list(work.iterdir()) == []
