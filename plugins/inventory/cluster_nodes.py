@@ -48,7 +48,7 @@ options:
   connection:
     description:
       - How the hosts are reached. V(host_process) through a pod of each node (P(winkube.node.host_process#connection)),
-        V(ssh) at an address of the Node, V(none) if variables of yours say it.
+        V(ssh) at an address of the Node, V(none) if your variables set it.
     type: str
     default: host_process
     choices:

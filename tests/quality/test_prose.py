@@ -38,6 +38,8 @@ def test_no_turn_of_phrase_comes_back() -> None:
         ("'x' is none of a, b.", ["is not one of"]),
         ("No fix: that is for a person to do.", ["has no automatic fix"]),
         ("a tag that there is not", ["unknown, or does not exist"]),
+        ("Whoever has the port can do this; nobody asks.", ["anyone who, the caller", "active voice: who does not"]),
+        ("It waits so many seconds for a file of yours.", ["the number of, within its seconds", "your own"]),
         ("'web' is not an IP address. The pods are recreated.", []),
     ],
 )

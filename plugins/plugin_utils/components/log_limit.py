@@ -31,7 +31,7 @@ READ_LIMIT = 16 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """A log is put aside at so many megabytes; of what was put aside the newest `keep_files` stay, for `keep_days`."""
+    """A log is rotated at `max_mb` megabytes; the newest `keep_files` rotated files stay, for `keep_days`."""
 
     max_mb: int = 10
     keep_files: int = 10

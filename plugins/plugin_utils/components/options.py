@@ -253,8 +253,8 @@ def documented(options: tuple[Option, ...]) -> dict[str, Any]:
 
 
 def arguments(interface: Interface) -> dict[str, Any]:
-    """The module's options as templates of the collection's variables: what the role's task passes. Whoever has the
-    variables has Ansible fill them in."""
+    """The module's options as templates of the collection's variables: what the role's task passes. The caller has
+    Ansible fill them in."""
     found = _templates(interface.options)
     for fragment, names in SHARED.items():
         if fragment in interface.shared:

@@ -79,7 +79,7 @@ class Recipe:
     `.j2`), which is written beside the program and restarts the service; it gets one variable of the role's name:
     the options, `node` with the places on the node, and `folder`, the program's. `leaves` are files that the
     program itself makes in that folder. `check` refuses a version or options that do not do. `ready` is waited for
-    after a start, in so many seconds; the service has to stay up besides. Each of `options` that names no variable
+    after a start, within its seconds; the service also has to stay up. Each of `options` that names no variable
     gets `winkube_<role>_<name>`. `port` is the TCP port that others may reach, where there is a firewall rule for
     it. `queries` are read besides.
     """

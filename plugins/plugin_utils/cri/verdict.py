@@ -116,13 +116,13 @@ def _faults(
 
 
 def _wrong_zeros(one: Figures, busy: bool | None, least: int, named: bool) -> int:
-    """Zeros of something that was busy then: the counter moved around that very sample. Where no counter tells, it
-    counts whether it was busy on the whole, or is said to be always."""
+    """Zeros of a container that was busy then: the counter moved around that very sample. Where no counter tells, it
+    counts whether it was busy over the whole series, or is declared busy."""
     return sum(1 for near in one.zero_usage if (busy is True if near is None else named or near >= least))
 
 
 def _off(one: Figures) -> bool:
-    """Whether the values on the whole are not what the counter proves: half, twice, or a constant that has nothing to
+    """Whether the series as a whole contradicts the counter: half, twice, or a constant that has nothing to
     do with it. Only for steady usage: with bursts, samples and counter may well see different ones."""
     if one.mean is None or one.own_nano_cores is None or not one.steady:
         return False
@@ -206,5 +206,5 @@ def _words(one: Figures) -> str:
     ]
     odd = ", ".join(f"{count} {name}" for count, name in counts if count)
     span = f"{millicores(one.minimum)} to {millicores(one.maximum)}" if one.maximum is not None else "no usable value"
-    off = f", on the whole {millicores(one.mean)} where the counter proves otherwise" if _off(one) else ""
+    off = f", on average {millicores(one.mean)} where the counter proves otherwise" if _off(one) else ""
     return f"{span} in {one.samples} samples{f' ({odd})' if odd else ''}{off}"

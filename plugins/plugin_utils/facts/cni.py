@@ -152,7 +152,7 @@ ENDPOINT_POLICIES = (
     "InterfaceConstraint",
     "TierAcl",
 )
-"""What an endpoint may have under apiVersion 2, the only level that a CNI configuration speaks of. Source: hcsshim
+"""What an endpoint may have under apiVersion 2, the only level of a CNI configuration. Source: hcsshim
 v0.15.0-rc.4 hcn/hcnpolicy.go, EndpointPolicyType."""
 
 NETWORK_POLICIES = (

@@ -35,7 +35,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`spans`: (verdict, first minor, last minor or None). `why`: where no rule speaks of what does not work."""
+    """`spans`: (verdict, first minor, last minor or None). `why`: why no rule covers what does not work."""
 
     spans: tuple[tuple[str, int, int | None], ...]
     source: str

@@ -5,7 +5,7 @@
 
 A file of its own: what only these fit is told as a place ("Not known: ..."), never as a definite cause, since the
 reason is what the line wraps, or stands elsewhere. They come last (diagnosis/messages.py). A test gives each literal of
-upstream that wraps another error a reason that nobody knows: what then still speaks belongs here.
+upstream that wraps another error a reason without a pattern: what is known without it belongs here.
 """
 
 from __future__ import annotations

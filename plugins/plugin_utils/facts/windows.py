@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Releases of Windows Server, and which of them each Kubernetes release line supports as a node.
 
-Which images a host runs in process isolation hangs on both builds (`runs_image`), so all tables speak of builds.
+Which images a host runs in process isolation hangs on both builds (`runs_image`), so all tables use builds.
 """
 
 from __future__ import annotations

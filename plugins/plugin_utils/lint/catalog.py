@@ -285,7 +285,7 @@ def build_catalog(objects: Iterable[KubeObject], profile: Profile) -> Catalog:
     ]
     catalog = Catalog(profile, kept)
     for each in everything:
-        # What runs on a node is asked of the pods themselves, whoever made them.
+        # What runs on a node is asked of the pods themselves.
         for pod in pods_of(each) if each.kind == "Pod" and each.spec.get("nodeName") else ():
             catalog.node_pods.setdefault(as_text(each.spec["nodeName"]), []).append(pod)
     for each in kept:

@@ -4,7 +4,7 @@
 """Edits of a YAML or JSON text that leave every other character as it was: comments, order, quotes, blank lines.
 
 A library that loads and dumps would lay the whole file out again. Here the node tree says where a key stands, and only
-those characters are cut out or put in. Whoever applies edits loads the result and compares it with what it should say
+those characters are cut out or put in. The caller loads the result and compares it with what it should say
 (see fix), so a text that this file misreads is left alone.
 """
 

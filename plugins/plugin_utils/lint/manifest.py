@@ -107,7 +107,7 @@ _Loader.add_constructor("tag:yaml.org,2002:value", yaml.SafeLoader.construct_sca
 
 
 class _PlaceLoader(_Loader):
-    """For places alone: what kind of scalar each is takes a third of the time, and nobody asks."""
+    """For places alone: to classify each scalar takes a third of the time, and is not needed."""
 
     def resolve(self, *_: Any) -> str:
         return _STR

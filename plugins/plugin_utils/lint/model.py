@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The words of the linter: severity, finding, and the paths that both speak of."""
+"""The linter's model: severities, findings, and paths."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fields that the API does not have, and those without effect on Windows that no other rule speaks of."""
+"""Fields that the API does not have, and those without effect on Windows that no other rule covers."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 12.0
 
 Within = Callable[[float, Callable[[], Any]], Any]
-"""Runs a piece of work in so many seconds; NoAnswerError if it takes longer."""
+"""Runs a piece of work within a number of seconds; NoAnswerError if it takes longer."""
 Execute = Callable[[str, dict[str, Any]], dict[str, Any]]
 """Runs a module on the node: (name, arguments) -> its result. Raises what the connection plugin raises."""
 

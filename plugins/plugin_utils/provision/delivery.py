@@ -24,7 +24,7 @@ from . import provision
 from .provision import Task
 
 INLINE = 1000 * 1000
-"""So many bytes of builds travel in the batch itself, which is base64 there, and may have 4 MB: a call less, and over
+"""The bytes of builds that travel in the batch itself, which is base64 there, and may have 4 MB: a call less, and over
 WinRM fewer bytes."""
 Brought = tuple[Batch | None, Mapping[str, Any]]
 """The first batch, None if none is needed, and the node's answer to it."""

@@ -63,7 +63,7 @@ def problem(head: bytes, size: int, architecture: str = "") -> str | None:
 
 _PACKAGE = re.compile(rb"path\t([A-Za-z0-9._~/-]{3,200})\n(?:mod|dep|build)\t")
 PACKAGE_REACH = 256
-"""So many bytes the note of the package has at most, for who reads a file in pieces."""
+"""The largest size of the package's note in bytes, for callers that read a file in pieces."""
 _WELL_KNOWN = frozenset(
     {"kubelet", "kube-proxy", "kubeadm", "kubectl", "kube-log-runner", "containerd", "ctr", "containerd-shim-runhcs-v1"}
     | {"crictl", "flannel", "csi-proxy"}

@@ -84,7 +84,7 @@ def past(situation: join.Situation, ours: hns.Ours, *, always: bool = False) -> 
     """Whether this is a previously deleted node, and what it has left (`always`: it is to join again whatever it is).
 
     It is one if it has joined, and the cluster has no Node of its name, or its certificate cannot be used any more;
-    or if its files speak of another range than the podCIDR of its Node. Refused as `join.has_joined` refuses.
+    or if its files name another range than its Node's podCIDR. Refused as `join.has_joined` refuses.
     """
     layout, reading = situation.layout, situation.reading
     why = reason(replace(situation, rejoin=False))

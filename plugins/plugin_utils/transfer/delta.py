@@ -38,7 +38,7 @@ class Copy:
 @dataclass(frozen=True, slots=True)
 class Add:
     """As many bytes of the base as `difference` has, as a number (the first byte counts least), plus that number;
-    what does not fit into so many bytes is dropped."""
+    what does not fit is dropped."""
 
     offset: int
     difference: bytes
@@ -127,7 +127,7 @@ DENSE = _pattern(
 )
 """One in some 30 bytes, for what lies between two parts that were found: there is not much of it."""
 WIDE = 1024
-"""A gap of so many bytes is looked at more closely."""
+"""A gap of at least this number of bytes is searched again, more finely."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from ...engine.resources.text_file import backup_of
 
 RECEIPT_LIMIT = 64 * 1024
 TEXT_LIMIT = 16 * 1024
-"""A public file up to so many bytes is shown in the diff."""
+"""The diff shows public files up to this number of bytes."""
 
 
 def recorded_paths(reading: Reading, receipt: str) -> tuple[str, ...]:

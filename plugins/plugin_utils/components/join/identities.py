@@ -23,7 +23,7 @@ from ...engine.resource import Refused
 from ..layout import Layout
 
 ADMIN_GROUPS = frozenset({"system:masters", "kubeadm:cluster-admins"})
-"""Whoever is in one of these may do everything in the cluster.
+"""Members of these groups may do everything in the cluster.
 
 Source: kubernetes.io, Using RBAC Authorization (system:masters); kubernetes v1.29.0 cmd/kubeadm/app/constants,
 ClusterAdminsGroupAndClusterRoleBinding.

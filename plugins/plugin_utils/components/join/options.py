@@ -47,7 +47,7 @@ INTERFACE = Interface(
                     "V(bootstrap_kubeconfig) starts the kubelet with C(bootstrap-kubelet.conf), with which it "
                     "gets its own certificate."
                 ),
-                "V(kubeconfig) starts it with a kubeconfig of yours.",
+                "V(kubeconfig) starts it with your own kubeconfig.",
             ),
             default="kubeadm",
             choices=("kubeadm", "bootstrap_kubeconfig", "kubeconfig"),

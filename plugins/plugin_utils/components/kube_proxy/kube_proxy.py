@@ -67,7 +67,7 @@ def desired(args: KubeProxyArgs, reading: Reading) -> tuple[Resource, ...]:
     if not reading.parts.get(file_key(layout.kube_proxy_kubeconfig), {"exists": True}).get("exists"):
         problems.append(
             f"kube-proxy: there is no {layout.kube_proxy_kubeconfig} on the node. The role join writes it; it needs "
-            "winkube_cluster.kubeconfig for that, or a file of yours (winkube_kube_proxy_kubeconfig_source)."
+            "winkube_cluster.kubeconfig for that, or your own file (winkube_kube_proxy_kubeconfig_source)."
         )
     if problems:
         raise Refused(*problems)

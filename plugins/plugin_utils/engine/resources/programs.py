@@ -280,7 +280,7 @@ class Programs:
         aside = [(path, f"{path}.{self.mark}{LEFT_BEHIND}") for path in swaps if reading.file(path).get("exists")]
         commit: list[Op] = []
         if pushed is not None:
-            # Whoever pushed it may want it back.
+            # The person who pushed it may want it back.
             mine = {windows_path.key(path) for path in pushed.get("paths") or ()}
             kept = [(path, old) for path, old in aside if windows_path.key(path) in mine]
             commit += [put_by(f"{path}{PREVIOUS}", old) for path, old in kept if _has_previous(path, reading)]

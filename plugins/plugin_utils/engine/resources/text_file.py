@@ -100,7 +100,7 @@ class TextFile:
         )
 
 
-# A file that may only be written when what it speaks of is there.
+# A file that may only be written when what it names exists.
 
 
 @dataclass(frozen=True, slots=True)

@@ -259,7 +259,7 @@ class AsFound:
         return str(self.found.get("image_path") or "")
 
     def owns(self, found: Mapping[str, Any]) -> bool:
-        """Whoever made it."""
+        """The service that something else made."""
         return True
 
     def create(self) -> tuple[Op, ...]:
