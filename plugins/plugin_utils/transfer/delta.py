@@ -63,7 +63,7 @@ def encoded(instruction: Instruction) -> bytes:
     return _HEAD.pack(LITERAL, 0, len(instruction.data)) + instruction.data
 
 
-def made(instruction: Instruction) -> int:
+def output_length(instruction: Instruction) -> int:
     """How many bytes of the new file an instruction makes."""
     if isinstance(instruction, Copy):
         return instruction.length
@@ -141,13 +141,13 @@ class Segment:
 
 def segments(old: bytes, new: bytes) -> list[Segment]:
     """The parts of `new` that resemble a part of `old`, in order, without overlap."""
-    rough = _found(old, new, SPARSE)
+    rough = _find_segments(old, new, SPARSE)
     fine: list[Segment] = []
     at = place = 0
     for segment in [*rough, Segment(len(new), len(new), len(old) - len(new))]:
         gap, room = segment.start - at, segment.start + segment.shift - place
         if gap >= WIDE and 0 < room <= 4 * gap + (1 << 16):
-            inner = _found(old[place : place + room], new[at : segment.start], DENSE)
+            inner = _find_segments(old[place : place + room], new[at : segment.start], DENSE)
             fine += [Segment(at + one.start, at + one.end, one.shift + place - at) for one in inner]
         if segment.start < segment.end:
             fine.append(segment)
@@ -155,7 +155,7 @@ def segments(old: bytes, new: bytes) -> list[Segment]:
     return fine
 
 
-def _found(old: bytes, new: bytes, pattern: re.Pattern[bytes]) -> list[Segment]:
+def _find_segments(old: bytes, new: bytes, pattern: re.Pattern[bytes]) -> list[Segment]:
     """A segment begins where two anchors in a row have moved by the same, and goes on while anchors are where it has
     them; one that is elsewhere is a chance likeness until the next one says the same."""
     index = {match[1]: match.start() for match in pattern.finditer(old)}

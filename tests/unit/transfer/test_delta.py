@@ -17,7 +17,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.transfer.delta import
     delta,
     difference,
     encoded,
-    made,
+    output_length,
     parts,
     segments,
     whole,
@@ -140,7 +140,7 @@ def test_what_only_moved_is_found() -> None:
     old = program(3, 500)
     new = b"x" * 100 + old
     assert {segment.shift for segment in segments(old, new)} == {-100}
-    assert sum(made(item) for item in delta(old, new) if isinstance(item, Copy)) > len(old) * 0.99
+    assert sum(output_length(item) for item in delta(old, new) if isinstance(item, Copy)) > len(old) * 0.99
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_what_only_moved_is_found() -> None:
 )
 def test_the_bytes_of_an_instruction(instruction: Instruction, data: bytes, makes: int) -> None:
     assert encoded(instruction) == data
-    assert made(instruction) == makes
+    assert output_length(instruction) == makes
 
 
 @pytest.mark.parametrize("change", [lambda data: data, lambda data: bytes(reversed(data))])
@@ -161,9 +161,9 @@ def test_no_piece_is_longer_than_the_node_takes(change: Callable[[bytes], bytes]
     rng = random.Random(4)
     old = rng.randbytes(2_500_000)
     new = bytes(byte ^ (at % 64 == 0) for at, byte in enumerate(change(old)))
-    longest = max(made(item) for item in delta(old, new) if not isinstance(item, Copy))
+    longest = max(output_length(item) for item in delta(old, new) if not isinstance(item, Copy))
     assert longest <= MAX_PIECE
-    assert sum(made(item) for item in delta(old, new)) == len(new)
+    assert sum(output_length(item) for item in delta(old, new)) == len(new)
 
 
 def test_a_part_ends_near_its_limit() -> None:
