@@ -122,7 +122,9 @@ def windows_nodes(nodes: Iterable[Object]) -> tuple[WindowsNode, ...]:
     return tuple(sorted((windows_node(node) for node in nodes if is_windows(node)), key=lambda each: each.name))
 
 
-def chosen(nodes: Iterable[WindowsNode], names: Sequence[str], *, cordoned: bool = False) -> tuple[WindowsNode, ...]:
+def select_nodes(
+    nodes: Iterable[WindowsNode], names: Sequence[str], *, cordoned: bool = False
+) -> tuple[WindowsNode, ...]:
     """The nodes that pods are put on: those named, else all usable ones. `cordoned`: those named may be. Refused."""
     known = {node.name: node for node in nodes}
     if missing := [name for name in names if name not in known]:

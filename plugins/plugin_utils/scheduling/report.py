@@ -76,7 +76,7 @@ def rows(nodes: Iterable[WindowsNode]) -> list[dict[str, Any]]:
             "runtime": node.runtime,
             "image": image(node.selects),
             "runtime_class": class_name(node.selects) if node.selects is not None else "",
-            "taints": [_written(taint) for taint in (node.body.get("spec") or {}).get("taints") or ()],
+            "taints": [_format_taint(taint) for taint in (node.body.get("spec") or {}).get("taints") or ()],
         }
         for node in nodes
     ]
@@ -123,7 +123,7 @@ def _taints(node: WindowsNode, taints: Sequence[str]) -> list[Finding]:
     patch = node_object.with_taints(node.body, taints)
     if patch is None:
         return []
-    present = {_written(taint) for taint in (node.body.get("spec") or {}).get("taints") or ()}
+    present = {_format_taint(taint) for taint in (node.body.get("spec") or {}).get("taints") or ()}
     missing = [taint for taint in taints if taint not in present]
     return [
         Finding(
@@ -178,6 +178,6 @@ def _fits(node: WindowsNode, server: str) -> list[Finding]:
     return found
 
 
-def _written(taint: Mapping[str, Any]) -> str:
+def _format_taint(taint: Mapping[str, Any]) -> str:
     value = taint.get("value") or ""
     return f"{taint.get('key')}={value}:{taint.get('effect')}" if value else f"{taint.get('key')}:{taint.get('effect')}"

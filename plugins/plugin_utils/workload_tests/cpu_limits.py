@@ -22,7 +22,7 @@ from ..cluster.error import ClusterError
 from ..cri.figures import ABSURD, MILLICORE
 from ..cri.kubelet import KubeletProxy
 from ..cri.samples import Sample, Subject, of_summary
-from ..scheduling.nodes import chosen, windows_nodes
+from ..scheduling.nodes import select_nodes, windows_nodes
 from .outcome import Context, Outcome
 
 LIMITS: Mapping[str, str] = {"decimal": "0.5", "milli": "500m"}
@@ -72,7 +72,7 @@ def run(context: Context, options: Mapping[str, Any]) -> Outcome:
             options["start_timeout"],
             run_id,
         )
-        for node in chosen(windows_nodes(cluster.nodes()), options["nodes"], cordoned=True)
+        for node in select_nodes(windows_nodes(cluster.nodes()), options["nodes"], cordoned=True)
     ]
     steps = tuple(f"burn CPU in two pods on {wanted.node} for {wanted.wait_s:g} s" for wanted in each)
     result: dict[str, Any] = {"pods": [pod for wanted in each for pod in manifests(wanted)]}

@@ -24,7 +24,7 @@ from ..components.join import node_object
 from ..engine.resource import Refused
 from ..facts.kubernetes import NoPauseImageError, pause_image
 from ..facts.version import Version, VersionError
-from ..scheduling.nodes import OS_LABEL, WindowsNode, chosen, tolerated, windows_nodes
+from ..scheduling.nodes import OS_LABEL, WindowsNode, select_nodes, tolerated, windows_nodes
 from ..scheduling.runtime_class import Taint
 from . import interrupted
 from .outcome import Context, Outcome
@@ -63,7 +63,7 @@ class Sample:
 def run(context: Context, options: Mapping[str, Any]) -> Outcome:
     """Make the pods, measure, take them away; pods that did not start and limits fail it. Refused, ClusterError."""
     cluster, now = context.cluster(), datetime.now(UTC)
-    nodes = chosen(windows_nodes(cluster.nodes()), options["nodes"])
+    nodes = select_nodes(windows_nodes(cluster.nodes()), options["nodes"])
     wish = Wish(
         f"winkube-density-{uuid.uuid4().hex[:8]}",
         run_namespace.until(now, options["timeout"]),

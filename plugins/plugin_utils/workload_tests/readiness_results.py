@@ -85,7 +85,7 @@ class Results:
 def results_of(log: str, ended: str = "") -> Results:
     """The results that the log of the pod has, whole or cut off anywhere; `ended`: how the pod did."""
     text, begin, packed = log.partition(BEGIN)
-    said = _said(text)
+    said = _read_steps(text)
     if not begin:
         return Results(_merged(said, {}), f"The log of the pod ends before the results{_after(ended)}.")
     encoded, end, _rest = packed.partition(END)
@@ -171,7 +171,7 @@ class _Said:
     reasons: tuple[str, ...] = ()
 
 
-def _said(text: str) -> tuple[_Said, ...]:
+def _read_steps(text: str) -> tuple[_Said, ...]:
     found: dict[tuple[str, str], _Said] = {}
     between: list[str] = []
     for raw in text.splitlines():

@@ -13,7 +13,11 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster import run_na
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
-from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.nodes import chosen, windows_node, windows_nodes
+from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.nodes import (
+    select_nodes,
+    windows_node,
+    windows_nodes,
+)
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import density
 
 from tests.lab.cluster.cluster import Cluster as Lab
@@ -65,15 +69,17 @@ def test_nodes_that_cannot_take_pods_are_left_out_or_refused() -> None:
     cordoned = windows("win2", 20348)
     cordoned["spec"]["unschedulable"] = True
     nodes = windows_nodes([windows("win1", 20348), cordoned])
-    assert [node.name for node in chosen(nodes, ())] == ["win1"]
+    assert [node.name for node in select_nodes(nodes, ())] == ["win1"]
     with pytest.raises(Refused, match="win2 is not Ready, or is cordoned"):
-        chosen(nodes, ["win2"])
+        select_nodes(nodes, ["win2"])
     with pytest.raises(Refused, match="the cluster has no Windows node win9; it has win1, win2"):
-        chosen(nodes, ["win9"])
+        select_nodes(nodes, ["win9"])
     with pytest.raises(Refused, match="no Windows node that is Ready and not cordoned"):
-        chosen(windows_nodes([cordoned]), ())
-    assert [node.name for node in chosen(nodes, ["win2"], cordoned=True)] == ["win2"], "what passes the scheduler by"
-    assert [node.name for node in chosen(nodes, (), cordoned=True)] == ["win1"]
+        select_nodes(windows_nodes([cordoned]), ())
+    assert [node.name for node in select_nodes(nodes, ["win2"], cordoned=True)] == ["win2"], (
+        "what passes the scheduler by"
+    )
+    assert [node.name for node in select_nodes(nodes, (), cordoned=True)] == ["win1"]
 
 
 @pytest.mark.row("KE-10")
@@ -144,7 +150,7 @@ def namespaces(cluster: Cluster) -> set[str]:
 def test_a_run_measures_every_pod_and_leaves_nothing(lab: Lab) -> None:
     cluster, time = opened(lab), Time()
     before = namespaces(cluster)
-    made = density.pods(WISH, chosen(windows_nodes(cluster.nodes()), ()))
+    made = density.pods(WISH, select_nodes(windows_nodes(cluster.nodes()), ()))
     samples = density.measure(cluster, WISH, made, time.clock, 60)
     run_namespace.wait_until_gone(cluster, WISH.namespace, time.clock, 60)
     assert [(each.name, each.node, each.problem) for each in samples] == [
@@ -158,7 +164,7 @@ def test_a_run_measures_every_pod_and_leaves_nothing(lab: Lab) -> None:
 def test_an_api_server_that_stumbles_ends_no_run(lab: Lab) -> None:
     cluster, time = opened(lab), Time()
     cluster.clock = time.clock
-    made = density.pods(WISH, chosen(windows_nodes(cluster.nodes()), ()))
+    made = density.pods(WISH, select_nodes(windows_nodes(cluster.nodes()), ()))
     lab.https.trouble = every(3, "reset", "503", "lost", "429")
     samples = density.measure(cluster, WISH, made, time.clock, 60)
     lab.https.trouble = lambda request: ""

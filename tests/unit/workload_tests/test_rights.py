@@ -14,7 +14,11 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import 
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join import node_object
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.samples import Sample
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling import converge
-from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.nodes import chosen, tolerated, windows_nodes
+from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.nodes import (
+    select_nodes,
+    tolerated,
+    windows_nodes,
+)
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.runtime_class import COLLECTION
 from ansible_collections.winkube.node.plugins.plugin_utils.task import drain
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import cpu_limits, density, readiness
@@ -87,7 +91,7 @@ def run_tests(lab: Cluster, found: client.Cluster) -> None:
     run_namespace.delete_own(found, manifests.LABEL, NAMESPACE, load.run_id)
     run_namespace.wait_until_gone(found, NAMESPACE, clock, 60)
     wish = density.Wish("winkube-density-a", run_namespace.until(now, 60), 1, IMAGE)
-    density.measure(found, wish, density.pods(wish, chosen(windows_nodes(found.nodes()), ())), clock, 60)
+    density.measure(found, wish, density.pods(wish, select_nodes(windows_nodes(found.nodes()), ())), clock, 60)
     burning = cpu_limits.Wanted("default", "win1", image=IMAGE, run="a")
     try:
         cpu_limits.burned(found, burning, lambda: Sample("", {}), clock)
