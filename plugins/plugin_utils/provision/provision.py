@@ -348,7 +348,7 @@ def judged(tasks: Sequence[Task], batch: Batch, answer: Mapping[str, Any], readi
     """The tasks with what the node says of the staged programs: hash, size, version. Refused with a sentence for each
     that is not a program for this node."""
     architecture = str((reading.parts.get("system", {}).get("os") or {}).get("architecture") or "")
-    said = _said(batch, answer)
+    said = _read_outputs(batch, answer)
     problems: list[str] = []
     found: list[Task] = []
     for task in tasks:
@@ -388,7 +388,7 @@ def judged(tasks: Sequence[Task], batch: Batch, answer: Mapping[str, Any], readi
     return tuple(found)
 
 
-def _said(batch: Batch, answer: Mapping[str, Any]) -> dict[str, tuple[int, str]]:
+def _read_outputs(batch: Batch, answer: Mapping[str, Any]) -> dict[str, tuple[int, str]]:
     """Exit code and output of each program that was asked, by its path: results carry only the number of the op."""
     return {
         windows_path.key(str(batch.ops[int(result["n"])].args["program"])): (

@@ -109,7 +109,7 @@ def items(
             "downtime_s": _of(times.down, task),
             "watched_s": _of(times.watched, task),
             "transfer": transfers.get(task.item.name) or _no_transfer(task),
-            "previous": _kept(task, check, reading),
+            "previous": _previous_program(task, check, reading),
             "left_behind": left_behind(task.item.destination, reading),
         }
         for task in tasks
@@ -162,7 +162,7 @@ def _no_transfer(task: Task) -> dict[str, Any] | None:
     return {"how": "unchanged", "by": None, "why": "the node has this build", "bytes_sent": 0, "seconds": 0.0}
 
 
-def _kept(task: Task, check: bool, reading: Reading) -> str | None:
+def _previous_program(task: Task, check: bool, reading: Reading) -> str | None:
     path = previous_of(task.item.destination)
     swapped = task.what in {"replace", "previous"} and bool(task.present.get("exists")) and not check
     return path if swapped or reading.file(path).get("exists") else None

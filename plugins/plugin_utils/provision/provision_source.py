@@ -105,7 +105,7 @@ def from_address(item: Item, read_url: ReadUrl) -> Origin:
 def from_controller(item: Item, folders: Collection[Path], read_url: ReadUrl) -> Origin:
     """The source of an item with a path. Refused if there is no such file, it is not a program for Windows, or its
     checksum is another."""
-    return of_build(item, read(_found(item, folders)), read_url)
+    return of_build(item, read(_find_file(item, folders)), read_url)
 
 
 def of_build(item: Item, build: Build, read_url: ReadUrl) -> Origin:
@@ -148,7 +148,7 @@ def read(path: Path) -> Build:
     return Build(path, digest.hexdigest(), size, head, package)
 
 
-def _found(item: Item, folders: Collection[Path]) -> Path:
+def _find_file(item: Item, folders: Collection[Path]) -> Path:
     """The file that an item means: with or without .exe, or by its name in a folder of builds."""
     written = item.source
     if urlsplit(written).scheme.lower() == "file":
@@ -179,8 +179,8 @@ def _newest(item: Item | str, there: Sequence[Path]) -> Path:
     why = _no_program(last)
     if others and why and (stale := next((path for path in others if not _no_program(path)), None)):
         raise Refused(
-            f"{name}: there are two builds: {last} ({_written(last)}) {why} {stale} ({_written(stale)}) is a program "
-            "for Windows, but older. Build again for Windows, or name the one that is meant as sourceURL."
+            f"{name}: there are two builds: {last} ({_format_time(last)}) {why} {stale} ({_format_time(stale)}) is a "
+            "program for Windows, but older. Build again for Windows, or name the one that is meant as sourceURL."
         )
     return last
 
@@ -191,7 +191,7 @@ def _no_program(path: Path) -> str:
         return pe_image.problem(file.read(pe_image.HEAD), path.stat().st_size) or ""
 
 
-def _written(path: Path) -> str:
+def _format_time(path: Path) -> str:
     return f"{datetime.fromtimestamp(path.stat().st_mtime).astimezone():%Y-%m-%d %H:%M:%S}"
 
 
