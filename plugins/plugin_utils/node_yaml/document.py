@@ -143,8 +143,8 @@ _CORE_NODE = "a core Kubernetes Node is what the cluster says about a node; it h
 
 def check_header(document: Mapping) -> tuple[list[Problem], bool]:
     """Problems of apiVersion and kind, and whether the rest is worth checking (a core Node fails in every line)."""
-    version, version_at = _said(document, "apiVersion")
-    kind, kind_at = _said(document, "kind")
+    version, version_at = _read_text(document, "apiVersion")
+    kind, kind_at = _read_text(document, "kind")
     group = (version or "").partition("/")[0]
     problems: list[Problem] = []
     if version is None:
@@ -182,7 +182,7 @@ def _instead_of(kind: str) -> str:
     return f"did you mean {meant}?" if meant else "keep other objects in other files."
 
 
-def _said(document: Mapping, key: str) -> tuple[str | None, Position]:
+def _read_text(document: Mapping, key: str) -> tuple[str | None, Position]:
     """The text under a key, None if there is none, and the place to name for it."""
     member = document.member(key)
     if member is None:

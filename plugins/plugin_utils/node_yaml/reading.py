@@ -167,15 +167,15 @@ def credentials(node: Node, *, agent: bool, encrypted: bool) -> Iterator[Notice]
     password, key, name = block.get("password"), block.get("privateKey"), node.text("metadata", "name")
     named = way(node)
     winrm = named in WS_MANAGEMENT
-    if isinstance(password, Scalar) and _given(password) and not encrypted and _is_clear_text(password):
+    if isinstance(password, Scalar) and _is_given(password) and not encrypted and _is_clear_text(password):
         yield Notice(
             password.at,
             f"the password of {name} stands here in clear text; encrypt it (ansible-vault encrypt_string), take it "
             "from the environment (\"{{ lookup('env', 'NAME') }}\"), or use a private key.",
         )
-    if winrm and key is not None and _given(key):
+    if winrm and key is not None and _is_given(key):
         yield Notice(key.at, f"privateKey of {name} is not used: {name} is reached by {named}, which needs a password.")
-    if _given(password) or (not winrm and (_given(key) or agent)):
+    if _is_given(password) or (not winrm and (_is_given(key) or agent)):
         return
     if winrm:
         ways = "password in this file, or ansible_password in group_vars or host_vars"
@@ -191,5 +191,5 @@ def _is_clear_text(password: Scalar) -> bool:
     return password.tag != "vault" and (password.tag == "unsafe" or not has_template(password.value))
 
 
-def _given(value: Value | None) -> bool:
+def _is_given(value: Value | None) -> bool:
     return isinstance(value, Scalar) and isinstance(value.value, str) and value.value != ""

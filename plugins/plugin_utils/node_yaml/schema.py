@@ -281,7 +281,7 @@ class Checker:
         schema = self.resolved(schema)
         if isinstance(value, Scalar) and value.value is None and value.source.startswith("&"):
             found = f"found nothing for {where}, since YAML takes a & at the beginning for an anchor"
-            yield Problem(at, f"{found}; wanted {_wanted(schema)}: put the value in quotes.", where)
+            yield Problem(at, f"{found}; wanted {_describe_wanted(schema)}: put the value in quotes.", where)
             return
         if "anyOf" in schema:
             branches = [branch for branch in map(self.resolved, schema["anyOf"]) if _type(value) in _types(branch)]
@@ -346,7 +346,7 @@ class Checker:
         return f"found the unknown key {shown(key)} in {block}, wanted {one_of(known)}: {remedy}"
 
     def _scalar(self, schema: Schema, value: Scalar, where: str, at: Position) -> Iterator[Problem]:
-        wanted = _wanted(schema)
+        wanted = _describe_wanted(schema)
         if value.tag == "vault":
             if not schema.get("x-vault"):
                 sentence = (
@@ -394,7 +394,7 @@ class Checker:
             yield Problem(at, f"found {found} for {where}, wanted {wanted}, {span}.", where)
 
     def _wrong_type(self, schema: Schema, value: Value, where: str, at: Position) -> Problem:
-        wanted, remedy = _wanted(schema), ""
+        wanted, remedy = _describe_wanted(schema), ""
         if isinstance(value, Mapping):
             found = "a mapping"
         elif isinstance(value, Sequence):
@@ -448,7 +448,7 @@ def _dotted(text: str) -> str:
     return ".".join(str(int(part)) if part.isdecimal() else part for part in text.split(":"))
 
 
-def _wanted(schema: Schema) -> str:
+def _describe_wanted(schema: Schema) -> str:
     if "x-wanted" in schema:
         return str(schema["x-wanted"])
     if "const" in schema:
