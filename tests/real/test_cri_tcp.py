@@ -310,6 +310,6 @@ def test_only_the_owner_of_a_certificate_gets_in(containerd: RealContainerd, fol
 
 def certificates(folder: Path, name: str) -> ClientTls:
     """Made by us, for 127.0.0.1; the server's lie beside the client's."""
-    found = cri_tcp_certs.made(["127.0.0.1"], 1, datetime.datetime.now(datetime.UTC))
+    found = cri_tcp_certs.create(["127.0.0.1"], 1, datetime.datetime.now(datetime.UTC))
     cri_tcp_certs.keep(folder / name, found)
     return ClientTls(*(str(folder / name / file) for file in ("ca.crt", "client.crt", "client.key")))

@@ -125,7 +125,7 @@ DEFECTS = (
 )
 
 
-def known(call: str, symptom: str, containerd: Version | None) -> Defect | None:
+def find_defect(call: str, symptom: str, containerd: Version | None) -> Defect | None:
     """The entry for what was seen; None if there is none, or if containerd's version is not known (kubelet's own
     entries need none)."""
     for defect in DEFECTS:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..facts.version import Version
-from .defects import MISSING, OFF, UNDERFLOW, ZERO, Defect, known
+from .defects import MISSING, OFF, UNDERFLOW, ZERO, Defect, find_defect
 from .figures import MILLICORE, Figures, figures, millicores
 from .samples import CONTAINER_STATS, CRICTL, POD_STATS, SUMMARY, Sample, Subject, series
 
@@ -143,7 +143,7 @@ def _one(
     of_runtime = _faults(runtime, busy, subject, conditions)
     missing = any(one.nulls for one in runtime)
     who = f"containerd {containerd}" if containerd else "containerd"
-    seen = _seen(call, who, kubelet, runtime)
+    seen = _describe_readings(call, who, kubelet, runtime)
     zeros = (near for one in (*runtime, *((kubelet,) if kubelet else ())) for near in one.zero_usage)
     undecided = busy is None and any(near is None for near in zeros)
 
@@ -157,12 +157,12 @@ def _one(
                 "Whether it was busy is not known, since no counter of CPU time was reported; if it was, name it in "
                 "busy.",
             )
-        defect = known(call, MISSING, containerd) if missing else None
+        defect = find_defect(call, MISSING, containerd) if missing else None
         return verdict(
             NEITHER, "null is not 0: no value is not a wrong value." if missing else "Nothing is wrong.", defect
         )
     symptom = next(one for one in (UNDERFLOW, ZERO, OFF) if one in (of_runtime or of_kubelet))
-    defect = known(call, symptom, containerd)
+    defect = find_defect(call, symptom, containerd)
     if of_runtime:
         if kubelet is None:
             return verdict(CONTAINERD, "The value is wrong in the runtime's own answer.", defect)
@@ -173,7 +173,7 @@ def _one(
     if not runtime:
         return verdict(CANNOT_TELL, f"The runtime was not asked by {call}; ask it, or give what crictl says.", defect)
     if missing:
-        own = known(SUMMARY, symptom, containerd)
+        own = find_defect(SUMMARY, symptom, containerd)
         return verdict(KUBELET, "The runtime reports no value, so the kubelet made this one itself.", own)
     if defect is not None:
         return verdict(
@@ -185,7 +185,7 @@ def _one(
     return verdict(KUBELET, "The runtime's answers are right.")
 
 
-def _seen(call: str, who: str, kubelet: Figures | None, runtime: Sequence[Figures]) -> str:
+def _describe_readings(call: str, who: str, kubelet: Figures | None, runtime: Sequence[Figures]) -> str:
     parts = [f"{who} answered {call} with {_words(one)};" for one in runtime]
     if kubelet:
         parts.append(f"the kubelet's summary had {_words(kubelet)};")

@@ -17,7 +17,7 @@ from ..cluster.error import ClusterError
 from ..facts.version import Version, VersionError
 from . import samples as read
 from .client import CriError, Object
-from .defects import ZERO, known
+from .defects import ZERO, find_defect
 from .samples import POD_STATS, Sample, SampleError, Subject
 from .verdict import CONTAINERD, KUBELET, NEITHER, Conditions, Verdict, judge, table
 
@@ -226,7 +226,11 @@ def take(
                 caller = stack.enter_context(
                     second_caller(lambda: second.call(read.CONTAINER_STATS), wanted.second_caller_s)
                 )
-            told = None if each is None else lambda n, samples: each(n, [_named(one, wanted.names) for one in samples])
+            told = (
+                None
+                if each is None
+                else lambda n, samples: each(n, [_select_readings(one, wanted.names) for one in samples])
+            )
             gaps = _Gaps()
             found.samples += collect(ask, wanted.samples, wanted.interval_s, clock, told, gaps.add)
             found.notes += gaps.notes()
@@ -237,7 +241,7 @@ def take(
 
 def report(wanted: Wanted, found: Collected) -> Object:
     """What k8s_windows_cri_info returns of `stats`."""
-    kept = [_named(sample, wanted.names) for sample in found.samples]
+    kept = [_select_readings(sample, wanted.names) for sample in found.samples]
     counted = table(kept)
     conditions = Conditions(found.containerd, found.strict, wanted.busy, wanted.busy_millicores)
     verdicts = judge(counted, conditions)
@@ -299,7 +303,7 @@ def _learn(found: Collected, wanted: Wanted, runtime: Runtime | None, kubelet: K
 
 def _warning(containerd: Version | None, strict: bool) -> list[str]:
     """What this containerd is known for in the call that the kubelet uses, seen or not."""
-    defect = known(POD_STATS if strict else read.CONTAINER_STATS, ZERO, containerd)
+    defect = find_defect(POD_STATS if strict else read.CONTAINER_STATS, ZERO, containerd)
     if defect is None:
         return []
     return [
@@ -320,7 +324,7 @@ def _pod_stats(runtime: Runtime, notes: list[str]) -> Sample | None:
         return None
 
 
-def _named(sample: Sample, patterns: tuple[str, ...]) -> Sample:
+def _select_readings(sample: Sample, patterns: tuple[str, ...]) -> Sample:
     if not patterns:
         return sample
     kept = {subject: reading for subject, reading in sample.readings.items() if _fits(subject, patterns)}

@@ -41,7 +41,7 @@ class Certificates:
     files: Mapping[str, str] = field(repr=False)
 
 
-def made(addresses: Iterable[str], days: int, now: datetime.datetime) -> Certificates:
+def create(addresses: Iterable[str], days: int, now: datetime.datetime) -> Certificates:
     """New ones, for a server at these IP addresses. Refused for more than MAX_DAYS days."""
     if not 1 <= days <= MAX_DAYS:
         raise Refused(

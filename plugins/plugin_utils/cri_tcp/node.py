@@ -150,7 +150,7 @@ def desired(args: CriTcpArgs, reading: Reading) -> tuple[Resource, ...]:
     port = args.listener.address.port if args.listener else 0
     config = _config(args, reading)
     changes = config.change(reading) is not None
-    named = _named(config.text, args) if changes else {}
+    named = _earlier_certificates(config.text, args) if changes else {}
     return (
         kept.Kept(layout, layout.backup(args.mark), config.text if args.listener else None),
         NamedFiles(layout.containerd_config, tuple(named.items())),
@@ -195,7 +195,7 @@ class NamedFiles:
             raise Refused(*missing)
 
 
-def _named(text: str, args: CriTcpArgs) -> dict[str, str]:
+def _earlier_certificates(text: str, args: CriTcpArgs) -> dict[str, str]:
     """The certificates in a config.toml that were there before, by key."""
     made = made_files(args.layout)
     brought = (made.ca, made.cert, made.key) if args.certificates else ()
@@ -309,7 +309,7 @@ def _config(args: CriTcpArgs, reading: Reading) -> TextFile:
             f"{path} is larger than {READ_LIMIT} bytes or no UTF-8 text; it is not changed (it has {found.get('size')} "
             "bytes)."
         )
-    text = kept.closed(present, args.listener, args.layout, reading, _made(args.layout))
+    text = kept.closed(present, args.listener, args.layout, reading, _certificate_paths(args.layout))
     if args.listener is None and (gone := _gone(text, reading)):
         text = edited(text, None, path, gone)
     same = equal_text if args.listener is None and text != present else equal
@@ -323,7 +323,7 @@ def _gone(text: str, reading: Reading) -> tuple[str, ...]:
     return tuple(each for each in files if reading.parts.get(file_key(each), {"kind": "file"}).get("kind") != "file")
 
 
-def _made(layout: Layout) -> tuple[str, ...]:
+def _certificate_paths(layout: Layout) -> tuple[str, ...]:
     made = made_files(layout)
     return (made.ca, made.cert, made.key)
 
@@ -355,7 +355,7 @@ def _closed(opened: str, config: TextFile, args: CriTcpArgs, reading: Reading) -
     was = kept.before(args.layout, reading)
     if was is None and opened != present and kept.is_closed(present):
         return present
-    return edited(opened, None, config.path, _made(args.layout)) if was is None else was
+    return edited(opened, None, config.path, _certificate_paths(args.layout)) if was is None else was
 
 
 def _certificates(args: CriTcpArgs) -> tuple[Resource, ...]:
@@ -434,7 +434,7 @@ def certified(
     now = datetime.datetime.now(datetime.UTC)
     found = certs.usable(folder, addresses, now)
     if found is None:
-        found = certs.made(addresses, int((given or {})["days"]), now)
+        found = certs.create(addresses, int((given or {})["days"]), now)
         if keep:
             certs.keep(folder, found)
     own = ClientTls(*(str(folder / name) for name in ("ca.crt", "client.crt", "client.key")))

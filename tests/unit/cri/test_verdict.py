@@ -294,7 +294,7 @@ def test_a_container_of_another_pod_is_not_asked() -> None:
     ],
 )
 def test_what_is_known_per_call_and_version(call: str, symptom: str, version: str, name: str | None) -> None:
-    found = defects.known(call, symptom, Version.parse(version))
+    found = defects.find_defect(call, symptom, Version.parse(version))
     assert (found.name if found else None) == name
 
 

@@ -368,7 +368,7 @@ def on(days: float) -> datetime.datetime:
 @pytest.mark.row("CT-12")
 def test_certificates_are_kept_for_one_user_and_used_until_their_last_third(tmp_path: Path) -> None:
     folder = tmp_path / "cri" / "win1"
-    made = cri_tcp_certs.made(["127.0.0.1", "::1"], 3, NOW)
+    made = cri_tcp_certs.create(["127.0.0.1", "::1"], 3, NOW)
     cri_tcp_certs.keep(folder, made)
     assert folder.stat().st_mode & 0o777 == 0o700
     assert {file.name: file.stat().st_mode & 0o777 for file in folder.iterdir()} == dict.fromkeys(made.files, 0o600)
@@ -384,13 +384,13 @@ def test_certificates_are_kept_for_one_user_and_used_until_their_last_third(tmp_
 @pytest.mark.parametrize("days", [0, 31])
 def test_certificates_are_for_a_limited_time(days: int) -> None:
     with pytest.raises(Refused, match=rf"certificates.days is {days}; from 1 to 30 are possible"):
-        cri_tcp_certs.made(["::1"], days, NOW)
+        cri_tcp_certs.create(["::1"], days, NOW)
 
 
 def test_a_folder_that_cannot_be_written_or_read(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(Refused, match=r"certificates.folder: nothing can be written to .*/file"):
-        cri_tcp_certs.keep(tmp_path / "file", cri_tcp_certs.made(["::1"], 1, NOW))
+        cri_tcp_certs.keep(tmp_path / "file", cri_tcp_certs.create(["::1"], 1, NOW))
     (tmp_path / "ca.crt").write_bytes(b"\xff")
     with pytest.raises(Refused, match=r"certificates.folder: a file in .* cannot be read"):
         cri_tcp_certs.usable(tmp_path, ["::1"], NOW)
@@ -399,7 +399,7 @@ def test_a_folder_that_cannot_be_written_or_read(tmp_path: Path) -> None:
 @pytest.mark.row("CT-12")
 def test_certificates_go_to_a_folder_of_administrators() -> None:
     listener = Listener(OUTSIDE.address, cri_tcp.made_files(LAYOUT))
-    args = replace(arguments(listener, ONE), certificates=cri_tcp_certs.made(["192.168.122.220"], 3, NOW))
+    args = replace(arguments(listener, ONE), certificates=cri_tcp_certs.create(["192.168.122.220"], 3, NOW))
     found = plan(args, node(args))
     assert found.batch is not None
     folder = r"C:\ProgramData\winkube\cri-tcp"
@@ -414,7 +414,7 @@ def test_certificates_go_to_a_folder_of_administrators() -> None:
     assert effective(config).clients_proven
     assert rf"{folder}\server.key" in tomllib.loads(config)["grpc"]["tcp_tls_key"]
     # New certificates alone restart containerd too: it reads them at its start.
-    again = replace(args, certificates=cri_tcp_certs.made(["192.168.122.220"], 3, NOW))
+    again = replace(args, certificates=cri_tcp_certs.create(["192.168.122.220"], 3, NOW))
     renewed = plan(again, found.predicted.merged(_rules(RULE)))
     assert any("sc.exe stop containerd" in line for line in ops(renewed))
     assert not any(line.endswith("config.toml") for line in ops(renewed))
