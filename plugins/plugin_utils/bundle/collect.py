@@ -350,7 +350,7 @@ def put_outputs(node: Node, store: Store, commands: Sequence[Command], there: Re
         for result in answer.get("results") or ():
             command = now[int(result["n"])]
             if result.get("ok"):
-                outputs[command.file] = _said(command, result)
+                outputs[command.file] = _format_output(command, result)
                 store.put(command.file, outputs[command.file], source=command.line)
         accepted = answer.get("answer") == "accepted"
         failed = (answer.get("error") or {}).get("n")
@@ -397,7 +397,7 @@ def _text(found: Mapping[str, Any], size: int) -> str | None:
     return None
 
 
-def _said(command: Command, result: Mapping[str, Any]) -> str:
+def _format_output(command: Command, result: Mapping[str, Any]) -> str:
     outputs = [whole_lines(str(result.get(name) or "")) for name in ("stdout", "stderr")]
     shown = "\n".join(text.replace("\r\n", "\n") for text in outputs if text)
     return f"> {command.line}\nexit code {result.get('exit_code')}\n\n{shown}"

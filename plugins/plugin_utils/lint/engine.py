@@ -123,7 +123,7 @@ def _lint(documents: Iterable[Document], profile: Profile, ignore: Sequence[Igno
             if severity is not None and not _unrendered(thing.document.value, path):
                 pod = subject if isinstance(subject, PodCase) else None
                 reasons = accepted.get(id(pod), {})
-                found.append(_found(rule, severity, hit, path, thing, pod, profile, reasons, ignore, used))
+                found.append(_make_finding(rule, severity, hit, path, thing, pod, profile, reasons, ignore, used))
     found.sort(key=lambda each: (each.finding.file, each.finding.line, each.finding.column))
     unused = tuple(entry for number, entry in enumerate(ignore) if number not in used)
     systems = Counter(case.target.os for case in catalog.pods)
@@ -189,7 +189,7 @@ def _users(thing: KubeObject, catalog: Catalog) -> Iterable[PodCase]:
     return []
 
 
-def _found(
+def _make_finding(
     rule: Rule,
     severity: Severity,
     hit: Hit,

@@ -145,17 +145,17 @@ def _half_names(case: PodCase) -> Iterator[Hit]:
                 continue
             told = _HOST_LIKE.search(name) or "://" in value
             if known or (told and not _foreign(match["namespace"], host=True)):
-                yield Hit(path, _named(match), container)
+                yield Hit(path, _complete_name(match), container)
             continue
         for found in _in_text(case, value, domains):
-            yield Hit(path, _named(found), container)
+            yield Hit(path, _complete_name(found), container)
     for path, text, container in commands(case):
         for found in _in_text(case, text, domains):
-            yield Hit(path, _named(found), container)
+            yield Hit(path, _complete_name(found), container)
     for path, text, container in _asked_hosts(case):
         match = _HALF_NAME.match(text)
         if match is not None and (_known_service(case, match) or not _foreign(match["namespace"], host=True)):
-            yield Hit(path, _named(match), container)
+            yield Hit(path, _complete_name(match), container)
 
 
 _OF_HTTPS = re.compile(r"\bhttps://[a-z][a-z0-9-]*\.(?P<domain>[a-z][a-z0-9-]*)(?![\w.-])", re.IGNORECASE)
@@ -172,7 +172,7 @@ def _known_service(case: PodCase | ObjectCase, match: re.Match[str]) -> bool:
     return bool(match["svc"] or named == ("kubernetes", "default") or case.catalog.named("Service", *named))
 
 
-def _named(match: re.Match[str]) -> dict[str, str]:
+def _complete_name(match: re.Match[str]) -> dict[str, str]:
     # A pod of a StatefulSet has a name below that of its Service.
     name = f"{match['pod'] or ''}{match['service']}.{match['namespace']}"
     return {"value": name + (match["svc"] or ""), "full": f"{name}.svc.cluster.local"}
@@ -211,7 +211,7 @@ def _half_names_in_data(case: ObjectCase) -> Iterator[Hit]:
     for key, text in as_map(case.object.value.get("data")).items():
         if isinstance(text, str):
             for match in _in_text(case, text):
-                yield Hit(("data", str(key)), _named(match))
+                yield Hit(("data", str(key)), _complete_name(match))
 
 
 _DNS_TOOL = re.compile(r"\b(nslookup|dig)(?:\.exe)?\b", re.IGNORECASE)

@@ -192,7 +192,7 @@ def _form(said: str) -> tuple[str, str, str, str]:
         except ValueError:
             given = None
         if isinstance(given, dict):
-            return "json", str(given.get("component") or given.get("logger") or ""), *_said(given)
+            return "json", str(given.get("component") or given.get("logger") or ""), *_level_and_text(given)
     if found := _CALICO.match(said):
         return "calico", "calico", found[1].lower(), found[3]
     if found := _EVENT.match(said):
@@ -206,7 +206,7 @@ def _form(said: str) -> tuple[str, str, str, str]:
         return "journal", found[1], level, message
     if re.match(r"(?:time|level|ts)=", said):
         fields = {key: value.strip('"') for key, value in _FIELD.findall(said)}
-        return "logfmt", "", *_said(fields)
+        return "logfmt", "", *_level_and_text(fields)
     if found := _ZAP.match(said):
         return "zap", found[2].partition(".")[0], found[1].lower(), found[3]
     if found := _ERROR.match(said):
@@ -216,7 +216,7 @@ def _form(said: str) -> tuple[str, str, str, str]:
     return "text", "", "error" if _FAILURE.search(said) else "", _with_error(said)
 
 
-def _said(fields: Mapping[str, object]) -> tuple[str, str]:
+def _level_and_text(fields: Mapping[str, object]) -> tuple[str, str]:
     message = str(fields.get("msg") or fields.get("message") or "")
     error = next((str(fields[each]) for each in _ERRORS if fields.get(each)), "")
     return str(fields.get("level") or "").lower(), f"{message}: {error}" if error and error not in message else message

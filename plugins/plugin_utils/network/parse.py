@@ -93,7 +93,7 @@ def listed(answer: object, kind: str) -> pasted.Pasted:
             code = each.get("ErrorCode")
             number = f" ({int(code) & 0xFFFFFFFF:#010x})" if isinstance(code, int) else ""
             raise HnsError(f"HNS did not list its {kind}: {str(each.get('Error') or '').strip()}{number}")
-    return replace(found, objects=tuple(_named(each) for each in found.objects))
+    return replace(found, objects=tuple(_normalise_keys(each) for each in found.objects))
 
 
 KEYS = (
@@ -107,7 +107,7 @@ KEYS = (
 _KEYS = {each.casefold(): each for each in KEYS}
 
 
-def _named(found: Object) -> Object:
+def _normalise_keys(found: Object) -> Object:
     if "Ipams" in found or "HostComputeNetwork" in found or "HostComputeEndpoints" in found:
         return found
     return {_KEYS.get(str(key).replace(" ", "").casefold(), str(key)): value for key, value in found.items()}

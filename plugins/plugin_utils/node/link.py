@@ -192,7 +192,7 @@ class Link:
                 raise
             answer = self._read_again(args, silence)
         if answer.get("failed") or "parts" not in answer:
-            raise NodeError(f"The node could not be read: {_said(answer, 'the probe gave no parts')}")
+            raise NodeError(f"The node could not be read: {_failure_message(answer, 'the probe gave no parts')}")
         parts: dict[str, Any] = answer["parts"]
         self.noted(parts, queries)
         return parts
@@ -400,7 +400,7 @@ def recovered_sentence(recovered: Mapping[str, Any]) -> str:
 def _failure(answer: Mapping[str, Any]) -> NodeError:
     """Why there is no answer. Where Ansible could make nothing of what came back (it then hands on `module_stdout`),
     the connection may have ended in its middle."""
-    text = _said(answer, str(answer))
+    text = _failure_message(answer, str(answer))
     return NodeError(text) if "module_stdout" in answer else ModuleError(text)
 
 
@@ -421,7 +421,7 @@ is the same in every language; MethodInvocationNotSupportedInConstrainedLanguage
 ids of PowerShell's own errors (unverified on a machine under such a policy)."""
 
 
-def _said(answer: Mapping[str, Any], nothing: str) -> str:
+def _failure_message(answer: Mapping[str, Any], nothing: str) -> str:
     """The message of a failed module, and what holds it back where that can be told."""
     said = str(answer.get("msg") or nothing)
     all_said = " ".join(str(answer.get(name, "")) for name in ("msg", "exception", "module_stdout", "module_stderr"))

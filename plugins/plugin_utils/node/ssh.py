@@ -40,10 +40,10 @@ def end_shared(connection: Any) -> None:
     if not _is_ssh(connection) or build is None:
         return
     ssh, host = connection.get_option("ssh_executable"), connection.get_option("host")
-    pid = re.search(r"\(pid=(\d+)\)", _asked(build(ssh, "ssh", "-O", "check", host)))
+    pid = re.search(r"\(pid=(\d+)\)", _ask_master(build(ssh, "ssh", "-O", "check", host)))
     if pid is None:
         return
-    _asked(build(ssh, "ssh", "-O", "exit", host))
+    _ask_master(build(ssh, "ssh", "-O", "exit", host))
     # It says goodbye to the node first, and may wait for ever until that is sent.
     until = time.perf_counter() + EXIT_S
     with suppress(OSError):
@@ -53,7 +53,7 @@ def end_shared(connection: Any) -> None:
         os.kill(int(pid[1]), signal.SIGKILL)
 
 
-def _asked(command: list[bytes]) -> str:
+def _ask_master(command: list[bytes]) -> str:
     """What the shared connection's process says; nothing if there is none."""
     with suppress(OSError, subprocess.TimeoutExpired):
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=EXIT_S)

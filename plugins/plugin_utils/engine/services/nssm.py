@@ -103,7 +103,7 @@ class Nssm:
             before, after = names(present.get(VARIABLES)), names(self.environment)
             differences.append(Difference("environment", before, after, (op.undone_by(back_op),)))
         for setting, wanted in self._settings().items():
-            old = _found(setting, found, present)
+            old = _read_setting(setting, found, present)
             if _same(setting, old, wanted):
                 continue
             back = self._set(setting, old) if old is not None else self._nssm("reset", self.name, *setting.split())
@@ -177,7 +177,7 @@ _AT_ONCE = frozenset({"DisplayName", "Start"})
 """Settings of the service control manager's own; the others are read by nssm when it starts the program."""
 
 
-def _found(setting: str, service: Mapping[str, Any], parameters: Mapping[str, Any]) -> Any:
+def _read_setting(setting: str, service: Mapping[str, Any], parameters: Mapping[str, Any]) -> Any:
     """Settings that nssm keeps in the service itself are read there."""
     if setting == "DisplayName":
         return service.get("display_name")
