@@ -432,7 +432,7 @@ def test_defenders_exclusions_are_written_once_and_read_back(bench: Bench) -> No
 
 @pytest.mark.spare
 def test_exclusions_that_tamper_protection_takes_back_are_named(bench: Bench) -> None:
-    """Windows says no word of it."""
+    """Windows reports nothing."""
     host = bench.node()
     host.in_turn(lambda: host.node.registry.taken_back.add(EXCLUSIONS))
     run = converge(bench, winkube_defender_exclusions=True)

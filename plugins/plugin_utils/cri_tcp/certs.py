@@ -42,7 +42,7 @@ class Certificates:
 
 
 def create(addresses: Iterable[str], days: int, now: datetime.datetime) -> Certificates:
-    """New ones, for a server at these IP addresses. Refused for more than MAX_DAYS days."""
+    """New certificates for a server at these IP addresses. Refused for more than MAX_DAYS days."""
     if not 1 <= days <= MAX_DAYS:
         raise Refused(
             f"certificates.days is {days}; from 1 to {MAX_DAYS} are possible, for a port that is open that long."

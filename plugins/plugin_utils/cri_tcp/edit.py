@@ -225,7 +225,7 @@ def _cri_disabled(document: Document) -> bool:
 
 
 def _changes(document: Document, version: int, wanted: Listener | None) -> Iterator[tuple[Place, Any]]:
-    """The keys that have to get another value. To close, nothing is added to a file without these keys."""
+    """The keys that change. Closing adds nothing to a file without these keys."""
     places = [facts.BY_VERSION[version]]
     if facts.PLUGIN not in places and document.has(("plugins", SERVER_TCP)):
         places.append(facts.PLUGIN)  # containerd 2.3 on then reads the table, 2.2 and before the old key

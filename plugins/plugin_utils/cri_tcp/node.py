@@ -106,7 +106,7 @@ def problems(listener: Listener, networks: tuple[Network, ...], *, allow_any_add
 
 
 def warning(found: Effective, networks: tuple[Network, ...]) -> str:
-    """What an open port means, for a task's warnings; empty if only owners of a certificate get in."""
+    """The warning about an open port; empty if clients need a certificate."""
     if not found.address or found.clients_proven:
         return ""
     who = "everybody on the node" if not networks else f"everybody at {', '.join(map(shown, networks))}"
@@ -245,7 +245,7 @@ def _same_config(layout: Layout, found: Mapping[str, Any]) -> None:
 
 
 def _guarded(args: CriTcpArgs, reading: Reading) -> None:
-    """Refused if the node does not keep out who is to be kept out."""
+    """Refused if the node admits machines that it should keep out."""
     found: list[str] = []
     off, why = firewall_off(args, reading)
     if off and not asks_for_certificates(args):

@@ -122,8 +122,8 @@ def entries(folder: str, reading: Reading) -> tuple[str, ...]:
 
 
 def left_to_do(layout: Layout, reading: Reading) -> tuple[str, ...]:
-    """What is in no one's way and should be known, a sentence each: what has to stay as long as someone is connected
-    and goes right before sysprep, and credentials that are meant for every node."""
+    """Sentences about what blocks nothing but matters: what to delete right before sysprep, and credentials that every
+    node would get."""
     found = [
         f"{path} has credentials of a registry: anyone who gets the image has them. Leave them out of "
         "winkube_registries for the image, or guard the image like them"

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The machine put to rest, in two batches: services stopped, which can be rolled back, and then taken away what the
-collection itself notes of this one machine, which cannot; a run that was cut goes on where that one ended.
+"""Two batches before sysprep. The first stops services and can be rolled back. The second deletes the collection's
+notes about this machine and cannot. After an interruption the next run continues.
 
 What stays in the state folder is the runner, the receipts, and the journal of the second batch, of which a receipt says
 that it is the image's own.

@@ -32,8 +32,8 @@ _ARCHIVES = {b"\x1f\x8b": "a gzip archive", b"PK\x03\x04": "a zip archive", b"7z
 
 
 def problem(head: bytes, size: int, architecture: str = "") -> str | None:
-    """Why this is not a program for a node of this `architecture` (`amd64`, `arm64`; empty: any that Kubernetes has),
-    as the end of a sentence that begins with the file's name; None if it is one.
+    """Why this file is not a program for `architecture` (`amd64`, `arm64`; empty: any that Kubernetes has): the end of
+    a sentence that begins with the file's name. None if it is.
 
     `head` is the file's beginning, HEAD bytes or all of it; `size` the whole file's size in bytes.
     """

@@ -36,8 +36,8 @@ def journal_query(layout: Layout, batch_id: str) -> Query:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Seconds, by a service's name in lower case: `down` from the order to stop it until it ran again (nothing for one
-    that did not run before), `watched` from then to the last look at it."""
+    """Seconds, by a service's name in lower case. `down`: from the stop order until it ran again (absent if it did not
+    run before). `watched`: from then to the last reading."""
 
     down: Mapping[str, float] = field(default_factory=dict)
     watched: Mapping[str, float] = field(default_factory=dict)

@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Remedies for a node whose network is stuck, each a batch of its own, ordered so that one makes the next needless.
 
-Services that are down are started in the order of a first boot; networks and endpoints that are in the way go; flanneld
-is launched again, a bounded number of times; only then, and only if it was allowed, subnet.env is written for it.
-Source of the order: kubernetes/website, Windows troubleshooting, "flanneld is stuck in ..." and "My Windows Pods cannot
-launch because of missing /run/flannel/subnet.env".
+Starts stopped services in the order of a first boot, removes conflicting networks and endpoints, and relaunches
+flanneld a bounded number of times. Only then, and only if allowed, it writes subnet.env. Source of the order:
+kubernetes/website, Windows troubleshooting, "flanneld is stuck in ..." and "My Windows Pods cannot launch because of
+missing /run/flannel/subnet.env".
 """
 
 from __future__ import annotations
@@ -231,8 +231,8 @@ def lacks_lease(wanted: Wanted, reading: Reading) -> str:
 
 
 def down(wanted: Wanted, reading: Reading) -> tuple[str, ...]:
-    """Services of ours that should have come up with the machine and have not, in the order of a first boot: a service
-    that is stopped on purpose (start type manual or disabled) is not among them."""
+    """Our services that did not start with the machine, in the order of a first boot. Excludes services with start
+    type manual or disabled."""
     return tuple(
         name
         for name in _boot_order(wanted.layout)
@@ -241,8 +241,8 @@ def down(wanted: Wanted, reading: Reading) -> tuple[str, ...]:
 
 
 def other_mode(wanted: Wanted, reading: Reading) -> tuple[Network, ...]:
-    """Networks of ours on the node's adapters that are of another type than the mode has: one virtual switch has one
-    type, so all of them stand in the way of the other mode."""
+    """Our networks on the node's adapters of another type than the mode's. A virtual switch has one type, so these
+    networks block the mode."""
     kind = BACKENDS[wanted.mode].hns_type.casefold()
     return tuple(each for each in hns.hns(reading).networks if wanted.ours.owns(each) and each.type != kind)
 

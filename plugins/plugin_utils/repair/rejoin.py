@@ -83,7 +83,7 @@ def runner_reads(layout: Layout) -> tuple[Query, ...]:
 def past(situation: join.Situation, ours: hns.Ours, *, always: bool = False) -> Past:
     """Whether this is a previously deleted node, and what it has left (`always`: it is to join again whatever it is).
 
-    It is one if it has joined, and the cluster has no Node of its name, or its certificate cannot be used any more;
+    A joined node counts as deleted if the cluster has no Node of its name, or its certificate is unusable;
     or if its files name another range than its Node's podCIDR. Refused as `join.has_joined` refuses.
     """
     layout, reading = situation.layout, situation.reading

@@ -28,7 +28,7 @@ Object = dict[str, Any]
 
 
 def mend(text: str, subject: Subject) -> str:
-    """The text with what can be mended; the same text if that is nothing, or if it cannot be read."""
+    """The fixed text; the same text if nothing can be fixed or it cannot be read."""
     given, text = text, _blanks(text)
     try:
         read(text)
