@@ -50,13 +50,13 @@ class ActionModule(ConvergingAction):
             self._tell(self._rehearsed, layout)
         closes = self._wanted.expires_s or (self._wanted.listener is None and self._task.check_mode)
         afterwards = self._rehearsed.afterwards if self._rehearsed else ""
-        if closes and (sentence := proof.open_elsewhere(self._opened_elsewhere(layout), afterwards)):
+        if closes and (sentence := proof.open_elsewhere(self._find_open_elsewhere(layout), afterwards)):
             self.warn_once(f"{self._host}: {sentence}")
         if self._wanted.listener is not None and (sentence := node.warning(found, self._wanted.networks)):
             self.warn_once(sentence)
         proven = proof.not_asked("it is closed")
         if self._wanted.listener is not None:
-            proven = proof.not_asked("check mode") if self._task.check_mode else self._proven(options)
+            proven = proof.not_asked("check mode") if self._task.check_mode else self._prove(options)
         cri = {"address": found.address, "encrypted": found.encrypted, "clients_proven": found.clients_proven}
         return result | {"cri": cri | proven}
 
@@ -73,11 +73,11 @@ class ActionModule(ConvergingAction):
     def _rehearsal(self) -> First:
         """Let containerd read the new file before anything is stopped; what it made of it decides whether to go on."""
 
-        def judged(_given: Given, batch: Batch, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+        def judge(_given: Given, batch: Batch, answer: Mapping[str, Any]) -> Mapping[str, Any]:
             self._rehearsed = proof.judge_rehearsal(self._wanted, batch, answer, self._text)
             return {}
 
-        return First(lambda given, resources: proof.rehearsal(self._wanted, resources, given.reading), learned=judged)
+        return First(lambda given, resources: proof.rehearsal(self._wanted, resources, given.reading), learned=judge)
 
     def reading(self, options: Mapping[str, Any], layout: Layout) -> Reading:
         """With what only this task looks at."""
@@ -86,26 +86,24 @@ class ActionModule(ConvergingAction):
 
     def read(self, layout: Layout) -> Reading:
         """The same, in one call."""
-        return self.read_of(merge_queries((*read_plan(layout), *node.reads(self._wanted))))
+        return self.read_queries(merge_queries((*read_plan(layout), *node.reads(self._wanted))))
 
     def _tell(self, rehearsed: proof.Rehearsed, layout: Layout) -> None:
         """After closing: what else has changed, and NodeError where another file keeps the port open."""
         if rehearsed.others:
             self.warn_once(f"{self._host}: closed, and besides {proof.others_sentence(rehearsed.others)}")
         if rehearsed.fault:
-            raise NodeError(proof.still_open(layout, rehearsed.found, rehearsed.fault, self._opened_elsewhere(layout)))
+            raise NodeError(
+                proof.still_open(layout, rehearsed.found, rehearsed.fault, self._find_open_elsewhere(layout))
+            )
 
-    def _opened_elsewhere(self, layout: Layout) -> list[str]:
+    def _find_open_elsewhere(self, layout: Layout) -> list[str]:
         """The files that config.toml imports and that give the port an address."""
-        folders = proof.import_folders(self._text, layout)
-        if not folders:
-            return []
-        known = Reading().merged(self._link.probe(folders), folders)
+        known = self._node.ask_again(Reading(), proof.import_folders(self._text, layout))
         files = proof.imported_files(self._text, layout, known)
-        known = known.merged(self._link.probe(files), files) if files else known
-        return proof.opened_by(files, known)
+        return proof.opened_by(files, self._node.ask_again(known, files))
 
-    def _prove(self, options: Mapping[str, Any]) -> dict[str, Any]:
+    def _ask_port(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Ask CRI for its version: at the node's address, or at a loopback address through Ansible's SSH connection."""
         listener = self._wanted.listener
         if listener is None or options["prove"] == "never":
@@ -113,24 +111,24 @@ class ActionModule(ConvergingAction):
         required = options["prove"] == "required"
         files = (self._own or node.client_tls(options["client_tls"])) if self._encrypted else None
         if self._encrypted and listener.tls is None and not options["client_tls"]:
-            return self._said(proof.unproven(node.ASKS_STILL, required=required))
+            return self._warn_of(proof.unproven(node.ASKS_STILL, required=required))
         try:
             if not listener.address.is_loopback:
                 reached = options["prove_address"] or self._address_of_node(listener.address)
-                return self._said(proof.proof(reached, files, required=required))
+                return self._warn_of(proof.proof(reached, files, required=required))
             with proof.forwarded(self._ssh_command, listener.address.near, listener.address.port) as reached:
-                return self._said(proof.proof(reached, files, required=required))
+                return self._warn_of(proof.proof(reached, files, required=required))
         except proof.UnreachableError as none:
-            return self._said(proof.unproven(str(none), required=required))
+            return self._warn_of(proof.unproven(str(none), required=required))
 
-    def _proven(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """As `_prove`, with an error that a task can end with."""
+    def _prove(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """As `_ask_port`, with an error that a task can end with."""
         try:
-            return self._prove(options)
+            return self._ask_port(options)
         except proof.ProofError as error:
             raise NodeError(str(error)) from error
 
-    def _said(self, found: dict[str, Any]) -> dict[str, Any]:
+    def _warn_of(self, found: dict[str, Any]) -> dict[str, Any]:
         if sentence := proof.warning(found):
             self.warn_once(sentence)
         return found

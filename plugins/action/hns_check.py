@@ -39,7 +39,7 @@ class ActionModule(NodeAction):
         recorded = any(text for name, text in (options["dump"] or {}).items() if name != "cni_conf_name")
         reading = recorded_reading(options["dump"], layout) if recorded else self._read(expect)
         view = self._view(options)
-        scene = scene_of(reading, expect, view, *_given(options))
+        scene = scene_of(reading, expect, view, *_parse_pasted(options))
         report = diagnose(scene, HNS_CHECK)
         findings = report.findings
         failed = fails(findings, options["fail_on"])
@@ -62,7 +62,7 @@ class ActionModule(NodeAction):
 
     def _read(self, expect: Expectations) -> Reading:
         """One remote call; more for a CNI configuration in a folder, or of a name, that no one has."""
-        return completed(self.read_of(reads(expect)), expect, self._link.probe)
+        return completed(self.read_queries(reads(expect)), expect, self._link.probe)
 
     def _view(self, options: Mapping[str, Any]) -> ClusterView | None:
         """The cluster's side; None, and a line at -v, without a kubeconfig."""
@@ -95,7 +95,7 @@ def _expectations(options: Mapping[str, Any], layout: Layout) -> Expectations:
     )
 
 
-def _given(options: Mapping[str, Any]) -> tuple[tuple[VmAdapter, ...], tuple[Ports, ...]]:
+def _parse_pasted(options: Mapping[str, Any]) -> tuple[tuple[VmAdapter, ...], tuple[Ports, ...]]:
     """What the playbook has asked elsewhere: the Hyper-V host's adapters, the node's ports."""
     text = options["vm_adapters"]
     try:

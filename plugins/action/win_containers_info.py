@@ -32,26 +32,29 @@ class ActionModule(NodeAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Ask containerd and Windows once, then HCS about each container."""
-        wanted = _wanted(options["containers"])
+        wanted = _check_ids(options["containers"])
         if self._task.check_mode:
             return {"changed": False, "skipped": True, "msg": "Programs on the node are asked, not in check mode."}
-        reading = self.read_of(_reads(layout))
+        reading = self.read_queries(_reads(layout))
         if not reading.file(layout.ctr).get("exists"):
             raise Refused(
                 f"There is no {layout.ctr}, which lists containerd's tasks; a release archive of containerd brings it "
                 "in."
             )
         notes: list[str] = []
-        listed, processes, labels = self._listed(layout, reading, notes)
+        listed, processes, labels = self._list_tasks(layout, reading, notes)
         notes += [f"containerd has no task {one}." for one in wanted if one not in {task.id for task in listed}]
         endpoints = _endpoints(reading, notes)
         seen = [
-            self._inside(Seen(task, labels.get(task.id, {}), processes.get(task.pid)), options, reading)
+            self._look_inside(Seen(task, labels.get(task.id, {}), processes.get(task.pid)), options, reading)
             for task in listed
             if not wanted or task.id in wanted
         ]
         result = [containers.as_data(one, endpoints, options["cluster_domain"]) for one in seen]
-        findings = [*_below(layout, reading, listed), *(sentence for one in result for sentence in one["findings"])]
+        findings = [
+            *_judge_host(layout, reading, listed),
+            *(sentence for one in result for sentence in one["findings"]),
+        ]
         for sentence in findings:
             display.warning(f"{self._host}: {sentence}")
         return {
@@ -62,14 +65,14 @@ class ActionModule(NodeAction):
             "winkube": {"calls": self._link.calls},
         }
 
-    def _listed(
+    def _list_tasks(
         self, layout: Layout, reading: Reading, notes: list[str]
     ) -> tuple[Sequence[containers.Task], Mapping[int, containers.Process], Mapping[str, Mapping[str, str]]]:
         """Tasks, processes by pid, and Kubernetes' labels by id."""
         pipe = rf"\\.\pipe\{layout.containerd_pipe}"
         tasks = run(layout.ctr, "--address", pipe, "--namespace", "k8s.io", "task", "ls", encoding="utf-8")
         processes = run(TASKLIST, "/V", "/FO", "CSV", "/NH", timeout_s=120)
-        listed, running = self._asked((tasks, processes), reading)
+        listed, running = self._run_programs((tasks, processes), reading)
         crictl = next((path for path in _crictl(layout) if reading.file(path).get("exists")), "")
         pods = known = ""
         if crictl:
@@ -79,7 +82,7 @@ class ActionModule(NodeAction):
                 for words in (("pods",), ("ps", "-a"))
             ]
             try:
-                pods, known = self._asked(asked, reading)
+                pods, known = self._run_programs(asked, reading)
             except NodeError as error:
                 notes.append(str(error))
         else:
@@ -88,7 +91,7 @@ class ActionModule(NodeAction):
             )
         return containers.tasks(listed), containers.processes(running), containers.labels(pods, known)
 
-    def _inside(self, seen: Seen, options: Mapping[str, Any], reading: Reading) -> Seen:
+    def _look_inside(self, seen: Seen, options: Mapping[str, Any], reading: Reading) -> Seen:
         """With what HCS shows of it; a container that is just going away is not an error."""
         if not options["hcsdiag"] or seen.task.status != containers.RUNNING:
             return seen
@@ -98,12 +101,12 @@ class ActionModule(NodeAction):
                 run(HCSDIAG, "read", name, containers.HOSTS_FILE, encoding="utf-8"),
                 run(HCSDIAG, "exec", name, "ipconfig"),
             )
-            hosts, adapters = self._asked(asked, reading)
+            hosts, adapters = self._run_programs(asked, reading)
         except (NodeError, ValueError) as error:
             return Seen(seen.task, seen.labels, seen.process, notes=(str(error),))
         return Seen(seen.task, seen.labels, seen.process, containers.hosts(hosts), containers.adapters(adapters))
 
-    def _asked(self, ops: Sequence[Op], reading: Reading) -> list[str]:
+    def _run_programs(self, ops: Sequence[Op], reading: Reading) -> list[str]:
         """What each of these programs printed. NodeError if one failed. One remote call."""
         batch = Batch(NAME, tuple(ops), pre=(Expectation(system_query(), (("machine", reading.machine),)),))
         answer = self._node.run_once(batch, reading)
@@ -111,7 +114,7 @@ class ActionModule(NodeAction):
         return [said.get(n, "") for n in range(len(ops))]
 
 
-def _wanted(given: Sequence[str]) -> list[str]:
+def _check_ids(given: Sequence[str]) -> list[str]:
     """The ids of the containers that are asked for; Refused for what is none."""
     try:
         return [containers.container_id(text) for text in given]
@@ -119,7 +122,7 @@ def _wanted(given: Sequence[str]) -> list[str]:
         raise Refused(f"containers: {error}") from error
 
 
-def _below(layout: Layout, reading: Reading, listed: Sequence[containers.Task]) -> Sequence[str]:
+def _judge_host(layout: Layout, reading: Reading, listed: Sequence[containers.Task]) -> Sequence[str]:
     """What is wrong below containerd: its shim, and Windows' service that runs containers."""
     shim = windows_path.join(layout.containerd_bin_dir, SHIM)
     return containers.below(

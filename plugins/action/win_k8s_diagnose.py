@@ -54,7 +54,7 @@ class ActionModule(NodeAction):
                 break
             display.vv(f"{self._host}: {len(errors)} errors so far; looking again")
             time.sleep(AGAIN_S)
-        failed, result = self._said(report.only(options["checks"]), options, looked_at(scene, VERIFY))
+        failed, result = self._report(report.only(options["checks"]), options, looked_at(scene, VERIFY))
         if failed:
             return result
         for one in report.findings:
@@ -69,7 +69,7 @@ class ActionModule(NodeAction):
         except ClusterError as error:
             why = str(error)
         scene, findings = gather.full(self, question, cluster, why)
-        failed, result = self._said(report_of(findings).only(options["checks"]), options, looked_at(scene, DIAGNOSE))
+        failed, result = self._report(report_of(findings).only(options["checks"]), options, looked_at(scene, DIAGNOSE))
         if failed:
             return result
         services = (scene.second.service(each.service) for each in programs(question.layout, question.expected))
@@ -82,7 +82,7 @@ class ActionModule(NodeAction):
             "picture": picture_of(scene),
         }
 
-    def _said(self, report: Report, options: Mapping[str, Any], looked: str) -> tuple[bool, dict[str, Any]]:
+    def _report(self, report: Report, options: Mapping[str, Any], looked: str) -> tuple[bool, dict[str, Any]]:
         """Whether the task fails, and the results; of a task that fails Ansible prints all, so those are short."""
         lines = list(report.lines(self._host))
         short = {

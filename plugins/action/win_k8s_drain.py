@@ -35,7 +35,7 @@ class ActionModule(NodeAction):
             node = drain.NodeDrain(cluster, options["node_name"], RUN_ID, drain.rules(options))
             pods = node.evictable()
             if self._task.check_mode:
-                return _result(node.planned(), True, pods)
+                return _result(node.plan_steps(), True, pods)
             return _result(node.cordon_and_drain(), False, pods)
         except ClusterError as error:
             raise NodeError(f"drain: {error}") from error

@@ -10,7 +10,7 @@ from typing import Any
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.stage import Stage
 from ..plugin_utils.engine.plan import reads
-from ..plugin_utils.engine.reading import Query, Reading, file_query, merge_queries
+from ..plugin_utils.engine.reading import Reading, file_query, merge_queries
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.golden_image import findings, rest
 from ..plugin_utils.task.component_action import ConvergingAction
@@ -30,7 +30,7 @@ class ActionModule(ConvergingAction):
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Look for what may not be cloned; where nothing is in the way, stop the services and clear up."""
         scope = findings.Scope(layout, options["cni_data_dir"])
-        looked = self._looked(scope, self.reading(options, layout))
+        looked = self._look(scope, self.reading(options, layout))
         if found := findings.find(scope, looked):
             raise Refused(
                 f"{self._host} is not ready to be generalised: what follows would be the same on every node.",
@@ -44,16 +44,11 @@ class ActionModule(ConvergingAction):
             "left_to_do": list(findings.left_to_do(layout, looked)),
         }
 
-    def _looked(self, scope: findings.Scope, reading: Reading) -> Reading:
+    def _look(self, scope: findings.Scope, reading: Reading) -> Reading:
         """With what a node's tasks do not ask for: one call more, and one before where no one has said which receipts
         there are."""
         folder = file_query(findings.receipt_folder(scope.layout), entries=True)
-        reading = self._asked(reading, reading.missing((folder,)))
+        ask = self._node.completed if reading.predicted else self._node.ask_again
+        reading = ask(reading, reading.missing((folder,)))
         at_rest = reads((rest.Stopped(scope.layout), rest.Cleared(scope.layout, "")))
-        return self._asked(reading, merge_queries((*findings.reads(scope, reading), *at_rest)))
-
-    def _asked(self, reading: Reading, queries: tuple[Query, ...]) -> Reading:
-        """Asked again, unless it is only planned."""
-        if reading.predicted:
-            return self._node.completed(reading, queries)
-        return reading.merged(self._link.probe(queries), queries) if queries else reading
+        return ask(reading, merge_queries((*findings.reads(scope, reading), *at_rest)))

@@ -50,7 +50,7 @@ class ActionModule(NodeAction):
 
     def read(self, layout: Layout) -> Reading:
         """With `plan` what the inventory's components need, whatever the tags; else what any component does."""
-        return self.read_of(read_plan(layout, self._components()))
+        return self.read_queries(read_plan(layout, self._components()))
 
     def _components(self) -> Sequence[Component] | None:
         if boolean(self._task.args.get("plan", False), strict=False):

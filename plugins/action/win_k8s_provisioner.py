@@ -99,7 +99,7 @@ class ActionModule(ConvergingAction):
     def read(self, layout: Layout) -> Reading:
         """All that any component wants to know, and the programs' hashes taken again, not the node's cached ones."""
         queries = again.all_reads(self._items, layout)
-        return provision.patient(self.read_of(queries), queries, self._link.probe)
+        return provision.patient(self.read_queries(queries), queries, self._link.probe)
 
     def _left_by_the_last(self) -> Reading | None:
         fact = (self._task_vars.get("ansible_facts") or {}).get(FACT)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -48,36 +48,36 @@ class ActionModule(ConvergingAction):
         run = self.converge(options, layout)
         try:
             cluster = Cluster.open(options["cluster"])
-            reading = self._looked(options, layout, self.reading(options, layout))
+            reading = self._look(options, layout, self.reading(options, layout))
             self._ours = owned.candidates(self._scope(options, layout, reading), reading)
             reading = run.run_stages((Stage("down", self._down, deadline=_deadline),), reading)
             steps = self._without_node(cluster, options)
         except ClusterError as error:
             raise NodeError(f"{self.component}: {error}") from None
 
-        reading = self._looked(options, layout, reading, again="down" in run.acted)
+        reading = self._look(options, layout, reading, again="down" in run.acted)
         reading = run.run_stages((Stage("sweep", self._sweep, deadline=_deadline),), reading)
         result = self.report_run(run, reading, layout)
         result["steps"] += as_steps(steps, planned=self._task.check_mode)
 
-        after = self._looked(options, layout, reading, again="sweep" in run.acted)
+        after = self._look(options, layout, reading, again="sweep" in run.acted)
         scope = self._scope(options, layout, after)
-        resources = (*self._wanted(options, layout, scope), reset.Swept(scope))
+        resources = (*self._resources_of(options, layout, scope), reset.Swept(scope))
         left = (*reset.undone(resources, after), *reset.left(scope, after))
         return result | {"changed": result["changed"] or bool(steps), "left": list(left)}
 
     def _down(self, given: Given) -> Resources:
         """What can be rolled back."""
-        reading = self._looked(given.options, given.layout, given.reading)
+        reading = self._look(given.options, given.layout, given.reading)
         scope = self._scope(given.options, given.layout, reading)
-        return self._wanted(given.options, given.layout, scope, given.mark)
+        return self._resources_of(given.options, given.layout, scope, given.mark)
 
     def _sweep(self, given: Given) -> Resources:
         """What is deleted for good."""
-        reading = self._looked(given.options, given.layout, given.reading)
+        reading = self._look(given.options, given.layout, given.reading)
         return (reset.Swept(self._scope(given.options, given.layout, reading)),)
 
-    def _wanted(
+    def _resources_of(
         self, options: Mapping[str, Any], layout: Layout, scope: owned.Scope, mark: str = "none"
     ) -> tuple[Resource, ...]:
         """What the first batch, whose id is `mark`, brings about."""
@@ -97,25 +97,21 @@ class ActionModule(ConvergingAction):
 
     def read(self, layout: Layout) -> Reading:
         """Also all of a reset's own questions that no answer has to come before: a bare machine is asked once."""
-        return self.read_of(merge_queries((*read_plan(layout), *self._first)))
+        return self.read_queries(merge_queries((*read_plan(layout), *self._first)))
 
     def _beforehand(self, options: Mapping[str, Any], layout: Layout) -> tuple[Query, ...]:
         nothing = Reading()
         scope = self._scope(options, layout, nothing)
-        resources = self._wanted(options, layout, scope)
+        resources = self._resources_of(options, layout, scope)
         looks = (*owned.first_reads(scope), *owned.third_reads(scope, nothing), *reset.left_reads(scope))
         return (*looks, *reads(resources))
 
-    def _looked(self, options: Mapping[str, Any], layout: Layout, reading: Reading, *, again: bool = False) -> Reading:
+    def _look(self, options: Mapping[str, Any], layout: Layout, reading: Reading, *, again: bool = False) -> Reading:
         """With everything that tells what is ours; `again` asks for all of it again."""
 
-        def ask(reading: Reading, queries: Sequence[Query]) -> Reading:
-            if not again:
-                return self._node.completed(reading, queries)
-            return reading.merged(self._link.probe(queries), queries) if queries else reading
-
+        ask = self._node.ask_again if again else self._node.completed
         scope = self._scope(options, layout, reading)
-        wanted = self._wanted(options, layout, scope)
+        wanted = self._resources_of(options, layout, scope)
         first = (*owned.first_reads(scope), *reads(wanted), *reset.left_reads(scope))
         reading = ask(reading, first)
         reading = ask(reading, owned.second_reads(scope, reading))

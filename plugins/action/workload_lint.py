@@ -70,19 +70,19 @@ class ActionModule(ActionBase):
     def _config(self, name: str | None) -> Config:
         """The named file, else the one that the command would read: of the folder where the play was started."""
         if name:
-            return read_config(Path(self._found(name)))
+            return read_config(Path(self._resolve(name)))
         usual = Path.cwd() / DEFAULT_FILE
         return read_config(usual) if usual.is_file() else Config()
 
     def _inputs(self, options: dict[str, Any], config: Config) -> Inputs:
         exclude = (*config.exclude, *options["exclude"])
-        inputs = read_inputs([self._found(path) for path in options["paths"] or ()], exclude)
+        inputs = read_inputs([self._resolve(path) for path in options["paths"] or ()], exclude)
         if options["content"]:
             inputs.documents += read_documents("content", options["content"])
         inputs.documents += live_documents(options["objects"] or ())
         return inputs
 
-    def _found(self, path: str) -> str:
+    def _resolve(self, path: str) -> str:
         """Relative names count from the folder of the playbook, as those of other actions do."""
         base = Path(self._loader.get_basedir())
         return path if Path(path).is_absolute() else str(base / path)

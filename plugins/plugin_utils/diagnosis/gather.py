@@ -77,9 +77,9 @@ Connect = Callable[[str, int, float], bool]
 
 
 class Seen(Protocol):
-    """A node that is looked at: `read_of` may answer from what the run has read already, `probe` asks again."""
+    """A node that is looked at: `read_queries` may answer from what the run has read already, `probe` asks again."""
 
-    def read_of(self, queries: tuple[Query, ...]) -> Reading: ...
+    def read_queries(self, queries: tuple[Query, ...]) -> Reading: ...
 
     def probe(self, queries: tuple[Query, ...]) -> Mapping[str, Any]: ...
 
@@ -182,7 +182,7 @@ NO_KUBELET = (
 
 def _read(machine: Seen, queries: Iterable[Query], expect: Expectations) -> Reading:
     """The answers, and the CNI configuration that the runtime takes, whatever its name."""
-    return completed(machine.read_of(merge_queries(queries)), expect, machine.probe)
+    return completed(machine.read_queries(merge_queries(queries)), expect, machine.probe)
 
 
 def full(

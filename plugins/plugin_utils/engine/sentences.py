@@ -74,3 +74,9 @@ def done(order: str) -> str:
     """The order once it has been carried out."""
     verb, blank, rest = order.partition(" ")
     return f"{PAST[verb]}{blank}{rest}" if verb in PAST else f"did {order}"
+
+
+def end_sentence(text: object) -> str:
+    """The text with a full stop at its end, where it has no other mark there."""
+    said = str(text).rstrip()
+    return said if said.endswith((".", "!", "?")) else f"{said}."

@@ -28,6 +28,7 @@ from typing import Any, TypeVar
 from ..engine import windows_path
 from ..engine.batch import Batch, encode
 from ..engine.reading import Query
+from ..engine.sentences import end_sentence
 from . import progress
 from .runner_text import runner_sha256, runner_text, with_hns
 
@@ -273,8 +274,8 @@ class Link:
             if failures == FAILURES:
                 raise NodeError(
                     f"The node can be reached, but {failures} times in a row it failed to say what became of batch "
-                    f"{batch_id} ({batch.component}): {_ended(cause)} The node finishes or rolls back the batch by "
-                    "itself; run the playbook again when that is fixed."
+                    f"{batch_id} ({batch.component}): {end_sentence(cause)} The node finishes or rolls back the batch "
+                    "by itself; run the playbook again when that is fixed."
                 )
             self.notice(f"the node's answer for batch {batch_id} was not understood ({cause}); asking again")
         raise OutcomeUnknown(
@@ -290,7 +291,7 @@ class Link:
         if answer.get("outcome") != "unknown":
             return answer
         if isinstance(lost, ModuleError):
-            raise NodeError(f"The node did not take batch {batch_id}, nothing was done: {_ended(lost)}")
+            raise NodeError(f"The node did not take batch {batch_id}, nothing was done: {end_sentence(lost)}")
         raise NeverArrivedError(
             f"The connection was lost before batch {batch_id} arrived: nothing was done. The connection said: {lost}"
         )
@@ -425,12 +426,7 @@ def _failure_message(answer: Mapping[str, Any], nothing: str) -> str:
     """The message of a failed module, and what holds it back where that can be told."""
     said = str(answer.get("msg") or nothing)
     all_said = " ".join(str(answer.get(name, "")) for name in ("msg", "exception", "module_stdout", "module_stderr"))
-    return next((f"{_ended(said)} {why}" for pattern, why in _HELD_BACK if pattern.search(all_said)), said)
-
-
-def _ended(sentence: object) -> str:
-    text = str(sentence).rstrip()
-    return text if text.endswith((".", "!", "?")) else f"{text}."
+    return next((f"{end_sentence(said)} {why}" for pattern, why in _HELD_BACK if pattern.search(all_said)), said)
 
 
 def _is_answer(answer: Mapping[str, Any]) -> bool:

@@ -76,24 +76,24 @@ def _of(op: Op, state: Mapping[str, Any]) -> str:
     if op.op == "fetch":
         size = int((state.get(file_key(_part(op))) or {}).get("size") or 0)
         return f"is downloading {_address(str(op.args['url']))}: {size / MEGA:.1f} MB"
-    shown = {name: _shown(value) for name, value in op.args.items() if name not in op.secrets}
+    shown = {name: _show(value) for name, value in op.args.items() if name not in op.secrets}
     if op.op == "wait":
-        return f"is waiting for {_filled(_WAITS.get(str(op.args['for']), ''), shown) or op.args['for']}"
+        return f"is waiting for {_fill(_WAITS.get(str(op.args['for']), ''), shown) or op.args['for']}"
     if op.op == "run":
         program = windows_path.name(str(op.args["program"]))
         words = [] if "args" in op.secrets else [str(each) for each in op.args.get("args") or ()]
         return f"is running {' '.join([program, *words])[:_LONGEST]}"
-    return _filled(_DOES.get(op.op, ""), shown) or f"is at the step {op.op}"
+    return _fill(_DOES.get(op.op, ""), shown) or f"is at the step {op.op}"
 
 
-def _filled(text: str, values: Mapping[str, str]) -> str:
+def _fill(text: str, values: Mapping[str, str]) -> str:
     try:
         return text.format(**values)
     except KeyError:
         return ""
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..engine.sentences import end_sentence
 from .link import NodeError
 
 ACKNOWLEDGE = "playbooks/repair.yml -e winkube_repair=acknowledge -e winkube_batch="
@@ -31,14 +32,14 @@ def sentence(answer: Mapping[str, Any]) -> str:
             return (
                 f"{busy.get('controller')} has been working on this node since {busy.get('since')} "
                 f"(batch {busy.get('id')}). "
-                f"{f'The last start of its runner failed: {_stopped(str(trouble))} ' if trouble else ''}"
+                f"{f'The last start of its runner failed: {end_sentence(str(trouble))} ' if trouble else ''}"
                 "Nothing was done; run again later."
             )
         case "blocked":
             blocked = answer.get("blocked") or {}
             return (
                 f"an earlier change could not be rolled back (batch {blocked.get('id')}: "
-                f"{_stopped(_text(blocked.get('error')))[:-1]}). Look at the node, then say so with "
+                f"{end_sentence(_text(blocked.get('error')))[:-1]}). Look at the node, then say so with "
                 f"{ACKNOWLEDGE}{blocked.get('id')}. Nothing was done."
             )
         case "stale":
@@ -48,9 +49,11 @@ def sentence(answer: Mapping[str, Any]) -> str:
         case "undone":
             return f"{_failure(error)} Rolled back."
         case "undo_failed":
-            undo = "; ".join(dict.fromkeys(_stopped(str(item.get("message")))[:-1] for item in error.get("undo") or ()))
+            undo = "; ".join(
+                dict.fromkeys(end_sentence(str(item.get("message")))[:-1] for item in error.get("undo") or ())
+            )
             return (
-                f"{_failure(error)} The roll back failed as well: {_stopped(undo)} The node is blocked "
+                f"{_failure(error)} The roll back failed as well: {end_sentence(undo)} The node is blocked "
                 f"until somebody has looked at it and says so with {ACKNOWLEDGE}{answer.get('batch')}."
             )
         case "running":
@@ -70,12 +73,7 @@ def stale_sentence(answer: Mapping[str, Any]) -> str:
 
 
 def _failure(error: Mapping[str, Any]) -> str:
-    return _stopped(_text(error))
-
-
-def _stopped(text: str) -> str:
-    """With one full stop at its end."""
-    return text if text.endswith((".", "!", "?")) else f"{text}."
+    return end_sentence(_text(error))
 
 
 def _text(error: Any) -> str:

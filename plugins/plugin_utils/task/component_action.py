@@ -49,7 +49,7 @@ class ConvergingAction(NodeAction):
             self.warn_once(f"{self._host}: {told}")
         facts = self.facts(reading)
         if self._task.check_mode and facts:
-            facts["ansible_facts"][FACT]["planned"] = self._with_planned(run.steps)
+            facts["ansible_facts"][FACT]["planned"] = self._add_planned(run.steps)
         result = run.result(diff=self._task.diff)
         if diff := result.get("diff"):
             result["diff"] = self._diff_once(diff)
@@ -60,7 +60,7 @@ class ConvergingAction(NodeAction):
         other = self._host if display.verbosity else self.says(json.dumps(diff))
         return diff if other == self._host else [{"prepared": f"the same as of {other} (-v shows it)\n"}]
 
-    def _with_planned(self, steps: Sequence[Step]) -> dict[str, Any]:
+    def _add_planned(self, steps: Sequence[Step]) -> dict[str, Any]:
         """What a run in check mode would have changed up to here, by component: `[{text, diff}]`; drift.yml reports
         it."""
         fact = (self._task_vars.get("ansible_facts") or {}).get(FACT)

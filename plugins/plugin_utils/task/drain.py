@@ -83,23 +83,23 @@ class NodeDrain:
             return ()
         self._to_evict(self._pods(), " Nothing was changed.")
         if (node.get("spec") or {}).get("unschedulable"):
-            return self._drained(self._evict())
+            return self._drain_steps(self._evict())
         try:
             self._patch(unschedulable=True, mark=self.run)
         except ClusterError as error:
             if error.status in _REFUSALS:
                 raise
-            raise self._given_back(error, "may be cordoned") from error
+            raise self._give_back(error, "may be cordoned") from error
         try:
             count = self._evict()
         except ClusterError as error:
-            raise self._given_back(error, "is still cordoned") from error
-        return (f"cordon {self.name}", *self._drained(count))
+            raise self._give_back(error, "is still cordoned") from error
+        return (f"cordon {self.name}", *self._drain_steps(count))
 
-    def _drained(self, count: int) -> tuple[str, ...]:
+    def _drain_steps(self, count: int) -> tuple[str, ...]:
         return (f"drain {self.name} ({count} pods)",) if count else ()
 
-    def _given_back(self, error: ClusterError, state: str) -> ClusterError:
+    def _give_back(self, error: ClusterError, state: str) -> ClusterError:
         """What ended the drain, after the cordon is taken back; if that fails, with what is left to do by hand."""
         try:
             self._patch(unschedulable=False, mark=None)
@@ -114,20 +114,20 @@ class NodeDrain:
             )
         return error
 
-    def planned(self) -> tuple[str, ...]:
+    def plan_steps(self) -> tuple[str, ...]:
         """What `cordon_and_drain` would do. ClusterError for pods that may not go."""
         node = self.api.node(self.name)
         if node is None:
             return ()
         pods = self._to_evict(self._pods(), " Nothing was changed.")
         cordon = () if (node.get("spec") or {}).get("unschedulable") else (f"cordon {self.name}",)
-        return (*cordon, *((f"drain {self.name} ({len(pods)} pods)",) if pods else ()))
+        return (*cordon, *self._drain_steps(len(pods)))
 
     def evictable(self) -> list[dict[str, Any]]:
         """The pods that a drain is about: `{namespace, name, images, build}`, the last of their nodeSelector."""
         if self.api.node(self.name) is None:
             return []
-        return [_described(pod) for pod in self._pods() if not _stays(pod) and not _is_over(pod)]
+        return [_describe(pod) for pod in self._pods() if not _stays(pod) and not _is_over(pod)]
 
     def uncordon(self) -> tuple[str, ...]:
         """Nothing where the annotation is not there: the node was cordoned by someone else, or is not."""
@@ -156,7 +156,7 @@ class NodeDrain:
         going = [pod for pod in pods if not _stays(pod)]
         kept = [(pod, why) for pod in going if (why := self._forbidden(pod))]
         if kept:
-            named = "; ".join(f"{_named(pod)} {why}" for pod, why in kept)
+            named = "; ".join(f"{_name(pod)} {why}" for pod, why in kept)
             raise ClusterError(f"The node {self.name} is not drained: {named}.{then}")
         return going
 
@@ -186,11 +186,11 @@ class NodeDrain:
             left = self._to_evict(self._pods())
             empty = 0 if left else empty + 1
             if left and found and self.clock.now() >= end:
-                waiting = [_named(pod) for pod in left if _uid(pod) not in asked]
+                waiting = [_name(pod) for pod in left if _uid(pod) not in asked]
                 why = f" A PodDisruptionBudget keeps {', '.join(waiting)}." if waiting else ""
                 raise ClusterError(
                     f"The node {self.name} is not empty after {self.rules.timeout_s} s: "
-                    f"{', '.join(_named(pod) for pod in left)}.{why}"
+                    f"{', '.join(_name(pod) for pod in left)}.{why}"
                 )
             for pod in left:
                 found.add(_uid(pod))
@@ -288,7 +288,7 @@ def _is_over(pod: Object) -> bool:
     return (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}
 
 
-def _described(pod: Object) -> dict[str, Any]:
+def _describe(pod: Object) -> dict[str, Any]:
     spec = pod.get("spec") or {}
     containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
     return {
@@ -307,7 +307,7 @@ def _uid(pod: Object) -> str:
     return _meta(pod, "uid")
 
 
-def _named(pod: Object) -> str:
+def _name(pod: Object) -> str:
     return f"{_meta(pod, 'namespace')}/{_meta(pod, 'name')}"
 
 

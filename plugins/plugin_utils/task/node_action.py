@@ -67,7 +67,7 @@ class NodeAction(ActionBase):
         workers, so a run pays only once."""
         super().__init_subclass__(**keywords)
         variables.load()
-        if "module" in cls.__dict__:
+        if hasattr(cls, "module"):
             argument_spec.of_module(cls.module)
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class NodeAction(ActionBase):
                 self._link, layout, self._host, self._connection, self.warn_once, self._task.check_mode
             )
             self._asks = Asks(self, self._host)
-            return self._with_recovered(result | self.work(options, layout))
+            return self._add_recovered(result | self.work(options, layout))
         except Refused as refused:  # the sentences are whole; a chain of causes would say them twice
             raise AnsibleActionFail("\n".join(refused.sentences), obj=self._task.args) from None
         except NodeError as error:
@@ -143,7 +143,7 @@ class NodeAction(ActionBase):
         """A value with its templates filled in. AnsibleError if that cannot be done now."""
         return plain(self._templar.template(value))
 
-    def _with_recovered(self, result: dict[str, Any]) -> dict[str, Any]:
+    def _add_recovered(self, result: dict[str, Any]) -> dict[str, Any]:
         """The result; a node that had to roll back an earlier batch has changed, also if there was nothing else to
         do."""
         recovered = self._link.recovered
@@ -170,11 +170,11 @@ class NodeAction(ActionBase):
 
     def read(self, layout: Layout) -> Reading:
         """Read everything that any component needs: one remote call."""
-        return self.read_of(read_plan(layout))
+        return self.read_queries(read_plan(layout))
 
-    def read_of(self, queries: Sequence[Query]) -> Reading:
+    def read_queries(self, queries: Sequence[Query]) -> Reading:
         """A reading of these and of nothing else: one remote call."""
-        return self._node.read_of(queries)
+        return self._node.read_queries(queries)
 
     def facts(self, reading: Reading) -> dict[str, Any]:
         """The reading for the next task, packed unless -v shows it; not from a loop or a delegated task, whose facts

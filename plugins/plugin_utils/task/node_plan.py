@@ -83,7 +83,7 @@ def parts() -> tuple[Part, ...]:
         condition = task.get("when", [])
         listed = condition if isinstance(condition, list) else [condition]
         conditions = tuple(trust_as_template(f"{{{{ {each} }}}}") for each in listed)
-        found.append(Part(component, conditions, _trusted(arguments(component.interface))))
+        found.append(Part(component, conditions, _trust(arguments(component.interface))))
     return tuple(found)
 
 
@@ -101,9 +101,9 @@ def _templates(more: Iterable[str]) -> Iterator[str]:
     yield from texts(variables.defaults())
 
 
-def _trusted(templates: Any) -> Any:
+def _trust(templates: Any) -> Any:
     if isinstance(templates, Mapping):
-        return {name: _trusted(each) for name, each in templates.items()}
+        return {name: _trust(each) for name, each in templates.items()}
     return trust_as_template(templates)
 
 
@@ -172,8 +172,8 @@ def plan_node(
     except (AnsibleActionFail, AnsibleConnectionFailure):
         raise
     except AnsibleUndefinedVariable as error:
-        if (name := _undefined(first, part.arguments)) is None:
-            return NodePlan(steps, tuple(looked), False, found, _unpinned(asks, steps))
+        if (name := _find_undefined(first, part.arguments)) is None:
+            return NodePlan(steps, tuple(looked), False, found, _find_unpinned(asks, steps))
         raise AnsibleActionFail(
             f"{name}: a variable that it uses is not defined for {node.name}: {error}. Define it for the Windows nodes "
             "as well, in the group_vars of a group that they are in.",
@@ -181,11 +181,11 @@ def plan_node(
         ) from None
     except AnsibleError as error:
         display.vv(f"{reading.machine}: not planned to its end: {error}")
-        return NodePlan(steps, tuple(looked), False, found, _unpinned(asks, steps))
-    return NodePlan(steps, tuple(looked), True, found, _unpinned(asks, steps))
+        return NodePlan(steps, tuple(looked), False, found, _find_unpinned(asks, steps))
+    return NodePlan(steps, tuple(looked), True, found, _find_unpinned(asks, steps))
 
 
-def _undefined(first: NodeAction, template: Any) -> str | None:
+def _find_undefined(first: NodeAction, template: Any) -> str | None:
     """The variable of the collection, among those that a template names, in whose own text something is not defined."""
     for name in dict.fromkeys(NAME.findall(str(template))):
         value = first.variable(name)
@@ -194,13 +194,13 @@ def _undefined(first: NodeAction, template: Any) -> str | None:
         try:
             first.render_value(value)
         except AnsibleUndefinedVariable:
-            return _undefined(first, value) or name
+            return _find_undefined(first, value) or name
         except AnsibleError:
             continue
     return None
 
 
-def _unpinned(asks: Asks, steps: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+def _find_unpinned(asks: Asks, steps: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     """The programs whose download is a step, of those that their own server vouches for."""
     texts = [text for told in steps.values() for text in told]
     return tuple(

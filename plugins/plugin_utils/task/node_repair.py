@@ -39,14 +39,14 @@ class NodeRepair:
         self._node, self._options = node, options
         self._queries = (*queries, *rejoin.runner_reads(node.layout))
         self._texts: list[str] = []
-        self.seen = node.read_of(self._queries)
+        self.seen = node.read_queries(self._queries)
         """The node as it was when it was last read."""
 
     def look(self, after_s: float = 0) -> Reading:
         """Read it again."""
         if not self._node.check:
             time.sleep(after_s)
-        self.seen = self._node.read_of(self._queries)
+        self.seen = self._node.read_queries(self._queries)
         return self.seen
 
     def send(self, remedy: Remedy) -> None:

@@ -113,7 +113,7 @@ def problems(run: Run) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _refused(check: Callable[[], object]) -> tuple[str, ...]:
+def _collect_refusals(check: Callable[[], object]) -> tuple[str, ...]:
     try:
         check()
     except Refused as refused:
@@ -132,7 +132,7 @@ def _versions(run: Run) -> tuple[str, ...]:
         version = release(wanted, f"{PREFIX}containerd_version")
         check_pair(kubernetes_line(run.text("kubernetes_version")), version, lambda _untested: None)
 
-    return _refused(check)
+    return _collect_refusals(check)
 
 
 def _network(run: Run) -> tuple[str, ...]:
@@ -152,7 +152,10 @@ def _network(run: Run) -> tuple[str, ...]:
         if found := networks.range_problems(*ranges, mode, own.subnet):
             raise Refused(*found)
 
-    return (*_refused(lambda: flannel_conf.check_mode(mode, run.reading.build)), *_refused(check_ranges))
+    return (
+        *_collect_refusals(lambda: flannel_conf.check_mode(mode, run.reading.build)),
+        *_collect_refusals(check_ranges),
+    )
 
 
 def _two_families(run: Run, mode: str) -> Iterator[str]:
@@ -336,7 +339,7 @@ def _sources(run: Run) -> tuple[str, ...]:
         sentence
         for role, component, prefix, needed in wanted
         if needed and run.roles(role) and f"{prefix}_url" in run.values
-        for sentence in _refused(partial(_source, run, component, prefix))
+        for sentence in _collect_refusals(partial(_source, run, component, prefix))
     )
 
 

@@ -46,9 +46,9 @@ class TaskNode:
 
     def read(self) -> Reading:
         """Everything that any component needs: one remote call."""
-        return self.read_of(read_plan(self.layout))
+        return self.read_queries(read_plan(self.layout))
 
-    def read_of(self, queries: Sequence[Query]) -> Reading:
+    def read_queries(self, queries: Sequence[Query]) -> Reading:
         """A reading of these and of nothing else: one remote call."""
         empty = Reading(run=RUN_ID, taken_at=time.time(), predicted=self.check)
         return empty.merged(self.link.probe(queries), queries)
@@ -56,6 +56,10 @@ class TaskNode:
     def completed(self, reading: Reading, queries: Sequence[Query]) -> Reading:
         """With those of the queries that are not answered in it; no remote call if all are."""
         return reading.completed(queries, self.link.probe)
+
+    def ask_again(self, reading: Reading, queries: Sequence[Query]) -> Reading:
+        """With the node's answers of now to these; no remote call without queries."""
+        return reading.merged(self.probe(queries), queries) if queries else reading
 
     def probe(self, queries: Sequence[Query]) -> dict[str, Any]:
         """What the node answers."""

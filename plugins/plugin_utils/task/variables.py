@@ -98,10 +98,10 @@ def wrong(variables: Mapping[str, Any], value_of: Callable[[str], Any]) -> dict[
         spec = options_spec({name: {key: each for key, each in specification.items() if key != "options"}})
         value = value_of(name)
         if value is not None and (errors := ArgumentSpecValidator(spec).validate({name: value}).error_messages):
-            found[name] = f"{name}: {_said(errors[0], name)}"
+            found[name] = f"{name}: {_shorten(errors[0], name)}"
     return found
 
 
-def _said(error: str, name: str) -> str:
+def _shorten(error: str, name: str) -> str:
     """Ansible's own sentence, without the name a second time."""
     return error.replace(f"argument '{name}' is", "it is").replace(f"value of {name} must", "it must")

@@ -35,7 +35,7 @@ class Node:
         shim_path = rf"{BIN}\containerd-shim-runhcs-v1.exe"
         self.files = {rf"{BIN}\ctr.exe", CRICTL, *([shim_path] if shim else [])}
 
-    def read_of(self, queries: Sequence[Query]) -> Reading:
+    def read_queries(self, queries: Sequence[Query]) -> Reading:
         there = {
             query.key: {"exists": True, "kind": "file"}
             for query in queries
@@ -67,7 +67,7 @@ def looked(node: Node, **options: Any) -> dict[str, Any]:
     action._task_vars = {"inventory_hostname": "win1"}
     link: Any = node
     action._link, action._node = link, TaskNode(link, LAYOUT, "win1", None, print)
-    action.read_of = node.read_of
+    action.read_queries = node.read_queries
     given = {"containers": [], "hcsdiag": True, "cluster_domain": "cluster.local", **options}
     result: dict[str, Any] = action.work(given, LAYOUT)
     return result

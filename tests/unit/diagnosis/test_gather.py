@@ -225,7 +225,7 @@ class Machine:
     def __init__(self, parts: dict[str, Any]) -> None:
         self.parts = parts
 
-    def read_of(self, queries: tuple[Query, ...]) -> Reading:
+    def read_queries(self, queries: tuple[Query, ...]) -> Reading:
         services = {key: value for key, value in self.parts.items() if key.startswith("service")}
         return Reading(parts={**services, **self.probe(queries)})
 

@@ -278,7 +278,7 @@ def test_what_was_on_the_node_is_told_and_planned_without_a_change() -> None:
     api = Api(on_node("web", "a:1", "b:1", nodeSelector={"node.kubernetes.io/windows-build": "10.0.20348"}), daemon)
     node = NodeDrain(api, "win1", "run")
     assert node.evictable() == [{"namespace": "apps", "name": "web", "images": ["a:1", "b:1"], "build": "10.0.20348"}]
-    assert node.planned() == ("cordon win1", "drain win1 (1 pods)")
+    assert node.plan_steps() == ("cordon win1", "drain win1 (1 pods)")
     assert api.evictions == []
     assert "unschedulable" not in api.known["spec"]
     assert NodeDrain(api, "win9", "run").evictable() == []
