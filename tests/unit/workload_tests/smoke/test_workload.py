@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, Cluster
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.connection import Connection
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import workload
 
 from tests.unit.cluster.fake import as_api
@@ -67,7 +68,7 @@ class Services(Cluster):
 
     def __init__(self, **addresses: str) -> None:
         self.addresses = addresses
-        super().__init__("https://api", b"", self._answer)
+        super().__init__(lambda: Connection("https://api", b"", self._answer))
 
     def _answer(self, method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> tuple[int, bytes]:
         folder, _slash, name = path.rpartition("/")
@@ -98,7 +99,7 @@ class Waiting(Cluster):
 
     def __init__(self) -> None:
         self.passed = 0.0
-        super().__init__("https://api", b"", self._answer)
+        super().__init__(lambda: Connection("https://api", b"", self._answer))
 
     def _answer(self, method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> tuple[int, bytes]:
         items: list[dict[str, Any]] = []
