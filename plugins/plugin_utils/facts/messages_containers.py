@@ -16,11 +16,6 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"based image is incompatible with a \S+ host",
         "moby/moby distribution/pull_v2_windows.go",
     ),
-    Message(
-        "image.mismatch",
-        r"hcsshim::CreateComputeSystem\b.*cannot find the file specified",
-        "kubernetes/kubernetes#88942",
-    ),
     Rule("container.exited", (win.HCS_E_UNEXPECTED_EXIT, win.HCS_E_TERMINATED_DURING_START), "microsoft/hcsshim#917"),
     Rule(
         "container.timeout",

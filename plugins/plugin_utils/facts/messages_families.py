@@ -220,6 +220,11 @@ FAMILIES: tuple[Message | Rule, ...] = (
         "Go net/http transport.go",
         doing=(PULL,),
     ),
+    Rule(
+        "image.damaged",
+        (r"content digest sha256:[0-9a-f]{12,}: not found",),
+        "containerd/containerd plugins/content/local/store.go",
+    ),
     Rule("image.damaged", _SHORT, "containerd/containerd core/content, core/remotes", doing=(ANY_IMAGE, ANY_LAYER)),
     Rule("image.registry-error", _AT_REGISTRY, "containerd/containerd core/remotes/docker", doing=(ANY_IMAGE,)),
     Rule("image.registry-unreachable", (*_NO_WAY, *_DEADLINE, "context canceled"), _GO + _CRI, doing=(PULL,)),
