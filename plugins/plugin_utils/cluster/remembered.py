@@ -56,7 +56,10 @@ class Remembered:
         except OSError:
             return ask()
         with file:
-            fcntl.flock(file, fcntl.LOCK_EX)  # who comes while the question is asked waits for its answer
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX)  # who comes while the question is asked waits for its answer
+            except OSError:  # a network's file system may have no locks
+                return ask()
             file.seek(0)
             kept = file.read()
             with suppress(InvalidToken):

@@ -125,6 +125,14 @@ def test_a_folder_that_cannot_be_used_stops_no_plan(tmp_path: Path) -> None:
     assert Remembered(tmp_path / "absent", "task")("/version", Asked(tmp_path, {"a": 1})) == {"a": 1}
 
 
+def test_a_file_system_without_locks_stops_no_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_arguments: object) -> None:
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    assert Remembered(tmp_path, "task")("/version", Asked(tmp_path, {"a": 1})) == {"a": 1}
+
+
 def test_nodes_are_read_from_one_list(tmp_path: Path) -> None:
     api = Fake()
     sent: list[str] = []
