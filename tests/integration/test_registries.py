@@ -61,7 +61,7 @@ def test_from_mirrors_to_none(bench: Bench) -> None:
     host.in_turn(lambda: host.node.drive.write(rf"{CERTS}\quay.io\hosts.toml", b"# mine\n"))
     fewer = converge(bench, winkube_registries=[private], winkube_images=[image])
     assert fewer.recap["win1"].changed == 1, fewer
-    assert "shows these credentials to the registry itself" in fewer.output
+    assert "sends these credentials only to the registry" in fewer.output
     assert image in host.in_turn(lambda: images.names(host.node)), fewer
     assert kind(host, rf"{CERTS}\docker.io") is None
     assert kind(host, rf"{CERTS}\quay.io\hosts.toml") == "file"
