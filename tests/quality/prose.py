@@ -51,9 +51,6 @@ TURNS: Mapping[str, tuple[str, int]] = {
     r"\bthe business of\b": ("active voice: who does it", 1),
     r"\bis told (?:that|to leave|of)\b": ("gets, knows", 2),
 }
-# The first seven are looked for everywhere, the later ones not yet in these packages.
-_FIRST = 7
-_NOT_YET = re.compile(r"^plugins/(?:action|plugin_utils/(?:task|diagnosis|cluster))/|^docs/diagnose\.md")
 # Generated from what is checked elsewhere, or quotes what PowerShell says on a node.
 _ELSEWHERE = re.compile(r"^docs/(?:rules/|messages\.md|errors\.md)|\.ps1$|/fixtures/")
 
@@ -96,11 +93,10 @@ def turns(root: Path, names: Iterable[str]) -> list[str]:
     found = []
     for name in names:
         if name.startswith(("docs/", "roles/", "plugins/", "README", "CONTRIBUTING")) and not _ELSEWHERE.search(name):
-            looked_for = patterns[:_FIRST] if _NOT_YET.search(name) else patterns
             for number, line in enumerate((root / name).read_text(encoding="utf-8", errors="replace").splitlines(), 1):
                 found += [
                     f"{name}:{number}: {match[0]!r}: write {better}"
-                    for pattern, better in looked_for
+                    for pattern, better in patterns
                     for match in pattern.finditer(line)
                 ]
     return found

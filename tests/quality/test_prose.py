@@ -11,8 +11,6 @@ from tests.quality.sanity import ROOT, project_files
 
 pytestmark = pytest.mark.quick
 
-LEFT = 0
-
 
 def test_the_pages_that_one_reads_first_are_short() -> None:
     assert prose.too_wordy(ROOT, prose.LONGEST) == []

@@ -130,7 +130,8 @@ class Cluster:
 
     def get(self, path: str) -> Object | None:
         """The object at `path` (`/api/v1/nodes/win1`), None if there is none. ClusterError for everything else."""
-        return copy.deepcopy(self._remembered(path, lambda: self._request("GET", path, missing=True)))
+        answer = self._remembered(path, lambda: self._request("GET", path, missing=True))
+        return answer if self._remember is None else copy.deepcopy(answer)
 
     def _remembered(self, path: str, ask: Callable[[], Object | None]) -> Object | None:
         return ask() if self._remember is None else self._remember(path, ask)
@@ -260,7 +261,7 @@ class Cluster:
             except ClusterError as error:
                 if attempts > 1 and error.status == 409 and method == "POST":
                     raise _LostAnswerError(error) from error
-                # Whoever drains a node goes by this refusal, and asks again by itself.
+                # The drain goes by this refusal, and asks again by itself.
                 error.passing &= not error.is_budget
                 raise
 

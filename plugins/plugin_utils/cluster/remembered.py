@@ -26,7 +26,7 @@ except ImportError:  # ansible-core depends on it, but a mere import of the file
 from .answer import Object
 
 FRESH_S = 30
-"""For so many seconds an answer is given to the other nodes of the task; a play may take hours, batch by batch."""
+"""Seconds for which an answer is given to the other nodes of the task; a play may take hours, batch by batch."""
 _CIPHER: Any = None if Fernet is None else Fernet(Fernet.generate_key())
 """Made when Ansible loads the action, before it forks its workers."""
 _FAILED = b"failed"

@@ -367,7 +367,7 @@ CHECKS: tuple[Check, ...] = (
     said(
         "kubelet.request-denied",
         "kubelet refuses a request to its port",
-        "Whoever asks shows a certificate or a token that kubelet's webhook or CA does not accept, or has no role on "
+        "The caller shows a certificate or a token that kubelet's webhook or CA does not accept, or has no role on "
         "nodes/proxy.",
         "Give the API server --kubelet-client-certificate of the cluster's CA, the caller a role on nodes/metrics and "
         "nodes/proxy; look at kubelet's authentication.",

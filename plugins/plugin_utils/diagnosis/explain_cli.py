@@ -19,7 +19,7 @@ from pathlib import Path
 from .explain import NOTHING, explain
 
 MOST = 16 * 1024 * 1024
-"""Of one file the last so many bytes are looked at."""
+"""Bytes at the end of a file that are looked at."""
 _TEXTS = {".txt", ".log", ".json", ".conf", ".conflist", ".toml", ".yaml", ".yml", ".md", ".env", ""}
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The collection's own templates, compiled once and kept for later runs beside what Python itself has compiled.
+"""The collection's own templates, compiled once and kept for later runs in the folder __pycache__ here.
 
 Ansible compiles a template each time that it is named, and again in each of its workers, which was half of what a node
 on which nothing differs cost the controller. What is saved here is known only here.

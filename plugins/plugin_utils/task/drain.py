@@ -34,7 +34,7 @@ _REFUSALS = frozenset({400, 403, 404, 409, 415, 422})
 """A cordon that is answered so was refused: the Node is as it was."""
 
 EMPTY_LISTS, LIST_EVERY_S = 2, 2.0
-"""So many lists in succession have to be without pods, so many seconds apart."""
+"""How many lists in succession have to be without pods, and the seconds between them."""
 
 INTERRUPTING_OPS = frozenset({"hns_network", "hns_network_remove", "hns_remove", "addresses", "computer_name"})
 
