@@ -111,10 +111,15 @@ def _end(programs: list[subprocess.Popen[bytes]]) -> None:
 
 
 SCHEMA = 1
+_SWITCHES = frozenset({"hns_network", "hns_network_remove"})
 FAILURES = 3
 """So many times in a row a node that can be reached may fail to say what became of a batch."""
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 12.0
+SWITCHED_S = 5.0
+"""A node makes a virtual switch within these seconds after it took the batch: to connect earlier is to be cut off."""
+CUT_OFF_S = 10.0
+"""A call that a new virtual switch cut off is given up after so long; twice as long at each further try."""
 
 Within = Callable[[float, Callable[[], Any]], Any]
 """Runs a piece of work within a number of seconds; NoAnswerError if it takes longer."""
@@ -223,6 +228,8 @@ class Link:
         OutcomeUnknown if the node does not come back; NodeError if the module failed before it took the batch.
         """
         envelope = self._envelope("submit", batch_id, batch) | {"batch": batch.wire(batch_id)}
+        if self._is_cut_off_by(batch):
+            envelope |= {"follow_s": 0, "state": []}
         if known_runner != runner_sha256():
             envelope["runner"]["text"] = runner_text()
         args = {"batch": encode(with_hns(envelope))}
@@ -234,12 +241,17 @@ class Link:
 
     def _submit(self, args: dict[str, Any], batch: Batch, batch_id: str) -> dict[str, Any]:
         try:
-            answer = self._run("node_apply", args, self._limit(batch, inline=self._is_inline))
+            answer = self._run("node_apply", args, self._submit_limit(batch))
         except Exception as lost:  # connection plugins raise many types; each means: outcome unknown
             return self._ask(batch, batch_id, lost)
-        if _is_answer(answer):
-            return self._until_over(answer, batch, batch_id)
-        return self._ask(batch, batch_id, _failure(answer))
+        if not _is_answer(answer):
+            return self._ask(batch, batch_id, _failure(answer))
+        if answer["answer"] == "accepted" and self._is_cut_off_by(batch):
+            # A connection that dies without a word is noticed a minute later only: this one is closed before.
+            self.renew()
+            self.clock.sleep(SWITCHED_S)
+            return self._ask(batch, batch_id, ConnectionError("it was closed before the node's network changes"))
+        return self._until_over(answer, batch, batch_id)
 
     def acknowledge(self, batch_id: str) -> dict[str, Any]:
         """Tell the node that a failed undo has been looked at."""
@@ -252,20 +264,22 @@ class Link:
         failed = isinstance(lost, ModuleError)
         what = "the node failed" if failed else "connection lost"
         if loses_connection(batch, self.through) and not failed:
-            self.said(f"{batch.component}: the connection was lost, as this change makes it; waiting for the node")
+            self.said(f"{batch.component}: no connection, as expected during this change; waiting for the node")
         else:
             self.notice(f"{what} while batch {batch_id} was under way ({lost}); asking the node what became of it")
         follow = encode(with_hns(self._envelope("follow", batch_id, batch)))
         cause: Exception = lost
         failures = int(failed)
+        limit_s = self._follow_limit(batch)
         for pause in _pauses(self.reconnect_s, self.clock):
             self.clock.sleep(pause)
             try:
                 if not isinstance(cause, ModuleError):
                     self.renew()
-                answer = self._run("node_apply", {"batch": follow}, self._limit(batch))
+                answer = self._run("node_apply", {"batch": follow}, limit_s)
             except Exception as error:  # as in apply
                 cause, failures = error, 0
+                limit_s = min(2 * limit_s, self._submit_limit(batch))
                 continue
             if _is_answer(answer):
                 return self._until_over(self._never_arrived(answer, batch_id, lost), batch, batch_id)
@@ -303,7 +317,7 @@ class Link:
             self.said(progress.sentence(batch, answer, self.clock.now() - started + self._follow_s(batch)))
             follow = encode(with_hns(self._envelope("follow", batch_id, batch)))
             try:
-                answer = self._run("node_apply", {"batch": follow}, self._limit(batch))
+                answer = self._run("node_apply", {"batch": follow}, self._follow_limit(batch))
             except Exception as lost:  # as in apply
                 return self._ask(batch, batch_id, lost)
         return progress.without_parts(answer, batch)
@@ -312,14 +326,25 @@ class Link:
     def _is_inline(self) -> bool:
         return self.runner_mode == "inline"
 
+    def _is_cut_off_by(self, batch: Batch) -> bool:
+        """Whether open connections die without a word while the node works on the batch: on a new or removed virtual
+        switch. The batch goes on without its session, unless that does the work itself."""
+        return not self._is_inline and any(op.op in _SWITCHES for op in batch.ops)
+
     def _follow_s(self, batch: Batch) -> float:
         """How long a node follows a batch in one call: then it says `running`, and what it is at is told."""
-        return min(batch.deadline_s, self.answer_s, self.progress_s)
+        most = progress.WATCHED_S if self._is_cut_off_by(batch) else self.progress_s
+        return min(batch.deadline_s, self.answer_s, most)
 
-    def _limit(self, batch: Batch, *, inline: bool = False) -> float:
-        """Seconds for a call that follows the batch, or that works on it: then taking it back may last as long as its
+    def _follow_limit(self, batch: Batch) -> float:
+        """Seconds for a call that follows the batch."""
+        patience_s = min(CUT_OFF_S, self.answer_s) if self._is_cut_off_by(batch) else self.answer_s
+        return self._follow_s(batch) + patience_s
+
+    def _submit_limit(self, batch: Batch) -> float:
+        """Seconds for the call that sends the batch. Inline it works on it: taking it back may last as long as its
         steps did."""
-        return self.answer_s + (2 * batch.deadline_s if inline else self._follow_s(batch))
+        return self.answer_s + (2 * batch.deadline_s if self._is_inline else self._follow_s(batch))
 
     def carry(self, work: Callable[[], T]) -> T:
         """A file on its way to the node, in parts that are as quick as an answer. Silence if one is not."""
@@ -381,7 +406,7 @@ def loses_connection(batch: Batch, through: Collection[str] = ()) -> bool:
     """Whether every connection of the machine, or the one `through` these services, is lost while the batch is worked
     on: the first network on an adapter makes a virtual switch, and a restart is one."""
     return any(
-        op.op in {"hns_network", "hns_network_remove"}
+        op.op in _SWITCHES
         or (op.op == "run" and windows_path.name(str(op.args["program"])).casefold() == "shutdown.exe")
         or (op.op == "halt" and str(op.args["name"]).casefold() in through)
         for op in batch.ops

@@ -235,6 +235,43 @@ def test_a_connection_that_fails_while_reading_passes_through() -> None:
         Node(ConnectionResetError("gone")).link().probe([system_query()])
 
 
+# -- a change that cuts connections off --------------------------------------------------------------------------------
+
+
+SWITCH = replace(BATCH, ops=(NETWORK,), state=(system_query(),))
+TAKEN = {**DONE, "outcome": "interrupted"}
+"""The runner has not started yet when nothing is waited for."""
+
+
+def test_the_connection_is_closed_before_a_virtual_switch_kills_it() -> None:
+    """SSH noticed a dead connection after a minute; what the node says of the batch before is no outcome."""
+    node = Node(TAKEN, ConnectionRefusedError("not yet"), DONE)
+    said: list[str] = []
+    link = node.link(said=said.append, progress_s=60)
+    assert link.apply(SWITCH, ID)["outcome"] == "done"
+    assert node.kinds() == ["submit", "follow", "follow"]
+    assert [(sent["follow_s"], len(sent["state"])) for sent in node.sent] == [(0, 0), (8, 1), (8, 1)]
+    assert node.resets == 3 and node.time >= 5, "it waits until the switch is made, not connected"
+    assert said == ["host: no connection, as expected during this change; waiting for the node"]
+
+
+def test_a_call_that_a_virtual_switch_cuts_off_is_soon_given_up_and_a_slow_node_gets_more_time() -> None:
+    node = Node(TAKEN, Never(), Never(), {**DONE, "outcome": "running"}, Never(), DONE)
+    assert node.link(progress_s=60).apply(SWITCH, ID)["outcome"] == "done"
+    assert node.limits == [308, 18, 36, 72, 18, 18]
+
+
+@pytest.mark.parametrize(
+    ("answer", "mode"), [({**DONE, "answer": "stale", "stale": []}, "task"), (DONE, "inline"), (None, "task")]
+)
+def test_who_did_not_take_it_or_works_on_it_himself_keeps_the_connection(
+    answer: dict[str, Any] | None, mode: str
+) -> None:
+    node = Node(answer or DONE)
+    node.link(runner_mode=mode).apply(SWITCH if answer else BATCH, ID)
+    assert (node.kinds(), node.resets) == (["submit"], 0)
+
+
 # -- silence -----------------------------------------------------------------------------------------------------------
 
 
