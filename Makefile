@@ -158,8 +158,8 @@ molecule: setup ## every molecule scenario on the lab (MOLECULE="default setup" 
 bench: setup ## what site.yml costs, as one JSON object (minutes; ARGS="--many 1000" half an hour)
 	@$(PYTHON) -m tests.bench $(ARGS)
 
-mutate: setup ## values behind rows changed in the code; each must be noticed by its test (SEED=n, COUNT=n; long)
-	@$(PYTHON) -m tests.mutate --seed $(or $(SEED),1) $(if $(COUNT),--count $(COUNT))
+mutate: setup ## values behind rows changed in the code; each must be noticed by its test (SEED=n, COUNT=n; SAMPLE=n: of all of plugins/, after make cover; long)
+	@$(PYTHON) -m tests.mutate$(if $(SAMPLE),.sample --count $(SAMPLE)) --seed $(or $(SEED),1) $(if $(COUNT),--count $(COUNT))
 
 cover: setup ## a maintainer's: which scenarios are enough for `make test`, from what each executes and costs (ARGS=--write marks the others; long)
 	@$(PYTHON) -m tests.cover $(ARGS)

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Generator
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -42,6 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "quick: part of `make quick`; every test in tests/unit is that is not slow",
         "slow: takes many seconds (a file of tests/unit); left out of `make quick`",
         "exhaustive: part of `make check-whole` only, as is lane wine: more of what `make test` shows already",
+        "sampled(n): one of n cases is in `make test`, by their names; the others are exhaustive",
         "spare(*cases, keep): exhaustive, since others show the same; of these cases, of all, or of all but `keep`",
     ):
         config.addinivalue_line("markers", marker)
@@ -71,7 +73,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.path.is_relative_to(UNIT) and item.get_closest_marker("slow") is None:
             item.add_marker("quick")
         lane = item.get_closest_marker("lane")
-        if (lane is not None and "wine" in lane.args) or is_spare(item):
+        sampled = item.get_closest_marker("sampled")
+        left_out = sampled is not None and crc32(item.nodeid.encode()) % sampled.args[0]
+        if (lane is not None and "wine" in lane.args) or is_spare(item) or left_out:
             item.add_marker("exhaustive")
     lost = lost_rows(items) if config.args_source is not pytest.Config.ArgsSource.ARGS else []
     if lost:

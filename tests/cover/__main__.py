@@ -1,13 +1,14 @@
-"""Which scenarios are enough for `make test`: records what each executes and costs, chooses, and marks the others.
+"""Which scenarios are enough for `make test`: records what each test executes and costs, chooses, and marks the others.
 
     python -m tests.cover [--from FOLDER] [--budget 420] [--write]
 
-A scenario (tests/integration) has to stay in `make test` if it is the cheapest that executes some line of plugins/ or
-of the lab, which is what the node does, takes some way out of a branch, opens some file of roles/ or playbooks/, ends
-some task in some way, or claims some row that no other test claims. The rest of the budget (seconds of processor time)
-goes to those that execute most of what one test alone executes else. All others get the marker `spare`, with `--write`
-in their files: `make check-whole` runs them. New scenarios are in `make test` until this is asked again. Needs Python
-3.12 (sys.monitoring), and minutes.
+A scenario (tests/integration) has to stay in `make test` if it is the cheapest that executes some line of plugins/,
+takes some way out of a branch, opens some file of roles/ or playbooks/, ends some task in some way, or claims some row,
+and no test that is not a scenario does; or if it counts calls or looks for secrets, which no line shows. The rest of
+the budget (seconds of processor time) goes to those that execute most of what one test alone executes else. All others
+get the marker `spare`, with `--write` in their files: `make check-whole` runs them. New scenarios are in `make test`
+until this is asked again. What the choice loses of the changes that tests notice, tests/mutate/sample.py says. Needs
+Python 3.12 (sys.monitoring), and minutes.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from pathlib import Path
 
 from tests.cover.choice import Choice, Scenario, choose
 from tests.cover.marks import marked
-from tests.rows.__main__ import claims_in, collect
 from tests.times import BUDGET_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,14 +30,15 @@ OTHERS_S = 300.0
 """What `make test` spends on all that is not a scenario, and on collecting."""
 FOLDER = ROOT / ".cache" / "cover"
 TIMES = "times.jsonl"
-CHEAP_S = 2.0
+CHEAP_S = 0.5
 """A scenario that costs less stays: a marker more would cost its readers more than that."""
 LONG = 60
 """A case whose id is longer stays: nobody would want to read it in a marker."""
-NOT_COVERED = ("docs/",)
+NOT_COVERED = ("docs/", "tests/lab/")
 UNSEEN = ("ansible", "molecule", "python", "bash", "make")
 """How the names of programs begin whose doing is not recorded: tests that start them stay."""
-NO_SCENARIOS = ("tests/unit/", "tests/quality/", "tests/contract/")
+SCENARIOS = "tests/integration/"
+STAY = tuple(f"{SCENARIOS}test_{name}.py" for name in ("seams", "secrets", "first_landing"))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,9 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.folder is None:
         record(FOLDER)
-    tests = list(read(options.folder or FOLDER))
-    others = frozenset(f"row:{row}" for row in claimed_elsewhere())
-    choice = choose(tests, others, options.budget)
+    tests = list(recorded(options.folder or FOLDER))
+    others = frozenset().union(*(test.covers for test in tests if not test.name.startswith(SCENARIOS)))
+    choice = choose([test for test in tests if test.name.startswith(SCENARIOS)], others, options.budget)
     for line in said(choice):
         print(line)
     if options.write:
@@ -61,16 +62,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def record(folder: Path) -> None:
-    """Run the scenarios, the spare ones too."""
+    """Run the tests, the spare ones too."""
     folder.mkdir(parents=True, exist_ok=True)
     for file in folder.iterdir():
         file.unlink()
     command = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "worksteal", "-m", "spare or not exhaustive"]
-    command += [f"--cover={folder}", f"--times={folder / TIMES}", "tests/integration"]
+    command += [f"--cover={folder}", f"--times={folder / TIMES}", "tests"]
     subprocess.run(command, cwd=ROOT, check=False)
 
 
-def read(folder: Path) -> Iterator[Scenario]:
+def recorded(folder: Path) -> Iterator[Scenario]:
     """What was recorded of the tests that passed."""
     costs = {}
     for line in (folder / TIMES).read_text(encoding="utf-8").splitlines():
@@ -86,14 +87,8 @@ def read(folder: Path) -> Iterator[Scenario]:
             name, cost_s = said["test"], costs.get(said["test"])
             if cost_s is not None:
                 bound = cost_s < CHEAP_S or len(name.partition("[")[2]) > LONG or said["quick"]
-                bound |= any(program.startswith(UNSEEN) for program in said["started"])
+                bound |= name.startswith(STAY) or any(program.startswith(UNSEEN) for program in said["started"])
                 yield Scenario(name, cost_s, frozenset(covers), bound)
-
-
-def claimed_elsewhere() -> set[str]:
-    """The rows that a test claims that is not a scenario and needs no lane."""
-    claimed = claims_in(collect()).items()
-    return {row for row, claims in claimed if any(claim.test.startswith(NO_SCENARIOS) for claim in claims)}
 
 
 def said(choice: Choice) -> Iterator[str]:
@@ -116,11 +111,17 @@ def write(choice: Choice) -> None:
         path, _, name = test.name.partition("::")
         function, _, case = name.removesuffix("]").partition("[")
         found = cases[path][function]
-        if case:  # one that is new is not spare
+        if case:
             found.append(case)
+    kept: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for test in sorted(choice.kept, key=lambda test: test.name):
+        path, _, name = test.name.partition("::")
+        function, _, case = name.removesuffix("]").partition("[")
+        kept[path, function].append(case)
     for path, spare in cases.items():
         file = ROOT / path
-        file.write_text(marked(file.read_text(encoding="utf-8"), spare), encoding="utf-8")
+        but = {function: kept[path, function] for function in spare if kept[path, function]}
+        file.write_text(marked(file.read_text(encoding="utf-8"), spare, but), encoding="utf-8")
     for command in (("check", "--select", "I", "--fix"), ("format",)):
         subprocess.run([sys.executable, "-m", "ruff", *command, "-q", *cases], cwd=ROOT, check=True)
 

@@ -13,6 +13,8 @@ pytest's process.
 from __future__ import annotations
 
 import atexit
+import base64
+import json
 import os
 import re
 import shlex
@@ -78,17 +80,27 @@ class Run:
         """What the printed steps are about: each without its host, "would" and the verb."""
         return re.findall(r"^  \S+: (?:would )?\w+ (.+)$", self.stdout, re.MULTILINE)
 
+    @property
+    def told(self) -> Any:
+        return told(self.stdout)
+
     def __str__(self) -> str:
         return f"{' '.join(self.arguments)}\nexit status {self.rc}\n{self.stdout}\n{self.stderr}"
 
 
+def told(stdout: str) -> Any:
+    """What a task of a test's own play has printed: `debug: {msg: "told={{ VALUE | to_json | b64encode }}"}`. A module
+    that writes a file would start a Python for it, and tests that look for a sentence do not find it in here."""
+    return json.loads(base64.b64decode(stdout.rpartition("told=")[2].partition('"')[0]))
+
+
 class _Places:
     """Folders with links into the benches that are open. There are few names, so that Ansible's runs have few
-    environments (warm.py), and they take turns: the SSH master connections of a bench that is closed end a moment
-    later, and take away the sockets of their names. A socket's path has to be short, unlike those of pytest's folders.
+    environments (warm.py): a name is free again when the SSH master connections of its bench have ended and taken their
+    sockets away. A socket's path has to be short, unlike those of pytest's folders.
     """
 
-    FEWEST = 4
+    PATIENCE_S = 2.0
 
     def __init__(self) -> None:
         self._root: Path | None = None
@@ -98,14 +110,17 @@ class _Places:
         if self._root is None:
             self._root = Path(tempfile.mkdtemp(prefix="wk"))
             atexit.register(shutil.rmtree, self._root, ignore_errors=True)
-            self._free = [self._root / str(n) for n in range(self.FEWEST)]
-        place = self._free.pop(0) if self._free else Path(tempfile.mkdtemp(dir=self._root))
+        place = self._free.pop() if self._free else Path(tempfile.mkdtemp(dir=self._root))
         place.mkdir(mode=0o700, exist_ok=True)
         return place
 
     def give_back(self, place: Path) -> None:
+        end = time.monotonic() + self.PATIENCE_S
+        while (held := any(path.is_socket() for path in place.iterdir())) and time.monotonic() < end:
+            time.sleep(0.005)
         shutil.rmtree(place, ignore_errors=True)
-        self._free.append(place)
+        if not held:
+            self._free.append(place)
 
 
 _PLACES = _Places()

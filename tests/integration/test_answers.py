@@ -25,6 +25,7 @@ def test_a_node_that_cannot_be_read_says_why(bench: Bench, verbosity: str) -> No
     assert ("ScriptStackTrace" in run.stdout) is bool(verbosity), run
 
 
+@pytest.mark.spare
 def test_a_batch_that_the_node_could_not_take_is_told_at_once(bench: Bench) -> None:
     """It was told as a lost connection, and asked after until `reconnect_timeout` was over."""
     host = bench.node()

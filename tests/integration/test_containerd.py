@@ -29,6 +29,7 @@ def patience(seconds: int) -> dict[str, Any]:
     return {"manager": "registered", "environment": {}, "start_timeout": seconds, "stop_timeout": 120}
 
 
+@pytest.mark.spare
 @pytest.mark.row("NY-21", "CT-47")
 def test_from_bare_to_running_and_again(bench: Bench) -> None:
     host = bench.node()
@@ -98,6 +99,7 @@ def test_an_upgrade_replaces_the_programs_and_restarts_once(bench: Bench) -> Non
     assert converge(bench, version="1.7.12").recap["win1"].changed == 0
 
 
+@pytest.mark.spare
 def test_a_config_of_your_own_replaces_ours_and_is_checked_first(bench: Bench) -> None:
     host = bench.node()
     bench.file(
@@ -167,6 +169,7 @@ def test_a_containerd_that_is_stuck_on_its_way_up_is_ended_and_taken_back(bench:
     assert converge(bench, version="1.7.12").recap["win1"].changed == 1
 
 
+@pytest.mark.spare
 def test_a_containerd_that_ends_is_told_with_its_exit_code_and_its_log(bench: Bench) -> None:
     """`within 120 s: it is stopped` was all, after the whole start_timeout; the panic stood in the log. It ends
     twice: after the first time its failure action starts it again."""
@@ -218,6 +221,7 @@ def test_a_service_that_runs_and_does_not_work_is_a_difference(bench: Bench) -> 
     assert converge(bench).recap["win1"].changed == 0
 
 
+@pytest.mark.spare
 def test_a_service_that_only_needs_time_is_waited_for_and_not_restarted(bench: Bench) -> None:
     """As after a boot: containerd counts as running half a minute before its pipe is there."""
     host = bench.node()
@@ -296,6 +300,7 @@ def test_a_bad_source_is_one_sentence_and_nothing_is_touched(
     assert differences(before, bench.dump()) == []
 
 
+@pytest.mark.spare
 def test_an_archive_that_leads_out_of_its_folder_is_refused_whole(bench: Bench) -> None:
     bench.node()
     converge(bench, "--tags", "host")
@@ -311,6 +316,7 @@ def test_an_archive_that_leads_out_of_its_folder_is_refused_whole(bench: Bench) 
     assert differences(before, bench.dump()) == []
 
 
+@pytest.mark.spare
 def test_a_disk_without_room_for_the_journal_is_refused_before_anything_is_done(bench: Bench) -> None:
     host = bench.node()
     converge(bench, "--tags", "host")
@@ -357,6 +363,7 @@ def test_a_node_that_is_not_there_is_unreachable_in_a_sentence(bench: Bench) -> 
     assert "Traceback" not in run.output
 
 
+@pytest.mark.spare
 def test_a_wrong_password_is_unreachable_in_a_sentence(bench: Bench) -> None:
     bench.node(password="right")
     before = bench.dump()
@@ -367,6 +374,7 @@ def test_a_wrong_password_is_unreachable_in_a_sentence(bench: Bench) -> None:
     assert bench.dump() == before
 
 
+@pytest.mark.spare
 def test_a_download_without_a_checksum_is_refused_before_the_node_is_touched(bench: Bench) -> None:
     bench.node()
     run = site(bench, "--tags", "containerd", winkube_containerd_checksum="")
@@ -375,6 +383,7 @@ def test_a_download_without_a_checksum_is_refused_before_the_node_is_touched(ben
     assert bench.calls() == 1
 
 
+@pytest.mark.spare
 def test_with_all_paths_changed_a_converged_node_is_still_one_call(bench: Bench) -> None:
     bench.node()
     paths = {
@@ -397,6 +406,7 @@ def test_with_all_paths_changed_a_converged_node_is_still_one_call(bench: Bench)
     assert not bench.lab.host("win1").node.drive.exists(r"C:\k")
 
 
+@pytest.mark.spare
 def test_an_old_runs_facts_in_a_cache_are_not_believed(bench: Bench) -> None:
     host = bench.node()
     env = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(bench.directory / "facts")}
@@ -420,6 +430,7 @@ def test_an_old_runs_facts_in_a_cache_are_not_believed(bench: Bench) -> None:
 EXCLUSIONS = r"HKLM\SOFTWARE\Policies\Microsoft\Windows Defender\Exclusions"
 
 
+@pytest.mark.spare
 def test_defenders_exclusions_are_written_once_and_read_back(bench: Bench) -> None:
     host = bench.node()
     run = converge(bench, winkube_defender_exclusions=True)

@@ -98,7 +98,7 @@ def test_check_mode_says_it_and_does_nothing(bench: Bench) -> None:
     assert look(host) == before
 
 
-@pytest.mark.spare(keep=("nssm-registered",))
+@pytest.mark.spare
 @pytest.mark.row("SV-17")
 @pytest.mark.parametrize(("old", "new"), [("registered", "nssm"), ("nssm", "registered")])
 def test_a_cut_at_any_op_leaves_the_old_service_or_the_new_one_whole(bench: Bench, old: str, new: str) -> None:
@@ -118,6 +118,7 @@ def test_a_cut_at_any_op_leaves_the_old_service_or_the_new_one_whole(bench: Benc
     assert cutter.old and cutter.new
 
 
+@pytest.mark.spare
 @pytest.mark.row("SV-17")
 def test_a_service_that_somebody_holds_open_is_made_again_when_it_is_let_go(bench: Bench) -> None:
     """services.msc is open on the node: the deletion waits for that (1072), and so does making the service again."""

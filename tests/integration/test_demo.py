@@ -69,6 +69,7 @@ def test_the_commands_that_make_lab_prints_work(tmp_path: Path) -> None:
         run(sys.executable, "-m", "tests.lab", "stop", "--dir", str(tmp_path / "lab"))
 
 
+@pytest.mark.exhaustive
 def test_the_loop_ends_with_right_values() -> None:
     """Measure, edit, a build that crashes, fix, push, measure: what docs/push-your-build.md shows."""
     shown = run(sys.executable, "-m", "tests.demo.loop")

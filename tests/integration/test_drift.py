@@ -57,6 +57,7 @@ def test_nodes_that_differ_are_reported_and_left_as_they_are(bench: Bench) -> No
     assert drift(bench, winkube_drift_fail=False)[0].rc == 0
 
 
+@pytest.mark.spare
 def test_a_node_that_cannot_be_planned_stands_in_the_report_with_the_reason(bench: Bench) -> None:
     bench.node("win1")
     run, report, page = drift(bench, winkube_containerd_config_extra={"version": 9})

@@ -124,6 +124,7 @@ def test_the_usual_modules_and_a_file_of_300_kb(managed: Managed) -> None:
     assert [call.status for call in posts(managed)].count(201) == 2, "one pod for all tasks of a run"
 
 
+@pytest.mark.spare
 @newest
 @pytest.mark.parametrize("way", BY)
 def test_the_same_work_takes_as_many_calls_by_each_connection(managed: Managed, way: str) -> None:
@@ -153,7 +154,7 @@ def test_the_same_work_takes_as_many_calls_by_each_connection(managed: Managed, 
         managed.host.set(access="refused")
 
 
-@pytest.mark.spare(keep=("v5, 1.37",))
+@pytest.mark.spare
 @every
 def test_site_finds_nothing_to_do_and_a_change_restarts_the_kubelet_under_the_connection(managed: Managed) -> None:
     """Exec goes through the kubelet: its restart cuts the connection, and the batch is asked for when it is back."""
@@ -190,6 +191,7 @@ def test_a_broken_node_is_diagnosed_and_the_remedy_applied(managed: Managed) -> 
     assert well.rc == 0, well
 
 
+@pytest.mark.spare
 @newest
 def test_a_pushed_kubelet_restarts_itself_from_under_the_connection(managed: Managed) -> None:
     source = managed.bench.directory / "kubelet.exe"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,9 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.integration.lab import COLLECTIONS, ROOT, SCRIPTS
+from tests.integration.warm import MAINS, warm
+
 SAMPLE = (ROOT / "examples" / "swdt" / "sample.yml").read_text(encoding="utf-8")
 WHOLE = (ROOT / "examples" / "whole-node" / "win1.yml").read_text(encoding="utf-8")
 PRINTED = (ROOT / "tests" / "fixtures" / "node_yaml" / "sample-as-printed.yml").read_text(encoding="utf-8")
@@ -45,25 +46,21 @@ class Ran:
 
 
 class Place:
-    """A folder with an ansible.cfg of its own, in which the programs of this environment run."""
+    """A folder in which the programs of this environment run."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.environment = {
             name: value
             for name, value in os.environ.items()
-            if not name.startswith(("ANSIBLE_", "WIN_PASSWORD", "SSH_AUTH_SOCK"))
+            if not name.startswith(("ANSIBLE_", "WIN_PASSWORD", "SSH_AUTH_SOCK", "PYTEST_"))
         }
+        self.environment |= {"ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_NOCOLOR": "1"}
         self.configure(OURS)
 
     def configure(self, plugins: str, *, strict: bool = True) -> None:
-        places = (Path(sys.prefix) / "collections", ROOT / ".venv" / "collections")
-        collections = next(place for place in places if place.is_dir())
-        self.write(
-            "ansible.cfg",
-            f"[defaults]\ncollections_path = {collections}\nnocolor = true\n"
-            f"[inventory]\nenable_plugins = {plugins}\nany_unparsed_is_failed = {strict}\n",
-        )
+        self.environment["ANSIBLE_INVENTORY_ENABLED"] = plugins
+        self.environment["ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED"] = str(strict)
 
     def write(self, name: str, text: str) -> Path:
         path = self.folder / name
@@ -72,12 +69,17 @@ class Place:
         return path
 
     def run(self, program: str, *arguments: str) -> Ran:
-        command = [str(Path(sys.executable).parent / program), *arguments]
-        done = subprocess.run(
-            command, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=300, check=False
-        )
-        assert "Traceback" not in done.stdout + done.stderr
-        return Ran(done.returncode, done.stdout, done.stderr)
+        if program in MAINS:
+            ended = warm().run(program, arguments, self.environment, self.folder, 300)
+            ran = Ran(ended.rc, ended.stdout, ended.stderr)
+        else:
+            command = [str(SCRIPTS / program), *arguments]
+            done = subprocess.run(
+                command, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=300, check=False
+            )
+            ran = Ran(done.returncode, done.stdout, done.stderr)
+        assert "Traceback" not in ran.out + ran.err
+        return ran
 
     def list(self, *sources: str, more: Sequence[str] = ()) -> Ran:
         return self.run("ansible-inventory", *(word for source in sources for word in ("-i", source)), "--list", *more)
@@ -92,6 +94,7 @@ def named(name: str, text: str = SAMPLE) -> str:
     return text.replace("name: sample", f"name: {name}")
 
 
+@pytest.mark.spare
 @pytest.mark.row("NY-03", "NY-05", "NY-09", "NY-18")
 def test_a_node_yaml_is_an_inventory_source(place: Place) -> None:
     place.write("node.yaml", SAMPLE)
@@ -150,6 +153,7 @@ def test_graph_shows_the_groups(place: Place) -> None:
     assert "  |--@windows_nodes:\n  |  |--win1\n" in ran.out
 
 
+@pytest.mark.spare(keep=("ours enabled",))
 @pytest.mark.row("NY-18", "NY-24")
 @pytest.mark.parametrize("plugins", [OURS, STOCK], ids=["ours enabled", "nothing configured"])
 def test_a_source_file_names_files_patterns_and_folders_and_builds_groups(place: Place, plugins: str) -> None:
@@ -187,6 +191,7 @@ def test_strict_decides_about_expressions_that_fail(place: Place, strict: str, s
     assert ("Could not set a for host sample" in ran.err) == (status == 1)
 
 
+@pytest.mark.spare("lenient", "with yaml")
 @pytest.mark.row("NY-13")
 @pytest.mark.parametrize(
     ("plugins", "strict", "status"),
@@ -203,6 +208,7 @@ def test_the_printed_sample_gets_its_sentence_whoever_else_looks_at_it(
     assert ran.status == status
 
 
+@pytest.mark.spare
 @pytest.mark.row("NY-12", "NY-13", "NY-14", "NY-18")
 @pytest.mark.parametrize("strict", [True, False], ids=["strict", "lenient"])
 @pytest.mark.parametrize("plugins", [OURS, WITH_YAML, STOCK], ids=["ours", "with yaml", "nothing configured"])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.integration.lab import Bench
 from tests.integration.site import differences, site
 from tests.lab.machine.node import SimulatedNode
@@ -46,6 +48,7 @@ WAYS: dict[str, tuple[Callable[[SimulatedNode], None], str]] = {
 }
 
 
+@pytest.mark.spare
 def test_what_somebody_else_has_made_is_refused_and_nothing_is_touched(bench: Bench) -> None:
     for number, (name, (prepare, _)) in enumerate(WAYS.items(), 1):
         host = bench.node(name, f"10.77.0.{number}")
@@ -66,6 +69,7 @@ def test_what_somebody_else_has_made_is_refused_and_nothing_is_touched(bench: Be
     assert run.recap["fine"].failed == 0
 
 
+@pytest.mark.spare
 def test_a_state_folder_that_users_may_write_to_gets_its_access_list_back(bench: Bench) -> None:
     host = bench.node()
     host.in_turn(lambda: host.node.drive.mkdir(STATE))

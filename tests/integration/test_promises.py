@@ -64,6 +64,7 @@ def test_a_failed_undo_blocks_the_node_until_somebody_has_looked(bench: Bench) -
     assert host.in_turn(lambda: host.node.services.state("containerd")) == "running"
 
 
+@pytest.mark.spare
 def test_the_journal_tells_each_op_and_no_batch_file_is_left(bench: Bench) -> None:
     host = bench.node()
     converge(bench)

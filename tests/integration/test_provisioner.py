@@ -420,6 +420,7 @@ def test_one_node_after_the_other_and_the_first_failure_ends_the_run(
         assert (program(host, KUBELET), state(host, "kubelet")) == (old, "running")
 
 
+@pytest.mark.spare
 def test_a_small_difference_takes_three_calls(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """It took five the first time and four then: the folder was made and the parts sent by calls of their own."""
     stand_in(monkeypatch, "kubelet", 10248)

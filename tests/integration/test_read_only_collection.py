@@ -108,6 +108,7 @@ def test_reports_and_bundles_are_written_where_the_command_was_given(bench: Benc
         assert str(installed.here / path) in run.output, run
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_folder_that_cannot_be_written_to_is_named(bench: Bench) -> None:
     """And the hook does refuse, in the runs above as here."""

@@ -148,15 +148,15 @@ WAYS: dict[str, tuple[Path | str, tuple[str, ...], int]] = {
 
 @pytest.mark.spare(
     keep=(
-        "site.yml",
-        "--tags containerd",
         "--start-at-task, past the first reading",
+        "--tags containerd",
+        "facts cleared in between",
+        "include_role",
         "roles",
         "serial: 1",
+        "site.yml",
         "strategy: free",
-        "include_role",
         "two plays in one playbook",
-        "facts cleared in between",
         "winkube_reading_max_age: 0",
     )
 )
@@ -173,9 +173,9 @@ def test_a_converged_node_is_read_once(both: Bench, way: str) -> None:
 # A component that changes costs its node one call more, the others nothing.
 @pytest.mark.spare(
     keep=(
-        "site.yml",
         "free",
         "include_role",
+        "site.yml",
     )
 )
 @pytest.mark.parametrize(

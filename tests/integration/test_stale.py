@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from tests.integration.lab import Bench, Run
 from tests.integration.site import CONFIG, converge, differences, site
 
@@ -40,6 +42,7 @@ def site_while(bench: Bench, work: Callable[[], None], **more: Any) -> Run:
     return run
 
 
+@pytest.mark.spare
 def test_a_change_since_the_reading_is_seen_and_planned_for(bench: Bench) -> None:
     host = bench.node()
     converge(bench)

@@ -155,6 +155,7 @@ def infra_repo(bench: Bench, archive: Path, tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.exhaustive
 @pytest.mark.row("NY-21", "NY-26")
 def test_a_repository_of_ones_own_with_a_linux_half(bench: Bench, infra_repo: Path) -> None:
     for number in (1, 2):

@@ -14,6 +14,7 @@ from tests.lab.machine.errors import WinError
 SIZE = 20_000_000
 
 
+@pytest.mark.spare
 def test_twenty_megabytes_are_quick(bench: Bench) -> None:
     host = bench.node("win1")
     data = random.Random(1).randbytes(SIZE)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.integration.lab import Bench
 
 CRYPTOGRAPHY = r"HKLM\SOFTWARE\Microsoft\Cryptography"
@@ -19,6 +21,7 @@ PLAY = """
 """
 
 
+@pytest.mark.spare
 def test_a_connection_of_one_lab_is_not_taken_for_the_others(tmp_path: Path) -> None:
     first, second = Bench(tmp_path / "first"), Bench(tmp_path / "second")
     try:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-COLLECTIONS = Path(__file__).resolve().parents[2] / ".venv" / "collections"
+from tests.integration.lab import COLLECTIONS, told
+from tests.integration.warm import warm
 
 BAD = """\
 apiVersion: apps/v1
@@ -38,46 +37,35 @@ FIXED = BAD.replace(
 )
 
 
-def run(
-    folder: Path, playbook: str, *arguments: str, collections: str = str(COLLECTIONS)
-) -> tuple[int, dict[str, Any], str]:
-    """Exit code, the result of the play's last task, and everything that was printed."""
+def run(folder: Path, playbook: str, *arguments: str, collections: str = str(COLLECTIONS)) -> tuple[int, str, str]:
+    """Exit code, standard output, and everything that was printed."""
     environment = {
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
         "ANSIBLE_COLLECTIONS_PATH": collections,
         "ANSIBLE_STDOUT_CALLBACK": "ansible.builtin.default",
         "ANSIBLE_LOCALHOST_WARNING": "false",
         "ANSIBLE_INVENTORY_UNPARSED_WARNING": "false",
-        "ANSIBLE_LOCAL_TEMP": str(folder / "tmp"),
         "ANSIBLE_NOCOLOR": "1",
-        # As a shell says where the command is given.
-        "PWD": str(folder),
     }
     environment.pop("ANSIBLE_CONFIG", None)
-    ansible = Path(sys.executable).with_name("ansible-playbook")
-    command = [str(ansible), playbook, *arguments]
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
-    )
-    result = folder / "result.json"
-    return done.returncode, json.loads(result.read_text()) if result.exists() else {}, done.stdout + done.stderr
+    done = warm().run("ansible-playbook", [playbook, *arguments], environment, folder, 300)
+    return done.rc, done.stdout, done.stdout + done.stderr
 
 
 def play(folder: Path, arguments: dict[str, Any], *options: str) -> tuple[int, dict[str, Any], str]:
+    """`run` with one task; its result instead of standard output."""
     tasks = [
         {"winkube.node.workload_lint": arguments, "register": "linted", "ignore_errors": True},
-        {
-            "ansible.builtin.copy": {"content": "{{ linted | to_json }}", "dest": str(folder / "result.json")},
-            "check_mode": False,
-            "diff": False,
-        },
+        {"ansible.builtin.debug": {"msg": "told={{ linted | to_json | b64encode }}"}},
         {"ansible.builtin.assert": {"that": ["linted is not failed"]}},
     ]
     playbook = [{"hosts": "localhost", "connection": "local", "gather_facts": False, "tasks": tasks}]
     (folder / "play.yml").write_text(json.dumps(playbook), encoding="utf-8")
-    return run(folder, "play.yml", *options)
+    code, stdout, output = run(folder, "play.yml", *options)
+    return code, told(stdout), output
 
 
+@pytest.mark.spare
 @pytest.mark.row("LM-17", "LM-74")
 def test_it_fails_with_file_line_reason_and_remedy(tmp_path: Path) -> None:
     (tmp_path / "web.yml").write_text(BAD, encoding="utf-8")
@@ -166,6 +154,7 @@ def test_the_playbook_asks_what_to_lint(tmp_path: Path) -> None:
     assert code != 0 and "Say what to lint, with -e winkube_lint_paths=" in output
 
 
+@pytest.mark.spare
 @pytest.mark.row("LM-50")
 def test_the_playbook_hands_on_what_the_cluster_answers(tmp_path: Path) -> None:
     """kubernetes.core.k8s_info is replaced by one that answers from a file: no cluster can be had here."""
@@ -189,8 +178,9 @@ def test_the_playbook_hands_on_what_the_cluster_answers(tmp_path: Path) -> None:
     cluster = {"winkube_cluster": {"kubeconfig": "/etc/win.conf", "context": "shop"}}
     extra = ["-e", "winkube_lint_cluster=true", "-e", f"winkube_lint_report={tmp_path / 'result.json'}"]
     extra += ["-e", json.dumps(cluster)]
-    code, report, output = run(tmp_path, "winkube.node.lint", *extra, collections=f"{tmp_path}:{COLLECTIONS}")
+    code, _, output = run(tmp_path, "winkube.node.lint", *extra, collections=f"{tmp_path}:{COLLECTIONS}")
     assert code == 0, output
+    report = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
     asked = json.loads((tmp_path / "asked.json").read_text(encoding="utf-8"))
     assert (asked["kubeconfig"], asked["context"]) == ("/etc/win.conf", "shop"), "the one that winkube_cluster names"
     assert report["summary"]["objects"] == 3

@@ -27,6 +27,7 @@ import gc
 import importlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -49,7 +50,11 @@ ROOT = Path(__file__).resolve().parents[2]
 REAL_CLOCK = "WINKUBE_REAL_CLOCK"
 TRACE: list[str] = []
 """The file for what the runs execute (tests/cover), or none."""
-MAINS = {"ansible": "ansible.cli.adhoc", "ansible-playbook": "ansible.cli.playbook"}
+MAINS = {
+    "ansible": "ansible.cli.adhoc",
+    "ansible-inventory": "ansible.cli.inventory",
+    "ansible-playbook": "ansible.cli.playbook",
+}
 SHORT_S = 0.05
 """A pause below this is real: it is how Ansible lets its own threads and processes work."""
 STEP_S = 0.002
@@ -66,12 +71,8 @@ OTHERS = (
     *("tarfile", "http.client", "urllib.request", "pty", "pickle", "fractions", "concurrent.futures.process"),
 )
 
-ACTIONS_SHARE = (
-    "task.preflight",
-    "task.component_action",
-    "components.registry",
-)
-"""Of plugin_utils."""
+OUR_PLUGINS = ("action", "callback", "connection", "inventory")
+"""Kinds of the collection's own plugins, with what they import: that was a fifth of what Ansible's own process did."""
 ANSIBLE_IMPORTS = (
     *("ansible.cli.scripts", "ansible.executor.process.worker", "ansible.executor.task_executor"),
     *("ansible.playbook.handler", "ansible.playbook.included_file", "ansible.playbook.role.include"),
@@ -277,6 +278,7 @@ def _as_template(door: socket.socket, environment: Mapping[str, str]) -> NoRetur
                 constants.DEFAULT_INTERNAL_POLL_INTERVAL = POLL_S
                 _copy_no_constants()
                 _wake_by_results()
+                _scan_what_may_match()
                 _import_the_collection()
                 gc.disable()
                 memory = ReadOnce()
@@ -319,6 +321,7 @@ def _as_ansible(request: Mapping[str, Any], streams: Sequence[int]) -> NoReturn:
             os.dup2(stream, number)
             os.close(stream)
         os.chdir(request["cwd"])
+        os.environ["PWD"] = request["cwd"]  # as a shell says where the command was given
         sys.argv = [str(Path(sys.executable).parent / command), *arguments]
         for file in request["trace"]:
             tracer.start(file)
@@ -354,10 +357,9 @@ def _own_local_folder() -> None:
 
 def _own_run_id() -> None:
     """The collection's id of a run, which it makes while it is imported: the next run has another."""
-    plugin_utils = "ansible_collections.winkube.node.plugins.plugin_utils."
     run_id = uuid.uuid4().hex
     for name, module in list(sys.modules.items()):
-        if name.startswith(plugin_utils) and hasattr(module, "RUN_ID"):
+        if name.startswith("ansible_collections.winkube.node.plugins.") and hasattr(module, "RUN_ID"):
             module.RUN_ID = run_id  # type: ignore[attr-defined]
 
 
@@ -370,9 +372,9 @@ def _import_the_collection() -> None:
     keep_code()
     finder = _AnsibleCollectionFinder(paths=constants.COLLECTIONS_PATHS, scan_sys_paths=False)
     finder._install()
-    for name in ACTIONS_SHARE:
+    for path in (path for kind in OUR_PLUGINS for path in sorted((ROOT / "plugins" / kind).glob("*.py"))):
         with contextlib.suppress(ImportError):
-            importlib.import_module(f"ansible_collections.winkube.node.plugins.plugin_utils.{name}")
+            importlib.import_module(f"ansible_collections.winkube.node.plugins.{path.parent.name}.{path.stem}")
     with contextlib.suppress(ImportError):
         specs = importlib.import_module("ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec")
         registry = importlib.import_module("ansible_collections.winkube.node.plugins.plugin_utils.components.registry")
@@ -412,6 +414,20 @@ def _copy_no_constants() -> None:
         constants = ("_AnsibleTaggedStr", "_AnsibleTaggedInt", "_AnsibleTaggedFloat", "_AnsibleTagsMapping")
         for kind in (_datatag.AnsibleDatatagBase, *(getattr(_datatag, name) for name in constants)):
             kind.__deepcopy__ = lambda self, memo: self
+
+
+def _scan_what_may_match() -> None:
+    """For each module that it sends to a node, Ansible tries ten patterns at each line of its PowerShell, all of which
+    begin with "#" ("using" in C#): it is shown those lines."""
+    from ansible.executor.powershell.module_manifest import PSModuleDepFinder
+
+    scan = PSModuleDepFinder.scan_module
+    lines = {True: re.compile(rb"(?m)^#.*$"), False: re.compile(rb"(?im)^using.*$")}
+
+    def scan_module(self: Any, data: bytes, fqn: str | None = None, powershell: bool = True) -> set[str]:
+        return scan(self, b"\n".join(lines[powershell].findall(data)), fqn, powershell)  # type: ignore[no-any-return]
+
+    PSModuleDepFinder.scan_module = scan_module
 
 
 _CAME = threading.Event()

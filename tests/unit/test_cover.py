@@ -76,6 +76,9 @@ def test_the_marker_is_set_and_taken_off() -> None:
     assert marked(bare, {}) == bare
     assert '@pytest.mark.spare("C:\\\\k")' in marked(FILE, {"test_one": ["C:\\k"]})
     assert marked(both.replace('("b")', '(\n    "b",\n)'), {}) == FILE
+    few = marked(FILE, {"test_one": ["b", "c", "d"], "test_two": []}, {"test_one": ["a"]})
+    assert '@pytest.mark.spare(keep=("a",))' in few, "the shorter list is told"
+    assert "@pytest.mark.spare\n@pytest.mark.row" in marked(FILE, {"test_one": ["a", "b"]}, {}), "none is kept"
 
 
 def item(row: str, case: str, *markers: pytest.MarkDecorator) -> pytest.Item:

@@ -220,6 +220,7 @@ def cut(bench: Bench, moment: Moment, kind: CutKind) -> Callable[[Batch], dict[s
     return original
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.row("PV-16")
 @pytest.mark.parametrize(
     ("moment", "kind"),
@@ -245,6 +246,7 @@ def test_a_cut_leaves_the_old_program_or_the_new_one_running(moment: Moment, kin
     assert bench.states() == {"running"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.row("PV-16", "PV-17")
 @pytest.mark.parametrize("op", range(1, 19, 3))
 @pytest.mark.parametrize("slow", ["w", "d", "wde"])
