@@ -115,6 +115,10 @@ def missed(figures: Figures) -> list[str]:
             f"A converged node costs the controller {figures.cpu_s_per_node:.2f} s of processor time; at most "
             f"{CPU_S_PER_NODE} is wanted."
         )
+    if figures.api_requests > API_REQUESTS:
+        found.append(
+            f"A converged run asks the API server {figures.api_requests} times; at most {API_REQUESTS} are wanted."
+        )
     if figures.api_requests_per_node > API_REQUESTS_PER_NODE:
         found.append(
             f"Each further node costs {figures.api_requests_per_node:.1f} requests to the API server; at most "
