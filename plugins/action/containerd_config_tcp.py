@@ -37,7 +37,7 @@ class ActionModule(ConvergingAction):
         """Plan and act; then ask containerd over the port, whether or not anything was changed."""
         host = str(self._task_vars.get("ansible_host") or self._host)
         keep = not self._task.check_mode
-        self._wanted, self._own = node.certified(node.of(options, layout), options["certificates"], host, keep)
+        self._wanted, self._own = node.certify(node.of(options, layout), options["certificates"], host, keep)
         run = self.converge(options, layout)
         stage = Stage("tcp", self._desired, first=(self._rehearsal(),))
         reading = run.run_stages((stage,), self.reading(options, layout))
@@ -100,8 +100,8 @@ class ActionModule(ConvergingAction):
     def _find_open_elsewhere(self, layout: Layout) -> list[str]:
         """The files that config.toml imports and that give the port an address."""
         known = self._node.ask_again(Reading(), proof.import_folders(self._text, layout))
-        files = proof.imported_files(self._text, layout, known)
-        return proof.opened_by(files, self._node.ask_again(known, files))
+        files = proof.query_imports(self._text, layout, known)
+        return proof.find_openers(files, self._node.ask_again(known, files))
 
     def _ask_port(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Ask CRI for its version: at the node's address, or at a loopback address through Ansible's SSH connection."""
@@ -116,7 +116,7 @@ class ActionModule(ConvergingAction):
             if not listener.address.is_loopback:
                 reached = options["prove_address"] or self._address_of_node(listener.address)
                 return self._warn_of(proof.proof(reached, files, required=required))
-            with proof.forwarded(self._ssh_command, listener.address.near, listener.address.port) as reached:
+            with proof.forward_port(self._ssh_command, listener.address.near, listener.address.port) as reached:
                 return self._warn_of(proof.proof(reached, files, required=required))
         except proof.UnreachableError as none:
             return self._warn_of(proof.unproven(str(none), required=required))

@@ -15,7 +15,7 @@ from ..plugin_utils.components.join import node_object
 from ..plugin_utils.scheduling import converge, report
 from ..plugin_utils.scheduling.nodes import windows_nodes
 from ..plugin_utils.scheduling.runtime_class import COLLECTION
-from ..plugin_utils.scheduling.stranded import stranded
+from ..plugin_utils.scheduling.stranded import find_stranded
 from ..plugin_utils.task.cluster_action import ClusterAction
 
 display = Display()
@@ -48,7 +48,7 @@ class ActionModule(ClusterAction):
         classes = cluster.items(COLLECTION) if wanted.runtime_classes else ()
         pods = cache(lambda name: tuple(cluster.items(node_object.pods_of(name))))
         changes = converge.plan(wanted, nodes, classes, machines, pods)
-        left = stranded(nodes, wanted.taints, pods)
+        left = find_stranded(nodes, wanted.taints, pods)
         if self.write(changes, cluster):
             nodes = windows_nodes(cluster.nodes())
         return {

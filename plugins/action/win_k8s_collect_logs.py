@@ -52,13 +52,13 @@ class ActionModule(NodeAction):
         if options["hnstrace"] == "start":
             return self._start()
 
-        paths, secret = collect.wanted(layout, self._expected, self._reading, options["files"])
+        paths, secret = collect.select_files(layout, self._expected, self._reading, options["files"])
         channels = options["channels"] or collect.CHANNELS
         commands = collect.commands(layout, self._expected, events=options["events"], channels=channels)
         wanted = dict.fromkeys((*paths, *(command.program for command in commands)))
         there = Reading().merged(self._link.probe([file_query(path) for path in wanted]))
         if self._task.check_mode:
-            lie = [path for path in paths if collect.sized(there, path)]
+            lie = [path for path in paths if collect.read_size(there, path)]
             return self._result(changed=False, would_collect=[*lie, *(command.line for command in commands)])
 
         store = self._store(own)

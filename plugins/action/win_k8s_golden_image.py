@@ -41,7 +41,7 @@ class ActionModule(ConvergingAction):
         would = "would be" if looked.predicted and run.changed else "is"
         return self.report_run(run, reading, layout) | {
             "msg": f"{self._host} {would} ready to generalise.",
-            "left_to_do": list(findings.left_to_do(layout, looked)),
+            "left_to_do": list(findings.list_remaining(layout, looked)),
         }
 
     def _look(self, scope: findings.Scope, reading: Reading) -> Reading:

@@ -63,7 +63,7 @@ class ActionModule(ConvergingAction):
         after = self._look(options, layout, reading, again="sweep" in run.acted)
         scope = self._scope(options, layout, after)
         resources = (*self._resources_of(options, layout, scope), reset.Swept(scope))
-        left = (*reset.undone(resources, after), *reset.left(scope, after))
+        left = (*reset.undone(resources, after), *reset.list_left(scope, after))
         return result | {"changed": result["changed"] or bool(steps), "left": list(left)}
 
     def _down(self, given: Given) -> Resources:
@@ -103,7 +103,7 @@ class ActionModule(ConvergingAction):
         nothing = Reading()
         scope = self._scope(options, layout, nothing)
         resources = self._resources_of(options, layout, scope)
-        looks = (*owned.first_reads(scope), *owned.third_reads(scope, nothing), *reset.left_reads(scope))
+        looks = (*owned.first_reads(scope), *owned.third_reads(scope, nothing), *reset.list_left_queries(scope))
         return (*looks, *reads(resources))
 
     def _look(self, options: Mapping[str, Any], layout: Layout, reading: Reading, *, again: bool = False) -> Reading:
@@ -112,7 +112,7 @@ class ActionModule(ConvergingAction):
         ask = self._node.ask_again if again else self._node.completed
         scope = self._scope(options, layout, reading)
         wanted = self._resources_of(options, layout, scope)
-        first = (*owned.first_reads(scope), *reads(wanted), *reset.left_reads(scope))
+        first = (*owned.first_reads(scope), *reads(wanted), *reset.list_left_queries(scope))
         reading = ask(reading, first)
         reading = ask(reading, owned.second_reads(scope, reading))
         return ask(reading, owned.third_reads(scope, reading))

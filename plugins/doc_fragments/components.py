@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from ..plugin_utils.components.options import documented
+from ..plugin_utils.components.options import document
 from ..plugin_utils.components.registry import COMPONENTS
 
 OPTIONAL = [component.role for component in COMPONENTS if component.optional]
@@ -38,6 +38,6 @@ class ModuleDocFragment:
 
 for _variable, _documented in {
     "DOCUMENTATION": NAMES,
-    **{component.role.upper(): documented(component.interface.options) for component in COMPONENTS},
+    **{component.role.upper(): document(component.interface.options) for component in COMPONENTS},
 }.items():
     setattr(ModuleDocFragment, _variable, yaml.dump({"options": _documented}, Dumper=DUMPER))

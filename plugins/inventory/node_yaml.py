@@ -87,7 +87,7 @@ from ansible.template import trust_as_template
 
 from ..plugin_utils.node.ssh import kept_alive
 from ..plugin_utils.node_yaml import reading, source, syntax
-from ..plugin_utils.node_yaml.problems import Problem, did_you_mean, one_of, shown, tidy
+from ..plugin_utils.node_yaml.problems import Problem, did_you_mean, one_of, quote, tidy
 from ..plugin_utils.node_yaml.tree import Mapping, Scalar, build
 from ..plugin_utils.node_yaml.variables import SSH_ARGUMENTS
 
@@ -176,7 +176,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             try:
                 paths, problem = source.expand(str(self.templar.template(entry)), here.absolute().parent)
             except (AnsibleError, OSError) as error:
-                paths, problem = [], f"found {shown(str(entry))} in paths, which cannot be read: {error}"
+                paths, problem = [], f"found {quote(str(entry))} in paths, which cannot be read: {error}"
             sentences += [f"{name}:1:1: {problem}"] if problem else []
             for path in paths:
                 found.setdefault(path.resolve(), path)
@@ -191,7 +191,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             if member.key not in known:
                 meant = did_you_mean(member.key, known)
                 remedy = f"did you mean {meant}?" if meant else "remove it."
-                found = f"found the unknown option {shown(member.key)}"
+                found = f"found the unknown option {quote(member.key)}"
                 yield Problem(member.at, f"{found}, wanted {one_of(sorted(known))}: {remedy}")
 
     def _decline_foreign_vault(self, here: Path) -> None:

@@ -27,7 +27,7 @@ sys.path.insert(0, str(COLLECTIONS))
 from ansible.playbook.play_context import PlayContext
 from ansible.plugins.loader import connection_loader, init_plugin_loader, shell_loader
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.cache import PushCache
-from ansible_collections.winkube.node.plugins.plugin_utils.transfer.push import Base, Pushed, prepared, push
+from ansible_collections.winkube.node.plugins.plugin_utils.transfer.push import Base, Pushed, prepare, push
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.serve import offered, ports_of
 
 VARIABLE = "WINKUBE_BENCH_BUILDS"
@@ -126,7 +126,7 @@ def _pushed(bench: Bench, connection: Any, source: Path, cache: PushCache, old: 
     base = Base(PLACE, hashlib.sha256(old.read_bytes()).hexdigest()) if old else None
     bench.reset_ledger()
     started = time.monotonic()
-    with prepared(source, _sha256(data), len(data), base, STAGING, cache) as ready:
+    with prepare(source, _sha256(data), len(data), base, STAGING, cache) as ready:
         done = push(connection, ready, lambda now: None)
     cost = _cost(bench, done.how, time.monotonic() - started)
     if done.op is not None:
@@ -145,7 +145,7 @@ def _pulled(bench: Bench, source: Path, cache: PushCache, old: Path) -> Cost:
     node.clock.advance(node.faults.antivirus_s)  # which holds what has just been written
     started = time.monotonic()
     with (
-        prepared(source, _sha256(data), len(data), base, STAGING, cache) as ready,
+        prepare(source, _sha256(data), len(data), base, STAGING, cache) as ready,
         offered({"program": ready}, "controller", ports_of(""), lambda now: None) as offer,
     ):
         node.network.hosts[f"controller:{offer.served.port}"] = f"127.0.0.1:{offer.served.port}"

@@ -29,7 +29,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.edit import (
     Address,
     Listener,
     Tls,
-    edited,
+    edit,
     effective,
     not_effective,
 )
@@ -55,15 +55,15 @@ def written(folder: Path, text: str, name: str = "config.toml") -> Path:
 def test_the_default_of_each_release_can_be_opened_and_closed(containerd: RealContainerd, tmp_path: Path) -> None:
     arguments = [str(containerd.program), "config", "default"]
     default = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=True).stdout
-    opened = edited(default, OPEN)
+    opened = edit(default, OPEN)
     dump = containerd.run(written(tmp_path, opened))
     assert not_effective(effective(dump.stdout), OPEN) == "", dump.stderr
     # Nothing but the two keys is another line.
     changed = [line.split()[0] for line in set(opened.splitlines()) - set(default.splitlines())]
     assert sorted(changed) == sorted(["disable_tcp_service", "tcp_address" if "[grpc]" in default else "address"])
     secure = Listener(OPEN.address, Tls(r"C:\cri\ca.crt", r"C:\cri\server.crt", r"C:\cri\server.key"))
-    assert not_effective(effective(containerd.run(written(tmp_path, edited(default, secure))).stdout), secure) == ""
-    closed = containerd.run(written(tmp_path, edited(opened, None)))
+    assert not_effective(effective(containerd.run(written(tmp_path, edit(default, secure))).stdout), secure) == ""
+    closed = containerd.run(written(tmp_path, edit(opened, None)))
     assert not_effective(effective(closed.stdout), None) == "", closed.stderr
 
 
@@ -74,10 +74,10 @@ def test_every_version_of_the_file_that_a_release_reads(
     containerd: RealContainerd, tmp_path: Path, head: str, table: str
 ) -> None:
     newest = containerd.run(written(tmp_path, "version = 2\n"))
-    version = tomllib.loads(edited(head, OPEN))["version"]
+    version = tomllib.loads(edit(head, OPEN))["version"]
     if version > tomllib.loads(newest.stdout)["version"]:
         return  # this containerd refuses or misreads such a file, whoever wrote it
-    dump = containerd.run(written(tmp_path, edited(head + table, OPEN)))
+    dump = containerd.run(written(tmp_path, edit(head + table, OPEN)))
     assert not_effective(effective(dump.stdout), OPEN) == "", dump.stderr
 
 
@@ -86,7 +86,7 @@ def test_every_version_of_the_file_that_a_release_reads(
 def test_the_snippet_without_a_version_is_what_1_x_ignores(containerd: RealContainerd, tmp_path: Path) -> None:
     snippet = f'[grpc]\ntcp_address = "127.0.0.1:8888"\n[plugins."{CRI}"]\ndisable_tcp_service = false\n'
     assert not effective(containerd.run(written(tmp_path, snippet)).stdout).serves_cri
-    assert effective(containerd.run(written(tmp_path, edited(snippet, OPEN))).stdout).serves_cri
+    assert effective(containerd.run(written(tmp_path, edit(snippet, OPEN))).stdout).serves_cri
 
 
 @pytest.mark.row("CT-09")
@@ -95,7 +95,7 @@ def test_a_drop_in_that_takes_the_switch_back_is_seen(containerd: RealContainerd
     """1.x replaces the plugin's whole table by the drop-in's, 2.x merges the two."""
     drop_in = f'version = 2\n[plugins."{CRI}"]\nmax_container_log_line_size = 1\n'
     written(tmp_path, drop_in, "more.toml")
-    text = edited(f'version = 2\nimports = ["{tmp_path}/more.toml"]\n', OPEN)
+    text = edit(f'version = 2\nimports = ["{tmp_path}/more.toml"]\n', OPEN)
     fault = not_effective(effective(containerd.run(written(tmp_path, text)).stdout), OPEN)
     assert bool(fault) == containerd.version.lstrip("v").startswith("1."), fault
 
@@ -161,7 +161,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="lane real: the daemon
 @pytest.mark.parametrize("containerd", DAEMONS, indirect=True)
 def test_cri_answers_only_with_both_switches(containerd: RealContainerd, folder: Path) -> None:
     listener = Listener(Address("127.0.0.1", free_port()))
-    opened = edited(base(containerd, folder), listener)
+    opened = edit(base(containerd, folder), listener)
     with running(containerd, folder, opened):
         assert ask(listener.address) == "containerd"
     half = opened.replace("disable_tcp_service = false", "disable_tcp_service = true")
@@ -170,7 +170,7 @@ def test_cri_answers_only_with_both_switches(containerd: RealContainerd, folder:
     # Since 2.3 a server without services does not even listen.
     served_by_plugin = f"{TCP}'" in opened
     assert without.value.code == ("UNAVAILABLE" if served_by_plugin else "UNIMPLEMENTED")
-    with running(containerd, folder, edited(opened, None)), pytest.raises(CriError) as closed:
+    with running(containerd, folder, edit(opened, None)), pytest.raises(CriError) as closed:
         ask(listener.address)
     assert closed.value.code == "UNAVAILABLE"
 
@@ -212,7 +212,7 @@ def test_the_documentations_grpcurl_call_works_against_what_was_configured(
     listener = Listener(Address("127.0.0.1", free_port()))
     (command,) = page_commands(page, listener)
     assert command[-1] == f"runtime.v1.RuntimeService/{method}"
-    with running(containerd, folder, edited(base(containerd, folder), listener)):
+    with running(containerd, folder, edit(base(containerd, folder), listener)):
         done = subprocess.run(
             [str(grpcurl), *command[1:]], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
         )
@@ -252,7 +252,7 @@ def test_crictl_speaks_with_the_opened_port_and_no_longer_with_the_closed_one(
     Windows takes tcp:// as well (kubernetes v1.36 staging/src/k8s.io/cri-client/pkg/util/util_windows.go)."""
     crictl, listener = tool("crictl", build.CRICTL), Listener(Address("127.0.0.1", free_port()))
     config = ("--config", written(folder, "", "crictl.yaml"), "--timeout", "20s", "--runtime-endpoint")
-    opened = edited(base(containerd, folder), listener)
+    opened = edit(base(containerd, folder), listener)
     with forwarded(folder / "port", listener.address):
         with running(containerd, folder, opened):
             asked = (crictl, *config, f"unix://{folder}/port")
@@ -264,7 +264,7 @@ def test_crictl_speaks_with_the_opened_port_and_no_longer_with_the_closed_one(
             with pytest.raises(AssertionError, match="only support unix socket"):
                 said(crictl, *config, f"tcp://{listener.address}", "version")
         with (
-            running(containerd, folder, edited(opened, None)),
+            running(containerd, folder, edit(opened, None)),
             pytest.raises(AssertionError, match="code = Unavailable"),
         ):
             said(*asked, "version")
@@ -285,7 +285,7 @@ def test_nerdctl_needs_the_socket_whatever_is_open(containerd: RealContainerd, f
         "k8s.io",
         "--address",
     )
-    with running(containerd, folder, edited(base(containerd, folder), listener)):
+    with running(containerd, folder, edit(base(containerd, folder), listener)):
         assert said(*own, folder / "c.sock", "ps", "--all", "--quiet") == ""
         with pytest.raises(AssertionError, match="invalid address"):
             said(*own, f"tcp://{listener.address}", "ps", "--all", "--quiet")
@@ -300,7 +300,7 @@ def test_only_the_owner_of_a_certificate_gets_in(containerd: RealContainerd, fol
     listener = Listener(
         Address("127.0.0.1", free_port()), Tls(*(str(folder / "own" / name) for name in cri_tcp_certs.ON_NODE))
     )
-    with running(containerd, folder, edited(base(containerd, folder), listener)):
+    with running(containerd, folder, edit(base(containerd, folder), listener)):
         assert ask(listener.address, own) == "containerd"
         for other in (ClientTls(own.ca, stranger.cert, stranger.key), ClientTls(own.ca), None):
             with pytest.raises(CriError) as refused:

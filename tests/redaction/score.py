@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from ansible_collections.winkube.node.plugins.plugin_utils.bundle.redact import redacted
+from ansible_collections.winkube.node.plugins.plugin_utils.bundle.redact import redact
 
 FORMS = Path(__file__).parent / "forms.yml"
 FROZEN = Path(__file__).parent / "frozen.yml"
@@ -57,13 +57,13 @@ def of(path: Path) -> Score:
     forms = list(samples(known))
     shown = tuple(name for name, text, secret in forms if not is_gone(text, secret))
     harmless = [str(text) for text in known.get("harmless") or ()]
-    changed = tuple(text for text in harmless if redacted(text) != (text, 0))
+    changed = tuple(text for text in harmless if redact(text) != (text, 0))
     return Score(len(forms), len(harmless), shown, changed)
 
 
 def is_gone(text: str, secret: str) -> bool:
     """Whether nothing of a secret is left, nor of what packs it."""
-    clean, count = redacted(text)
+    clean, count = redact(text)
     return count > 0 and secret not in clean and (secret in text or clean != text)
 
 

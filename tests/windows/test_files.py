@@ -178,7 +178,7 @@ def test_host_local_gives_the_source_vip(windows: Programs, judged: Callable[...
     environment = {name: str(value) for name, value in op.args["env"].items()}
     done = windows.run("host-local", CNI, [], environment=environment, stdin=json.dumps(asked).encode())
     assert done.exit == 0, done.said
-    vip = source_vip.reserved({"results": [{"op": "run", "stdout": done.out}]}, "10.244.2.0/24")
+    vip = source_vip.read_reserved({"results": [{"op": "run", "stdout": done.out}]}, "10.244.2.0/24")
     assert vip == "10.244.2.2"
     taken = windows.prefix.path(rf"{VIP.folder}\{vip}")
     assert taken.exists()

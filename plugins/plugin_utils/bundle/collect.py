@@ -26,7 +26,7 @@ from ..facts.flannel import NET_CONF
 from ..node.link import NodeError
 from . import redact
 from .redact import name_in_bundle
-from .store import HEAD, LIMIT, TAIL, Store, decoded, joined, whole_lines
+from .store import HEAD, LIMIT, TAIL, Store, decode, join_ends, whole_lines
 
 HNS_OBJECTS = ("networks", "endpoints", "policylists", "namespaces")
 
@@ -210,7 +210,7 @@ def logs_in(paths: Iterable[str], reading: Reading) -> tuple[str, ...]:
     return tuple(found.values())
 
 
-def wanted(
+def select_files(
     layout: Layout, expected: Expected, reading: Reading, more: Iterable[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The files to be read, settings first, and those that are left out since they hold secrets."""
@@ -223,7 +223,7 @@ def wanted(
     )
 
 
-def sized(reading: Reading, path: str) -> tuple[int, str] | None:
+def read_size(reading: Reading, path: str) -> tuple[int, str] | None:
     """Size and time of the last change of a file that was looked at; None if there is none."""
     found: Mapping[str, Any] = reading.parts.get(file_key(path)) or {}
     if not found.get("exists") or found.get("kind") != "file":
@@ -296,12 +296,12 @@ def put_files(node: Node, store: Store, paths: Iterable[str], there: Reading) ->
     """Fetch what is not there yet, a few at once; what is too long as its beginning and its end."""
     waiting: dict[str, tuple[int, str]] = {}
     for path in paths:
-        name, found = f"files/{name_in_bundle(path)}", sized(there, path)
+        name, found = f"files/{name_in_bundle(path)}", read_size(there, path)
         if found is None:
             store.leave_out(name, "it is not on the node")
         elif not store.has(name, *found):
             waiting[path] = found
-    for group in grouped(waiting):
+    for group in group_paths(waiting):
         answer = node.probe([_content_query(path, waiting[path][0]) for path in group])
         for path in group:
             size, changed = waiting[path]
@@ -366,7 +366,7 @@ def put_outputs(node: Node, store: Store, commands: Sequence[Command], there: Re
     return outputs, why
 
 
-def grouped(sizes: Mapping[str, tuple[int, str]], limit: int = ONE_ANSWER) -> Iterator[list[str]]:
+def group_paths(sizes: Mapping[str, tuple[int, str]], limit: int = ONE_ANSWER) -> Iterator[list[str]]:
     """Paths in groups of which each fits into one answer."""
     group: list[str] = []
     used = 0
@@ -390,10 +390,10 @@ def _content_query(path: str, size: int) -> Query:
 
 def _text(found: Mapping[str, Any], size: int) -> str | None:
     if found.get("content") is not None:
-        return decoded(base64.b64decode(found["content"]))
+        return decode(base64.b64decode(found["content"]))
     if found.get("tail") is not None:
         head, tail = (base64.b64decode(found.get(name) or "") for name in ("head", "tail"))
-        return joined(head, tail, max(size, len(head) + len(tail)))
+        return join_ends(head, tail, max(size, len(head) + len(tail)))
     return None
 
 

@@ -163,6 +163,6 @@ def _verbosity(layout: Layout, expected: Expected, reading: Reading) -> Iterator
     """`kubelet: --v=6` for each program of Kubernetes that says so on its command line."""
     for program in verify.programs(layout, expected):
         service = reading.service(program.service)
-        for word in (healthz.started_with(service, program.binary) or ()) if service else ():
+        for word in (healthz.find_arguments(service, program.binary) or ()) if service else ():
             if re.fullmatch(r"--?v(?:=\d+)?", word) and "=" in word:
                 yield f"{program.service}: {word}"

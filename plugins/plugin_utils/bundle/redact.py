@@ -112,7 +112,7 @@ def _if_packed(match: re.Match[str]) -> str:
         return match[0]
     if not text.replace("\n", "").replace("\r", "").replace("\t", "").isprintable():
         return match[0]
-    return MASK if redacted(text)[1] else match[0]
+    return MASK if redact(text)[1] else match[0]
 
 
 _URL_SAFE = str.maketrans("-_", "+/")
@@ -386,7 +386,7 @@ def is_secret_file(path: str) -> bool:
     return name in _NAMES or name.endswith(_ENDINGS) or "kubeconfig" in name or name.startswith("id_rsa")
 
 
-def redacted(text: str, more: Sequence[re.Pattern[str]] = ()) -> tuple[str, int]:
+def redact(text: str, more: Sequence[re.Pattern[str]] = ()) -> tuple[str, int]:
     """The text without secrets, and how many were taken out. `more` are patterns that go as a whole."""
     count = 0
     for rule in RULES:

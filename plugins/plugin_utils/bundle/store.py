@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .redact import redacted
+from .redact import redact
 
 # Texts in bounds: the beginning and the end of what is too long, cut at lines; pure.
 
@@ -32,7 +32,7 @@ LIMIT = HEAD + TAIL
 _CUT_BY_NODE = re.compile(r"[^\n]*\n(\.\.\. \d+ bytes left out \.\.\.)\r?\n[^\n]*")
 
 
-def decoded(data: bytes) -> str:
+def decode(data: bytes) -> str:
     """The text, whatever wrote it: Windows' own tools and PowerShell's > write UTF-16, Go UTF-8."""
     for mark, encoding in (
         (codecs.BOM_UTF8, "utf-8"),
@@ -47,11 +47,11 @@ def decoded(data: bytes) -> str:
     return data.decode("utf-8", errors="replace")
 
 
-def joined(head: bytes, tail: bytes, size: int) -> str:
+def join_ends(head: bytes, tail: bytes, size: int) -> str:
     """Beginning and end of a file of `size` bytes around a line that says what is missing. The lines that were cut
     through are left out: what is left of them might hide a secret from who looks for it."""
     wide = len(head) > 1 and head[:400].count(0) > len(head[:400]) // 4
-    first = decoded(head)
+    first = decode(head)
     last = tail.decode("utf-16-le", errors="replace") if wide else tail.decode("utf-8", errors="replace")
     first = first[: first.rfind("\n") + 1]
     last = last[last.find("\n") + 1 :] if "\n" in last else ""
@@ -99,7 +99,7 @@ class Store:
 
     def put(self, name: str, text: str, *, source: str, size: int = 0, changed: str = "") -> bool:
         """Write `text`, redacted, as `name`, and note it. False if there is no room for it."""
-        clean, count = redacted(text, self.patterns)
+        clean, count = redact(text, self.patterns)
         data = clean.encode("utf-8", errors="replace")
         if self.total(without=name) + len(data) > self.limit:
             self.leave_out(name, f"the bundle has reached its {self.limit} bytes")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from ..facts import calico as facts
 from ..facts.version import Line, VersionError
-from .view import View, Wanted, available, conditions, folders, named, os_of, part, pools_of, same_folder
+from .view import View, Wanted, available, conditions, folders, name_of, os_of, part, pools_of, same_folder
 
 ERROR, WARNING = "error", "warning"
 
@@ -103,7 +103,7 @@ def _build(view: View, _wanted: Wanted) -> Iterator[Seen]:
         found = _KERNEL.match(str(part(part(node, "status"), "nodeInfo").get("kernelVersion") or ""))
         least = facts.BUILDS.get(int(found[1])) if found else None
         if found and least is not None and int(found[2]) < least:
-            yield Seen(f"Node {named(node)}", f"its Windows is {found[0]}", f"10.0.{found[1]}.{least} or later")
+            yield Seen(f"Node {name_of(node)}", f"its Windows is {found[0]}", f"10.0.{found[1]}.{least} or later")
 
 
 def _no_linux(view: View, _wanted: Wanted) -> Iterator[Seen]:
@@ -149,7 +149,7 @@ def _encapsulation(view: View, _wanted: Wanted) -> Iterator[Seen]:
         spec = part(each, "spec")
         modes = spec.get("ipipMode") or "Never", spec.get("vxlanMode") or "Never"
         if ":" not in str(spec.get("cidr") or "") and modes != ("Never", "Always"):
-            yield Seen(f"IPPool {named(each)}", f"ipipMode is {modes[0]}, vxlanMode {modes[1]}", "Never and Always")
+            yield Seen(f"IPPool {name_of(each)}", f"ipipMode is {modes[0]}, vxlanMode {modes[1]}", "Never and Always")
 
 
 def _pool(view: View, wanted: Wanted) -> Iterator[Seen]:
@@ -260,7 +260,7 @@ def _degraded(view: View, _wanted: Wanted) -> Iterator[Seen]:
 
 
 def _no_daemon_set(view: View, _wanted: Wanted) -> Iterator[Seen]:
-    there = any(named(each) == facts.DAEMON_SET for each in view.daemon_sets)
+    there = any(name_of(each) == facts.DAEMON_SET for each in view.daemon_sets)
     if view.enabled and view.release is not None and not there:
         yield Seen(f"DaemonSet {facts.NAMESPACE}/{facts.DAEMON_SET}", "it is not there")
 
@@ -275,7 +275,7 @@ def _waiting(view: View, _wanted: Wanted) -> Iterator[Seen]:
                 node = part(pod, "spec").get("nodeName")
                 text = str(waiting.get("message") or "").strip().rstrip(".")
                 yield Seen(
-                    f"pod {named(pod)} on {node}", f"{each.get('name')} waits: {reason}{': ' * bool(text)}{text}"
+                    f"pod {name_of(pod)} on {node}", f"{each.get('name')} waits: {reason}{': ' * bool(text)}{text}"
                 )
 
 

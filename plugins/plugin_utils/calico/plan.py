@@ -24,7 +24,7 @@ from .view import (
     View,
     Wanted,
     folders,
-    named,
+    name_of,
     part,
     pools_of,
     same_folder,
@@ -203,13 +203,13 @@ def _user_pools(view: View, options: Options) -> Iterator[Change]:
             continue
         if not options.adopt:
             raise Refused(
-                f"The IPPool {named(pool)} has {', '.join(f'{key} {value}' for key, value in before.items())}, and "
+                f"The IPPool {name_of(pool)} has {', '.join(f'{key} {value}' for key, value in before.items())}, and "
                 "Windows needs Never and Always. Linux nodes' pods are cut off during that change. "
                 "winkube_calico_adopt: true does it."
             )
-        path, after = f"{view.api.path('ippools')}/{named(pool)}", {"spec": modes}
+        path, after = f"{view.api.path('ippools')}/{name_of(pool)}", {"spec": modes}
         yield Change(
-            f"change ipipMode and vxlanMode of the IPPool {named(pool)}",
+            f"change ipipMode and vxlanMode of the IPPool {name_of(pool)}",
             {"spec": before},
             after,
             partial(_patch, path, after),
@@ -265,7 +265,7 @@ def _kube_proxy(view: View, options: Options) -> Iterator[Change]:
     if not options.kube_proxy_image:
         return
     body = kube_proxy(options.kube_proxy_image)
-    found = next((each for each in view.daemon_sets if named(each) == KUBE_PROXY), None)
+    found = next((each for each in view.daemon_sets if name_of(each) == KUBE_PROXY), None)
     if found is None:
         yield Change(
             f"create the DaemonSet kube-system/{KUBE_PROXY}",

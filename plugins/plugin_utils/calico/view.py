@@ -139,7 +139,7 @@ def part(found: Object | None, name: str) -> Object:
     return inner if isinstance(inner, Mapping) else {}
 
 
-def named(found: Object) -> str:
+def name_of(found: Object) -> str:
     """The name of an object."""
     return str(part(found, "metadata").get("name") or "")
 
@@ -192,8 +192,8 @@ def same_folder(one: str, other: str) -> bool:
 
 def look(cluster: Cluster) -> View:
     """Some fourteen requests. ClusterError if one is not answered; what the cluster does not know is not there."""
-    operator = next((space(each) for each in cluster.items(DEPLOYMENTS) if named(each) == OPERATOR), "")
-    maps = [each for each in _config_maps(cluster) if named(each) == facts.ENDPOINT_MAP]
+    operator = next((space(each) for each in cluster.items(DEPLOYMENTS) if name_of(each) == OPERATOR), "")
+    maps = [each for each in _config_maps(cluster) if name_of(each) == facts.ENDPOINT_MAP]
     served = cluster.get(SERVICE)
     api = OWN if available(served) else STORED
     return View(

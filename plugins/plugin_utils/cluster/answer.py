@@ -42,7 +42,7 @@ class StrangeAnswerError(ClusterError):
     """An answer that is not of the kind that was asked for: something in between spoke, or it is not whole."""
 
 
-def checked(method: str, where: str, path: str, answer: Answer, *, missing: bool = False) -> Object | None:
+def check_answer(method: str, where: str, path: str, answer: Answer, *, missing: bool = False) -> Object | None:
     """The object, of the kind that `method` and `path` ask for; None where there is none and `missing` allows that.
 
     ClusterError for a refusal, StrangeAnswerError for anything else.
@@ -51,10 +51,10 @@ def checked(method: str, where: str, path: str, answer: Answer, *, missing: bool
         if missing:
             return None
     elif 200 <= answer.status < 300:
-        said = decoded(answer.data)
+        said = decode_object(answer.data)
         plain, wanted = path.partition("?")[0], "JSON"
         if said is not None:
-            wanted = _wanted(method, plain, said)
+            wanted = _find_mismatch(method, plain, said)
         if said is None or wanted:
             raise _strange(method, where, path, answer, wanted or "JSON")
         return said
@@ -63,7 +63,7 @@ def checked(method: str, where: str, path: str, answer: Answer, *, missing: bool
 
 def refusal(method: str, where: str, path: str, answer: Answer) -> ClusterError:
     """An answer that is not a success."""
-    said = decoded(answer.data) or {}
+    said = decode_object(answer.data) or {}
     if 300 <= answer.status < 400 or (answer.status == 404 and not _is_absent(answer.data)):
         return _strange(method, where, path, answer, "the API's own answer")
     message = str(said.get("message") or "").strip().rstrip(".") or first_line(answer.data) or "no reason was given"
@@ -92,7 +92,7 @@ def text(method: str, where: str, path: str, answer: Answer) -> str:
     return answer.data.decode("utf-8", errors="replace")
 
 
-def decoded(data: bytes | str) -> Object | None:
+def decode_object(data: bytes | str) -> Object | None:
     """The JSON object in `data`; None for everything else, too deep ones among it."""
     try:
         said = json.loads(data)
@@ -124,11 +124,11 @@ def _is_flat(said: Object) -> bool:
 
 def _is_absent(data: bytes) -> bool:
     """Whether a 404 is the API server's: its Status, or that of a server which does not know the API group."""
-    said = decoded(data)
+    said = decode_object(data)
     return data.strip() == _NO_GROUP if said is None else said.get("kind") == "Status"
 
 
-def _wanted(method: str, path: str, said: Object) -> str:
+def _find_mismatch(method: str, path: str, said: Object) -> str:
     """Empty for an answer of the kind that was asked for, else what it should be."""
     kind = str(said.get("kind") or "")
     match = _RESOURCE.fullmatch(path)

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .answer import Answer, Object, StrangeAnswerError, checked, text
+from .answer import Answer, Object, StrangeAnswerError, check_answer, text
 from .connection import Connection, connection
 from .error import FORBIDDEN, ClusterError
 
@@ -130,10 +130,10 @@ class Cluster:
 
     def get(self, path: str) -> Object | None:
         """The object at `path` (`/api/v1/nodes/win1`), None if there is none. ClusterError for everything else."""
-        answer = self._remembered(path, lambda: self._request("GET", path, missing=True))
+        answer = self._ask_once(path, lambda: self._request("GET", path, missing=True))
         return answer if self._remember is None else copy.deepcopy(answer)
 
-    def _remembered(self, path: str, ask: Callable[[], Object | None]) -> Object | None:
+    def _ask_once(self, path: str, ask: Callable[[], Object | None]) -> Object | None:
         return ask() if self._remember is None else self._remember(path, ask)
 
     def create(self, path: str, body: Mapping[str, Any]) -> Object:
@@ -188,7 +188,7 @@ class Cluster:
                     break
             return found
 
-        return list((self._remembered(path, ask) or {}).get("items") or ())
+        return list((self._ask_once(path, ask) or {}).get("items") or ())
 
     def text(self, path: str) -> str:
         """What GET `path` answers where that is text, such as a pod's log. ClusterError."""
@@ -257,7 +257,7 @@ class Cluster:
             attempts += 1
             try:
                 answer = Answer(*self._connection().send(method, path, body, content_type))
-                return checked(method, f"{self.server}{path}", path, answer, missing=missing)
+                return check_answer(method, f"{self.server}{path}", path, answer, missing=missing)
             except ClusterError as error:
                 if attempts > 1 and error.status == 409 and method == "POST":
                     raise _LostAnswerError(error) from error

@@ -100,13 +100,13 @@ def kubeconfig(text: str, where: str) -> Kubeconfig:
         raise ClusterError(f"{where}: no kubeconfig: the text is not YAML.") from None  # YAML's words quote the file
     if not isinstance(document, dict) or not document.get("clusters"):
         raise ClusterError(f"{where}: no kubeconfig: it has no clusters.")
-    contexts = _named(document, "contexts", "context")
+    contexts = _index_by_name(document, "contexts", "context")
     current = str(document.get("current-context") or next(iter(contexts), ""))
     chosen = contexts.get(current, {})
-    clusters = _named(document, "clusters", "cluster")
+    clusters = _index_by_name(document, "clusters", "cluster")
     cluster = clusters.get(str(chosen.get("cluster")), next(iter(clusters.values())) if len(clusters) == 1 else {})
     user_name = str(chosen.get("user") or "")
-    user = _named(document, "users", "user").get(user_name, {})
+    user = _index_by_name(document, "users", "user").get(user_name, {})
     if not cluster.get("server"):
         raise ClusterError(f"{where}: no kubeconfig: its context '{current}' leads to no cluster with a server.")
     common_name, organizations = _client(user, where)
@@ -118,7 +118,7 @@ def kubeconfig(text: str, where: str) -> Kubeconfig:
     }
     return Kubeconfig(
         server=str(cluster["server"]),
-        ca_pem=_decoded(cluster.get("certificate-authority-data"), where),
+        ca_pem=_decode(cluster.get("certificate-authority-data"), where),
         names=tuple(name for name in (user_name, common_name) if name),
         organizations=organizations,
         files=files,
@@ -130,19 +130,19 @@ def _client(user: Mapping[str, Any], where: str) -> tuple[str, tuple[str, ...]]:
     if not data:
         return "", ()
     try:
-        return _subject(x509.load_pem_x509_certificate(_decoded(data, where)).subject)
+        return _subject(x509.load_pem_x509_certificate(_decode(data, where)).subject)
     except ValueError as error:
         raise ClusterError(f"{where}: its client certificate cannot be read: {error}.") from error
 
 
-def _decoded(data: object, where: str) -> bytes:
+def _decode(data: object, where: str) -> bytes:
     try:
         return base64.b64decode(str(data or ""), validate=False)
     except (ValueError, binascii.Error):
         raise ClusterError(f"{where}: no kubeconfig: a certificate in it is not base64.") from None
 
 
-def _named(document: Mapping[str, Any], key: str, inner: str) -> dict[str, dict[str, Any]]:
+def _index_by_name(document: Mapping[str, Any], key: str, inner: str) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for item in document.get(key) or ():
         if isinstance(item, dict) and isinstance(item.get(inner), dict):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
-from ..engine.address import shown
+from ..engine.address import mask
 from .answer import Object
 from .client import Cluster
 from .documents import kubeconfig
@@ -47,7 +47,7 @@ def endpoint(cluster: Cluster, api_server: str = "") -> Endpoint:
     info = kubeconfig(text, "ConfigMap kube-public/cluster-info") if text else None
     server = api_server or (info.server if info else cluster.server)
     if urlsplit(server).scheme not in {"http", "https"} or not urlsplit(server).netloc:
-        raise ClusterError(f"api_server: '{shown(server)}' is not an address such as https://10.0.0.10:6443.")
+        raise ClusterError(f"api_server: '{mask(server)}' is not an address such as https://10.0.0.10:6443.")
     return Endpoint(server.rstrip("/"), (info.ca_pem if info else b"") or cluster.ca_pem, info is not None)
 
 

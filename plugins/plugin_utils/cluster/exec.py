@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from .answer import decoded, first_line
+from .answer import decode_object, first_line
 from .client import Cluster
 from .error import ClusterError
 
@@ -68,7 +68,7 @@ def exit_status(text: str) -> tuple[int, str]:
 
     Source: kubernetes staging/src/k8s.io/kubelet/pkg/cri/streaming/remotecommand/exec.go, ServeExec.
     """
-    status = decoded(text)
+    status = decode_object(text)
     if status is None:
         what = f"with {first_line(text.encode())!r}, which is not an" if text else "without the"
         return -1, f"the stream ended {what} exit status of the program"

@@ -46,7 +46,7 @@ class Remembered:
     def __call__(self, path: str, ask: Callable[[], Object | None]) -> Object | None:
         """What is at `path`: as this worker or another of the task knows it, else what `ask` returns or raises."""
         if path not in self._own:
-            self._own[path] = self._share(path, lambda: _slimmed(ask()))
+            self._own[path] = self._share(path, lambda: _slim(ask()))
         return self._own[path]
 
     def _share(self, path: str, ask: Callable[[], Object | None]) -> Object | None:
@@ -84,7 +84,7 @@ def _ask_and_keep(file: BinaryIO, ask: Callable[[], Object | None]) -> Object | 
     return answer
 
 
-def _slimmed(answer: Object | None) -> Object | None:
+def _slim(answer: Object | None) -> Object | None:
     for each in (answer or {}).get("items") or (answer or {},):
         for block, names in _BULKY.items():
             for name in names:

@@ -11,7 +11,7 @@ REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 """Every user may ask this about itself. Source: kubernetes.io, "Checking API Access"; ClusterRole system:basic-user."""
 
 
-def allowed(cluster: Cluster, verb: str, group: str, resource: str, namespace: str = "", name: str = "") -> bool:
+def is_allowed(cluster: Cluster, verb: str, group: str, resource: str, namespace: str = "", name: str = "") -> bool:
     """Whether the user may; `resource` with its subresource (`pods/exec`). ClusterError if no one answers."""
     kind, _slash, sub = resource.partition("/")
     wanted = {"verb": verb, "group": group, "resource": kind, "subresource": sub, "namespace": namespace, "name": name}

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
-from .answer import decoded, first_line
+from .answer import decode_object, first_line
 from .error import ClusterError, passes
 
 _missing: ImportError | None = None
@@ -46,7 +46,7 @@ def messages(configuration: Any, tls: ssl.SSLContext, path: str, timeout_s: floa
     end = time.monotonic() + timeout_s
     where = _where(configuration, path)
     try:
-        with connected(configuration, tls, path, timeout_s) as socket:
+        with connect(configuration, tls, path, timeout_s) as socket:
             while True:
                 left = end - time.monotonic()
                 if left <= 0:
@@ -65,7 +65,7 @@ def messages(configuration: Any, tls: ssl.SSLContext, path: str, timeout_s: floa
 
 
 @contextmanager
-def connected(
+def connect(
     configuration: Any, tls: ssl.SSLContext, path: str, timeout_s: float, protocols: Sequence[str] = PROTOCOLS
 ) -> Iterator[WebSocket]:
     """The WebSocket at `path`, which speaks one of the protocols; closed afterwards.
@@ -121,7 +121,7 @@ def _reason(error: WebSocketBadStatusException) -> str:
     """The sentence of the Status object that a refusal carries."""
     body = error.resp_body or b""
     text = body.decode(errors="replace") if isinstance(body, bytes) else str(body)
-    message = (decoded(text) or {}).get("message")
+    message = (decode_object(text) or {}).get("message")
     return str(message or first_line(text.encode()) or "no reason was given").rstrip(".")
 
 
@@ -154,7 +154,7 @@ def _proxy(configuration: Any) -> dict[str, Any]:
     return options
 
 
-with suppress(ImportError):  # `connected` says what is missing
+with suppress(ImportError):  # `connect` says what is missing
     from websocket import ABNF, WebSocketConnectionClosedException, WebSocketException
 
 CONNECT_S = 30.0
@@ -177,7 +177,7 @@ def conversation(
     """
     server = str(configuration.host)
     try:
-        with connected(configuration, tls, path, CONNECT_S, protocols) as socket:
+        with connect(configuration, tls, path, CONNECT_S, protocols) as socket:
             socket.settimeout(SILENT_S)
             with _speaking(socket, stdin):
                 yield from _heard(socket)

@@ -21,7 +21,7 @@ def labels_of(node: Mapping[str, Any] | None, name: str) -> dict[str, str]:
     return {OS_LABEL: "windows", "kubernetes.io/arch": "amd64", "kubernetes.io/hostname": name}
 
 
-def named(daemon_set: Mapping[str, Any]) -> str:
+def full_name(daemon_set: Mapping[str, Any]) -> str:
     """`namespace/name`."""
     metadata = daemon_set.get("metadata", {})
     return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
@@ -29,7 +29,7 @@ def named(daemon_set: Mapping[str, Any]) -> str:
 
 def running(daemon_sets: Iterable[Mapping[str, Any]], program: str, labels: Mapping[str, str]) -> tuple[str, ...]:
     """The DaemonSets that run `program` (a part of their name, or of a container's name or image) on such a node."""
-    return tuple(named(each) for each in daemon_sets if _is_of(each, program) and runs_on(each, labels))
+    return tuple(full_name(each) for each in daemon_sets if _is_of(each, program) and runs_on(each, labels))
 
 
 def runs_on(daemon_set: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
@@ -86,12 +86,12 @@ def cni_folders(
                 # Of a folder that is mounted the container's own path says nothing of the host.
                 value = str(mounts.get(value) or value)
                 if what and "$" not in value and (path := _windows(value)):
-                    found.setdefault(what, (named(each), path))
+                    found.setdefault(what, (full_name(each), path))
         for volume in spec.get("volumes") or ():
             path = str((volume.get("hostPath") or {}).get("path") or "").replace("\\", "/").rstrip("/")
             what = next((what for end, what in _HOST_PATHS.items() if path.endswith(end)), None)
             if what:
-                found.setdefault(what, (named(each), _windows(path)))
+                found.setdefault(what, (full_name(each), _windows(path)))
     return found
 
 

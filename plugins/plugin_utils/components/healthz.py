@@ -62,7 +62,7 @@ def healthy(port: str, timeout_s: int, host: str = LOOPBACK) -> Op:
 # With which arguments a service that is there starts its program, and where that then says whether it is healthy.
 
 
-def started_with(found: Mapping[str, Any], program: str) -> tuple[str, ...] | None:
+def find_arguments(found: Mapping[str, Any], program: str) -> tuple[str, ...] | None:
     """The arguments with which the service starts `program`, whatever runs it; None if that cannot be told, as for a
     script. `found` is the service as the probe lists it."""
     nssm = found.get("nssm")
@@ -82,7 +82,7 @@ def local_port(
     """The address `url`, with the port of `--flag` or the default one for its `{}`: a `Daemon.healthz`."""
 
     def healthz(found: Mapping[str, Any], layout: Layout, _reading: Reading) -> str:
-        words = started_with(found, program(layout))
+        words = find_arguments(found, program(layout))
         if words is None:
             return ""
         return url.format((argument(" ".join(words), flag) or str(default)).rpartition(":")[2])

@@ -15,7 +15,7 @@ from typing import Any
 from ..engine import windows_path
 from ..engine.reading import Query, Reading, file_key
 from ..engine.resource import Change, Refused, Resource
-from ..engine.resources.directory import guarded_always
+from ..engine.resources.directory import guard_always
 from ..engine.resources.programs import Programs, Source
 from ..facts import service_wrappers as facts
 from .kubernetes_fit import release
@@ -95,7 +95,7 @@ def wanted_source(
 def desired(layout: Layout, wanted: Source | None, mark: str) -> tuple[Resource, ...]:
     """kube-log-runner.exe in a folder that only administrators write to. `mark` is the id of the batch."""
     there: Resource = LogRunnerThere(layout.log_runner) if wanted is None else _programs(layout, wanted, mark)
-    return (*guarded_always(windows_path.parent(layout.log_runner)), there)
+    return (*guard_always(windows_path.parent(layout.log_runner)), there)
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:

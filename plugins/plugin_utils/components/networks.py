@@ -339,7 +339,7 @@ def exception_list_covers(exceptions: Iterable[str], address: str) -> bool:
     return any(wanted in ipaddress.ip_network(each) for each in exceptions)
 
 
-def uncovered(exceptions: Iterable[str], needed: Iterable[str]) -> tuple[str, ...]:
+def find_uncovered(exceptions: Iterable[str], needed: Iterable[str]) -> tuple[str, ...]:
     """Which of the IPv4 networks in `needed` the exceptions do not cover whole; two halves cover a network."""
     networks = (ipaddress.ip_network(each) for each in exceptions)
     covers = list(ipaddress.collapse_addresses(each for each in networks if isinstance(each, ipaddress.IPv4Network)))

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from ..engine import windows_path
-from ..engine.address import shown
+from ..engine.address import mask
 from ..engine.reading import Query, Reading, file_key
 from ..engine.resource import Change, Refused, Resource
-from ..engine.resources.directory import guarded_always
+from ..engine.resources.directory import guard_always
 from ..engine.resources.programs import Programs, Source
 from ..facts import service_wrappers as facts
 from .layout import Layout
@@ -91,12 +91,12 @@ def nssm_source(
     zipped = _ZIP.match(file)
     if zipped is None and not file.lower().endswith(".exe"):
         raise Refused(
-            f"{NAME}: '{shown(url)}' is neither nssm's own zip by its name (nssm-{facts.NSSM_VERSION}.zip) nor "
+            f"{NAME}: '{mask(url)}' is neither nssm's own zip by its name (nssm-{facts.NSSM_VERSION}.zip) nor "
             "nssm.exe itself."
         )
     version = zipped["version"] if zipped else facts.NSSM_VERSION
     if not _is_wanted(version):
-        raise Refused(f"{NAME}: '{shown(url)}' is version {version}, but {facts.NSSM_VERSION} is needed.")
+        raise Refused(f"{NAME}: '{mask(url)}' is version {version}, but {facts.NSSM_VERSION} is needed.")
     known = facts.known_sha256(file)
     made = source(
         component=NAME,
@@ -114,7 +114,7 @@ def desired(layout: Layout, wanted: NssmSource | None, mark: str) -> tuple[Resou
     """nssm.exe in a folder that only administrators write to. `mark` is the id of the batch."""
     programs = _programs(layout, wanted, mark) if wanted else None
     return (
-        *guarded_always(windows_path.parent(layout.nssm)),
+        *guard_always(windows_path.parent(layout.nssm)),
         *((programs,) if programs else ()),
         NssmVersion(layout.nssm, programs),
     )

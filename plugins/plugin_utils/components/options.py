@@ -55,7 +55,7 @@ class Option:
     options: tuple[Option, ...] = ()
     variable: Variable | str = ""
 
-    def documented(self) -> dict[str, Any]:
+    def document(self) -> dict[str, Any]:
         """As a module's documentation has it."""
         text = self.description
         found: dict[str, Any] = {"description": text if isinstance(text, str) else list(text), "type": self.type}
@@ -68,7 +68,7 @@ class Option:
         if self.default is not None:
             found["default"] = self.default
         if self.options:
-            found["suboptions"] = documented(self.options)
+            found["suboptions"] = document(self.options)
         return found
 
 
@@ -247,9 +247,9 @@ SHARED: Mapping[str, Mapping[str, Any]] = {
 """Which variables give the options of the shared fragments, in the order in which a task has them."""
 
 
-def documented(options: tuple[Option, ...]) -> dict[str, Any]:
+def document(options: tuple[Option, ...]) -> dict[str, Any]:
     """Options by name, as a module's documentation has them."""
-    return {option.name: option.documented() for option in options}
+    return {option.name: option.document() for option in options}
 
 
 def arguments(interface: Interface) -> dict[str, Any]:
@@ -296,7 +296,7 @@ def role_variables(options: tuple[Option, ...]) -> tuple[Given, ...]:
         if isinstance(option.variable, Variable):
             given = option.variable.default
             default = _default(option) if given is SAME else given
-            found.append(Given(option.variable, option, default, option.variable.text or _told(option, names)))
+            found.append(Given(option.variable, option, default, option.variable.text or _describe(option, names)))
     return tuple(found)
 
 
@@ -321,7 +321,7 @@ def _default(option: Option) -> Any:
     return option.default
 
 
-def _told(option: Option, names: Mapping[str, str]) -> str:
+def _describe(option: Option, names: Mapping[str, str]) -> str:
     """The description for readers who know the variables: other options are called by theirs."""
     lines = (option.description,) if isinstance(option.description, str) else option.description
     text = " ".join(line.removeprefix(SECRET) for line in lines)

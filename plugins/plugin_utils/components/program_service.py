@@ -20,7 +20,7 @@ from ..engine import windows_path
 from ..engine.batch import Op
 from ..engine.reading import Query, services_query
 from ..engine.resource import Refused, Resource
-from ..engine.resources.directory import Directory, guarded
+from ..engine.resources.directory import Directory, guard
 from ..engine.resources.firewall_rule import FirewallRule, Network
 from ..engine.resources.programs import Programs, Source
 from ..engine.resources.service import RUNNING, Service
@@ -53,7 +53,7 @@ def _no_arguments(_layout: Layout, _values: Values) -> tuple[str, ...]:
     return ()
 
 
-def _accepted(_version: str, _values: Values) -> None:
+def _accept_any(_version: str, _values: Values) -> None:
     return None
 
 
@@ -98,7 +98,7 @@ class Recipe:
     options: tuple[Option, ...] = ()
     arguments: Callable[[Layout, Values], tuple[str, ...]] = _no_arguments
     log_arguments: Callable[[str], tuple[str, ...]] = lambda _log: ()
-    check: Callable[[str, Values], None] = _accepted
+    check: Callable[[str, Values], None] = _accept_any
     ready: Callable[[Values, int], tuple[Op, ...]] = lambda _values, _seconds: ()
     port: Callable[[Values], int] | None = None
     queries: tuple[Query, ...] = ()
@@ -163,7 +163,7 @@ class ProgramService:
         )
 
     def _folders(self, layout: Layout) -> tuple[Directory, ...]:
-        return guarded(windows_path.parent(self.daemon.program(layout)), layout.log_dir)
+        return guard(windows_path.parent(self.daemon.program(layout)), layout.log_dir)
 
     def _programs(self, layout: Layout, source: Source, *, archive: bool, mark: str) -> Programs:
         program = self.daemon.program(layout)

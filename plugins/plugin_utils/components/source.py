@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
-from ..engine.address import shown, shown_in
+from ..engine.address import mask, mask_in
 from ..engine.resource import Refused
 from ..engine.resources.programs import Source
 from ..facts.pins import pinned
@@ -47,14 +47,14 @@ def source(
     scheme = urlsplit(url).scheme.lower()
     if scheme not in {"http", "https", "file"}:
         raise Refused(
-            f"{component}: the source '{shown(url)}' has no scheme that can be fetched; use http, https or file:///C:/..."
+            f"{component}: the source '{mask(url)}' has no scheme that can be fetched; use http, https or file:///C:/..."
         )
     if not checksum or _same_server(url, checksum):
         checksum = f"sha256:{pin}" if (pin := pinned(url)) else checksum
     if not checksum:
         if component not in unverified:
             raise Refused(
-                f"{component}: the source {shown(url)} has no checksum. Give 'sha256:<64 hex digits>' or the https "
+                f"{component}: the source {mask(url)} has no checksum. Give 'sha256:<64 hex digits>' or the https "
                 "address of the publisher's sum file; "
                 f"to go without, say so by name: winkube_allow_unverified: [{component}]."
             )
@@ -86,7 +86,7 @@ def _sha256(component: str, url: str, given: str, read_url: ReadUrl) -> str:
         return from_sum_file(component, url, checksum, _read_file)
     algorithm, colon, digest = checksum.partition(":")
     if not colon or algorithm != "sha256" or not _SHA256.fullmatch(digest):
-        said = checksum if algorithm == "sha256" else shown(checksum)
+        said = checksum if algorithm == "sha256" else mask(checksum)
         raise Refused(
             f"{component}: the checksum '{said}' is neither 'sha256:' and 64 hex digits nor an https "
             "address of a sum file."
@@ -106,8 +106,8 @@ def from_sum_file(component: str, url: str, address: str, read_url: ReadUrl) -> 
         text = read_url(address)
     except OSError as error:
         raise Refused(
-            f"{component}: the controller could not read the sum file {shown(address)}: "
-            f"{shown_in(_why(error), address)}. Give it a way there (its own HTTPS_PROXY counts), or "
+            f"{component}: the controller could not read the sum file {mask(address)}: "
+            f"{mask_in(_why(error), address)}. Give it a way there (its own HTTPS_PROXY counts), or "
             "the file's checksum itself, 'sha256:...'."
         ) from error
     path_of_url = _without_query(url)
@@ -126,17 +126,17 @@ def from_sum_file(component: str, url: str, address: str, read_url: ReadUrl) -> 
         return found.pop()
     if found:
         raise Refused(
-            f"{component}: the sum file {shown(address)} lists several files called {shown(name)}, and none of "
-            f"them as {shown(url)}; the checksum is not guessed."
+            f"{component}: the sum file {mask(address)} lists several files called {mask(name)}, and none of "
+            f"them as {mask(url)}; the checksum is not guessed."
         )
     if named:
         raise Refused(
-            f"{component}: the sum file {shown(address)} has no line for {shown(url)}; the {shown(name)} that it "
+            f"{component}: the sum file {mask(address)} has no line for {mask(url)}; the {mask(name)} that it "
             f"lists is {' and '.join(path for _sum, path in named)}. Give this release's sum file, or "
             "the file's own checksum."
         )
     raise Refused(
-        f"{component}: the sum file {shown(address)} holds no sha256 for {shown(name)}; its first line is "
+        f"{component}: the sum file {mask(address)} holds no sha256 for {mask(name)}; its first line is "
         f"'{text.strip().splitlines()[0][:80] if text.strip() else ''}'."
     )
 
@@ -165,5 +165,5 @@ def is_archive(component: str, url: str) -> bool:
     if path.endswith(".exe"):
         return False
     raise Refused(
-        f"{component}: '{shown(url)}' is neither an archive (.tar.gz, .tgz, .zip) nor a program (.exe) by its name."
+        f"{component}: '{mask(url)}' is neither an archive (.tar.gz, .tgz, .zip) nor a program (.exe) by its name."
     )

@@ -34,7 +34,7 @@ _COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd")
 Readings = Sequence[Mapping[str, Any]]
 
 
-def shown(nano_cores: int | None) -> str:
+def show(nano_cores: int | None) -> str:
     """In millicores: `439 m`; `-` for a missing value, `0 !` for a zero, `huge !` for a negative difference."""
     if nano_cores is None:
         return "-"
@@ -49,7 +49,7 @@ def live(number: int, samples: Sequence[Sample]) -> list[str]:
     rows: dict[str, dict[str, str]] = {}
     for sample in samples:
         for subject, reading in sample.readings.items():
-            rows.setdefault(str(subject), {})[sample.source] = shown(reading.nano_cores)
+            rows.setdefault(str(subject), {})[sample.source] = show(reading.nano_cores)
     width = max((len(name) for name in rows), default=0)
     head = f"{number:4}  {'':{width}}" + "".join(f"  {source:>20}" for source in sources)
     return [

@@ -168,8 +168,8 @@ def _of_cri(cpu: Any) -> Reading:
     found = _object(cpu)
     return Reading(
         _number(found.get("timestamp")),
-        _wrapped(found.get("usageCoreNanoSeconds")),
-        _wrapped(found.get("usageNanoCores")),
+        _unwrap(found.get("usageCoreNanoSeconds")),
+        _unwrap(found.get("usageNanoCores")),
     )
 
 
@@ -180,7 +180,7 @@ def _of_kubelet(cpu: Any) -> Reading:
     )
 
 
-def _wrapped(value: Any) -> int | None:
+def _unwrap(value: Any) -> int | None:
     """CRI's UInt64Value: null is not a value; `{}` is 0, because JSON of protobuf leaves out what is 0."""
     if isinstance(value, Mapping):
         return _number(value.get("value", 0))

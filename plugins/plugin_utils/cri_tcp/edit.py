@@ -104,7 +104,7 @@ class Effective:
     clients_proven: bool = False
 
 
-def edited(text: str, wanted: Listener | None, where: str = "config.toml", made: Collection[str] = ()) -> str:
+def edit(text: str, wanted: Listener | None, where: str = "config.toml", made: Collection[str] = ()) -> str:
     """The same file with CRI over TCP as `wanted`, or off for None. Text that says it already comes back unchanged.
     `made` are certificates' files that we made: a closed file names none of them, since containerd 2.2 loads them even
     with an empty address, and does not start once they are gone.

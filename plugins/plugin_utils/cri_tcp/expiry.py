@@ -193,7 +193,7 @@ class Expiry:
                 state=state,
             )
         at = _now(reading) + timedelta(seconds=self.after_s)
-        wanted = self._wanted(at, reading)
+        wanted = self._desired_state(at, reading)
         if not outcome and task and _same(planned, wanted, _now(reading)):
             return None
         return Change(
@@ -206,7 +206,7 @@ class Expiry:
             state=state,
         )
 
-    def _wanted(self, at: datetime, reading: Reading) -> dict[str, Any]:
+    def _desired_state(self, at: datetime, reading: Reading) -> dict[str, Any]:
         """expiry.json; `after_s` is our own note in it."""
         rule = run(
             NETSH,
@@ -226,13 +226,13 @@ class Expiry:
             "at": at.strftime("%Y-%m-%dT%H:%M:%SZ"),
             "after_s": self.after_s,
             "path": self.layout.containerd_config,
-            "sha256": [self._opened_hash(reading), _hash(self.closed)],
+            "sha256": [self._hash_opened(reading), _hash(self.closed)],
             "first": [rule.wire()],
             "same": [op.wire() for op in (write, *restart)],
             "last": [_delete().wire(), Op("remove", {"path": self._path("expiry.xml")}).wire()],
         }
 
-    def _opened_hash(self, reading: Reading) -> str:
+    def _hash_opened(self, reading: Reading) -> str:
         """Of a file that stays as it is, that on the node: it may begin with a byte order mark, which no text has."""
         path = self.layout.containerd_config
         present = str(reading.file(path).get("sha256") or "") if reading.text(path) == self.opened else ""

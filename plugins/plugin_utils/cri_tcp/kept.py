@@ -18,7 +18,7 @@ from ..engine.batch import Op
 from ..engine.reading import CONFIDENTIAL, Query, Reading
 from ..engine.resource import Change
 from . import state_file
-from .edit import Listener, edited
+from .edit import Listener, edit
 
 NAME = "cri-tcp-before.json"
 
@@ -43,7 +43,7 @@ def before(layout: Layout, reading: Reading) -> str | None:
 
 def is_closed(text: str) -> bool:
     """Whether a file can be given back when the port is closed: closing would change nothing in it."""
-    return edited(text, None) == text
+    return edit(text, None) == text
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Kept:
     def change(self, reading: Reading) -> Change | None:
         """Keep the present file, or the one that is kept, or forget it."""
         there = state_file.document(reading, query(self.layout))
-        wanted = self._wanted(reading)
+        wanted = self._desired_state(reading)
         if wanted == there:
             return None
         asked, path = query(self.layout), windows_path.join(self.layout.state_dir, NAME)
@@ -87,7 +87,7 @@ class Kept:
             state=(asked,),
         )
 
-    def _wanted(self, reading: Reading) -> dict[str, Any] | None:
+    def _desired_state(self, reading: Reading) -> dict[str, Any] | None:
         if self.opened is None:
             return None
         config = reading.file(self.layout.containerd_config)
@@ -109,4 +109,4 @@ def closed(text: str, listener: Listener | None, layout: Layout, reading: Readin
     """What the file becomes, opened or closed. `text` is the present one."""
     if listener is None and (kept := before(layout, reading)) is not None:
         return kept
-    return edited(text, listener, layout.containerd_config, made)
+    return edit(text, listener, layout.containerd_config, made)

@@ -23,7 +23,7 @@ from ..engine.batch import Op
 from ..engine.reading import Query, Reading, file_key, file_query, services_query
 from ..engine.resource import Refused, Resource
 from ..engine.resources.directory import Directory
-from ..engine.resources.firewall_rule import FirewallRule, Network, shown, sources
+from ..engine.resources.firewall_rule import FirewallRule, Network, show_network, sources
 from ..engine.resources.service import ACTIVE, Service
 from ..engine.resources.text_file import READ_LIMIT, TextFile, equal_text
 from ..engine.security import ADMINS_ONLY, readers
@@ -33,7 +33,7 @@ from ..facts.containerd import CONFIG_PATH
 from ..facts.windows import POLICIES, PROFILES
 from . import certs, expiry, kept
 from .certs import ON_NODE, Certificates
-from .edit import Address, Effective, Listener, Tls, certificate_files, edited
+from .edit import Address, Effective, Listener, Tls, certificate_files, edit
 from .expiry import Expiry, Restart
 
 NAME = "containerd_config_tcp"
@@ -109,7 +109,7 @@ def warning(found: Effective, networks: tuple[Network, ...]) -> str:
     """The warning about an open port; empty if clients need a certificate."""
     if not found.address or found.clients_proven:
         return ""
-    who = "everybody on the node" if not networks else f"everybody at {', '.join(map(shown, networks))}"
+    who = "everybody on the node" if not networks else f"everybody at {', '.join(map(show_network, networks))}"
     secret = "with only a certificate of the server" if found.encrypted else "without encryption"
     return (
         f"CRI on {found.address} asks for no client certificate, {secret}: {who} can start a container that has the "
@@ -146,7 +146,7 @@ def desired(args: CriTcpArgs, reading: Reading) -> tuple[Resource, ...]:
     layout = args.layout
     found = _service(layout, reading)
     _same_config(layout, found)
-    _guarded(args, reading)
+    _check_sources(args, reading)
     port = args.listener.address.port if args.listener else 0
     config = _config(args, reading)
     changes = config.change(reading) is not None
@@ -158,7 +158,7 @@ def desired(args: CriTcpArgs, reading: Reading) -> tuple[Resource, ...]:
         rule(port, args.networks),
         *_certificates(args),
         config,
-        _restarted(args, found, reading),
+        _restart(args, found, reading),
     )
 
 
@@ -244,7 +244,7 @@ def _same_config(layout: Layout, found: Mapping[str, Any]) -> None:
         )
 
 
-def _guarded(args: CriTcpArgs, reading: Reading) -> None:
+def _check_sources(args: CriTcpArgs, reading: Reading) -> None:
     """Refused if the node admits machines that it should keep out."""
     found: list[str] = []
     off, why = firewall_off(args, reading)
@@ -310,13 +310,13 @@ def _config(args: CriTcpArgs, reading: Reading) -> TextFile:
             "bytes)."
         )
     text = kept.closed(present, args.listener, args.layout, reading, _certificate_paths(args.layout))
-    if args.listener is None and (gone := _gone(text, reading)):
-        text = edited(text, None, path, gone)
+    if args.listener is None and (gone := _find_gone(text, reading)):
+        text = edit(text, None, path, gone)
     same = equal_text if args.listener is None and text != present else equal
     return TextFile(path, text, backup=args.layout.backup(args.mark), equal=same)
 
 
-def _gone(text: str, reading: Reading) -> tuple[str, ...]:
+def _find_gone(text: str, reading: Reading) -> tuple[str, ...]:
     """The certificates that it names and that are known not to be on the node: a closed file needs none, and
     containerd would not start with it."""
     files = certificate_files(text.removeprefix("\ufeff")).values()
@@ -345,17 +345,17 @@ def _expiry(args: CriTcpArgs, config: TextFile, found: Mapping[str, Any], readin
             args.start_timeout_s,
             args.stop_timeout_s,
         )
-    closed = _closed(opened, config, args, reading)
+    closed = _close(opened, config, args, reading)
     return Expiry(layout, layout.backup(args.mark), args.expires_s, opened, closed, restart)
 
 
-def _closed(opened: str, config: TextFile, args: CriTcpArgs, reading: Reading) -> str:
+def _close(opened: str, config: TextFile, args: CriTcpArgs, reading: Reading) -> str:
     """What the file becomes when the time is over: what it was before, if that is known."""
     present = reading.text(config.path) or ""
     was = kept.before(args.layout, reading)
     if was is None and opened != present and kept.is_closed(present):
         return present
-    return edited(opened, None, config.path, _certificate_paths(args.layout)) if was is None else was
+    return edit(opened, None, config.path, _certificate_paths(args.layout)) if was is None else was
 
 
 def _certificates(args: CriTcpArgs) -> tuple[Resource, ...]:
@@ -375,7 +375,7 @@ def _certificates(args: CriTcpArgs) -> tuple[Resource, ...]:
     )
 
 
-def _restarted(args: CriTcpArgs, found: Mapping[str, Any], reading: Reading) -> Service:
+def _restart(args: CriTcpArgs, found: Mapping[str, Any], reading: Reading) -> Service:
     layout = args.layout
     ready = containerd.ready(layout, has_ctr=containerd.has_ctr(layout, reading), timeout_s=args.start_timeout_s)
     if args.listener is not None:
@@ -419,7 +419,7 @@ def of(options: Mapping[str, Any], layout: Layout) -> CriTcpArgs:
     )
 
 
-def certified(
+def certify(
     args: CriTcpArgs, given: Mapping[str, Any] | None, host: str, keep: bool
 ) -> tuple[CriTcpArgs, ClientTls | None]:
     """With certificates, where they are to be made, and the client's files; those of the last run as long as they are

@@ -175,7 +175,7 @@ def import_folders(text: str, layout: Layout) -> tuple[Query, ...]:
     return merge_queries(file_query(windows_path.parent(path), entries=True) for path in _patterns(text, layout))
 
 
-def imported_files(text: str, layout: Layout, reading: Reading) -> tuple[Query, ...]:
+def query_imports(text: str, layout: Layout, reading: Reading) -> tuple[Query, ...]:
     """The files that it imports, with their content."""
     return merge_queries(
         file_query(windows_path.join(windows_path.parent(path), entry), content_limit=READ_LIMIT)
@@ -185,8 +185,8 @@ def imported_files(text: str, layout: Layout, reading: Reading) -> tuple[Query, 
     )
 
 
-def opened_by(files: Sequence[Query], reading: Reading) -> list[str]:
-    """Those of `imported_files` that give the port an address."""
+def find_openers(files: Sequence[Query], reading: Reading) -> list[str]:
+    """Those of `query_imports` that give the port an address."""
     found = []
     for query in files:
         path = str(dict(query.args)["path"])
@@ -312,7 +312,7 @@ def warning(found: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def forwarded(command: Command, host: str, port: int) -> Iterator[str]:
+def forward_port(command: Command, host: str, port: int) -> Iterator[str]:
     """A port of the controller that leads to `host:port` as the node sees it, through the SSH connection that Ansible
     has open; yields its `host:port`. UnreachableError if there is no such connection."""
     with socket.socket() as free:

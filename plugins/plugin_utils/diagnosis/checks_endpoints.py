@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from ..components.networks import uncovered
+from ..components.networks import find_uncovered
 from ..network.model import DEGRADED, DESTROYED, DETACHED, STATES, Endpoint
 from .check import Check, Needs, Seen, inside, listed, ranges
 from .finding import ERROR, WARNING
@@ -108,7 +108,7 @@ def _translated(scene: Scene) -> Iterator[Seen]:
         if not needed or not rules:
             continue
         exceptions = [one for each in rules for one in each.exceptions if ranges(one)]
-        missing = uncovered([str(each) for one in exceptions for each in ranges(one)], needed)
+        missing = find_uncovered([str(each) for one in exceptions for each in ranges(one)], needed)
         if missing:
             yield Seen(
                 endpoint.label,

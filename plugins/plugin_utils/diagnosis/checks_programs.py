@@ -21,7 +21,7 @@ from ..components.flannel import flannel
 from ..cri_tcp import expiry
 from ..engine import windows_path
 from ..engine.reading import file_key, pipe_query
-from ..engine.resources.programs import receipt_of, recorded_version
+from ..engine.resources.programs import read_version, receipt_of
 from . import programs
 from .check import Area, Check, Seen
 from .finding import ERROR, WARNING, Action, Remedy
@@ -182,7 +182,7 @@ _VERSIONED = tuple(each for each in registry.COMPONENTS if each.daemon is not No
 def _recorded(component: Component, scene: Scene) -> tuple[str, str]:
     """A component's receipt, and the release that it has of the files that are there; empty if it is not about them."""
     receipt = receipt_of(scene.layout.state_dir, RECEIPTS.get(component.name, component.name))
-    return receipt, recorded_version(scene.first, receipt)
+    return receipt, read_version(scene.first, receipt)
 
 
 def components_seen(scene: Scene) -> dict[str, str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..components.flag_check import CommandLine, read
-from ..components.healthz import started_with
+from ..components.healthz import find_arguments
 from ..components.kube_proxy import kube_proxy_args
 from ..components.kubelet import kubelet, kubelet_args, kubelet_check
 from ..engine import windows_path
@@ -41,7 +41,7 @@ def of(scene: Scene) -> tuple[Program, ...]:
 def arguments(scene: Scene, service: str, binary: str) -> tuple[str, ...] | None:
     """The arguments with which a service starts its program; None if it is not there or that cannot be told."""
     found = scene.second.service(service)
-    return None if found is None else started_with(found, binary)
+    return None if found is None else find_arguments(found, binary)
 
 
 def _outside(scene: Scene) -> Iterator[Seen]:

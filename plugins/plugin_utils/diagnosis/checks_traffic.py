@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from ..components import healthz, networks
 from ..components.layout import Layout
-from ..engine.address import shown
+from ..engine.address import mask
 from ..engine.environment import fingerprint
 from ..engine.powershell import literal
 from ..engine.reading import VARIABLE, Reading
@@ -151,7 +151,7 @@ def _health_checks(scene: Scene) -> Iterator[Seen]:
 def kube_proxy_url(layout: Layout, reading: Reading) -> str:
     """Where kube-proxy answers on the node itself; its usual place where the service is the cluster's."""
     found = reading.service(layout.kube_proxy_service)
-    argv = None if found is None else healthz.started_with(found, layout.kube_proxy_binary)
+    argv = None if found is None else healthz.find_arguments(found, layout.kube_proxy_binary)
     return healthz.url_of(healthz.kube_proxy(argv or ()))
 
 
@@ -289,16 +289,16 @@ def _proxy(scene: Scene) -> Iterator[Seen]:
         if found is None:
             continue
         if not found.get("exists"):
-            seen = f"it is not set, though this node is behind {shown(value)}"
-            yield Seen(f"the machine's variable {name}", seen, shown(value), machine)
+            seen = f"it is not set, though this node is behind {mask(value)}"
+            yield Seen(f"the machine's variable {name}", seen, mask(value), machine)
         elif found.get("fingerprint") != fingerprint(f"{name}={value}"):
-            yield Seen(f"the machine's variable {name}", "it has another value", shown(value), machine)
-    through = f" through {shown(wanted.get('HTTPS_PROXY') or wanted['HTTP_PROXY'])}" if wanted else ""
+            yield Seen(f"the machine's variable {name}", "it has another value", mask(value), machine)
+    through = f" through {mask(wanted.get('HTTPS_PROXY') or wanted['HTTP_PROXY'])}" if wanted else ""
     for address, said in tried.reached.items():
         if said.failed:
             yield Seen(
                 "registry",
-                f"the node does not reach {shown(address)}{through} ({said.first})",
+                f"the node does not reach {mask(address)}{through} ({said.first})",
                 remedy=advice(
                     "Look at the proxy, the firewall and DNS."
                     if wanted
@@ -313,7 +313,7 @@ def _proxy_untried(scene: Scene) -> Iterator[Seen]:
     tried = scene.tried
     if tried is None or any(said.exit_code is not None for said in tried.reached.values()):
         return
-    proxy = shown(tried.wanted.https_proxy or tried.wanted.http_proxy)
+    proxy = mask(tried.wanted.https_proxy or tried.wanted.http_proxy)
     hand = f"curl.exe -v {f'-x {proxy} ' if proxy else ''}https://registry.k8s.io/v2/"
     why = next((f": {said.first}" for said in tried.reached.values()), "")
     yield Seen(

@@ -23,7 +23,7 @@ from typing import Any, Protocol
 from ..cluster.client import Cluster
 from ..cluster.error import ClusterError
 from ..cluster.exec import exec_in_pod
-from ..cluster.rights import allowed
+from ..cluster.rights import is_allowed
 from ..components import networks
 from ..components.expected import Expected
 from ..components.host import node_fit
@@ -278,7 +278,7 @@ def _tried(tried: Tried, question: Question, cluster: Cluster, objects: Objects,
 def _may(cluster: Cluster, verb: str, resource: str, namespace: str = "", name: str = "") -> bool:
     """Whether the user may; a cluster that does not say is tried."""
     try:
-        return allowed(cluster, verb, "", resource, namespace, name)
+        return is_allowed(cluster, verb, "", resource, namespace, name)
     except ClusterError:
         return True
 

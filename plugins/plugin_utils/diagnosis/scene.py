@@ -20,7 +20,7 @@ from ..components.containerd.containerd_toml import Document
 from ..components.expected import Expected
 from ..components.flannel import subnet_env
 from ..components.flannel.subnet_env import SubnetEnv, SubnetEnvError
-from ..components.healthz import started_with
+from ..components.healthz import find_arguments
 from ..components.layout import Layout
 from ..components.networks import Adapter
 from ..engine import windows_path
@@ -315,9 +315,9 @@ def scene_of(
         programs=_entries(reading, layout.cni_bin_dir) if expect.flannel else None,
         net_conf=_json(_text(reading, _net_conf_path(daemon, layout))) if expect.flannel else None,
         lease=_lease(_text(reading, subnet_env.path(layout))) if expect.flannel else None,
-        kube_proxy=started_with(proxy, layout.kube_proxy_binary) if proxy and expect.kube_proxy else None,
+        kube_proxy=find_arguments(proxy, layout.kube_proxy_binary) if proxy and expect.kube_proxy else None,
         kube_proxy_env=_environment(proxy) if proxy and expect.kube_proxy else (),
-        flanneld=started_with(daemon, layout.flanneld_binary) if daemon and expect.flannel else None,
+        flanneld=find_arguments(daemon, layout.flanneld_binary) if daemon and expect.flannel else None,
         started=tuple(_started(reading, services, layout)),
         cluster=cluster,
         macs=frozenset(plain(str(each.get("mac") or "")) for each in listed_adapters(reading)),
@@ -367,7 +367,7 @@ def _entries(reading: Reading, path: str) -> tuple[str, ...] | None:
 
 
 def _net_conf_path(daemon: Mapping[str, Any] | None, layout: Layout) -> str:
-    given = argument(started_with(daemon, layout.flanneld_binary) or (), "net-config-path") if daemon else ""
+    given = argument(find_arguments(daemon, layout.flanneld_binary) or (), "net-config-path") if daemon else ""
     return given if given and not windows_path.problem(given) else NET_CONF
 
 

@@ -25,11 +25,11 @@ _SHORT = 4
 """Characters: a part of an address that is shorter would be found in words."""
 
 
-def shown(address: str) -> str:
+def mask(address: str) -> str:
     """The address without what may be a secret. One that is malformed, too: everything before its last @ goes."""
     if _PATH.match(address):
         return address
-    lead, user, rest = _parted(address)
+    lead, user, rest = _split(address)
     path, mark, fragment = rest.partition("#")
     path, query_mark, query = path.partition("?")
     named = _VALUE.sub(HIDDEN, query) if "=" in query else HIDDEN if query else ""
@@ -37,21 +37,21 @@ def shown(address: str) -> str:
     return f"{lead}{at}{_PARAMETER.sub(f';{HIDDEN}', path)}{query_mark}{named}{mark}{HIDDEN if fragment else ''}"
 
 
-def shown_in(text: object, *addresses: str | None) -> str:
-    """A text, such as an error's, in which every address is `shown`, and in which the secret parts of `addresses` stand
+def mask_in(text: object, *addresses: str | None) -> str:
+    """A text, such as an error's, in which every address is `mask`, and in which the secret parts of `addresses` stand
     nowhere else either: urllib says of a port that is none `nonnumeric port: 'PASSWORD@host'`."""
     said = str(text)
     for address in addresses:
         if address:
-            said = said.replace(address, shown(address))
-    said = _ADDRESS.sub(lambda match: shown(match[0]), said)
+            said = said.replace(address, mask(address))
+    said = _ADDRESS.sub(lambda match: mask(match[0]), said)
     parts = {part for address in addresses if address for part in _secrets(address)}
     for part in sorted(parts, key=len, reverse=True):
         said = said.replace(part, HIDDEN)
     return said
 
 
-def _parted(address: str) -> tuple[str, str, str]:
+def _split(address: str) -> tuple[str, str, str]:
     """What stands before user and password, these, and what stands behind."""
     found = _LEAD.match(address)
     lead = found[0] if found else ""
@@ -69,7 +69,7 @@ def _parted(address: str) -> tuple[str, str, str]:
 
 
 def _secrets(address: str) -> Iterator[str]:
-    _lead, user, rest = _parted(address)
+    _lead, user, rest = _split(address)
     path, _mark, fragment = rest.partition("#")
     path, _query_mark, query = path.partition("?")
     found = [user, user.partition(":")[2], query, fragment, *_VALUE.findall(query)]

@@ -107,7 +107,7 @@ def join(arguments: Iterable[str]) -> str:
     return " ".join(quote(argument) for argument in arguments)
 
 
-def listed(line: str) -> str:
+def list_arguments(line: str) -> str:
     """A command line for people, one argument a line, so that a diff shows the one that differs."""
     return "".join(f"\n  {argument or quote(argument)}" for argument in split(line))
 

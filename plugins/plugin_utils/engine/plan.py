@@ -133,7 +133,7 @@ def make_plan(
         component=component,
         ops=ops,
         gate=flatten(restart.gate for restart in restarts),
-        pre=_relied_on(resources, reading),
+        pre=_list_expectations(resources, reading),
         state=merge_queries(
             (*(query for change in changes for query in change.state), *_services_again(services, reading))
         ),
@@ -217,7 +217,7 @@ def _undone_while_stopped(commit: tuple[Op, ...], restarts: Sequence[_Restart]) 
     return tuple(op.undone_by(*halt, *op.undo) if op.undo else op for op in commit)
 
 
-def _relied_on(resources: Sequence[Resource], reading: Reading) -> tuple[Expectation, ...]:
+def _list_expectations(resources: Sequence[Resource], reading: Reading) -> tuple[Expectation, ...]:
     """Everything the plan was made from, also what it leaves alone: a batch only fits the node that was read."""
     files = [expectation for query in reads(resources) if (expectation := as_read(query, reading)) is not None]
     return (

@@ -140,7 +140,7 @@ def merge_queries(queries: Iterable[Query]) -> tuple[Query, ...]:
     return tuple(merged.values())
 
 
-def widened(queries: Iterable[Query], plan: Iterable[Query]) -> tuple[Query, ...]:
+def widen(queries: Iterable[Query], plan: Iterable[Query]) -> tuple[Query, ...]:
     """`queries`, each asking for all that `plan` asks of the same thing: a new answer replaces the old one whole."""
     wanted = tuple(queries)
     keys = {query.key for query in wanted}
@@ -278,13 +278,13 @@ class Reading:
         }
 
 
-def packed(fact: Mapping[str, Value]) -> dict[str, Value]:
+def pack(fact: Mapping[str, Value]) -> dict[str, Value]:
     """The fact with its parts as base64 of zlib of JSON: an eighth of the size. Ansible keeps facts of every host."""
     text = json.dumps(fact["parts"], separators=(",", ":")).encode()
     return {**fact, "parts": base64.b64encode(zlib.compress(text)).decode()}
 
 
-def _unpacked(parts: object) -> object:
+def _unpack(parts: object) -> object:
     if not isinstance(parts, str):
         return parts
     try:
@@ -304,7 +304,7 @@ def usable(fact: object, *, run: str, now: float, max_age: float, check: bool) -
     taken_at = fact.get("taken_at")
     if not isinstance(taken_at, int | float) or not 0 <= now - taken_at < max_age:
         return None
-    parts = _unpacked(fact.get("parts"))
+    parts = _unpack(fact.get("parts"))
     if not isinstance(parts, Mapping) or bool(fact.get("predicted")) != check:
         return None
     return Reading(parts=parts, run=run, taken_at=float(taken_at), predicted=bool(fact.get("predicted")))

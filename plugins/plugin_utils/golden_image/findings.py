@@ -121,7 +121,7 @@ def entries(folder: str, reading: Reading) -> tuple[str, ...]:
     return tuple(str(each) for each in (reading.parts.get(file_key(folder)) or {}).get("entries") or ())
 
 
-def left_to_do(layout: Layout, reading: Reading) -> tuple[str, ...]:
+def list_remaining(layout: Layout, reading: Reading) -> tuple[str, ...]:
     """Sentences about what blocks nothing but matters: what to delete right before sysprep, and credentials that every
     node would get."""
     found = [
@@ -182,7 +182,7 @@ def _networks(_scope: Scope, reading: Reading) -> Iterator[Bound]:
         )
 
 
-def _unfinished(scope: Scope, reading: Reading) -> Iterator[Bound]:
+def _find_unfinished(scope: Scope, reading: Reading) -> Iterator[Bound]:
     """What the collection itself has begun here."""
     folder = scope.layout.state_dir
     for name in entries(folder, reading):
@@ -232,7 +232,7 @@ def _state(scope: Scope, reading: Reading) -> Iterator[Bound]:
         )
 
 
-CHECKS: tuple[Check, ...] = (_files, _addresses, _networks, _unfinished, _cri_tcp, _values, _state)
+CHECKS: tuple[Check, ...] = (_files, _addresses, _networks, _find_unfinished, _cri_tcp, _values, _state)
 
 
 def own_values(reading: Reading) -> Mapping[str, str]:

@@ -50,7 +50,7 @@ def parse(answer: object) -> Hns:
         if answer.get(kind) is None:
             return ()
         try:
-            found = listed(answer.get(kind), kind)
+            found = parse_list(answer.get(kind), kind)
             if found.cut:
                 cut.append((kind, found.cut))
             return tuple(read(each) for each in found.objects)
@@ -78,7 +78,7 @@ def _at_home(found: Endpoint, networks: tuple[Network, ...]) -> Endpoint:
     return replace(found, network=named[0]) if not found.network and len(named) == 1 else found
 
 
-def listed(answer: object, kind: str) -> pasted.Pasted:
+def parse_list(answer: object, kind: str) -> pasted.Pasted:
     """The list in one answer: HNS's own JSON, with or without `{"Success", "Output"}` around it, or what a person
     pasted. HnsError if it is an error, or none of these."""
     if isinstance(answer, Mapping):

@@ -56,7 +56,7 @@ def read(text: str, kind: str = "") -> Pasted:
     if found is None:
         lines = [_DROPPED.sub("", line.rstrip()) for line in text.splitlines()]
         listing = any(_SECTION.match(line) for line in lines)
-        found = list(_printed(_section(lines, kind) if listing else lines))
+        found = list(_parse_printed(_section(lines, kind) if listing else lines))
         if not found and not listing:
             raise PastedError(text)
     cut: dict[str, None] = {}
@@ -171,7 +171,7 @@ def _pairs(text: str) -> Iterator[tuple[str, Any]]:
             yield key.strip(), screen_value(value)
 
 
-def _printed(lines: list[str]) -> Iterator[Object]:
+def _parse_printed(lines: list[str]) -> Iterator[Object]:
     """Lists and tables."""
     ruled = next((number for number, line in enumerate(lines) if number and _RULE.match(line)), None)
     headed = next((number for number, line in enumerate(lines) if re.match(r"^\s*Name\s+ID\b", line)), None)

@@ -348,11 +348,11 @@ class Link:
 
     def carry(self, work: Callable[[], T]) -> T:
         """A file on its way to the node, in parts that are as quick as an answer. Silence if one is not."""
-        return self._bounded(self.answer_s, work, "it was sent a file")
+        return self._bound(self.answer_s, work, "it was sent a file")
 
     def renew(self) -> None:
         """Close the connection, so that the next call opens another."""
-        self._bounded(self.answer_s, self.reset, "its connection was closed")
+        self._bound(self.answer_s, self.reset, "its connection was closed")
 
     def _envelope(self, kind: str, batch_id: str, batch: Batch | None = None) -> dict[str, Any]:
         return {
@@ -369,13 +369,13 @@ class Link:
     def _run(self, module: str, args: dict[str, Any], limit_s: float) -> dict[str, Any]:
         self.calls += 1
         doing = "it was read" if module == "node_probe" else "it worked"
-        answer = self._bounded(limit_s, lambda: self.execute(module, args), doing)
+        answer = self._bound(limit_s, lambda: self.execute(module, args), doing)
         if recovered := answer.get("recovered"):
             self.recovered.append(recovered)
             self.notice(recovered_sentence(recovered))
         return answer
 
-    def _bounded(self, limit_s: float, work: Callable[[], T], doing: str) -> T:
+    def _bound(self, limit_s: float, work: Callable[[], T], doing: str) -> T:
         """Silence if it takes longer than `limit_s`; nothing of that connection is then left here."""
         try:
             answer: T = self.within(limit_s, work)

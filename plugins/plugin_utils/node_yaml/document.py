@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from . import schema, syntax
-from .problems import Notice, Position, Problem, did_you_mean, one_of, shown, tidy
+from .problems import Notice, Position, Problem, did_you_mean, one_of, quote, tidy
 from .schema import node_schema
 from .source import API_GROUP, API_VERSION, KIND
 from .tree import Mapping, Member, Scalar, Sequence, Value, build, is_null, is_string
@@ -118,7 +118,7 @@ def _provisioner_names(document: Mapping) -> Iterator[Problem]:
             continue
         first = seen.setdefault(name.value.lower(), name.at)
         if first != name.at:
-            found = f"found a second provisioner {shown(name.value)} (first on line {first.line})"
+            found = f"found a second provisioner {quote(name.value)} (first on line {first.line})"
             yield Problem(name.at, f"{found}, wanted one for each service; remove one of the two.")
 
 
@@ -131,7 +131,7 @@ def _names_twice(nodes: list[Node]) -> Iterator[Problem]:
             continue
         first = seen.setdefault(name, value.at)
         if first != value.at:
-            found = f"found a second node {shown(name)} (first on line {first.line})"
+            found = f"found a second node {quote(name)} (first on line {first.line})"
             yield Problem(value.at, f"{found}, wanted each name once; rename one of the two.")
 
 
@@ -151,12 +151,12 @@ def check_header(document: Mapping) -> tuple[list[Problem], bool]:
         problems.append(Problem(version_at, f"found no apiVersion, wanted 'apiVersion: {API_VERSION}'.", "apiVersion"))
     elif version != API_VERSION:
         reason = f": {_CORE_NODE}" if (version, kind) == ("v1", KIND) else ""
-        text = f"found apiVersion {shown(version)}, wanted {API_VERSION}{reason}."
+        text = f"found apiVersion {quote(version)}, wanted {API_VERSION}{reason}."
         problems.append(Problem(version_at, text, "apiVersion"))
     if kind is None:
         problems.append(Problem(kind_at, f"found no kind, wanted 'kind: {KIND}'.", "kind"))
     elif kind != KIND:
-        problems.append(Problem(kind_at, f"found kind {shown(kind)}, wanted {KIND}: {_instead_of(kind)}", "kind"))
+        problems.append(Problem(kind_at, f"found kind {quote(kind)}, wanted {KIND}: {_instead_of(kind)}", "kind"))
     return problems, group in ("", API_GROUP) and kind not in (*_LISTS, _SWDT_CLUSTER)
 
 
@@ -221,12 +221,12 @@ def fold_annotations(document: Mapping) -> tuple[Mapping, list[Problem]]:
         if path not in annotation_paths():
             meant = did_you_mean(path, annotation_paths())
             remedy = f"did you mean {ANNOTATION_PREFIX}{meant}?" if meant else "remove it."
-            found = f"found the unknown annotation {shown(member.key)}"
+            found = f"found the unknown annotation {quote(member.key)}"
             problems.append(
                 Problem(member.at, f"{found}, wanted {ANNOTATION_PREFIX} and {one_of(annotation_paths())}: {remedy}")
             )
         elif there is not None:
-            found = f"found {shown(member.key)} and spec.{path} (line {there.at.line})"
+            found = f"found {quote(member.key)} and spec.{path} (line {there.at.line})"
             problems.append(Problem(member.at, f"{found}, wanted one of them; remove the other."))
         elif isinstance(document.get("spec"), Mapping):
             document = put(document, ("spec", block, key), _typed(path, member.value), member.at)

@@ -65,7 +65,7 @@ def tidy(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(seen.values()))
 
 
-def shown(text: str) -> str:
+def quote(text: str) -> str:
     """A value as it can stand in a sentence: in quotes, on one line, control characters visible, not too long."""
     visible = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
     if len(visible) > _SHOWN:

@@ -13,7 +13,7 @@ from typing import Any
 
 from . import document, schema, source, variables
 from .document import Node
-from .problems import Notice, shown
+from .problems import Notice, quote
 from .schema import has_template
 from .tree import Mapping, Scalar, Value
 from .variables import WS_MANAGEMENT, way
@@ -98,7 +98,7 @@ def names_twice(hosts: tuple[variables.Host, ...], known: dict[str, str]) -> Ite
     for host in hosts:
         first = seen.setdefault(host.node_name, host.source)
         if first != host.source:
-            found = f"found a second node {shown(host.node_name)} (first in {first})"
+            found = f"found a second node {quote(host.node_name)} (first in {first})"
             yield f"{host.source}: {found}, wanted each name once; rename one of the two."
 
 

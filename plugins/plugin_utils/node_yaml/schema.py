@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from .problems import HIDDEN, Position, Problem, did_you_mean, one_of, shown
+from .problems import HIDDEN, Position, Problem, did_you_mean, one_of, quote
 from .tree import Mapping, Scalar, Sequence, Value
 
 _LABEL = re.compile(r"^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$")
@@ -86,7 +86,7 @@ def parse_address(text: str) -> Address:
     return Address(host, int(port_text))
 
 
-def escaped(text: str) -> str | None:
+def escape(text: str) -> str | None:
     r"""The text with its control characters turned back into the escapes they came from, None if there are none.
 
     `"c:\bin"` in double quotes is `c:`, a backspace and `in`.
@@ -303,7 +303,7 @@ class Checker:
 
     def _mapping(self, schema: Schema, value: Mapping, where: str, at: Position) -> Iterator[Problem]:
         known: dict[str, Schema] = schema.get("properties", {})
-        yield from self._required(schema, value, where, at)
+        yield from self._check_required(schema, value, where, at)
         for member in value.members:
             path = f"{where}.{member.key}" if where else member.key
             if member.key in known:
@@ -316,11 +316,11 @@ class Checker:
                 yield from self._check(others, member.value, path, member.value.at)
         if "if" in schema:
             branch = "else" if list(self._check(schema["if"], value, where, at)) else "then"
-            yield from self._required(schema.get(branch, {}), value, where, at)
+            yield from self._check_required(schema.get(branch, {}), value, where, at)
 
-    def _required(self, schema: Schema, value: Mapping, where: str, at: Position) -> Iterator[Problem]:
+    def _check_required(self, schema: Schema, value: Mapping, where: str, at: Position) -> Iterator[Problem]:
         # A misspelt key is one mistake, not two.
-        meant = {self._meant(schema, value, member.key) for member in value.members}
+        meant = {self._guess_key(schema, value, member.key) for member in value.members}
         for key in schema.get("required", ()):
             if value.member(key) is None and key not in meant:
                 path = f"{where}.{key}" if where else key
@@ -328,7 +328,7 @@ class Checker:
                 tail = f"'{key}:' with {wanted}" if wanted else f"'{key}:'"
                 yield Problem(at, f"found no {key} in {where or 'the document'}, wanted {tail}.", path)
 
-    def _meant(self, schema: Schema, value: Mapping, key: str) -> str | None:
+    def _guess_key(self, schema: Schema, value: Mapping, key: str) -> str | None:
         """The key that a misspelt one stands for; None for a key that is known, or like none that is missing."""
         known = schema.get("properties", {})
         if key in known or key in schema.get("x-hints", {}):
@@ -339,11 +339,11 @@ class Checker:
         block = where or "the document"
         hint = schema.get("x-hints", {}).get(key)
         if hint:
-            return f"found the key {shown(key)} in {block}, which is not used here: {hint}."
+            return f"found the key {quote(key)} in {block}, which is not used here: {hint}."
         known = [name for name, item in schema["properties"].items() if not self.resolved(item).get("deprecated")]
-        meant = self._meant(schema, value, key)
+        meant = self._guess_key(schema, value, key)
         remedy = f"did you mean {meant}?" if meant else "remove it or look for a wrong indentation."
-        return f"found the unknown key {shown(key)} in {block}, wanted {one_of(known)}: {remedy}"
+        return f"found the unknown key {quote(key)} in {block}, wanted {one_of(known)}: {remedy}"
 
     def _scalar(self, schema: Schema, value: Scalar, where: str, at: Position) -> Iterator[Problem]:
         wanted = _describe_wanted(schema)
@@ -361,20 +361,20 @@ class Checker:
         if text is not None and has_template(text) and value.tag != "unsafe":
             if not schema.get("x-template"):
                 sentence = (
-                    f"found {self._shown(schema, text, 'the template ')} for {where}, wanted {wanted}; this value is "
+                    f"found {self._show(schema, text, 'the template ')} for {where}, wanted {wanted}; this value is "
                     "needed when the inventory is read, before any variable has a value."
                 )
                 yield Problem(at, sentence, where)
             return
-        written = escaped(text) if text is not None and not schema.get("x-secret") else None
+        written = escape(text) if text is not None and not schema.get("x-secret") else None
         if written is not None:
             sentence = (
-                f"found {self._shown(schema, written)} in double quotes for {where}, in which a backslash and a letter "
+                f"found {self._show(schema, written)} in double quotes for {where}, in which a backslash and a letter "
                 f"became a control character; wanted {wanted} without quotes or in single quotes."
             )
             yield Problem(at, sentence, where)
             return
-        found = self._shown(schema, text if text is not None else value.text)
+        found = self._show(schema, text if text is not None else value.text)
         if "const" in schema and value.value != schema["const"]:
             yield Problem(at, f"found {found} for {where}, wanted {schema['const']}.", where)
         elif "enum" in schema and value.value not in schema["enum"]:
@@ -402,7 +402,7 @@ class Checker:
         elif value.value is None:
             found = "nothing"
         elif isinstance(value.value, str):
-            found = self._shown(schema, value.text, "the text ")
+            found = self._show(schema, value.text, "the text ")
             if "boolean" in _types(schema) and value.text.lower() in ("true", "false", "yes", "no", "on", "off"):
                 remedy = "; leave out the quotes"
         else:
@@ -410,7 +410,7 @@ class Checker:
             if "anyOf" in schema or self._fits(schema, value.text):
                 quoted = '"..."' if self._hidden(schema) else f'"{value.text}"'
                 remedy = f"; put it in quotes: {quoted}"
-            elif self._fits(schema, dotted := _dotted(value.text)) and not self._hidden(schema):
+            elif self._fits(schema, dotted := _join_version(value.text)) and not self._hidden(schema):
                 remedy = f"; write it with dots: {dotted}"
         return Problem(at, f"found {found} for {where or 'the document'}, wanted {wanted}{remedy}.", where)
 
@@ -428,22 +428,22 @@ class Checker:
         if self._hidden(schema):
             return f"a value that YAML reads as {kind}"
         if kind == "a number" and str(value.value) != value.text:
-            return f"{shown(value.text)}, which YAML reads as the number {value.value},"
+            return f"{quote(value.text)}, which YAML reads as the number {value.value},"
         if isinstance(value.value, float):
-            return f"{shown(value.text)}, which YAML reads as a number (1.30 would become 1.3),"
-        return f"{shown(value.text)}, which YAML reads as {kind},"
+            return f"{quote(value.text)}, which YAML reads as a number (1.30 would become 1.3),"
+        return f"{quote(value.text)}, which YAML reads as {kind},"
 
     def _hidden(self, schema: Schema) -> bool:
         return self.hide or bool(schema.get("x-secret"))
 
-    def _shown(self, schema: Schema, text: str, kind: str = "") -> str:
-        return HIDDEN if self._hidden(schema) else f"{kind}{shown(text)}"
+    def _show(self, schema: Schema, text: str, kind: str = "") -> str:
+        return HIDDEN if self._hidden(schema) else f"{kind}{quote(text)}"
 
     def _reason(self, reason: str) -> str:
         return "which does not fit" if self.hide else reason
 
 
-def _dotted(text: str) -> str:
+def _join_version(text: str) -> str:
     """`1:30:00`, which YAML takes for a number to the base of 60, as the version that it was meant to be: 1.30.0."""
     return ".".join(str(int(part)) if part.isdecimal() else part for part in text.split(":"))
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from .problems import Position, Problem, position_of, shown
+from .problems import Position, Problem, position_of, quote
 
 _REPAIRS_MAX = 50
 _MARKER = re.compile(r"^---(?=\s|$)", re.MULTILINE)
@@ -156,7 +156,7 @@ def _unexpected_colon(text: str, at: Position, index: int, start: int, line: str
     word = before.strip().removeprefix("- ").strip()
     return _only(
         at,
-        f"found the key {shown(word)} indented below a line that has a value already (or below a line without a colon);"
+        f"found the key {quote(word)} indented below a line that has a value already (or below a line without a colon);"
         " wanted a line above it that ends in a colon, such as 'metadata:' or 'spec:', or the same indentation as its"
         " neighbours.",
     )

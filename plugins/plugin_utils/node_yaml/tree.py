@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from .problems import Position, Problem, position_of, shown
+from .problems import Position, Problem, position_of, quote
 
 _VALUES_MAX = 20_000  # aliases can blow a small file up; no honest Node YAML comes near
 _DEPTH_MAX = 30
@@ -147,7 +147,7 @@ class _Builder:
                 self.wrong(at, "a key that is a list or a mapping", "a word")
             elif key_node.value in own:
                 first = own[key_node.value].at.line
-                found = f"the key {shown(key_node.value)} a second time (first on line {first})"
+                found = f"the key {quote(key_node.value)} a second time (first on line {first})"
                 self.wrong(at, found, "it once; remove one of the two")
             else:
                 own[key_node.value] = Member(key_node.value, at, self.build(value_node))

@@ -16,7 +16,7 @@ from typing import Any
 from ..components.layout import Layout
 from ..components.registry import read_plan
 from ..engine.reading import Query, Reading, merge_queries, usable
-from ..engine.resources.programs import pushed_build, pusher
+from ..engine.resources.programs import pusher, read_pushed_build
 from ..node.link import person
 from .provision import Task, reads, receipt
 from .provision_items import Item
@@ -50,7 +50,7 @@ def of_others(tasks: Iterable[Task], layout: Layout, reading: Reading) -> list[s
     """Sentences: builds of someone else that are replaced."""
     said = []
     for task in tasks:
-        build = pushed_build(reading, receipt(task.item, layout)) if task.what == "replace" else None
+        build = read_pushed_build(reading, receipt(task.item, layout)) if task.what == "replace" else None
         if build and build.get("by") and build["by"] != person():
             said.append(
                 f"{task.item.name}: this replaces the build that {pusher(build)}. It is kept beside it: state previous "

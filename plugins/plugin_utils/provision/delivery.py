@@ -17,8 +17,8 @@ from ..engine.reading import Query, Reading
 from ..engine.resource import Refused
 from ..node.link import NodeError
 from ..transfer.cache import PushCache
-from ..transfer.progress import shown
-from ..transfer.push import Base, Mode, Pushed, PushError, Ready, prepared, push
+from ..transfer.progress import show
+from ..transfer.push import Base, Mode, Pushed, PushError, Ready, prepare, push
 from ..transfer.serve import ServeError, address_towards, offered, ports_of
 from . import provision
 from .provision import Task
@@ -138,7 +138,7 @@ class Delivery:
             host = self.options["pull_address"] or address_towards(self.node.peer())
             with ExitStack() as stack:
                 ready = {task.item.name: stack.enter_context(self._prepared(task, "auto", reading)) for task in waiting}
-                say = shown(f"[{self.node.name}] {', '.join(ready)}", self.node.say)
+                say = show(f"[{self.node.name}] {', '.join(ready)}", self.node.say)
                 offer = stack.enter_context(offered(ready, host, ports_of(self.options["pull_ports"]), say))
                 ops = {
                     name: provision.assembled(
@@ -197,7 +197,7 @@ class Delivery:
 
     def _push(self, task: Task, ready: Ready) -> None:
         """Send a build of the controller, as the difference from one that is on the node where that can be made."""
-        say = shown(f"[{self.node.name}] {task.item.name}", self.node.say)
+        say = show(f"[{self.node.name}] {task.item.name}", self.node.say)
         pushed = push(self.node, ready, say)
         if pushed.op is not None:
             self.pushed[task.item.name] = provision.assembled(pushed.op, pushed.parts)
@@ -215,7 +215,7 @@ class Delivery:
         with ExitStack() as stack:
             try:
                 ready = stack.enter_context(
-                    prepared(
+                    prepare(
                         build.path,
                         build.sha256,
                         build.size,

@@ -75,7 +75,7 @@ def from_host(
     """The DaemonSets (`namespace/name`) that run on this node and whose variable KUBEPROXY_PATH names `destination`."""
     labels = daemon_sets.labels_of(node, name)
     return tuple(
-        daemon_sets.named(each)
+        daemon_sets.full_name(each)
         for each in found
         if daemon_sets.runs_on(each, labels) and any(_same(path, destination) for path in _paths(each))
     )

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from ..components.layout import Layout
 from ..engine import windows_path
-from ..engine.address import shown
+from ..engine.address import mask
 from ..engine.batch import Batch, Op
 from ..engine.reading import (
     Expectation,
@@ -32,8 +32,8 @@ from ..engine.reading import (
 )
 from ..engine.resource import Notice, Refused, Resource
 from ..engine.resources import programs as places
-from ..engine.resources.directory import Directory, guarded
-from ..engine.resources.programs import pushed_receipt_of
+from ..engine.resources.directory import Directory, guard
+from ..engine.resources.programs import find_push_receipt
 from ..engine.resources.service import ACTIVE, Service
 from ..engine.tools import run
 from ..node.link import person
@@ -79,7 +79,7 @@ class Task:
 
 def receipt(item: Item, layout: Layout) -> str:
     """Where the node keeps where the item's program came from."""
-    return pushed_receipt_of(layout.state_dir, item.name)
+    return find_push_receipt(layout.state_dir, item.name)
 
 
 def staging(item: Item, layout: Layout) -> str:
@@ -214,7 +214,7 @@ def _is_there(task: Task, layout: Layout, reading: Reading) -> bool:
     if task.origin is None or not task.item.version:
         return False
     known = _recorded(receipt(task.item, layout), task.item, task.present, reading)
-    return known.get("url") == shown(task.origin.url) and known.get("version") == pe_image.plain(task.item.version)
+    return known.get("url") == mask(task.origin.url) and known.get("version") == pe_image.plain(task.item.version)
 
 
 def version_on_node(item: Item, present: Mapping[str, Any], layout: Layout, reading: Reading) -> str:
@@ -362,7 +362,7 @@ def judged(tasks: Sequence[Task], batch: Batch, answer: Mapping[str, Any], readi
             continue
         head = base64.b64decode(file.get("head") or "")
         size = int(file.get("size") or 0)
-        where = shown(task.origin.url) if task.origin else task.staged
+        where = mask(task.origin.url) if task.origin else task.staged
         if problem := pe_image.problem(head, size, architecture):
             problems.append(f"{task.item.name}: {where} {problem}")
             continue
@@ -428,7 +428,7 @@ def check(tasks: Iterable[Task], env_file: str) -> tuple[list[str], list[str]]:
 
 
 def _where(task: Task) -> str:
-    return shown(task.origin.url) if task.origin else previous_of(task.item.destination)
+    return mask(task.origin.url) if task.origin else previous_of(task.item.destination)
 
 
 def desired(
@@ -495,7 +495,7 @@ def untried(tasks: Iterable[Task], layout: Layout, reading: Reading) -> list[str
 def _folders(swaps: Iterable[Task]) -> tuple[Directory, ...]:
     """The folders of programs that are not there yet."""
     missing = [windows_path.parent(task.item.destination) for task in swaps if not task.present.get("exists")]
-    return guarded(*dict.fromkeys(missing)) if missing else ()
+    return guard(*dict.fromkeys(missing)) if missing else ()
 
 
 def _swap(task: Task, layout: Layout, reading: Reading, mark: str) -> Swap:

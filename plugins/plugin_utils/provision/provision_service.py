@@ -56,7 +56,7 @@ def would_not_start(
     program = item.name.casefold()
     if program not in _TABLES:
         return [], []
-    argv = healthz.started_with(found, item.destination)
+    argv = healthz.find_arguments(found, item.destination)
     own_env = env_file if argv is None and program == "kubelet" else ""
     if argv is None and not own_env:
         return [], [
@@ -143,7 +143,7 @@ def rests(items: Sequence[Item], found: Mapping[str, Any], layout: Layout, readi
 def kubeconfigs(item: Item, found: Mapping[str, Any]) -> tuple[str, ...] | None:
     """The kubeconfigs that a kubelet's own command line names, one of which it needs; none for one without a cluster.
     None where the command line cannot be told, as in a script."""
-    argv = healthz.started_with(found, item.destination)
+    argv = healthz.find_arguments(found, item.destination)
     if argv is None:
         return None
     line = flag_check.read((("kubelet", argv),), KUBELET, NEWEST)
@@ -198,7 +198,7 @@ def _cri_answers(layout: Layout, reading: Reading, timeout_s: int) -> tuple[Op, 
 
 def _answers_at(item: Item, found: Mapping[str, Any], layout: Layout, reading: Reading) -> tuple[str, str] | None:
     """Where kubelet or kube-proxy answers on /healthz; None for what does not."""
-    argv = healthz.started_with(found, item.destination) or ()
+    argv = healthz.find_arguments(found, item.destination) or ()
     if _is(item, "kubelet"):
         return healthz.kubelet(argv, kubelet.text_of(kubelet.config_file(layout), reading))
     return healthz.kube_proxy(argv) if _is(item, "kube-proxy") else None

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ..components.source import ReadUrl, source
-from ..engine.address import shown
+from ..engine.address import mask
 from ..engine.resource import Refused
 from . import pe_image
 from .provision_items import Item
@@ -79,7 +79,7 @@ def origins(
 
 def _plain_http(item: Item) -> str:
     return (
-        f"{item.name}: {shown(item.source)} is fetched over plain http and without a checksum: anyone on the "
+        f"{item.name}: {mask(item.source)} is fetched over plain http and without a checksum: anyone on the "
         "way can put any program on the node. Give checksum: sha256:<64 hex digits>."
     )
 

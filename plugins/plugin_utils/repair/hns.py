@@ -115,7 +115,7 @@ def remove(found: Hns, going: Sequence[Network], adapters: Sequence[Adapter]) ->
     if ends:
         ops.append(remove_objects(ENDPOINTS, [each.id for each in ends]))
     gone = [Op("hns_network_remove", {"name": each.name, "id": each.id}) for each in going]
-    held = _switched(found, going, adapters)
+    held = _find_switched(found, going, adapters)
     if held is None:
         return (*ops, *gone)
     back = Addresses(ipv4=held.addresses, gateways=held.gateways, dns=held.dns, dhcp=held.dhcp)
@@ -147,7 +147,7 @@ def remove_objects(kind: str, ids: Sequence[str]) -> Op:
     return Op("hns_remove", {"objects": kind, "ids": sorted(ids)})
 
 
-def _switched(found: Hns, going: Sequence[Network], adapters: Sequence[Adapter]) -> Adapter | None:
+def _find_switched(found: Hns, going: Sequence[Network], adapters: Sequence[Adapter]) -> Adapter | None:
     """The adapter that has the node's address, if the last network on it goes, and with it the virtual switch: the
     connection breaks, and the addresses go back to the adapter below."""
     adapter = going[-1].adapter if going else ""

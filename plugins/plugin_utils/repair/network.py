@@ -146,7 +146,7 @@ def repair(wanted: Wanted, node: Node) -> str:
             node.send(remove_endpoints(wanted, dead, node.seen))
     if names := down(wanted, node.seen):
         node.send(start_in_order(wanted, names, node.seen))
-    if stuck := _launched(wanted, node):
+    if stuck := _launch(wanted, node):
         return stuck
     if wanted.remove_policy_lists and (lists := remove_policy_lists(wanted, node.seen)):
         node.send(lists)
@@ -173,7 +173,7 @@ def _refuse_other_life(wanted: Wanted, reading: Reading) -> None:
         )
 
 
-def _launched(wanted: Wanted, node: Node) -> str:
+def _launch(wanted: Wanted, node: Node) -> str:
     """flanneld again, at most so many times; then, where it is allowed, subnet.env in its place: without its network
     a lease would help no one."""
     made = launch_until_there(wanted, 1 + wanted.retries, node.seen, node.attempt, node.look)
@@ -318,7 +318,7 @@ def remove_policy_lists(wanted: Wanted, reading: Reading) -> Remedy | None:
         (
             *stopping.stop((service,), reading),
             hns.remove_objects(hns.POLICY_LISTS, [each.id for each in lists]),
-            *(_started(service, reading, stopping.TIMEOUT_S) if ran else ()),
+            *(_start(service, reading, stopping.TIMEOUT_S) if ran else ()),
         ),
         wanted,
         reading,
@@ -338,7 +338,7 @@ def relaunch(wanted: Wanted, why: str, reading: Reading) -> Remedy:
         f"relaunch {service}, with {wanted.timeout_s} s for its network {wanted.network}",
         (
             *stop,
-            *_started(service, reading, stopping.TIMEOUT_S),
+            *_start(service, reading, stopping.TIMEOUT_S),
             virtual_switch.wait_network(wanted.network, wanted.timeout_s),
             Op("wait", {"for": "file", "path": subnet_env.path(layout), "timeout_s": wanted.timeout_s}),
         ),
@@ -378,7 +378,7 @@ def start_in_order(wanted: Wanted, names: Sequence[str], reading: Reading) -> Re
     layout = wanted.layout
     ops: list[Op] = []
     for name in names:
-        ops += _started(name, reading, wanted.timeout_s)
+        ops += _start(name, reading, wanted.timeout_s)
         if name == layout.containerd_service:
             ops.append(wait_pipe(layout.containerd_pipe, wanted.timeout_s))
         elif name == layout.flanneld_service:
@@ -449,7 +449,7 @@ def lease(wanted: Wanted, subnet: str, nodes: Iterable[Mapping[str, Any]] | None
     cluster = networks.ipv4(networks.ranges(wanted.cluster, "winkube_cluster_cidr"))
     if not span or not any(span[0].subnet_of(cover) for cover in cluster):
         raise Refused(f"winkube_repair_subnet: {given} does not lie in winkube_cluster_cidr {wanted.cluster}.")
-    if taken := used_by(span[0], wanted.node_name, nodes):
+    if taken := find_user(span[0], wanted.node_name, nodes):
         raise Refused(
             f"winkube_repair_subnet: {span[0]} overlaps {taken[1]} of the node {taken[0]}: with one range for two "
             "nodes, the traffic for their pods goes to one of them. Choose a range that no node has."
@@ -464,7 +464,7 @@ def lease(wanted: Wanted, subnet: str, nodes: Iterable[Mapping[str, Any]] | None
     return "".join(f"{name}={value}\n" for name, value in rows.items())
 
 
-def used_by(
+def find_user(
     span: ipaddress.IPv4Network, own: str, nodes: Iterable[Mapping[str, Any]]
 ) -> tuple[str, ipaddress.IPv4Network] | None:
     """The other node whose podCIDR overlaps `span`, and that range."""
@@ -487,7 +487,7 @@ def _boot_order(layout: Layout) -> tuple[str, ...]:
     return tuple(daemon.service(layout) for daemon in registry.start_order())
 
 
-def _started(name: str, reading: Reading, timeout_s: int) -> tuple[Op, ...]:
+def _start(name: str, reading: Reading, timeout_s: int) -> tuple[Op, ...]:
     """Start it; the undo leaves one that ran to run, and stops one that did not."""
     start, *waits = start_ops(name, timeout_s)
     ran = (reading.service(name) or {}).get("state") in ACTIVE

@@ -177,7 +177,7 @@ def candidates(scope: Scope, reading: Reading) -> tuple[str, ...]:
         found += [
             *(daemon.program(layout) for daemon in registry.DAEMONS.values()),
             *(path for each in registry.COMPONENTS for path in each.tools(layout)),
-            *_received(scope, reading),
+            *_list_received(scope, reading),
             *_beside(scope, reading, PREVIOUS),
         ]
     if "logs" not in scope.keep:
@@ -198,7 +198,7 @@ def _receipts(scope: Scope, reading: Reading) -> tuple[str, ...]:
     )
 
 
-def _received(scope: Scope, reading: Reading) -> list[str]:
+def _list_received(scope: Scope, reading: Reading) -> list[str]:
     """The files that receipts list; one that cannot be read lists none."""
     found: list[str] = []
     for path in _receipts(scope, reading):

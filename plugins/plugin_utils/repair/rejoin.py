@@ -209,7 +209,7 @@ class Leftovers:
                 *stopping.stop(order[:2], reading),
                 *pods,
                 *stopping.stop(order[2:], reading, after=order[:2]),
-                *flatten(self._gone(path, reading) for path in stale),
+                *flatten(self._remove(path, reading) for path in stale),
                 *hns.remove(found, going, networks.adapters(reading)),
             ),
             predicted={
@@ -225,7 +225,7 @@ class Leftovers:
             return f"stop {', '.join(stopped)}"
         return f"remove {', '.join(gone)}" + (f", with {', '.join(stopped)} stopped" if stopped else "")
 
-    def _gone(self, path: str, reading: Reading) -> tuple[Op, ...]:
+    def _remove(self, path: str, reading: Reading) -> tuple[Op, ...]:
         """Remove a file; the undo writes it again."""
         text = reading.text(path)
         if text is None:

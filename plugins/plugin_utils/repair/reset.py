@@ -85,7 +85,7 @@ class Down:
             after="no services\n",
             commit=(
                 *stopping.stop(before, reading),
-                *self._emptied(program),
+                *self._empty(program),
                 *stopping.stop((flanneld, containerd), reading, after=before),
                 wait_gone(shim, stopping.TIMEOUT_S),
                 *((run(HCSDIAG, "list", ok_exit=(0, 1)),) if owned.is_there(HCSDIAG, reading) else ()),
@@ -99,7 +99,7 @@ class Down:
     def _order(self) -> tuple[str, ...]:
         return registry.stop_order(self.scope.layout)
 
-    def _emptied(self, program: str) -> tuple[Op, ...]:
+    def _empty(self, program: str) -> tuple[Op, ...]:
         if not program:
             return ()
         pods = rejoin.remove_pods(self.scope.layout, program)
@@ -327,7 +327,7 @@ class NoNetworks:
     def change(self, reading: Reading) -> Change | None:
         """Remove them; the undo makes the placeholder again, and flanneld its own. Refused while someone uses one."""
         found = hns.hns(reading)
-        going = sorted((each for each in found.networks if self.scope.ours.owns(each)), key=self._recorded)
+        going = sorted((each for each in found.networks if self.scope.ours.owns(each)), key=self._is_recorded)
         if not going or "networks" in self.scope.keep:
             return None
         pods = rejoin.crictl(self.scope.layout, reading)
@@ -350,13 +350,13 @@ class NoNetworks:
             state=self.reads(),
         )
 
-    def _recorded(self, network: Network) -> bool:
+    def _is_recorded(self, network: Network) -> bool:
         return network.id in self.scope.ours.recorded
 
     def _undone(self, op: Op, going: list[Network], adapters: tuple[Adapter, ...]) -> Op:
         """A network that was made by a batch is made again by the undo, and the addresses are waited for."""
         network = next((each for each in going if op.op == "hns_network_remove" and op.args["id"] == each.id), None)
-        if network is None or not self._recorded(network):
+        if network is None or not self._is_recorded(network):
             return op
         again = hns.request(network)
         held = next((each for each in adapters if each.physical == network.adapter and each.addresses), None)
@@ -393,7 +393,7 @@ class Swept:
         scope = self.scope
         aside = owned.put_aside(scope, reading)
         data = self.data(reading)
-        empty = emptied(scope, reading, owned.everything(scope, reading))
+        empty = list_emptied(scope, reading, owned.everything(scope, reading))
         if not aside and not data and not empty:
             return None
         named = (*data, *(folder for folder in empty if not any(inside(folder, each) for each in data)))
@@ -415,7 +415,7 @@ class Swept:
         return tuple(path for path in owned.data(self.scope) if path != root and owned.is_there(path, reading))
 
 
-def emptied(scope: owned.Scope, reading: Reading, going: tuple[str, ...]) -> tuple[str, ...]:
+def list_emptied(scope: owned.Scope, reading: Reading, going: tuple[str, ...]) -> tuple[str, ...]:
     """Folders that will be empty when `going` is gone, the deepest first."""
     stay = {windows_path.key(each) for each in owned.strangers(scope, reading, going)}
     held = {key for each in stay for key in _above(each)}
@@ -442,7 +442,7 @@ def _above(key: str) -> set[str]:
     return found
 
 
-def left(scope: owned.Scope, reading: Reading) -> tuple[str, ...]:
+def list_left(scope: owned.Scope, reading: Reading) -> tuple[str, ...]:
     """What a reset leaves, a sentence each, from a reading after it (in check mode: of its plan)."""
     going = owned.everything(scope, reading) if reading.predicted else ()
     found = [
@@ -488,7 +488,7 @@ def undone(resources: Iterable[Resource], reading: Reading) -> tuple[str, ...]:
     )
 
 
-def left_reads(scope: owned.Scope) -> tuple[Query, ...]:
-    """What `left` asks for besides what is ours: the feature's services, the runner's task, the state folder."""
+def list_left_queries(scope: owned.Scope) -> tuple[Query, ...]:
+    """What `list_left` asks for besides what is ours: the feature's services, the runner's task, the state folder."""
     variables = (query for name in host.PROXY_VARIABLES for query in NoVariable(name).reads())
     return (*host.containers(scope.layout).reads(), TASK, file_query(scope.layout.state_dir), *variables)

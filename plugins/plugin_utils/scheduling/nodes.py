@@ -137,7 +137,7 @@ def select_nodes(
     return tuple(picked)
 
 
-def tolerated(nodes: Iterable[WindowsNode], named: Iterable[str] = ()) -> tuple[str, ...]:
+def list_tolerated(nodes: Iterable[WindowsNode], named: Iterable[str] = ()) -> tuple[str, ...]:
     """The taints that pods for these Nodes have to tolerate, `<key>=<value>:<effect>`: those named, and those that the
     usable ones have, as a provider gives them. What a Node's state brings (not-ready, pressure) is not among them.
 

@@ -100,7 +100,7 @@ def difference(found: Mapping[str, Any], body: Mapping[str, Any]) -> tuple[str, 
     said = ["handler"] if found.get("handler") != body["handler"] else []
     if here.get("nodeSelector") != there["nodeSelector"]:
         said.append("nodeSelector")
-    if _tolerated(here.get("tolerations") or ()) != _tolerated(there["tolerations"]):
+    if _as_set(here.get("tolerations") or ()) != _as_set(there["tolerations"]):
         said.append("tolerations")
     return tuple(said)
 
@@ -110,7 +110,7 @@ def is_ours(found: Mapping[str, Any]) -> bool:
     return ((found.get("metadata") or {}).get("labels") or {}).get(MANAGED_BY) == MANAGER
 
 
-def _tolerated(tolerations: Iterable[Mapping[str, Any]]) -> set[tuple[tuple[str, str], ...]]:
+def _as_set(tolerations: Iterable[Mapping[str, Any]]) -> set[tuple[tuple[str, str], ...]]:
     """As a set: their order means nothing, and `Equal` is the default of `operator`."""
     return {
         tuple(sorted({"operator": "Equal", **{k: str(v) for k, v in each.items()}}.items())) for each in tolerations

@@ -23,12 +23,12 @@ Object = Mapping[str, Any]
 _RULES = frozenset(rule.id for rule in RULES)
 
 
-def stranded(
+def find_stranded(
     nodes: Sequence[WindowsNode], taints: Sequence[str], pods: Callable[[str], Iterable[Object]]
 ) -> list[dict[str, Any]]:
     """`{pod, owner, node, advice: [{rule, message, remedy}]}` for each pod of a Node that gets a taint of `taints` and
     is then in its way on every Windows node that the pod selects. `pods` gives those of a Node."""
-    after = [_tainted(node.body, taints) for node in nodes]
+    after = [_taint(node.body, taints) for node in nodes]
     return [
         {
             "pod": f"{metadata.get('namespace')}/{metadata.get('name')}",
@@ -44,7 +44,7 @@ def stranded(
     ]
 
 
-def _tainted(node: Object, taints: Sequence[str]) -> Object:
+def _taint(node: Object, taints: Sequence[str]) -> Object:
     patch = node_object.with_taints(node, taints)
     return node if patch is None else {**node, "spec": {**(node.get("spec") or {}), **patch["spec"]}}
 

@@ -23,8 +23,8 @@ from ..components.asks import Asks
 from ..components.layout import Layout
 from ..components.registry import read_plan
 from ..components.source import text_of
-from ..engine.address import shown, shown_in
-from ..engine.reading import Query, Reading, packed, usable
+from ..engine.address import mask, mask_in
+from ..engine.reading import Query, Reading, pack, usable
 from ..engine.resource import Refused
 from ..node import run_id
 from ..node.link import Link, NodeError, OutcomeUnknown, Silence, recovered_sentence
@@ -183,7 +183,7 @@ class NodeAction(ActionBase):
             return {}
         run_id.mend(self._host)
         fact = reading.to_fact()
-        return {"ansible_facts": {FACT: {**(fact if display.verbosity else packed(fact)), "host": self._host}}}
+        return {"ansible_facts": {FACT: {**(fact if display.verbosity else pack(fact)), "host": self._host}}}
 
     def warn_once(self, sentence: str) -> None:
         """A warning of the task; what another host has been warned of alike is shown by `-v`."""
@@ -281,7 +281,7 @@ class NodeAction(ActionBase):
                 shutil.copyfileobj(answer, file, 1024 * 1024)
         except (OSError, HTTPException) as error:
             raise Refused(
-                f"{what}: {shown(address)} could not be fetched on the controller: {shown_in(error, address)}."
+                f"{what}: {mask(address)} could not be fetched on the controller: {mask_in(error, address)}."
             ) from error
         return path
 

@@ -24,7 +24,7 @@ from ..components.asks import Asks
 from ..components.declaration import Component
 from ..components.options import arguments
 from ..components.registry import COMPONENTS
-from ..engine.address import shown
+from ..engine.address import mask
 from ..engine.reading import Query, Reading
 from . import variables
 from .argument_spec import checked
@@ -204,5 +204,5 @@ def _find_unpinned(asks: Asks, steps: Mapping[str, tuple[str, ...]]) -> tuple[st
     """The programs whose download is a step, of those that their own server vouches for."""
     texts = [text for told in steps.values() for text in told]
     return tuple(
-        program for url, program in asks.unpinned.items() if any(f" from {shown(url)}" in text for text in texts)
+        program for url, program in asks.unpinned.items() if any(f" from {mask(url)}" in text for text in texts)
     )

@@ -19,7 +19,7 @@ from ..calico import judge as calico
 from ..calico.view import look, wanted
 from ..cluster.client import Cluster
 from ..cluster.error import FORBIDDEN, ClusterError
-from ..cluster.rights import allowed
+from ..cluster.rights import is_allowed
 from ..components import networks
 from ..components.containerd import containerd
 from ..components.flannel import flannel, flannel_conf
@@ -29,7 +29,7 @@ from ..components.kubelet import kubelet
 from ..components.kubernetes_fit import check_pair, kubernetes_line, release
 from ..components.layout import Layout
 from ..components.source import as_meant, source
-from ..engine.address import shown
+from ..engine.address import mask
 from ..engine.reading import Reading, file_key
 from ..engine.resource import Refused
 from ..facts.calico import MODE as CALICO
@@ -236,7 +236,7 @@ def _rights(run: Run, cluster: Cluster) -> tuple[str, ...]:
         wanted += TOKEN_RIGHTS
     if run.text("drain").casefold() in {"true", "yes", "1"}:
         wanted += DRAIN_RIGHTS
-    missing = [right for right in wanted if not allowed(cluster, *right[:4])]
+    missing = [right for right in wanted if not is_allowed(cluster, *right[:4])]
     if not missing:
         return ()
     said = "; ".join(
@@ -287,7 +287,7 @@ def _proxies(run: Run) -> Iterator[str]:
         if value and not _is_proxy(value):
             said = "proxy" if value == shared else name
             yield (
-                f"{PREFIX}{said}: '{shown(value)}' is not a proxy; give http://proxy.example.com:3128, with user and "
+                f"{PREFIX}{said}: '{mask(value)}' is not a proxy; give http://proxy.example.com:3128, with user and "
                 "password before an @ where it wants them."
             )
 

@@ -18,7 +18,7 @@ from ansible.utils.display import Display
 from ..components.layout import Layout
 from ..components.registry import read_plan
 from ..engine.batch import Batch
-from ..engine.reading import Query, Reading, file_key, widened
+from ..engine.reading import Query, Reading, file_key, widen
 from ..node import restart, verdict
 from ..node.link import Link
 from ..node.run_id import RUN_ID
@@ -112,4 +112,4 @@ class TaskNode:
 
 def with_whole_state(batch: Batch, layout: Layout) -> Batch:
     """The batch, asking of what it touches all that any component wants to know of it: the next ones need not ask."""
-    return replace(batch, state=widened(batch.state, read_plan(layout)))
+    return replace(batch, state=widen(batch.state, read_plan(layout)))

@@ -110,7 +110,7 @@ class PushCache:
         folder = self.folder / "deltas" / key
         try:
             self._make(folder.parent)
-            lock = _locked(folder)
+            lock = _lock(folder)
             self._make(folder)
             self._drop_old_deltas(folder)
         except OSError:
@@ -143,7 +143,7 @@ class PushCache:
         others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
         for path in others[MAX_DELTAS - 1 :]:
             with suppress(OSError):
-                lock = _locked(path, fcntl.LOCK_NB)
+                lock = _lock(path, fcntl.LOCK_NB)
                 try:
                     shutil.rmtree(path, ignore_errors=True)
                     _lock_of(path).unlink()
@@ -155,7 +155,7 @@ def _lock_of(folder: Path) -> Path:
     return folder.with_name(folder.name + ".lock")
 
 
-def _locked(folder: Path, how: int = 0) -> int:
+def _lock(folder: Path, how: int = 0) -> int:
     """The lock of a folder, held only by this process. Its file may be dropped while it is waited for."""
     path = _lock_of(folder)
     while True:

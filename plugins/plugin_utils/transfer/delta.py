@@ -54,7 +54,7 @@ class Literal:
 Instruction = Copy | Add | Literal
 
 
-def encoded(instruction: Instruction) -> bytes:
+def encode(instruction: Instruction) -> bytes:
     """13 bytes: kind, offset in the base (8), length (4), little-endian; then the bytes of a literal or an add."""
     if isinstance(instruction, Copy):
         return _HEAD.pack(COPY, instruction.offset, instruction.length)
@@ -103,7 +103,7 @@ def parts(instructions: Iterable[Instruction], limit: int = PART, level: int = L
         if size >= limit:
             yield b"".join([*held, packer.flush()])
             packer, held, size, count = zlib.compressobj(level, zlib.DEFLATED, _GZIP), [], 0, count + 1
-        held.append(packer.compress(encoded(instruction)))
+        held.append(packer.compress(encode(instruction)))
         size += len(held[-1])
     if held or count == 0:
         yield b"".join([*held, packer.flush()])
@@ -190,7 +190,7 @@ SMALL_GAP = 32
 
 def delta(old: bytes, new: bytes) -> Iterator[Instruction]:
     """What makes `new` out of `old`."""
-    for start, end, shift in _merged(_covered(old, new)):
+    for start, end, shift in _merge(_cover(old, new)):
         if shift is None:
             yield from _literal(new, start, end)
         else:
@@ -206,7 +206,7 @@ _Stretch = tuple[int, int, int | None]
 """(start, end, shift) of the new file; without a shift it is like nothing in the old one."""
 
 
-def _covered(old: bytes, new: bytes) -> Iterator[_Stretch]:
+def _cover(old: bytes, new: bytes) -> Iterator[_Stretch]:
     """All of `new`, in order."""
     before = 0
     at = 0
@@ -240,7 +240,7 @@ def _fitting(old: bytes, start: int, end: int, shifts: tuple[int, ...]) -> int |
     return next((s for s in shifts if start + s >= 0 and end + s <= len(old)), None)
 
 
-def _merged(stretches: Iterator[_Stretch]) -> Iterator[_Stretch]:
+def _merge(stretches: Iterator[_Stretch]) -> Iterator[_Stretch]:
     """Neighbours of the same shift as one."""
     held: _Stretch | None = None
     for stretch in stretches:

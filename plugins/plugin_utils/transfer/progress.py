@@ -46,7 +46,7 @@ def is_watched(environment: Mapping[str, str] | None = None, terminal: bool | No
     return not in_ci and (WATCHED if terminal is None else terminal)
 
 
-def shown(
+def show(
     label: str,
     say: Callable[[str], None],
     environment: Mapping[str, str] | None = None,

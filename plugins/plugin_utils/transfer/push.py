@@ -78,7 +78,7 @@ class Ready:
 
 
 @contextmanager
-def prepared(
+def prepare(
     source: Path,
     sha256: str,
     size: int,

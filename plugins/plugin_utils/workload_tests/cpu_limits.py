@@ -83,7 +83,7 @@ def run(context: Context, options: Mapping[str, Any]) -> Outcome:
     for wanted in each:
         kubelet = KubeletProxy(cluster, wanted.node)
         try:
-            some, wrong = burned(cluster, wanted, partial(_sample, kubelet), context.clock)
+            some, wrong = burn(cluster, wanted, partial(_sample, kubelet), context.clock)
         except ClusterError as error:
             some, wrong = {}, (str(error),)
         used |= some
@@ -167,7 +167,7 @@ def usage(wanted: Wanted, sample: Sample) -> dict[str, int | None]:
     return {name: None if one is None else one.nano_cores for name, one in found.items()}
 
 
-def burned(
+def burn(
     cluster: Cluster, wanted: Wanted, summary: Callable[[], Sample], clock: Clock
 ) -> tuple[dict[str, int | None], tuple[str, ...]]:
     """Run them; nanocores by pod, and the faults. The pods are gone afterwards, whatever happens.

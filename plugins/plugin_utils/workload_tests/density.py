@@ -24,7 +24,7 @@ from ..components.join import node_object
 from ..engine.resource import Refused
 from ..facts.kubernetes import NoPauseImageError, pause_image
 from ..facts.version import Version, VersionError
-from ..scheduling.nodes import OS_LABEL, WindowsNode, select_nodes, tolerated, windows_nodes
+from ..scheduling.nodes import OS_LABEL, WindowsNode, list_tolerated, select_nodes, windows_nodes
 from ..scheduling.runtime_class import Taint
 from . import interrupted
 from .outcome import Context, Outcome
@@ -71,7 +71,7 @@ def run(context: Context, options: Mapping[str, Any]) -> Outcome:
         options["image"],
         options["memory"],
         options["cpu"],
-        tolerated(nodes, context.taints),
+        list_tolerated(nodes, context.taints),
     )
     made = pods(wish, nodes)
     images = sorted({pod["spec"]["containers"][0]["image"] for pod in made})
@@ -100,12 +100,12 @@ def measure(
         for pod in made:
             cluster.create(path, pod)
             begun[pod["metadata"]["name"]] = clock.now()
-        return _watched(cluster, path, made, begun, clock, timeout_s)
+        return _watch(cluster, path, made, begun, clock, timeout_s)
     finally:
         cluster.delete(f"{run_namespace.PATH}/{wish.namespace}")
 
 
-def _watched(
+def _watch(
     cluster: Cluster,
     path: str,
     made: Sequence[dict[str, Any]],

@@ -222,7 +222,7 @@ def wait(cluster: Cluster, wish: Wish, clock: Clock) -> tuple[str, str]:
             raise
         pod, ended = last["pod"], f"it did not end within {wish.timeout_s:g} s"
     else:
-        ended = _ended(pod)
+        ended = _describe_end(pod)
     if pod["status"].get("reason") == "Evicted":
         raise ClusterError(f"The pod of the operational readiness tests was evicted: {ended}.")
     try:
@@ -235,7 +235,7 @@ def wait(cluster: Cluster, wish: Wish, clock: Clock) -> tuple[str, str]:
         ) from error
 
 
-def _ended(pod: Mapping[str, Any]) -> str:
+def _describe_end(pod: Mapping[str, Any]) -> str:
     """How a pod ended, as half a sentence."""
     status = pod["status"]
     for one in status.get("containerStatuses") or ():

@@ -87,13 +87,13 @@ def results_of(log: str, ended: str = "") -> Results:
     text, begin, packed = log.partition(BEGIN)
     said = _read_steps(text)
     if not begin:
-        return Results(_merged(said, {}), f"The log of the pod ends before the results{_after(ended)}.")
+        return Results(_merge(said, {}), f"The log of the pod ends before the results{_after(ended)}.")
     encoded, end, _rest = packed.partition(END)
     try:
-        files = _unpacked(encoded)
+        files = _unpack(encoded)
     except (binascii.Error, tarfile.TarError, OSError, EOFError, zlib.error) as error:
         why = "they are not whole in the log" if not end else str(error)
-        return Results(_merged(said, {}), f"The JUnit files could not be read: {why}. The lines of the log tell.")
+        return Results(_merge(said, {}), f"The JUnit files could not be read: {why}. The lines of the log tell.")
     read: dict[tuple[str, str], tuple[Case, ...]] = {}
     unreadable: list[str] = []
     for name, data in files.items():
@@ -106,14 +106,14 @@ def results_of(log: str, ended: str = "") -> Results:
     problems = [f"Not readable as JUnit: {', '.join(unreadable)}."] if unreadable else []
     if _COMPLETED not in text:
         problems.append(f"op-readiness did not come to its end{_after(ended)}.")
-    return Results(_merged(said, read), " ".join(problems), files)
+    return Results(_merge(said, read), " ".join(problems), files)
 
 
 def _after(ended: str) -> str:
     return f": {ended}" if ended else ""
 
 
-def _unpacked(encoded: str) -> dict[str, bytes]:
+def _unpack(encoded: str) -> dict[str, bytes]:
     data = base64.b64decode("".join(encoded.split()), validate=True)
     files: dict[str, bytes] = {}
     left = _MOST_BYTES
@@ -206,13 +206,13 @@ def _reasons(lines: Sequence[str]) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _merged(said: Sequence[_Said], read: Mapping[tuple[str, str], tuple[Case, ...]]) -> tuple[Test, ...]:
+def _merge(said: Sequence[_Said], read: Mapping[tuple[str, str], tuple[Case, ...]]) -> tuple[Test, ...]:
     """One Test for each that the log or a file tells of."""
     tests = [_test(each, read.get((each.category, each.name))) for each in said]
     known = {(each.category, each.name) for each in said}
     for (category, name), cases in read.items():
         if (category, name) not in known and (name or cases):
-            tests.append(_judged(category, name or "a file without a name", cases))
+            tests.append(_judge(category, name or "a file without a name", cases))
     return tuple(tests)
 
 
@@ -220,7 +220,7 @@ def _test(said: _Said, cases: tuple[Case, ...] | None) -> Test:
     if said.what == "Skipping":
         return Test(said.category, said.name, "skipped", f"It is not for the provider {said.why}.")
     if cases is not None:
-        return _judged(said.category, said.name, cases, said.reasons)
+        return _judge(said.category, said.name, cases, said.reasons)
     if said.what == "Running":
         return Test(said.category, said.name, "broken", "It was under way when the run ended.")
     if said.what == "Failed":
@@ -229,7 +229,7 @@ def _test(said: _Said, cases: tuple[Case, ...] | None) -> Test:
     return Test(said.category, said.name, "ok", "It passed, by the log; there is no JUnit file of it.")
 
 
-def _judged(category: str, name: str, cases: tuple[Case, ...], reasons: Sequence[str] = ()) -> Test:
+def _judge(category: str, name: str, cases: tuple[Case, ...], reasons: Sequence[str] = ()) -> Test:
     failed = [case for case in cases if case.status != "passed"]
     if failed:
         said = "; ".join(f"{case.name}: {case.message or case.status}" for case in failed)

@@ -12,9 +12,9 @@ from ansible_collections.winkube.node.plugins.plugin_utils.bundle.redact import 
     is_secret_file,
     name_in_bundle,
     patterns,
-    redacted,
+    redact,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.bundle.store import decoded, joined, whole_lines
+from ansible_collections.winkube.node.plugins.plugin_utils.bundle.store import decode, join_ends, whole_lines
 
 from tests.redaction.score import FORMS, of
 
@@ -90,7 +90,7 @@ JWT = "eyJhbGciOiJSUzI1NiIsImtpZCI6IiJ9.eyJpc3MiOiJrdWJlcm5ldGVzIn0.c2lnbmF0dXJl
 )
 def test_a_planted_secret_is_gone(text: str, secret: str) -> None:
     assert secret in text
-    clean, count = redacted(text)
+    clean, count = redact(text)
     assert secret not in clean, clean
     assert MASK in clean and count >= 1
 
@@ -113,12 +113,12 @@ def test_a_planted_secret_is_gone(text: str, secret: str) -> None:
     ],
 )
 def test_what_helps_stays(text: str) -> None:
-    assert redacted(text) == (text, 0)
+    assert redact(text) == (text, 0)
 
 
 @pytest.mark.row("LG-06")
 def test_the_users_own_secrets() -> None:
-    clean, count = redacted("the project is Falcon, codename Falcon", patterns(["Fal.on"]))
+    clean, count = redact("the project is Falcon, codename Falcon", patterns(["Fal.on"]))
     assert (clean, count) == (f"the project is {MASK}, codename {MASK}", 2)
     with pytest.raises(ValueError, match=r"redact: '\(' is not a regular expression"):
         patterns(["("])
@@ -160,12 +160,12 @@ def test_names() -> None:
 
 def test_beginning_and_end_lose_the_lines_that_were_cut_through() -> None:
     data = b"".join(b"line %d token=%d-secret\n" % (n, n) for n in range(100))
-    text = joined(data[:40], data[-45:], len(data))
+    text = join_ends(data[:40], data[-45:], len(data))
     first, middle, *last = text.splitlines()
     assert first == "line 0 token=0-secret"
     assert middle == f"... {len(data) - 85} bytes left out ..."
     assert last == ["line 99 token=99-secret"]
-    assert joined(b"x" * 10, b"y" * 10, 99) == "... 79 bytes left out ...\n"
+    assert join_ends(b"x" * 10, b"y" * 10, 99) == "... 79 bytes left out ...\n"
     cut = "one\ntwo tok\n... 5 bytes left out ...\nen=x three\nfour"
     assert whole_lines(cut) == "one\n... 5 bytes left out ...\nfour"
 
@@ -175,7 +175,7 @@ def test_beginning_and_end_lose_the_lines_that_were_cut_through() -> None:
     ["grün".encode(), b"\xef\xbb\xbf" + "grün".encode(), "grün".encode("utf-16"), "grün und so".encode("utf-16-le")],
 )
 def test_whatever_wrote_it(data: bytes) -> None:
-    assert re.match("grün", decoded(data))
+    assert re.match("grün", decode(data))
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_whatever_wrote_it(data: bytes) -> None:
 )
 def test_no_text_takes_long(piece: str) -> None:
     began = time.process_time()
-    redacted(piece * (40_000 // len(piece)))
+    redact(piece * (40_000 // len(piece)))
     assert time.process_time() - began < 3
 
 
@@ -195,5 +195,5 @@ def test_the_forms_of_secrets_that_are_known_are_taken_out() -> None:
 
 
 def test_what_is_counted_is_what_was_taken_out() -> None:
-    clean, count = redacted(f"DB_PASS={SECRET}\nimage sha256:{64 * 'a'}\nAccountKey={SECRET};x")
+    clean, count = redact(f"DB_PASS={SECRET}\nimage sha256:{64 * 'a'}\nAccountKey={SECRET};x")
     assert (clean.count(MASK), count) == (2, 2)

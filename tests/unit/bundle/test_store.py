@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle import collect
-from ansible_collections.winkube.node.plugins.plugin_utils.bundle.collect import grouped
+from ansible_collections.winkube.node.plugins.plugin_utils.bundle.collect import group_paths
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.issue import runtime_of
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.store import LIMIT, MANIFEST, Store
 from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
@@ -76,7 +76,7 @@ def test_nothing_leads_out_of_the_folder(tmp_path: Path) -> None:
 @pytest.mark.row("LG-01")
 def test_each_question_fits_into_an_answer() -> None:
     sizes = {f"f{n}": (200_000, "t") for n in range(4)} | {"huge": (10**9, "t"), "next": (20_000, "t")}
-    groups = list(grouped(sizes))
+    groups = list(group_paths(sizes))
     assert groups == [["f0", "f1", "f2"], ["f3", "huge"], ["next"]]
     assert LIMIT * 4 / 3 < 1024 * 1024
 
@@ -167,7 +167,7 @@ def test_logs_are_found_where_the_services_put_them() -> None:
         "a.txt",
     ]
     reading = reading.merged({file_key(r"C:\k"): {"entries": names}, file_key(r"D:\logs"): {"entries": ["b.log"]}})
-    paths, secret = collect.wanted(LAYOUT, EXPECTED, reading, [r"C:\app\app.log", r"C:\app\id_rsa"])
+    paths, secret = collect.select_files(LAYOUT, EXPECTED, reading, [r"C:\app\app.log", r"C:\app\id_rsa"])
     assert {
         r"C:\k\kubelet.exe.win1.log.INFO.20260101-1",
         r"C:\k\kubelet.err.log",

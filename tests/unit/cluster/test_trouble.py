@@ -14,7 +14,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.calico.view import lo
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster import client, connection, endpoint, run_namespace
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.exec import exec_in_pod
-from ansible_collections.winkube.node.plugins.plugin_utils.cluster.rights import allowed
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.rights import is_allowed
 from ansible_collections.winkube.node.plugins.plugin_utils.components import inbound
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel.in_cluster import Answers
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join import identities
@@ -103,7 +103,7 @@ def _ran(lab: Cluster, found: client.Cluster) -> object:
 
 
 def _rights(lab: Cluster, found: client.Cluster) -> object:
-    return [allowed(found, *right[:4]) for right in (*preflight.JOIN_RIGHTS, *preflight.DRAIN_RIGHTS)]
+    return [is_allowed(found, *right[:4]) for right in (*preflight.JOIN_RIGHTS, *preflight.DRAIN_RIGHTS)]
 
 
 def _names(items: list[dict[str, Any]]) -> list[str]:

@@ -15,7 +15,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd
     check,
     environment,
     equal,
-    extended,
+    extend,
     problems,
     template_variables,
 )
@@ -438,18 +438,18 @@ def test_keys_of_the_user_come_beside_and_over_those_of_the_template(version: st
     """There was no way to change a key but a whole template of one's own."""
     wanted = settings(version)
     text = render(wanted)
-    told = extended(text, {"debug": {"level": None, "format": "json"}, "plugins": {"a.b": {"n": [5, "x'y", r"C:\k"]}}})
+    told = extend(text, {"debug": {"level": None, "format": "json"}, "plugins": {"a.b": {"n": [5, "x'y", r"C:\k"]}}})
     before, after = tomllib.loads(text), tomllib.loads(told)
     assert after["debug"] == {"format": "json"}
     assert after["plugins"].pop("a.b") == {"n": [5, "x'y", r"C:\k"]}
     assert {**after, "debug": 0} == {**before, "debug": 0}
     assert told.startswith("# Written by winkube.node;")
-    assert extended(text, {}) == text
+    assert extend(text, {}) == text
     assert check(told, wanted) == [] or "a.b" in str(check(told, wanted))
 
 
 def test_the_users_keys_are_checked_like_a_template() -> None:
-    told = extended(render(SETTINGS), {"plugins": {RUNTIME: {"cni": {"conf_dir": r"D:\cni"}}}})
+    told = extend(render(SETTINGS), {"plugins": {RUNTIME: {"cni": {"conf_dir": r"D:\cni"}}}})
     assert r"D:\cni" in "".join(check(told, SETTINGS))
 
 
@@ -476,10 +476,10 @@ DATES = [datetime.date(2026, 11, 23), datetime.time(1, 2), datetime.datetime(202
     ],
 )
 def test_what_toml_can_say_is_said_as_it_was(value: object) -> None:
-    assert tomllib.loads(extended("b = 1\n", {"x": {"y": value}}))["x"]["y"] == value
+    assert tomllib.loads(extend("b = 1\n", {"x": {"y": value}}))["x"]["y"] == value
 
 
 def test_a_text_that_is_no_toml_is_left_to_the_check_and_an_odd_value_is_refused() -> None:
-    assert extended("a = [", {"b": 1}) == "a = ["
+    assert extend("a = [", {"b": 1}) == "a = ["
     with pytest.raises(Refused, match=r"winkube_containerd_config_extra: .* is nothing that TOML can say"):
-        extended("", {"b": object()})
+        extend("", {"b": object()})

@@ -42,7 +42,7 @@ def test_what_others_have_excluded_stays() -> None:
     theirs = {"exists": True, "values": {OTHER: {"type": "string", "value": "0"}}, "keys": []}
     after = make_plan("containerd", (defender.Exclusions(LAYOUT),), node(paths=theirs)).predicted
     gone = ops(after, wanted=False)
-    ours = {path for each in defender.excluded(LAYOUT).values() for path in each}
+    ours = {path for each in defender.list_exclusions(LAYOUT).values() for path in each}
     # The list in which nothing else is goes as a whole; it stayed, with its switch.
     whole = [(KEY, "Exclusions_Processes"), (rf"{KEY}\Processes", "")]
     assert {name for _op, key, name in gone if (key, name) not in whole} == ours

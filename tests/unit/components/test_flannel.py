@@ -400,13 +400,13 @@ def test_a_network_of_the_clusters_own() -> None:
     node = bare(flannel.reads(LAYOUT), running)
     (found,) = in_cluster.cluster_managed_problems(LAYOUT, node, windows, None, "win1")
     assert "The service flanneld runs on this node, but winkube_cni_managed_by is cluster" in found
-    assert in_cluster.left_to_cluster(LAYOUT, node) == ()
+    assert in_cluster.leave_to_cluster(LAYOUT, node) == ()
     own = running | {"image_path": r"C:\k\nssm.exe", "nssm": {"Application": r"c:\Flannel\flanneld.exe"}}
     ours = bare(flannel.reads(LAYOUT), own)
     assert in_cluster.cluster_managed_problems(LAYOUT, ours, windows, None, "win1") == ()
-    made = make_plan(flannel.NAME, in_cluster.left_to_cluster(LAYOUT, ours), ours)
+    made = make_plan(flannel.NAME, in_cluster.leave_to_cluster(LAYOUT, ours), ours)
     assert [step.text for step in made.steps] == ["remove the service flanneld"]
-    assert not make_plan(flannel.NAME, in_cluster.left_to_cluster(LAYOUT, made.predicted), made.predicted).changed
+    assert not make_plan(flannel.NAME, in_cluster.leave_to_cluster(LAYOUT, made.predicted), made.predicted).changed
     gone = bare(flannel.reads(LAYOUT), running | {"state": "stopped"})
     assert in_cluster.cluster_managed_problems(LAYOUT, gone, windows, None, "win1") == ()
     assert in_cluster.cluster_managed_problems(LAYOUT, gone, None, None, "win1") == ()
@@ -499,5 +499,5 @@ def test_exceptions_by_address_and_by_network() -> None:
     found = ["10.244.0.0/16", "10.96.0.0/12"]
     assert networks.exception_list_covers(found, "10.244.7.7")
     assert not networks.exception_list_covers(found, "8.8.8.8")
-    assert networks.uncovered(found, ["10.244.4.0/24", "10.127.130.0/24"]) == ("10.127.130.0/24",)
-    assert networks.uncovered(["10.244.4.0/25"], ["10.244.4.0/24"]) == ("10.244.4.0/24",), "a half is not enough"
+    assert networks.find_uncovered(found, ["10.244.4.0/24", "10.127.130.0/24"]) == ("10.127.130.0/24",)
+    assert networks.find_uncovered(["10.244.4.0/25"], ["10.244.4.0/24"]) == ("10.244.4.0/24",), "a half is not enough"

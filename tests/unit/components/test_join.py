@@ -268,8 +268,8 @@ def test_a_kubeconfig_of_the_users_is_written_for_administrators_alone_and_the_k
 )
 def test_a_real_run_tells_the_pod_cidr_itself_or_leaves_it_out(pod_cidr: str, ending: str) -> None:
     planned = f"joined as win1, podCIDR {joining.LATER}\n"
-    assert joining.told(planned, pod_cidr) == f"joined as win1{ending}"
-    assert joining.told("create the folder C:\\k", pod_cidr) == "create the folder C:\\k"
+    assert joining.fill_pod_cidr(planned, pod_cidr) == f"joined as win1{ending}"
+    assert joining.fill_pod_cidr("create the folder C:\\k", pod_cidr) == "create the folder C:\\k"
 
 
 def test_check_mode_says_that_the_pod_cidr_comes_later_and_what_the_node_is_then() -> None:

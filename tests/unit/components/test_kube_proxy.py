@@ -210,10 +210,10 @@ def test_an_upgrade_restarts_once() -> None:
 def test_a_service_beside_the_clusters_own_is_refused(service: dict[str, Any] | None, refused: bool) -> None:
     node = joined(*([{"name": "kube-proxy", **service}] if service else []))
     if not refused:
-        assert not make_plan(kube_proxy.NAME, kube_proxy.left_to_cluster(LAYOUT, node), node).changed
+        assert not make_plan(kube_proxy.NAME, kube_proxy.leave_to_cluster(LAYOUT, node), node).changed
         return
     with pytest.raises(Refused, match="the node has a service kube-proxy as well"):
-        kube_proxy.left_to_cluster(LAYOUT, node)
+        kube_proxy.leave_to_cluster(LAYOUT, node)
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_load_balancers_are_let_in_to_ask_after_its_health(extra: tuple[str, ...
 def test_a_service_of_ours_goes_when_kube_proxy_is_left_to_the_cluster(manager: str) -> None:
     args = arguments(manager=manager)
     node = plan(joined(), args).predicted
-    made = make_plan(kube_proxy.NAME, kube_proxy.left_to_cluster(LAYOUT, node), node)
+    made = make_plan(kube_proxy.NAME, kube_proxy.leave_to_cluster(LAYOUT, node), node)
     assert made.batch is not None
     assert [step.text for step in made.steps] == ["remove the service kube-proxy"]
     said = lines(made.batch.ops)
@@ -273,7 +273,7 @@ def test_a_service_of_ours_goes_when_kube_proxy_is_left_to_the_cluster(manager: 
         "wait service kube-proxy absent",
     ]
     after = made.predicted
-    assert not make_plan(kube_proxy.NAME, kube_proxy.left_to_cluster(LAYOUT, after), after).changed
+    assert not make_plan(kube_proxy.NAME, kube_proxy.leave_to_cluster(LAYOUT, after), after).changed
 
 
 def daemon_set(name: str = "kube-proxy-windows", image: str = "x/kube-proxy:v1.37.1", **spec: Any) -> dict[str, Any]:
@@ -306,7 +306,7 @@ def test_which_daemon_sets_run_it_on_this_node(found: dict[str, Any], runs: bool
     node = {"metadata": {"labels": {"kubernetes.io/os": "windows", "pool": "mine"}}}
     for each in (node, None):
         there = kube_proxy.beside_daemon_set([found], each, "win1")
-        assert there == ((daemon_sets.named(found),) if runs else ())
+        assert there == ((daemon_sets.full_name(found),) if runs else ())
 
 
 def test_a_daemon_set_beside_our_service_is_refused() -> None:

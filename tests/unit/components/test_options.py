@@ -62,7 +62,7 @@ def test_a_role_tells_of_its_own_variables_and_calls_others_by_their_names() -> 
 
 
 def test_a_secret_stays_one_in_the_modules_own_options() -> None:
-    spec = argument_spec.options_spec(tables.documented(TABLE.options))
+    spec = argument_spec.options_spec(tables.document(TABLE.options))
     assert spec["source"]["options"]["header"]["no_log"] is True
     assert spec["port"] == {"type": "int", "default": 80, "no_log": False}
 

@@ -104,7 +104,7 @@ def answer(*outputs: str) -> dict[str, Any]:
     ['{"cniVersion":"0.2.0","ip4":{"ip":"10.244.3.2/24"}}', '{"ips":[{"address":"10.244.3.2/24"}]}'],
 )
 def test_the_address_is_what_the_node_answered(output: str) -> None:
-    assert source_vip.reserved(answer("", output), "10.244.3.0/24") == "10.244.3.2"
+    assert source_vip.read_reserved(answer("", output), "10.244.3.0/24") == "10.244.3.2"
     known = node().merged({source_vip.KEY: "10.244.3.2"})
     assert source_vip.present(ARGS, None, known) == "10.244.3.2"
 
@@ -120,7 +120,7 @@ def test_the_address_is_what_the_node_answered(output: str) -> None:
 )
 def test_an_answer_without_an_address_is_refused(outputs: tuple[str, ...], sentence: str) -> None:
     with pytest.raises(Refused, match=sentence):
-        source_vip.reserved(answer(*outputs), "10.244.3.0/24")
+        source_vip.read_reserved(answer(*outputs), "10.244.3.0/24")
 
 
 @pytest.mark.row("KP-13")

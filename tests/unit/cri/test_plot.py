@@ -83,7 +83,7 @@ def test_the_csv_has_every_reading() -> None:
     ("value", "text"), [(None, "-"), (0, "0 !"), (439449510, "439 m"), (UNDERFLOW, "huge !"), (400_000, "0 m")]
 )
 def test_a_value_in_the_terminal(value: int | None, text: str) -> None:
-    assert plot.shown(value) == text
+    assert plot.show(value) == text
 
 
 @pytest.mark.row("CT-35")

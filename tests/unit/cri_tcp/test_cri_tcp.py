@@ -21,7 +21,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.edit import (
     Effective,
     Listener,
     Tls,
-    edited,
+    edit,
     effective,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
@@ -175,7 +175,7 @@ def test_certificates_that_the_file_names_have_to_be_there_before_containerd_res
     text = CONFIG.replace("gid = 0", "tcp_tls_ca = 'C:\\gone\\ca.crt'")
     reading = node(arguments(), text)
     for args in (arguments(), arguments(None)):
-        opened = reading if args.listener else node(args, edited(text, LOOPBACK))
+        opened = reading if args.listener else node(args, edit(text, LOOPBACK))
         found = next(one for one in cri_tcp.desired(args, opened) if isinstance(one, cri_tcp.NamedFiles))
         with pytest.raises(Refused, match=r"line 3: tcp_tls_ca = 'C:\\gone\\ca.crt' is not a file on the node"):
             found.change(opened)
@@ -186,7 +186,7 @@ def test_certificates_that_the_file_names_have_to_be_there_before_containerd_res
 def test_closing_takes_out_a_users_own_certificates_that_are_gone() -> None:
     text = CONFIG.replace("gid = 0", "tcp_tls_ca = 'C:\\gone\\ca.crt'")
     args = arguments(None)
-    opened = node(args, edited(text, LOOPBACK)).merged({r"file:c:\gone\ca.crt": {"exists": False, "kind": None}})
+    opened = node(args, edit(text, LOOPBACK)).merged({r"file:c:\gone\ca.crt": {"exists": False, "kind": None}})
     closed = next(one for one in cri_tcp.desired(args, opened) if isinstance(one, TextFile)).text
     assert "tcp_tls_ca" not in closed
     assert "127.0.0.1:8888" not in closed
@@ -234,7 +234,7 @@ def test_the_rule_is_made_for_exactly_these() -> None:
 def test_a_rule_that_is_right_stays_and_masks_are_networks() -> None:
     args = arguments(OUTSIDE, sources(["10.9.0.0/16"], "allowed_sources"))
     rule = RULE.replace("RA4=192.168.122.1", "RA4=10.9.0.0/255.255.0.0")
-    reading = node(args, edited(CONFIG, OUTSIDE), [rule])
+    reading = node(args, edit(CONFIG, OUTSIDE), [rule])
     assert not plan(args, reading).changed
 
 
@@ -251,7 +251,7 @@ def test_a_rule_that_is_right_stays_and_masks_are_networks() -> None:
 )
 def test_a_rule_that_is_not_is_made_anew(rule: str) -> None:
     args = arguments(OUTSIDE, ONE)
-    found = plan(args, node(args, edited(CONFIG, OUTSIDE), [rule]))
+    found = plan(args, node(args, edit(CONFIG, OUTSIDE), [rule]))
     assert [line.split()[4] for line in ops(found)] == ["delete", "add"]
     assert not any("sc.exe" in line for line in ops(found)), "nothing restarts for the rule"
 
@@ -259,7 +259,7 @@ def test_a_rule_that_is_not_is_made_anew(rule: str) -> None:
 @pytest.mark.row("CT-12")
 def test_closing_removes_the_rule_and_the_undo_makes_it_again() -> None:
     args = arguments(None)
-    found = plan(args, node(args, edited(CONFIG, OUTSIDE), [RULE]))
+    found = plan(args, node(args, edit(CONFIG, OUTSIDE), [RULE]))
     assert found.batch is not None
     first = found.batch.ops[0]
     assert lines((first,)) == ["run netsh.exe advfirewall firewall delete rule name=winkube-cri-tcp"]
@@ -299,7 +299,7 @@ def test_the_file_that_was_there_is_kept_and_comes_back() -> None:
 
 @pytest.mark.row("CT-11")
 def test_nothing_restarts_when_nothing_changes() -> None:
-    assert not plan(arguments(), node(arguments(), edited(CONFIG, LOOPBACK))).changed
+    assert not plan(arguments(), node(arguments(), edit(CONFIG, LOOPBACK))).changed
 
 
 def test_a_containerd_that_rests_is_not_started() -> None:

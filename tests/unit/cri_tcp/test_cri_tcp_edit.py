@@ -15,7 +15,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.edit import (
     Effective,
     Listener,
     Tls,
-    edited,
+    edit,
     effective,
     not_effective,
 )
@@ -67,13 +67,13 @@ def removed_and_added(before: str, after: str) -> tuple[list[str], list[str]]:
 @pytest.mark.row("CT-05", "CT-06", "CT-51")
 @pytest.mark.parametrize("version", SWITCHES)
 def test_both_switches_in_the_table_of_the_files_version(version: int) -> None:
-    after = edited(f"version = {version}\n", OPEN)
+    after = edit(f"version = {version}\n", OPEN)
     assert tomllib.loads(after) == {"version": version, **SWITCHES[version]}
 
 
 @pytest.mark.row("CT-08")
 def test_comments_order_and_other_keys_stay() -> None:
-    after = edited(HAND_MADE, OPEN)
+    after = edit(HAND_MADE, OPEN)
     assert removed_and_added(HAND_MADE, after) == (
         ['  tcp_address = ""  # off'],
         ['  tcp_address = "127.0.0.1:8888"  # off', "  disable_tcp_service = false"],
@@ -83,22 +83,22 @@ def test_comments_order_and_other_keys_stay() -> None:
 
 @pytest.mark.row("CT-08")
 def test_a_second_run_changes_nothing_and_values_count_not_spellings() -> None:
-    after = edited(HAND_MADE, OPEN)
-    assert edited(after, OPEN) == after
+    after = edit(HAND_MADE, OPEN)
+    assert edit(after, OPEN) == after
     spelt = after.replace('"127.0.0.1:8888"', "'127.0.0.1:8888'")
-    assert spelt != after and edited(spelt, OPEN) == spelt
+    assert spelt != after and edit(spelt, OPEN) == spelt
 
 
 @pytest.mark.row("CT-08")
 def test_line_ends_of_windows_stay() -> None:
-    after = edited(HAND_MADE.replace("\n", "\r\n"), OPEN)
-    assert after == edited(HAND_MADE, OPEN).replace("\n", "\r\n")
+    after = edit(HAND_MADE.replace("\n", "\r\n"), OPEN)
+    assert after == edit(HAND_MADE, OPEN).replace("\n", "\r\n")
 
 
 @pytest.mark.parametrize("version", [2, 3])
 def test_an_old_file_with_the_new_table_gets_both_addresses(version: int) -> None:
     """containerd 2.3 reads the table alone, even an empty one; 2.2 and before read [grpc] alone."""
-    after = tomllib.loads(edited(f"version = {version}\n[plugins.'{TCP}']\n", OPEN))
+    after = tomllib.loads(edit(f"version = {version}\n[plugins.'{TCP}']\n", OPEN))
     assert after["grpc"]["tcp_address"] == after["plugins"][TCP]["address"] == "127.0.0.1:8888"
 
 
@@ -112,18 +112,18 @@ def test_an_old_file_with_the_new_table_gets_both_addresses(version: int) -> Non
     ],
 )
 def test_tables_in_other_spellings(text: str) -> None:
-    assert tomllib.loads(edited(text, OPEN)) == merged(tomllib.loads(text), GRPC_SWITCHES)
+    assert tomllib.loads(edit(text, OPEN)) == merged(tomllib.loads(text), GRPC_SWITCHES)
 
 
 @pytest.mark.row("CT-05")
 @pytest.mark.parametrize("version", SWITCHES)
 def test_absent_empties_the_address_and_adds_nothing(version: int) -> None:
-    opened = edited(f"version = {version}\n", OPEN)
-    closed = edited(opened, None)
+    opened = edit(f"version = {version}\n", OPEN)
+    closed = edit(opened, None)
     assert effective(closed) == Effective("", serves_cri=False)
     assert tomllib.loads(closed)["plugins"][CRI] == {"disable_tcp_service": True}
-    assert edited(closed, None) == closed
-    assert edited(f"version = {version}\n", None) == f"version = {version}\n"
+    assert edit(closed, None) == closed
+    assert edit(f"version = {version}\n", None) == f"version = {version}\n"
 
 
 @pytest.mark.row("CT-12")
@@ -136,7 +136,7 @@ def test_absent_empties_the_address_and_adds_nothing(version: int) -> None:
     ],
 )
 def test_certificates(version: int, keys: list[tuple[str, ...]]) -> None:
-    after = edited(f"version = {version}\n", Listener(OPEN.address, Tls(r"C:\ca", r"C:\cert", r"C:\key")))
+    after = edit(f"version = {version}\n", Listener(OPEN.address, Tls(r"C:\ca", r"C:\cert", r"C:\key")))
     found = []
     for place in keys:
         value: Any = tomllib.loads(after)
@@ -145,7 +145,7 @@ def test_certificates(version: int, keys: list[tuple[str, ...]]) -> None:
         found.append(value)
     assert found == [r"C:\ca", r"C:\cert", r"C:\key"]
     assert effective(after).clients_proven
-    assert effective(edited(after, OPEN)).clients_proven, "certificates that are there stay"
+    assert effective(edit(after, OPEN)).clients_proven, "certificates that are there stay"
 
 
 # --- versions ------------------------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ def test_certificates(version: int, keys: list[tuple[str, ...]]) -> None:
 def test_a_file_without_a_version_gets_one(switches: str) -> None:
     """The documents' snippet has none, and containerd 1.x then ignores disable_tcp_service."""
     text = f'{switches}[plugins."{CRI}"]\ndisable_tcp_service = false\n'
-    assert tomllib.loads(edited(text, OPEN)) == {"version": 2, **GRPC_SWITCHES}
+    assert tomllib.loads(edit(text, OPEN)) == {"version": 2, **GRPC_SWITCHES}
 
 
 @pytest.mark.row("CT-07", "CT-51")
@@ -175,11 +175,11 @@ def test_a_file_without_a_version_gets_one(switches: str) -> None:
 )
 def test_a_file_that_cannot_be_changed_is_refused(text: str, sentence: str) -> None:
     with pytest.raises(Refused, match=sentence):
-        edited(text, OPEN)
+        edit(text, OPEN)
 
 
 def test_what_a_file_of_version_1_has_open_can_be_closed() -> None:
-    closed = edited('version = 1\n[grpc]\ntcp_address = "0.0.0.0:8888"\n', None)
+    closed = edit('version = 1\n[grpc]\ntcp_address = "0.0.0.0:8888"\n', None)
     assert tomllib.loads(closed) == {"version": 1, "grpc": {"tcp_address": ""}}
 
 
@@ -212,7 +212,7 @@ def test_what_a_file_of_version_1_has_open_can_be_closed() -> None:
 )
 def test_the_effective_configuration_is_judged(dump: str, fault: str) -> None:
     assert not_effective(effective(dump), OPEN) == fault
-    assert not_effective(effective(edited(HAND_MADE, OPEN)), OPEN) == ""
+    assert not_effective(effective(edit(HAND_MADE, OPEN)), OPEN) == ""
 
 
 @pytest.mark.row("CT-06", "CT-12")
@@ -237,7 +237,7 @@ def test_what_an_effective_configuration_lets_in(
 
 @pytest.mark.row("CT-09")
 def test_what_is_still_open_is_named() -> None:
-    assert not_effective(effective(edited("version = 4\n", OPEN)), None) == "it still listens on 127.0.0.1:8888"
+    assert not_effective(effective(edit("version = 4\n", OPEN)), None) == "it still listens on 127.0.0.1:8888"
     assert not_effective(effective("version = 4\n"), None) == ""
 
 
@@ -301,7 +301,7 @@ def files(draw: st.DrawFn) -> str:
 def test_no_key_is_lost_and_a_second_run_changes_nothing(text: str) -> None:
     before = tomllib.loads(text)
     try:
-        after = edited(text, OPEN)
+        after = edit(text, OPEN)
     except Refused as refused:
         # Only for a table inside a value, never for a file that TOML's rules let us change.
         assert "should be a table" in str(refused)
@@ -310,11 +310,11 @@ def test_no_key_is_lost_and_a_second_run_changes_nothing(text: str) -> None:
     if TCP in before.get("plugins", {}):
         wanted["plugins"][TCP]["address"] = "127.0.0.1:8888"
     assert tomllib.loads(after) == wanted
-    assert edited(after, OPEN) == after
+    assert edit(after, OPEN) == after
     assert text.count("#") == after.count("#")
-    closed = edited(after, None)
+    closed = edit(after, None)
     assert effective(closed).address == "" and not effective(closed).serves_cri
-    assert edited(closed, None) == closed
+    assert edit(closed, None) == closed
 
 
 MADE = (r"C:\state\cri-tcp\ca.crt", r"C:\state\cri-tcp\server.crt", r"C:\state\cri-tcp\server.key")
@@ -324,11 +324,11 @@ MADE = (r"C:\state\cri-tcp\ca.crt", r"C:\state\cri-tcp\server.crt", r"C:\state\c
 def test_a_closed_file_names_no_certificate_that_was_made_for_it(version: int) -> None:
     """containerd 2.2 reads them also where the address is empty, and did not start once their folder was gone."""
     text = f"version = {version}\n"
-    opened = edited(text, Listener(Address("127.0.0.1", 8888), Tls(*MADE)))
+    opened = edit(text, Listener(Address("127.0.0.1", 8888), Tls(*MADE)))
     assert "server.key" in opened
-    closed = edited(opened, None, made=[path.upper() for path in MADE])
+    closed = edit(opened, None, made=[path.upper() for path in MADE])
     assert "tls" not in closed and effective(closed).address == ""
-    others = edited(opened, None)
+    others = edit(opened, None)
     assert others.count("tls_") == 3, "somebody else's stay"
 
 
@@ -344,7 +344,7 @@ def test_a_closed_file_names_no_certificate_that_was_made_for_it(version: int) -
 )
 def test_every_line_that_was_there_is_there_as_it_was(text: str) -> None:
     """Tabs became a blank, mixed line ends all the same, and a value that is not equal to itself was refused."""
-    opened = edited(text, Listener(Address("127.0.0.1", 8888)))
+    opened = edit(text, Listener(Address("127.0.0.1", 8888)))
     lines = opened.splitlines(keepends=True)
     *whole, last = text.splitlines(keepends=True)
     assert [line for line in whole if line not in lines] == []
@@ -356,7 +356,7 @@ def test_every_line_that_was_there_is_there_as_it_was(text: str) -> None:
 def test_what_closing_leaves_is_no_difference_to_a_file_without_it() -> None:
     """The role restarted containerd once after each opening and closing."""
     text = 'version = 2\n[plugins."io.containerd.grpc.v1.cri"]\n  sandbox_image = "a:1"\n'
-    closed = edited(edited(text, Listener(Address("127.0.0.1", 8888))), None)
+    closed = edit(edit(text, Listener(Address("127.0.0.1", 8888))), None)
     assert closed != text
     assert equal(closed, text) and equal(text, closed)
     assert not equal(closed.replace("a:1", "a:2"), text)

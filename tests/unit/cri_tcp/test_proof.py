@@ -13,7 +13,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cri.client import Cri
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.client import Tls as ClientTls
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import node as cri_tcp
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import proof as cri_tcp_proof
-from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.edit import edited
+from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.edit import edit
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 
@@ -35,7 +35,7 @@ def test_the_nodes_containerd_reads_the_new_file_before_anything_is_stopped() ->
         f"run containerd.exe --config {candidate} config dump",
         f"remove {candidate}",
     ]
-    same = node(args, edited(CONFIG, LOOPBACK))
+    same = node(args, edit(CONFIG, LOOPBACK))
     assert cri_tcp_proof.rehearsal(args, cri_tcp.desired(args, same), same) is None
 
 
@@ -65,7 +65,7 @@ def test_a_file_that_would_not_do_is_not_put_in_place(dump: str, text: str, sent
 
 
 def test_a_file_that_would_do() -> None:
-    assert judged(arguments(), {CANDIDATE: edited(CONFIG, LOOPBACK)}).afterwards == ""
+    assert judged(arguments(), {CANDIDATE: edit(CONFIG, LOOPBACK)}).afterwards == ""
 
 
 def test_the_file_that_closes_the_port_later_is_tried_as_well() -> None:
@@ -80,7 +80,7 @@ def test_the_file_that_closes_the_port_later_is_tried_as_well() -> None:
         f"remove {CLOSED}",
     ]
     assert base64.b64decode(batch.ops[4].args["content"]).decode() == CONFIG
-    opened = edited(CONFIG, LOOPBACK)
+    opened = edit(CONFIG, LOOPBACK)
     found = judged(args, {LAYOUT.containerd_config: opened, CANDIDATE: opened, CLOSED: opened})
     assert found.afterwards == "127.0.0.1:8888"
     said = cri_tcp_proof.open_elsewhere([], found.afterwards)
@@ -93,11 +93,11 @@ def test_what_else_would_change_is_refused_and_after_closing_told() -> None:
     present = CONFIG.replace('sandbox_image = "a:1"', 'sandbox_image = "b:2"')
     said = r"cri.sandbox_image would be 'a:1', and is 'b:2'. Nothing was changed."
     with pytest.raises(Refused, match=said):
-        judged(arguments(), {LAYOUT.containerd_config: present, CANDIDATE: edited(CONFIG, LOOPBACK)})
-    closed = {LAYOUT.containerd_config: edited(present, LOOPBACK), CANDIDATE: CONFIG}
+        judged(arguments(), {LAYOUT.containerd_config: present, CANDIDATE: edit(CONFIG, LOOPBACK)})
+    closed = {LAYOUT.containerd_config: edit(present, LOOPBACK), CANDIDATE: CONFIG}
     found = judged(arguments(None), closed)
     assert len(found.others) == 1 and not found.fault
-    same = {LAYOUT.containerd_config: CONFIG, CANDIDATE: edited(CONFIG, LOOPBACK)}
+    same = {LAYOUT.containerd_config: CONFIG, CANDIDATE: edit(CONFIG, LOOPBACK)}
     assert judged(arguments(), same).others == ()
 
 
@@ -140,7 +140,7 @@ def test_a_port_is_forwarded_and_taken_back() -> None:
         asked.append(options)
         return [sys.executable, "-c", ""]
 
-    with cri_tcp_proof.forwarded(command, "::1", 8888) as reached:
+    with cri_tcp_proof.forward_port(command, "::1", 8888) as reached:
         assert reached.startswith("127.0.0.1:")
     way = ["-L", f"{reached}:[::1]:8888"]
     assert asked == [["-O", "forward", *way], ["-O", "cancel", *way]]
@@ -154,6 +154,6 @@ def test_a_connection_that_forwards_nothing() -> None:
         pytest.raises(
             cri_tcp_proof.UnreachableError, match=r"forwards no port \(Control socket connect: no such file\)"
         ),
-        cri_tcp_proof.forwarded(command, "127.0.0.1", 8888),
+        cri_tcp_proof.forward_port(command, "127.0.0.1", 8888),
     ):
         pass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.address import shown, shown_in
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.address import mask, mask_in
 
 SECRET = "hunter2-and-more"
 
@@ -39,8 +39,8 @@ SECRET = "hunter2-and-more"
     ],
 )
 def test_an_address_is_shown_without_its_secrets(address: str, as_shown: str | None) -> None:
-    assert shown(address) == (address if as_shown is None else as_shown)
-    assert shown(shown(address)) == shown(address)
+    assert mask(address) == (address if as_shown is None else as_shown)
+    assert mask(mask(address)) == mask(address)
 
 
 @pytest.mark.parametrize(
@@ -56,4 +56,4 @@ def test_an_address_is_shown_without_its_secrets(address: str, as_shown: str | N
     ],
 )
 def test_an_error_says_nothing_secret_of_an_address(text: str, address: str | None, as_shown: str) -> None:
-    assert shown_in(text, address) == as_shown
+    assert mask_in(text, address) == as_shown

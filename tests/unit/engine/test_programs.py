@@ -12,10 +12,10 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource impor
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import (
     Programs,
     Source,
-    pushed_build,
     pusher,
+    read_pushed_build,
+    read_version,
     receipt_of,
-    recorded_version,
     staging,
 )
 
@@ -176,8 +176,8 @@ def test_a_build_that_somebody_has_pushed_is_kept_or_put_by() -> None:
 
 def test_a_pushed_build_that_is_not_there_any_more_is_none() -> None:
     reading = there(ONE, {r"C:\k\x.exe": "aa"}, pushed=PUSHED)
-    assert pushed_build(reading, ONE.pushed_receipt) is None
-    assert pushed_build(node(), ONE.pushed_receipt) is None
+    assert read_pushed_build(reading, ONE.pushed_receipt) is None
+    assert read_pushed_build(node(), ONE.pushed_receipt) is None
     assert pusher({}) == "somebody pushed"
 
 
@@ -190,7 +190,7 @@ VERSIONS = {
 
 @pytest.mark.parametrize(("hashes", "noted", "version"), VERSIONS.values(), ids=VERSIONS)
 def test_the_version_that_is_noted(hashes: dict[str, str], noted: str | None, version: str) -> None:
-    assert recorded_version(there(ONE, hashes, noted), ONE.receipt) == version
+    assert read_version(there(ONE, hashes, noted), ONE.receipt) == version
 
 
 def test_a_folder_in_the_place_of_a_program_is_refused() -> None:

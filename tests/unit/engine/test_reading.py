@@ -53,7 +53,7 @@ def test_a_prediction_is_believed_in_check_mode_only() -> None:
 def test_it_survives_the_way_through_facts() -> None:
     first = r.Reading({"system": {"machine": "m-1"}}, run="this run", taken_at=1000.0)
     assert usable(first.to_fact()) == first
-    assert usable(r.packed(first.to_fact())) == first
+    assert usable(r.pack(first.to_fact())) == first
 
 
 @pytest.mark.parametrize("parts", ["", "no base64!", "bm8gemxpYg==", "eJyLjgUAARUAuQ=="])

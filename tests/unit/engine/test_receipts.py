@@ -7,9 +7,9 @@ import base64
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import (
-    pushed_build,
+    read_pushed_build,
+    read_version,
     receipt_of,
-    recorded_version,
 )
 
 FILE = '{"path": "C:\\\\k\\\\kubelet.exe", "sha256": "ab"}'
@@ -57,7 +57,7 @@ def test_a_damaged_receipt_is_none(text: str) -> None:
         file_key("C:\\k\\kubelet.exe"): program,
     }
     reading = Reading(parts)
-    assert recorded_version(reading, path) == "" and pushed_build(reading, path) is None
+    assert read_version(reading, path) == "" and read_pushed_build(reading, path) is None
 
 
 def test_there_are_forty_of_them() -> None:

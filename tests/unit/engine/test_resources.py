@@ -317,14 +317,14 @@ def test_each_folder_once_and_as_strictly_as_anybody_wants_it() -> None:
 
 
 GUARDED = {
-    "up to the drive": (directory.guarded, r"C:\run\flannel", {r"C:\run": True, r"C:\run\flannel": True}),
+    "up to the drive": (directory.guard, r"C:\run\flannel", {r"C:\run": True, r"C:\run\flannel": True}),
     "not below Windows' own folders": (
-        directory.guarded,
+        directory.guard,
         r"C:\Program Files\containerd",
         {r"C:\Program Files": False, r"C:\Program Files\containerd": False},
     ),
     "always": (
-        directory.guarded_always,
+        directory.guard_always,
         r"C:\ProgramData\kubelet",
         {r"C:\ProgramData": False, r"C:\ProgramData\kubelet": True},
     ),
@@ -349,7 +349,7 @@ def test_who_may_connect(given: list[str], found: list[str] | str) -> None:
         with pytest.raises(Refused, match=found):
             sources(given, "winkube_x")
         return
-    assert [firewall_rule.shown(network) for network in sources(given, "winkube_x")] == found
+    assert [firewall_rule.show_network(network) for network in sources(given, "winkube_x")] == found
 
 
 def test_a_range_of_ports_is_looked_for_where_windows_keeps_it() -> None:

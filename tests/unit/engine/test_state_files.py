@@ -26,9 +26,9 @@ RECEIPT = {
 CHANGE = {"at": "2026-11-21T09:00:00Z", "by": "a", "id": "b", "was": "c"}
 RECEIPTS = f"{STATE}\\receipts"
 READERS: dict[str, tuple[str, Any, Callable[[Reading, str], object]]] = {
-    "version": (f"{RECEIPTS}\\kubelet.json", RECEIPT, programs.recorded_version),
-    "pushed": (f"{RECEIPTS}\\provision-kubelet.json", RECEIPT, programs.pushed_build),
-    "images": (f"{RECEIPTS}\\images.json", RECEIPT, lambda reading, path: images.recorded(LAYOUT, reading)),
+    "version": (f"{RECEIPTS}\\kubelet.json", RECEIPT, programs.read_version),
+    "pushed": (f"{RECEIPTS}\\provision-kubelet.json", RECEIPT, programs.read_pushed_build),
+    "images": (f"{RECEIPTS}\\images.json", RECEIPT, lambda reading, path: images.read_recorded(LAYOUT, reading)),
     "registries": (f"{RECEIPTS}\\registries.json", RECEIPT, made_files.recorded_paths),
     "networks": (
         f"{STATE}\\networks.json",

@@ -167,15 +167,15 @@ def test_a_part_of_a_longer_word_is_not_the_machines(text: str) -> None:
 
 def test_what_has_to_stay_until_sysprep_is_told() -> None:
     machine = Machine(services=())
-    keys, *more = findings.left_to_do(LAYOUT, looked(machine))
+    keys, *more = findings.list_remaining(LAYOUT, looked(machine))
     assert "ssh_host_ed25519_key" in keys and more == []
     machine.node.registry.create(rf"{LISTENERS}\*+HTTPS")
-    assert findings.left_to_do(LAYOUT, looked(machine))[1].startswith(
+    assert findings.list_remaining(LAYOUT, looked(machine))[1].startswith(
         "WinRM listens with a certificate of this machine"
     )
     for name in machine.node.drive.listdir(r"C:\ProgramData\ssh"):
         machine.node.drive.delete(rf"C:\ProgramData\ssh\{name}")
-    assert len(findings.left_to_do(LAYOUT, looked(machine))) == 1
+    assert len(findings.list_remaining(LAYOUT, looked(machine))) == 1
 
 
 def test_an_argument_of_one_machine_is_found_whatever_its_value() -> None:
@@ -211,7 +211,7 @@ def test_credentials_of_a_registry_are_told(text: str, said: bool) -> None:
     layout = replace(LAYOUT, registry_hosts=("r.example",))
     path = rf"{LAYOUT.certs_dir}\r.example\hosts.toml"
     reading = Machine(services=(), files={path: text.encode()}).read((file_query(path, content_limit=4096),))
-    assert [each.partition(" has ")[0] for each in findings.left_to_do(layout, reading)] == [path] * said
+    assert [each.partition(" has ")[0] for each in findings.list_remaining(layout, reading)] == [path] * said
 
 
 def test_services_stop_and_the_past_goes_once() -> None:

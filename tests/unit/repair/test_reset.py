@@ -71,7 +71,7 @@ def looked(made: Machine, scope: owned.Scope = SCOPE) -> Reading:
     def ask(reading: Reading, queries: tuple[Query, ...]) -> Reading:
         return reading.merged(made.link.probe(queries), queries)
 
-    reading = made.read((*owned.first_reads(scope), *reset.NoNetworks(scope).reads(), *reset.left_reads(scope)))
+    reading = made.read((*owned.first_reads(scope), *reset.NoNetworks(scope).reads(), *reset.list_left_queries(scope)))
     reading = ask(reading, owned.second_reads(scope, reading))
     return ask(reading, owned.third_reads(scope, reading))
 
@@ -145,7 +145,7 @@ def test_only_what_is_ours_goes() -> None:
     assert [path for path, _ in made.node.drive.walk() if "tools" in path] == []
     assert sweep(made).batch is None
     assert down(made).batch is None
-    found = reset.left(SCOPE, looked(made))
+    found = reset.list_left(SCOPE, looked(made))
     assert r"C:\k stays: it holds notes.txt" in found
     assert "the HNS network External (l2bridge) stays: it is not ours" in found
 
@@ -155,10 +155,10 @@ def test_what_stays_is_only_what_was_ever_there() -> None:
     made = machine()
     done(made, down(made))
     done(made, sweep(made))
-    with_task = reset.left(SCOPE, looked(made))
+    with_task = reset.list_left(SCOPE, looked(made))
     assert rf"{LAYOUT.state_dir} and the task \winkube\runner stay" in "\n".join(with_task)
     made.node.tasks.delete(r"\winkube\runner")
-    found = reset.left(SCOPE, looked(made))
+    found = reset.list_left(SCOPE, looked(made))
     stays = [each for each in found if LAYOUT.state_dir in each]
     assert stays == [f"{LAYOUT.state_dir} {STAYS}. A deleted folder ends it"]
     assert any("feature Containers" in each for each in found)
@@ -166,7 +166,7 @@ def test_what_stays_is_only_what_was_ever_there() -> None:
         made.node.run(SC, ["stop", name])
         made.node.clock.advance(30)
         made.node.services.delete(name)
-    assert not any("feature Containers" in each for each in reset.left(SCOPE, looked(made)))
+    assert not any("feature Containers" in each for each in reset.list_left(SCOPE, looked(made)))
 
 
 def test_containerds_root_stays_as_long_as_it_has_layers() -> None:
@@ -177,7 +177,7 @@ def test_containerds_root_stays_as_long_as_it_has_layers() -> None:
     assert SCOPE.containerd_root not in [op.args["path"] for op in plan.batch.ops]
     done(made, plan)
     assert made.there(LAYER)
-    assert any("root stays: containerd has 1 layers in it" in each for each in reset.left(SCOPE, looked(made)))
+    assert any("root stays: containerd has 1 layers in it" in each for each in reset.list_left(SCOPE, looked(made)))
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_what_is_there_still_or_again_is_said() -> None:
 def test_proxy_variables_that_nobody_named_are_said() -> None:
     made = machine()
     made.node.registry.set(PATH, "NO_PROXY", "string", "localhost")
-    assert "the machine's variables NO_PROXY stay" in "\n".join(reset.left(SCOPE, looked(made)))
+    assert "the machine's variables NO_PROXY stay" in "\n".join(reset.list_left(SCOPE, looked(made)))
 
 
 def test_the_keys_of_cri_over_tcp_are_deleted() -> None:

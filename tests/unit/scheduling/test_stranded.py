@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.nodes import windows_nodes
-from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.stranded import stranded
+from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.stranded import find_stranded
 
 OS = {"kubernetes.io/os": "windows"}
 TAINT = "os=windows:NoSchedule"
@@ -40,7 +40,7 @@ def pod(
 
 
 def of(nodes: list[dict[str, Any]], *pods: dict[str, Any], taint: str = TAINT) -> list[dict[str, Any]]:
-    return stranded(windows_nodes(nodes), (taint,), lambda name: pods if name == "win1" else ())
+    return find_stranded(windows_nodes(nodes), (taint,), lambda name: pods if name == "win1" else ())
 
 
 def test_a_pod_without_the_toleration_is_listed_with_the_linters_advice() -> None:

@@ -16,7 +16,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.transfer.delta import
     Literal,
     delta,
     difference,
-    encoded,
+    encode,
     output_length,
     parts,
     segments,
@@ -152,7 +152,7 @@ def test_what_only_moved_is_found() -> None:
     ],
 )
 def test_the_bytes_of_an_instruction(instruction: Instruction, data: bytes, makes: int) -> None:
-    assert encoded(instruction) == data
+    assert encode(instruction) == data
     assert output_length(instruction) == makes
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.transfer.progress import Progress, line, shown
+from ansible_collections.winkube.node.plugins.plugin_utils.transfer.progress import Progress, line, show
 
 SECOND = Progress(part=2, parts=5, sent=16_000_000, total=37_200_000, seconds=8.0)
 
@@ -26,5 +26,5 @@ def test_the_line() -> None:
 )
 def test_only_for_somebody_who_watches(environment: dict[str, str], watched: bool, parts: int, said: int) -> None:
     lines: list[str] = []
-    shown("x", lines.append, environment, watched)(Progress(1, parts, 1, 2, 1.0))
+    show("x", lines.append, environment, watched)(Progress(1, parts, 1, 2, 1.0))
     assert len(lines) == said

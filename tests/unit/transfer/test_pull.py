@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.cache import PushCache
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.progress import Progress
-from ansible_collections.winkube.node.plugins.plugin_utils.transfer.push import Base, Ready, prepared
+from ansible_collections.winkube.node.plugins.plugin_utils.transfer.push import Base, Ready, prepare
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.serve import (
     REACH_S,
     Offer,
@@ -125,7 +125,7 @@ class Bench:
     def ready(self, stack: ExitStack, data: bytes, base: bytes | None = None) -> Ready:
         self.source.write_bytes(data)
         known = None if base is None else Base(KUBELET, sha(base))
-        return stack.enter_context(prepared(self.source, sha(data), len(data), known, STAGING, self.cache))
+        return stack.enter_context(prepare(self.source, sha(data), len(data), known, STAGING, self.cache))
 
     def fetch(self, offer: Offer) -> list[str]:
         """What the node does, and what it says where it fails."""

@@ -19,7 +19,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.transfer.push import 
     Mode,
     Pushed,
     PushError,
-    prepared,
+    prepare,
     push,
 )
 
@@ -59,7 +59,7 @@ class Bench:
     def push(self, data: bytes, base: Base | None = None, mode: Mode = "auto") -> Pushed:
         source = self.folder / "kubelet.exe"
         source.write_bytes(data)
-        with prepared(source, sha(data), len(data), base, STAGING, self.cache, mode=mode) as ready:
+        with prepare(source, sha(data), len(data), base, STAGING, self.cache, mode=mode) as ready:
             return push(self.wire, ready, self.lines.append)
 
     def put_in_place(self, pushed: Pushed) -> None:
@@ -140,13 +140,13 @@ def test_undo_takes_the_build_and_its_parts_away(bench: Bench) -> None:
 def test_a_build_that_is_still_written_is_refused(bench: Bench) -> None:
     source = bench.folder / "kubelet.exe"
     source.write_bytes(b"MZ half")
-    ready = prepared(source, sha(b"MZ all"), 6, None, STAGING, bench.cache)
+    ready = prepare(source, sha(b"MZ all"), 6, None, STAGING, bench.cache)
     with pytest.raises(PushError, match=r"kubelet\.exe has changed while it was looked at"), ready:
         pass
 
 
 def test_a_build_that_is_gone_is_a_sentence(bench: Bench) -> None:
-    ready = prepared(bench.folder / "gone.exe", "0" * 64, 6, None, STAGING, bench.cache)
+    ready = prepare(bench.folder / "gone.exe", "0" * 64, 6, None, STAGING, bench.cache)
     with pytest.raises(PushError, match=r"gone\.exe could not be made ready to be sent: .*No such file"), ready:
         pass
 

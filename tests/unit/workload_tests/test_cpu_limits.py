@@ -18,7 +18,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec im
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import cpu_limits
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.cpu_limits import (
     Wanted,
-    burned,
+    burn,
     faults,
     manifests,
 )
@@ -115,7 +115,7 @@ class Api(Fake):
 
     def burn(self) -> tuple[dict[str, int | None], tuple[str, ...]]:
         kubelet = KubeletProxy(self.cluster, "win1")
-        return burned(self.cluster, WANTED, lambda: of_summary(kubelet.summary()), self.clock())
+        return burn(self.cluster, WANTED, lambda: of_summary(kubelet.summary()), self.clock())
 
     def deleted(self) -> list[str]:
         return [path for method, path, _body in self.writes if method == "DELETE"]

@@ -15,8 +15,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.join impor
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.samples import Sample
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling import converge
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.nodes import (
+    list_tolerated,
     select_nodes,
-    tolerated,
     windows_nodes,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.runtime_class import COLLECTION
@@ -46,8 +46,8 @@ def test_pods_tolerate_what_the_nodes_have_and_what_is_named() -> None:
     nodes = windows_nodes([tainted("a", GKE, STATE), tainted("b", {"key": "lonely", "effect": "NoExecute"})])
     named = ("os=windows:NoSchedule",)
     wanted = ("os=windows:NoSchedule", "node.kubernetes.io/os=windows:NoSchedule", "lonely:NoExecute")
-    assert tolerated(nodes, named) == wanted
-    assert tolerated([], named) == named
+    assert list_tolerated(nodes, named) == wanted
+    assert list_tolerated([], named) == named
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def run_tests(lab: Cluster, found: client.Cluster) -> None:
     density.measure(found, wish, density.pods(wish, select_nodes(windows_nodes(found.nodes()), ())), clock, 60)
     burning = cpu_limits.Wanted("default", "win1", image=IMAGE, run="a")
     try:
-        cpu_limits.burned(found, burning, lambda: Sample("", {}), clock)
+        cpu_limits.burn(found, burning, lambda: Sample("", {}), clock)
     except ClusterError as error:
         if "does not run after" not in str(error):  # the lab runs no pods that are bound without its scheduler
             raise

@@ -16,7 +16,7 @@ from ...engine import windows_path
 from ...engine.batch import Batch, flatten
 from ...engine.reading import Expectation, Query, Reading, file_query, system_query
 from ...engine.resource import Refused, Resource
-from ...engine.resources.directory import guarded_always
+from ...engine.resources.directory import guard_always
 from ...engine.resources.programs import Programs, Source
 from ...facts import cni as facts
 from ...facts.version import Version
@@ -63,7 +63,7 @@ def desired(args: CniArgs) -> tuple[Resource, ...]:
         programs.append(_plugins(layout, args.plugins, args.mark))
     if args.flannel is not None:
         programs.append(_flannel(layout, args.flannel, args.mark, archive=args.flannel_archive))
-    return (*guarded_always(layout.cni_bin_dir, layout.cni_conf_dir), *programs)
+    return (*guard_always(layout.cni_bin_dir, layout.cni_conf_dir), *programs)
 
 
 def stage_first(component: str, resources: Iterable[Resource], reading: Reading) -> Batch | None:

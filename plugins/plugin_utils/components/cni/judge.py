@@ -19,9 +19,9 @@ from typing import Any
 from ...facts import cni
 from ...facts.flannel import BACKENDS
 from ...facts.version import Version, VersionError
-from ..networks import known_ranges, uncovered
+from ..networks import find_uncovered, known_ranges
 from .conf import Conf, ConfError, ConfPolicy, Plugin, again, join, lower, read
-from .policy_forms import dropped
+from .policy_forms import find_dropped
 from .rules import ERROR, Fault, Subject
 
 POLICY_NAME = "endpointpolicy"
@@ -70,13 +70,13 @@ def _of_file(conf: Conf, subject: Subject) -> Iterator[Fault]:
     version = conf.cni_version or NO_VERSION
     if takes and version not in takes:
         seen = f"it is {_show(conf.cni_version)}" + ("" if conf.cni_version else f", which is {NO_VERSION}")
-        yield _fault("cni.version", subject, "cniVersion", seen, _listed(takes))
+        yield _fault("cni.version", subject, "cniVersion", seen, _join_words(takes))
 
 
 def _network_name(name: str, subject: Subject) -> Iterator[Fault]:
     there = subject.networks
     if there is not None and name.casefold() not in {each.casefold() for each in there}:
-        seen = f"it is {_show(name)}; HNS has the networks {_listed(there)}"
+        seen = f"it is {_show(name)}; HNS has the networks {_join_words(there)}"
         yield _fault("cni.network-name", subject, "name", seen, subject.network_name or "an HNS network's name")
     elif not name or (subject.network_name and name.casefold() != subject.network_name.casefold()):
         yield _fault("cni.network-name", subject, "name", f"it is {_show(name)}", subject.network_name or "a name")
@@ -152,7 +152,7 @@ def _type(kind: str, where: str, subject: Subject) -> Iterator[Fault]:
         meant = cni.NOT_BUILT[kind]
         yield _fault("cni.plugin-missing", subject, where, f"it is {kind}, which is not a program", f"{meant} perhaps")
     elif there is not None and f"{kind}.exe".casefold() not in there:
-        programs = _listed(sorted(name for name in there if name.endswith(".exe")))
+        programs = _join_words(sorted(name for name in there if name.endswith(".exe")))
         yield _fault("cni.plugin-missing", subject, where, f"it is {kind}; there are: {programs}", f"{kind}.exe")
     elif there is None and kind not in cni.BY_NAME:
         yield _fault("cni.plugin-rare", subject, where, f"it is {kind}", "a plugin that is known")
@@ -200,18 +200,18 @@ def _of_policy(policy: ConfPolicy, api_version: int, subject: Subject) -> Iterat
         yield _fault("cni.policy-case", subject, policy.path, f"the key is '{key}'", "'Type'")
     new = api_version == 2
     types = cni.ENDPOINT_POLICIES if new else cni.OLD_POLICY_TYPES
-    right = cased(kind, (*types, *OLD_KEYS))
+    right = match_case(kind, (*types, *OLD_KEYS))
     if not right and new and (level := _level(kind)):
         seen = f"the type {_show(kind)} is one of a {level}"
-        yield _fault("cni.policy-level", subject, policy.path, seen, _listed(types))
+        yield _fault("cni.policy-level", subject, policy.path, seen, _join_words(types))
     elif not right:
-        yield _fault("cni.policy-unknown", subject, policy.path, f"the type is {_show(kind)}", _listed(types))
+        yield _fault("cni.policy-unknown", subject, policy.path, f"the type is {_show(kind)}", _join_words(types))
     elif right != kind and right in SEARCHED:
         yield _fault("cni.policy-case", subject, policy.path, f"the type is '{kind}'", f"'{right}'")
     if new and (old := _old_form(policy.value, right)):
         yield _fault("cni.old-form", subject, policy.path, f"{old} is the form without apiVersion", _new_form(right))
-    elif new and (lost := dropped(policy.value)):
-        seen = f"{_listed(lost)} {'stands' if len(lost) == 1 else 'stand'} beside Type"
+    elif new and (lost := find_dropped(policy.value)):
+        seen = f"{_join_words(lost)} {'stands' if len(lost) == 1 else 'stand'} beside Type"
         yield _fault("cni.policy-without-settings", subject, policy.path, seen, "all of it below 'Settings'")
     if api_version != 2 and "Settings" in policy.value:
         yield _fault("cni.new-form", subject, policy.path, "'Settings' is the form of apiVersion 2", "no 'Settings'")
@@ -225,10 +225,10 @@ pkg/hns/netconf_windows.go; projectcalico/calico writes SDNROUTE."""
 
 def _level(kind: str) -> str:
     """What has policies of this type; empty for a type that nothing has."""
-    return next((level for level, types in cni.POLICY_LEVELS.items() if cased(kind, types)), "")
+    return next((level for level, types in cni.POLICY_LEVELS.items() if match_case(kind, types)), "")
 
 
-def cased(kind: str, types: tuple[str, ...]) -> str:
+def match_case(kind: str, types: tuple[str, ...]) -> str:
     return next((each for each in types if each.casefold() == kind.casefold()), "")
 
 
@@ -246,7 +246,7 @@ def _new_form(kind: str) -> str:
 
 
 def _networks(policy: ConfPolicy, subject: Subject) -> Iterator[Fault]:
-    for each in _given(policy.value or {}):
+    for each in _list_exceptions(policy.value or {}):
         parsed = known_ranges(str(each))
         if not parsed:
             yield _fault("cni.exception-wrong", subject, policy.path, f"the exception is {_show(each)}", "a network")
@@ -258,13 +258,13 @@ def _families(plugin: Plugin, subject: Subject) -> Iterator[Fault]:
     """Lists of exceptions with both families, whatever the plugin: HNS takes one of each. Source:
     Azure/AgentBaker#3049."""
     for policy in plugin.policies:
-        given = (one for each in _given(policy.value or {}) for one in known_ranges(str(each)))
+        given = (one for each in _list_exceptions(policy.value or {}) for one in known_ranges(str(each)))
         if len({one.version for one in given}) > 1:
             seen = "it has IPv4 and IPv6 in one list"
             yield _fault("cni.exception-wrong", subject, policy.path, seen, "a policy for each")
 
 
-def _given(value: Mapping[str, Any]) -> list[Any]:
+def _list_exceptions(value: Mapping[str, Any]) -> list[Any]:
     """All exceptions in a policy, in whatever form."""
     inner = value.get("Settings")
     found: list[Any] = []
@@ -278,7 +278,7 @@ def _given(value: Mapping[str, Any]) -> list[Any]:
 def _provider_addresses(conf: Conf, subject: Subject) -> Iterator[Fault]:
     for address in conf.provider_addresses() if subject.addresses else ():
         if address not in (subject.addresses or ()):
-            seen = f"ProviderAddress is {address}; the host has {_listed(subject.addresses or ())}"
+            seen = f"ProviderAddress is {address}; the host has {_join_words(subject.addresses or ())}"
             yield _fault("cni.provider-address", subject, "", seen, "the host's own address")
 
 
@@ -290,10 +290,10 @@ def _exceptions(conf: Conf, subject: Subject) -> Iterator[Fault]:
         return
     found = [str(one) for each in conf.exceptions() for one in known_ranges(each)]
     needed = dict.fromkeys(one for each in workers for one in subject.needed(each.needs))
-    missing = uncovered(found, needed)
+    missing = find_uncovered(found, needed)
     if missing:
-        seen = f"its exceptions are {_listed(found)}: traffic from pods to {_listed(missing)} is translated"
-        yield _fault("cni.exceptions", subject, "", seen, f"{_listed(missing)} among them")
+        seen = f"its exceptions are {_join_words(found)}: traffic from pods to {_join_words(missing)} is translated"
+        yield _fault("cni.exceptions", subject, "", seen, f"{_join_words(missing)} among them")
 
 
 UNFILLED = re.compile(r"\{\{.*\}\}|\{%.*%\}|<[^<>]*[a-zA-Z][^<>]*>|\$\{\w+\}|\$\(\w+\)|__\w+__|%\w+%")
@@ -332,5 +332,5 @@ def _show(value: object) -> str:
     return f"'{value}'" if value not in (None, "") else "missing"
 
 
-def _listed(values: Iterable[object]) -> str:
+def _join_words(values: Iterable[object]) -> str:
     return ", ".join(str(each) for each in values) or "none"

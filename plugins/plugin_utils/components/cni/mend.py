@@ -17,11 +17,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...facts import cni
-from ..networks import known_ranges, uncovered
+from ..networks import find_uncovered, known_ranges
 from .conf import BLANKS, ConfError, lower, read
 from .json_edit import edit
-from .judge import NO_VERSION, OLD_KEYS, OUTBOUND, OWN_ADDRESS, SEARCHED, accepted_versions, cased
-from .policy_forms import NoFormError, convert, dropped
+from .judge import NO_VERSION, OLD_KEYS, OUTBOUND, OWN_ADDRESS, SEARCHED, accepted_versions, match_case
+from .policy_forms import NoFormError, convert, find_dropped
 from .rules import Subject
 
 Object = dict[str, Any]
@@ -81,7 +81,7 @@ def _plugin(data: Object, subject: Subject) -> None:
     form = 1 if subject.runtime == "dockershim" else 2
     if known.forms and form == 2 and lower(data).get("apiversion") != 2:
         data[_key(data, "apiVersion")] = 2
-    entries = _gathered(data, known.policies)
+    entries = _gather(data, known.policies)
     for entry in entries:
         value = entry.get(_key(entry, "value"))
         if isinstance(value, dict) and form == 2:
@@ -91,7 +91,7 @@ def _plugin(data: Object, subject: Subject) -> None:
         _address(data, known, entries, subject)
 
 
-def _gathered(data: Object, wanted: str) -> list[Object]:
+def _gather(data: Object, wanted: str) -> list[Object]:
     """The policies, all of them under the key that the plugin reads."""
     wrong = "AdditionalArgs" if wanted == "policies" else "policies"
     stray = data.pop(_key(data, wrong), None)
@@ -106,10 +106,10 @@ def _policy(value: Object) -> Object:
     """One policy in the form of apiVersion 2, written as the plugins search it; as it is where something of it would be
     lost."""
     kind = str(value.get(_key(value, "Type")) or "")
-    right = cased(kind, SEARCHED) or kind
+    right = match_case(kind, SEARCHED) or kind
     settings = value.get(_key(value, "Settings"))
     within = {key.casefold() for key in settings} if isinstance(settings, dict) else set()
-    old = kind in OLD_KEYS or bool(dropped(value)) or "exceptionlist" in within
+    old = kind in OLD_KEYS or bool(find_dropped(value)) or "exceptionlist" in within
     if not kind or (right == kind and "Type" in value and not old):
         return value
     try:
@@ -125,7 +125,7 @@ def _exceptions(data: Object, key: str, entries: list[Object], needed: tuple[str
     values = [entry.get(_key(entry, "value")) for entry in entries]
     own = [each for each in values if isinstance(each, dict) and each.get("Type") == OUTBOUND]
     given = [str(one) for each in own for one in (each.get("Settings") or {}).get("Exceptions") or ()]
-    missing = uncovered([str(one) for each in given for one in known_ranges(each)], needed)
+    missing = find_uncovered([str(one) for each in given for one in known_ranges(each)], needed)
     if not missing:
         return
     if own:

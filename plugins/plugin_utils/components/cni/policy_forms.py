@@ -17,7 +17,7 @@ class NoFormError(Exception):
     """A sentence: what of a policy the new form has no place for."""
 
 
-def dropped(value: Object) -> tuple[str, ...]:
+def find_dropped(value: Object) -> tuple[str, ...]:
     """The keys of a policy that hcsshim drops under apiVersion 2, as they are written."""
     return tuple(key for key in value if key.casefold() not in {"type", "settings"})
 
@@ -40,7 +40,10 @@ def convert(value: Object) -> dict[str, Any]:
     form = FORMS.get(name) or Form(target, {})
     own = {each.casefold(): each for each in NEW_KEYS.get(target, ())}
     old = {key.casefold(): new for key, new in form.keys.items()}
-    for key in (*dropped(value), *(key for key in settings if key.casefold() in old and key.casefold() not in own)):
+    for key in (
+        *find_dropped(value),
+        *(key for key in settings if key.casefold() in old and key.casefold() not in own),
+    ):
         given = settings.pop(key) if key in settings else value[key]
         place = old.get(key.casefold()) or own.get(key.casefold())
         if place is None:

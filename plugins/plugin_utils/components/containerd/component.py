@@ -50,13 +50,13 @@ def arguments(given: Given) -> containerd.ContainerdArgs:
 
     own = containerd_config.environment(settings) | options["environment"] | options["service"]["environment"]
     # It is stopped in an image that is done, and has to run for what is still to be pulled.
-    rests = options["golden_image"] and not wanted_images(given).unknown(reading)
+    rests = options["golden_image"] and not list_images(given).unknown(reading)
     service = service_options(given, containerd.DAEMON) | {"environment": environment(own), "rests": rests}
     return containerd.ContainerdArgs(
         layout=layout,
         source=source_of(given),
         archive=is_archive(containerd.NAME, options["source"]["url"]),
-        config=containerd_config.extended(text, options["config_extra"]),
+        config=containerd_config.extend(text, options["config_extra"]),
         settings=settings,
         template=f"{template}{' and config_extra' if options['config_extra'] else ''}",
         registries=registries.desired(layout, hosts, version, reading, given.mark),
@@ -78,7 +78,7 @@ def crictl_files(given: Given) -> Resources:
     return crictl.desired(given.layout, source, archive=is_archive(crictl.NAME, wanted["url"]), mark=given.mark)
 
 
-def wanted_images(given: Given) -> images.Images:
+def list_images(given: Given) -> images.Images:
     """The images, the sandbox's first: no pod starts without it."""
     options = given.options
     named = (_sandbox(options, given.reading), *options["images"])
@@ -97,22 +97,22 @@ def pulls(given: Given) -> bool:
 
 def can_pull(given: Given) -> None:
     """Refused for want of ctr.exe, before anything is changed; warns where the drive has too little room."""
-    if pulls(given) and (sentence := wanted_images(given).cramped(given.reading)):
+    if pulls(given) and (sentence := list_images(given).cramped(given.reading)):
         given.asks.warn(sentence)
     if pulls(given) and not is_archive(containerd.NAME, given.options["source"]["url"]):
-        wanted_images(given).change(given.reading)
+        list_images(given).change(given.reading)
 
 
 def _listing(given: Given, _resources: Resources) -> Batch | None:
     """Where no receipt tells of an image, containerd is asked what it has."""
-    return wanted_images(given).listing(given.reading)
+    return list_images(given).listing(given.reading)
 
 
 def look_at_exclusions(given: Given, acted: Collection[str], _changed: bool) -> After:
     """Exclusions are read back: tamper protection and a domain's policy take them away without a word."""
     looks = given.options["defender_exclusions"] and PROGRAMS.name in acted
     if looks and (gone := defender.missing(given.layout, given.reading)):
-        given.asks.warn(defender.taken_back(gone))
+        given.asks.warn(defender.explain_dropped(gone))
     return After()
 
 
@@ -124,10 +124,10 @@ PROGRAMS = Stage(
 )
 IMAGES = Stage(
     "images",
-    lambda given: (wanted_images(given),),
+    lambda given: (list_images(given),),
     wanted=pulls,
     first=(First(_listing, learned=lambda _given, batch, answer: images.listed(batch, answer)),),
-    deadline=lambda given: wanted_images(given).deadline_s,
+    deadline=lambda given: list_images(given).deadline_s,
     called=images.NAME,
     failed=lambda _given, _probe: "containerd itself stays as this task made it.",
 )

@@ -17,7 +17,7 @@ from ...engine import windows_path
 from ...engine.batch import Batch, Op, flatten
 from ...engine.reading import Expectation, Query, Reading, file_key, pipe_query, services_query, system_query
 from ...engine.resource import Refused, Resource
-from ...engine.resources.directory import Directory, MadeByUs, guarded
+from ...engine.resources.directory import Directory, MadeByUs, guard
 from ...engine.resources.environment_variable import MachinePath
 from ...engine.resources.programs import Programs, Source
 from ...engine.resources.service import Service
@@ -182,7 +182,7 @@ def _folders(layout: Layout) -> tuple[Directory, ...]:
         windows_path.parent(layout.containerd_config),
         windows_path.parent(layout.containerd_log),
     )
-    return guarded(*paths)
+    return guard(*paths)
 
 
 def _data() -> tuple[MadeByUs, ...]:

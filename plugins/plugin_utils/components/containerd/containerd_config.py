@@ -22,7 +22,7 @@ from ...facts import containerd as facts
 from ...facts.version import Version
 from .containerd_toml import Document, equal, with_keys
 
-__all__ = ["ContainerdSettings", "check", "environment", "equal", "extended", "problems", "template_variables"]
+__all__ = ["ContainerdSettings", "check", "environment", "equal", "extend", "problems", "template_variables"]
 
 _PIPE = re.compile(r"\\\\\.\\pipe\\[^\\]+")
 
@@ -124,7 +124,7 @@ def template_variables(settings: ContainerdSettings) -> dict[str, Any]:
     }
 
 
-def extended(text: str, extra: Mapping[str, Any]) -> str:
+def extend(text: str, extra: Mapping[str, Any]) -> str:
     """The rendered text with the user's keys; a text that is not TOML as it is, for `check` to say so. Refused for a
     value that TOML cannot say."""
     try:
@@ -193,7 +193,7 @@ def _header(place: facts.Place) -> str:
     return ".".join(part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else f'"{part}"' for part in place)
 
 
-def _dotted(place: facts.Place) -> str:
+def _join_place(place: facts.Place) -> str:
     return f"[{_header(place[:-1])}] {place[-1]}" if len(place) > 1 else place[0]
 
 
@@ -270,8 +270,8 @@ def _check_places(document: Document, version: Version, line: facts.ReleaseLine,
                 continue
             better = right.get(name) or _cni_folders(places)
             found[place] = (
-                f"{document.at(place)}containerd {version} does not read {_dotted(place)} in a file of version {said}; "
-                f"it belongs to {_dotted(better)}."
+                f"{document.at(place)}containerd {version} does not read {_join_place(place)} in a file of version "
+                f"{said}; it belongs to {_join_place(better)}."
             )
     return list(found.values())
 
@@ -291,12 +291,12 @@ def _check_values(document: Document, settings: ContainerdSettings, places: fact
         )
         if not same:
             found.append(
-                f"{document.at(place)}{name} is {_shown(said)}{_by_default(document, place)}, but this node uses "
+                f"{document.at(place)}{name} is {_show(said)}{_by_default(document, place)}, but this node uses "
                 f"'{wanted}': write `{place[-1]} = '{wanted}'` in {_table(place)}."
             )
     gid = document.get(places.grpc_gid, 0)
     if gid != settings.grpc_gid or not _is_number(gid):
-        found.append(f"{document.at(places.grpc_gid)}gid is {_shown(gid)}; wanted is `gid = {settings.grpc_gid}`.")
+        found.append(f"{document.at(places.grpc_gid)}gid is {_show(gid)}; wanted is `gid = {settings.grpc_gid}`.")
     image = document.get(places.sandbox_image, "")
     if not isinstance(image, str) or not image.strip():
         found.append(
@@ -306,7 +306,7 @@ def _check_values(document: Document, settings: ContainerdSettings, places: fact
     level = document.get(places.log_level, "info")
     if level not in ("", *facts.LOG_LEVELS):
         found.append(
-            f"{document.at(places.log_level)}log level {_shown(level)} is not one of {', '.join(facts.LOG_LEVELS)}."
+            f"{document.at(places.log_level)}log level {_show(level)} is not one of {', '.join(facts.LOG_LEVELS)}."
         )
     return found
 
@@ -340,7 +340,7 @@ def _check_cni(document: Document, settings: ContainerdSettings, version: Versio
         )
     conf = document.get(places.cni_conf_dir)
     if not isinstance(conf, str) or not windows_path.same(conf, settings.cni_conf_dir):
-        said = "the default folder" if conf is None else _shown(conf)
+        said = "the default folder" if conf is None else _show(conf)
         found.append(
             f"{document.at(places.cni_conf_dir)}the CNI configuration is looked for in {said}, but it lies in "
             f"'{settings.cni_conf_dir}': write `conf_dir = '{settings.cni_conf_dir}'` in {_table(places.cni_conf_dir)}."
@@ -367,7 +367,7 @@ def _check_runtime(document: Document, line: facts.ReleaseLine, places: facts.Pl
     if name in known:
         return []
     return [
-        f"{document.at(places.default_runtime)}default_runtime_name is {_shown(name)}, but no such runtime is "
+        f"{document.at(places.default_runtime)}default_runtime_name is {_show(name)}, but no such runtime is "
         f"configured; known are {', '.join(known)}."
     ]
 
@@ -395,5 +395,5 @@ def _by_default(document: Document, place: facts.Place) -> str:
     return "" if document.has(place) else " (containerd's default, the file says nothing)"
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     return f"'{value}'" if isinstance(value, str) else repr(value)

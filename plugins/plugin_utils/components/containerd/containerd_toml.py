@@ -87,17 +87,17 @@ def with_keys(text: str, extra: Mapping[str, Any]) -> str:
     if not extra:
         return text
     head = itertools.takewhile(lambda line: not line or line.startswith("#"), text.splitlines())
-    return "\n".join([*head, *_table((), _merged(tomllib.loads(text), extra))]) + "\n"
+    return "\n".join([*head, *_table((), _merge(tomllib.loads(text), extra))]) + "\n"
 
 
-def _merged(own: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+def _merge(own: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(own)
     for key, value in extra.items():
         if value is None:
             merged.pop(key, None)
         elif isinstance(value, Mapping):
             present = merged.get(key)
-            merged[key] = _merged(present if isinstance(present, Mapping) else {}, value)
+            merged[key] = _merge(present if isinstance(present, Mapping) else {}, value)
         else:
             merged[key] = value
     return merged

@@ -27,7 +27,7 @@ DATA = (r"C:\ProgramData\containerd\root", r"C:\ProgramData\containerd\state")
 PROGRAMS = ("ctr.exe", "containerd-shim-runhcs-v1.exe")
 
 
-def excluded(layout: Layout) -> dict[str, tuple[str, ...]]:
+def list_exclusions(layout: Layout) -> dict[str, tuple[str, ...]]:
     """`Paths` and `Processes` -> what Defender does not look at."""
     programs = (windows_path.join(layout.containerd_bin_dir, name) for name in PROGRAMS)
     return {"Paths": DATA, "Processes": (layout.containerd_binary, *programs)}
@@ -51,7 +51,7 @@ class Exclusions:
 
     def reads(self) -> tuple[Query, ...]:
         """The lists and their switches."""
-        return tuple(_query(name) for name in ("", *excluded(self.layout)))
+        return tuple(_query(name) for name in ("", *list_exclusions(self.layout)))
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
         """Nothing."""
@@ -62,7 +62,7 @@ class Exclusions:
         ops: list[Op] = []
         said: list[str] = []
         predicted = {query.key: dict(reading.parts.get(query.key) or {}) for query in self.reads()}
-        for name, paths in excluded(self.layout).items():
+        for name, paths in list_exclusions(self.layout).items():
             key = rf"{KEY}\{name}"
             values = dict(predicted[_query(name).key].get("values") or {})
             there = {str(each).casefold() for each in values}
@@ -83,7 +83,7 @@ class Exclusions:
                 ops += self._switch(f"Exclusions_{name}", predicted)
             elif there & {each.casefold() for each in paths} and not values and not before.get("keys"):
                 predicted[_query(name).key] = {"exists": False}
-                ops += _emptied(name, predicted)
+                ops += _empty(name, predicted)
         whole = predicted[_query("").key]
         if ops and not self.wanted and whole.get("exists") and not whole.get("values") and not whole.get("keys"):
             predicted[_query("").key] = {"exists": False}
@@ -117,7 +117,7 @@ class Exclusions:
         return (Op("registry_set", {**place, "type": "dword", "value": 1}).undone_by(_remove(place)),)
 
 
-def _emptied(name: str, predicted: dict[str, dict[str, object]]) -> tuple[Op, ...]:
+def _empty(name: str, predicted: dict[str, dict[str, object]]) -> tuple[Op, ...]:
     """A list with nothing in it goes, and its switch. What the undo sets makes the keys again."""
     found = predicted[_query("").key]
     values, keys = found.get("values"), found.get("keys")
@@ -140,14 +140,14 @@ def missing(layout: Layout, reading: Reading) -> tuple[str, ...]:
     """What is not excluded in this reading although it was written: something took it back."""
     return tuple(
         path
-        for name, paths in excluded(layout).items()
+        for name, paths in list_exclusions(layout).items()
         for path in paths
         if path.casefold()
         not in {str(each).casefold() for each in (reading.parts.get(_query(name).key) or {}).get("values") or ()}
     )
 
 
-def taken_back(paths: tuple[str, ...]) -> str:
+def explain_dropped(paths: tuple[str, ...]) -> str:
     """A sentence about exclusions that did not stay."""
     return (
         f"Microsoft Defender should exclude {', '.join(paths)}, and does not: something on the node removed the "

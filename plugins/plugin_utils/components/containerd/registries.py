@@ -28,10 +28,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ...engine import windows_path
-from ...engine.address import shown
+from ...engine.address import mask
 from ...engine.reading import Query, Reading, file_query
 from ...engine.resource import Refused, Resource
-from ...engine.resources.directory import guarded_always
+from ...engine.resources.directory import guard_always
 from ...facts import containerd as facts
 from ...facts.version import Version
 from ..layout import Layout
@@ -157,7 +157,7 @@ def desired(
     gone = tuple(path for path in before if windows_path.key(path) not in keep)
     # Any user may make folders in ProgramData: one of these would say where the node's images come from.
     own = [windows_path.join(layout.certs_dir, registry.folder) for registry in wanted]
-    folders = guarded_always(layout.certs_dir, *own) if wanted else ()
+    folders = guard_always(layout.certs_dir, *own) if wanted else ()
     return (*folders, *files, MadeFiles(_receipt(layout), tuple(file.path for file in files), gone, backup))
 
 
@@ -172,9 +172,7 @@ def warnings(wanted: Sequence[Registry], version: Version) -> list[str]:
         for one in (registry.server, *registry.mirrors)
         if one.authorizes and one.url.startswith("http:")
     ]
-    found = [
-        f"registries: {shown(url)} is asked without TLS: anyone on the way can read its password." for url in open_
-    ]
+    found = [f"registries: {mask(url)} is asked without TLS: anyone on the way can read its password." for url in open_]
     if named and version < _ALSO_FOR_TOKENS:
         found.append(
             f"registries, {', '.join(named)}: containerd {version} sends these credentials only to the registry, not "
@@ -191,7 +189,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
     folders = [windows_path.join(layout.certs_dir, registry.folder) for registry in hosts]
     return (
         *_own_reads(layout),
-        *(query for made in guarded_always(layout.certs_dir, *folders) if hosts for query in made.reads()),
+        *(query for made in guard_always(layout.certs_dir, *folders) if hosts for query in made.reads()),
         *(
             file_query(windows_path.join(folder, name), sha256=True, sddl=True)
             for folder in folders
@@ -227,11 +225,11 @@ def hosts_toml(registry: Registry) -> str:
     """The text of hosts.toml. The order of the mirrors is the order in which they are asked."""
     lines = ["# Written by winkube.node; changes made here are undone by its next run."]
     if registry.server.url:
-        lines.append(f"server = {_quoted(registry.server.url)}")
+        lines.append(f"server = {_quote(registry.server.url)}")
     lines += _settings(registry.server, "server")
     lines += _header(registry.server, "header")
     for n, mirror in enumerate(registry.mirrors, 1):
-        table = f"host.{_quoted(mirror.url)}"
+        table = f"host.{_quote(mirror.url)}"
         lines += ["", f"[{table}]", *(f"  {line}" for line in _settings(mirror, f"mirror{n}"))]
         lines += [f"  {line}" for line in _header(mirror, f"{table}.header")]
     return "\n".join(lines) + "\n"
@@ -241,11 +239,11 @@ def _settings(endpoint: Endpoint, name: str) -> list[str]:
     """Paths of certificates are relative to hosts.toml."""
     lines = []
     if endpoint.capabilities:
-        lines.append(f"capabilities = [{', '.join(_quoted(one) for one in endpoint.capabilities)}]")
+        lines.append(f"capabilities = [{', '.join(_quote(one) for one in endpoint.capabilities)}]")
     if endpoint.ca:
-        lines.append(f"ca = {_quoted(f'{name}-ca.pem')}")
+        lines.append(f"ca = {_quote(f'{name}-ca.pem')}")
     if endpoint.client:
-        lines.append(f"client = [[{_quoted(f'{name}-client.pem')}, {_quoted(f'{name}-client.key')}]]")
+        lines.append(f"client = [[{_quote(f'{name}-client.pem')}, {_quote(f'{name}-client.key')}]]")
     if endpoint.skip_verify:
         lines.append("skip_verify = true")
     if endpoint.override_path:
@@ -254,12 +252,12 @@ def _settings(endpoint: Endpoint, name: str) -> list[str]:
 
 
 def _header(endpoint: Endpoint, table: str) -> list[str]:
-    return [f"[{table}]", *(f"  {_quoted(key)} = {_quoted(value)}" for key, value in endpoint.header)] * bool(
+    return [f"[{table}]", *(f"  {_quote(key)} = {_quote(value)}" for key, value in endpoint.header)] * bool(
         endpoint.header
     )
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """A TOML basic string: JSON's escapes are a part of TOML's."""
     return json.dumps(text, ensure_ascii=False)
 
@@ -328,11 +326,11 @@ def _registry(option: Mapping[str, Any], read_file: ReadFile, problems: list[str
             "the registry that they belong to."
         )
     mirrors = tuple(
-        _endpoint(f"registries, {host}, mirror {shown(str(mirror['url']))}", mirror, read_file, problems)
+        _endpoint(f"registries, {host}, mirror {mask(str(mirror['url']))}", mirror, read_file, problems)
         for mirror in option.get("mirrors") or ()
     )
     twice = {mirror.url for n, mirror in enumerate(mirrors) if mirror.url in [other.url for other in mirrors[:n]]}
-    problems += [f"registries, {host}: the mirror {shown(url)} is there twice; keep one." for url in sorted(twice)]
+    problems += [f"registries, {host}: the mirror {mask(url)} is there twice; keep one." for url in sorted(twice)]
     return Registry(host, server, mirrors)
 
 
@@ -432,11 +430,11 @@ def _header_problems(where: str, header: Sequence[tuple[str, str]]) -> Iterator[
 
 def _url_problems(where: str, url: str) -> Iterator[str]:
     if re.search(r"[\x00-\x20\x7f]", url):
-        yield f"{where}: the address '{shown(url)}' holds a blank or a control character; write it on one line."
+        yield f"{where}: the address '{mask(url)}' holds a blank or a control character; write it on one line."
         return
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        yield f"{where}: '{shown(url)}' is not a registry's address; wanted http:// or https:// and a host."
+        yield f"{where}: '{mask(url)}' is not a registry's address; wanted http:// or https:// and a host."
     elif parts.username or parts.password:
         yield (
             f"{where}: there is a user or a password in the address, which containerd does not use; give them as auth."

@@ -36,7 +36,7 @@ def desired(given: Given) -> Resources:
         node = answers.node if answers else None
         if problems := in_cluster.cluster_managed_problems(layout, reading, sets, node, name):
             raise Refused(*problems)
-        return (*in_cluster.left_to_cluster(layout, reading), *_firewall(given))
+        return (*in_cluster.leave_to_cluster(layout, reading), *_firewall(given))
 
     version = release(options["version"], "winkube_flannel_version")
     flannel.check(release=version, node_name=name, warn=lambda text: given.warn([text]))

@@ -18,7 +18,7 @@ from ...engine import windows_path
 from ...engine.batch import Op
 from ...engine.reading import Query, Reading, file_query, merge_queries, services_query
 from ...engine.resource import Refused, Resource
-from ...engine.resources.directory import guarded, guarded_always
+from ...engine.resources.directory import guard, guard_always
 from ...engine.resources.hns_network import HnsNetwork, NoHnsNetwork
 from ...engine.resources.programs import Programs, Source
 from ...engine.resources.service import Service
@@ -172,7 +172,7 @@ def prerequisites(layout: Layout, reading: Reading) -> None:
         return
     missing = [
         f"{path} is missing on the node: {who}."
-        for path, who in _needed(layout)
+        for path, who in _list_needed(layout)
         if not reading.file(path).get("exists")
     ]
     if missing:
@@ -198,7 +198,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
             *(query for resource in resources for query in resource.reads()),
             *nssm.reads(layout),
             *state(layout),
-            *(file_query(path) for path, _why in _needed(layout)),
+            *(file_query(path) for path, _why in _list_needed(layout)),
         )
     )
 
@@ -206,7 +206,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
 # -- the parts ---------------------------------------------------------------------------------------------------------
 
 
-def _needed(layout: Layout) -> tuple[tuple[str, str], ...]:
+def _list_needed(layout: Layout) -> tuple[tuple[str, str], ...]:
     plugins = "the role cni brings it"
     return (
         *(
@@ -222,8 +222,8 @@ def _needed(layout: Layout) -> tuple[tuple[str, str], ...]:
 
 def _folders(layout: Layout, net_conf: str) -> tuple[Resource, ...]:
     return (
-        *guarded_always(layout.flannel_dir, layout.flannel_run_dir, layout.cni_conf_dir),
-        *guarded(windows_path.parent(net_conf), layout.log_dir),
+        *guard_always(layout.flannel_dir, layout.flannel_run_dir, layout.cni_conf_dir),
+        *guard(windows_path.parent(net_conf), layout.log_dir),
     )
 
 

@@ -115,7 +115,7 @@ def beside_daemon_set(sets: Iterable[Mapping[str, Any]], node: Mapping[str, Any]
     )
 
 
-def left_to_cluster(layout: Layout, reading: Reading) -> tuple[Resource, ...]:
+def leave_to_cluster(layout: Layout, reading: Reading) -> tuple[Resource, ...]:
     """Our own service taken away, now that the network is the cluster's. cni.conf stays: containerd takes the first
     file by name, and those of DaemonSets begin with a number."""
     name, program = layout.flanneld_service, layout.flanneld_binary

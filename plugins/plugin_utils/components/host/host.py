@@ -15,7 +15,7 @@ from ...engine import windows_path
 from ...engine.batch import Op
 from ...engine.reading import Query, Reading, system_query
 from ...engine.resource import Change, Refused, Resource
-from ...engine.resources.directory import guarded_always
+from ...engine.resources.directory import guard_always
 from ...engine.resources.environment_variable import EnvironmentVariable
 from ...engine.resources.feature import Feature
 from ...facts.windows_revisions import BadRevision
@@ -105,7 +105,7 @@ def desired(args: HostArgs, reading: Reading) -> tuple[Resource, ...]:
     if refusals := check(args, reading).refusals:
         raise Refused(*refusals)
     return (
-        *guarded_always(*folders),
+        *guard_always(*folders),
         containers(layout),
         *((ComputerName(args.computer_name),) if args.computer_name else ()),
         *args.proxy.variables(_subnet(args, reading)),
@@ -146,9 +146,7 @@ def check(args: HostArgs, reading: Reading) -> Findings:
 def reads(layout: Layout) -> tuple[Query, ...]:
     """What `desired` and `check` need to know for this layout, whatever their other arguments."""
     resources: tuple[Resource, ...] = (
-        *guarded_always(
-            layout.root, layout.cni_bin_dir, layout.cni_conf_dir, layout.flannel_dir, layout.flannel_run_dir
-        ),
+        *guard_always(layout.root, layout.cni_bin_dir, layout.cni_conf_dir, layout.flannel_dir, layout.flannel_run_dir),
         containers(layout),
         ComputerName("any"),
         *Proxy("http://any", "http://any").variables(""),

@@ -183,7 +183,7 @@ def pause_refusals(machine: Machine, wanted: Wanted, warnings: list[str]) -> Ite
             if machine.build >= OLDEST_BUILD:
                 yield str(error)
             return
-    image = _known(chosen)
+    image = _find_image(chosen)
     if image is None:
         warnings.append(
             f"Whether the pause image {chosen} runs on {machine.name} is not known here: it has to have a manifest "
@@ -203,7 +203,7 @@ def pause_refusals(machine: Machine, wanted: Wanted, warnings: list[str]) -> Ite
         )
 
 
-def _known(reference: str) -> PauseImage | None:
+def _find_image(reference: str) -> PauseImage | None:
     """The row of a published image; None for an image of the user's own."""
     repository, _colon, tag = reference.rpartition(":")
     for image in PAUSE_IMAGES:

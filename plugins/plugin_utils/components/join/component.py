@@ -18,7 +18,7 @@ from ..stage import After, Given, Probe, Resources, Stage
 from . import join, joining, material, node_object
 from .after_join import Expected, look_after
 from .identities import Identity, identities
-from .joining import LATER, Joining, told
+from .joining import LATER, Joining, fill_pod_cidr
 from .secret_file import SecretFile
 
 CHECK_TOKEN = "000000.0000000000000000"  # stands for the token in check mode, which makes none
@@ -145,7 +145,7 @@ def see(given: Given, _acted: Collection[str], _changed: bool) -> After:
     if given.check:
         later = LATER if joined else ""
         return After(tuple(steps), {"joined": joined, "pod_cidr": pod_cidr or later})
-    return After(tuple(steps), {"joined": joined, "pod_cidr": pod_cidr}, lambda text: told(text, pod_cidr))
+    return After(tuple(steps), {"joined": joined, "pod_cidr": pod_cidr}, lambda text: fill_pod_cidr(text, pod_cidr))
 
 
 def _deadline(_given: Given) -> int:

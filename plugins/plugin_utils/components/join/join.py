@@ -19,7 +19,7 @@ from typing import Any, Literal
 from ...engine import windows_path
 from ...engine.reading import Query, Reading, file_key, file_query, services_query
 from ...engine.resource import Refused, Resource
-from ...engine.resources.directory import guarded
+from ...engine.resources.directory import guard
 from ...engine.resources.programs import Programs, Source
 from ...engine.resources.text_file import READ_LIMIT
 from ...engine.tools import WINDOWS_PATH
@@ -61,7 +61,7 @@ def certificate_key(layout: Layout) -> str:
     return f"certificate:{windows_path.key(client_certificate(layout))}"
 
 
-def made_by_join(layout: Layout) -> tuple[str, ...]:
+def list_made(layout: Layout) -> tuple[str, ...]:
     """The files that a join writes beside the kubelet's certificates.
 
     Source: kubernetes cmd/kubeadm/app/cmd/phases/join/kubelet.go (instance-config.yaml: NodeLocalCRISocket).
@@ -79,7 +79,7 @@ def made_by_join(layout: Layout) -> tuple[str, ...]:
 def reads(layout: Layout) -> tuple[Query, ...]:
     """What is read for a join, whatever the way."""
     return (
-        *(file_query(path) for path in made_by_join(layout)),
+        *(file_query(path) for path in list_made(layout)),
         file_query(config_file(layout), content_limit=READ_LIMIT),
         secret_query(layout.kubelet_kubeconfig),
         secret_query(layout.flanneld_kubeconfig),
@@ -94,7 +94,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
 
 def folders(layout: Layout) -> tuple[Resource, ...]:
     """The folders of kubeconfigs that need no kubelet."""
-    return guarded(
+    return guard(
         *(windows_path.parent(path) for path in (layout.flanneld_kubeconfig, layout.kube_proxy_kubeconfig)),
         *((windows_path.parent(layout.kubelet_kubeconfig),) if _is_own(layout) else ()),
     )
@@ -108,7 +108,7 @@ def _is_own(layout: Layout) -> bool:
 def kubeadm(layout: Layout, source: Source, mark: str) -> tuple[Resource, ...]:
     """kubeadm.exe in its folder."""
     return (
-        *guarded(windows_path.parent(layout.kubeadm_binary)),
+        *guard(windows_path.parent(layout.kubeadm_binary)),
         Programs(KUBEADM, source, (("", layout.kubeadm_binary),), layout.state_dir, mark[:8]),
     )
 
@@ -248,8 +248,8 @@ COMPONENT = Component(
     reads=reads,
     expected=lambda expected: expected.kubernetes,
     interface=INTERFACE,
-    files=made_by_join,
-    bound=lambda layout: (*made_by_join(layout), cert_dir(layout)),
+    files=list_made,
+    bound=lambda layout: (*list_made(layout), cert_dir(layout)),
     tools=lambda layout: (layout.kubeadm_binary,),
     runs=(KUBEADM_RUN,),
     folders=lambda layout: (windows_path.join(layout.kubernetes_dir, "pki"),),

@@ -42,7 +42,7 @@ from .join import (
     certificate_files,
     certificate_key,
     is_there,
-    made_by_join,
+    list_made,
     reads,
 )
 from .secret_file import SDDL
@@ -53,7 +53,7 @@ kubeadm Configuration (v1beta4), Timeouts."""
 LATER = "(known after join)"
 
 
-def told(text: str, pod_cidr: str) -> str:
+def fill_pod_cidr(text: str, pod_cidr: str) -> str:
     """A text of the plan after the join: with the Node's podCIDR, or none if it could not be asked for."""
     return text.replace(f", podCIDR {LATER}", f", podCIDR {pod_cidr}" if pod_cidr else "")
 
@@ -155,7 +155,7 @@ class Joining:
     def _made(self) -> tuple[str, ...]:
         if self.way == "kubeconfig":
             return (self.layout.kubelet_kubeconfig, *((ca_file(self.layout),) if self.ca_pem else ()))
-        return made_by_join(self.layout)
+        return list_made(self.layout)
 
     def _stop(self, reading: Reading) -> tuple[Op, ...]:
         found = reading.service(self.layout.kubelet_service) or {}
@@ -205,7 +205,7 @@ class Joining:
         return (
             *self._ca(),
             self._secret(path),
-            *self._started(reading),
+            *self._start(reading),
             _wait_file(layout.kubelet_kubeconfig, self.start_timeout_s),
             healthy(str(KUBELET_PORT), self.start_timeout_s),
             Op("remove", {"path": path}),
@@ -215,7 +215,7 @@ class Joining:
         return (
             *self._ca(),
             self._secret(self.layout.kubelet_kubeconfig),
-            *self._started(reading),
+            *self._start(reading),
             healthy(str(KUBELET_PORT), self.start_timeout_s),
         )
 
@@ -233,7 +233,7 @@ class Joining:
         args = {"path": path, "content": as_base64(self.kubeconfig.encode()), "sddl": SDDL}
         return Op("write", args, secrets=("content",)).undone_by(Op("remove", {"path": path}))
 
-    def _started(self, reading: Reading) -> tuple[Op, ...]:
+    def _start(self, reading: Reading) -> tuple[Op, ...]:
         start, *waits = start_ops(self.layout.kubelet_service, self.start_timeout_s)
         return (start.undone_by(*self._undo(reading)), *waits)
 
@@ -249,18 +249,18 @@ class _Aside:
     def of(cls, files: Sequence[str], keys: Sequence[str], folder: str, mark: str) -> _Aside:
         """`files` beside themselves; `keys`, which lie in `folder`, in a folder beside that: it is made again."""
         ending = f".{mark[:8]}.winkube-old"
-        moves = [_moved(path, f"{path}{ending}") for path in files]
+        moves = [_move(path, f"{path}{ending}") for path in files]
         swept = [Op("remove", {"path": f"{path}{ending}"}) for path in files]
         if keys:
             beside = f"{folder}{ending}"
             made = Op("mkdir", {"path": beside, "sddl": security.ADMINS_ONLY})
             moves.append(made.undone_by(Op("remove", {"path": beside, "only_if_empty": True})))
-            moves += [_moved(path, windows_path.join(beside, windows_path.name(path))) for path in keys]
+            moves += [_move(path, windows_path.join(beside, windows_path.name(path))) for path in keys]
             swept.append(Op("remove", {"path": beside, "recurse": True}))
         return cls(tuple(moves), tuple(swept))
 
 
-def _moved(path: str, old: str) -> Op:
+def _move(path: str, old: str) -> Op:
     return Op("move", {"from": path, "to": old}).undone_by(Op("move", {"from": old, "to": path}))
 
 

@@ -105,11 +105,11 @@ def taint_step(name: str, added: Sequence[Mapping[str, str]], pods: Iterable[Obj
     """What is done to the Node, and what becomes of its pods, each by name and owner."""
     running = [pod for pod in pods if not is_over(pod)]
     text = f"taint the Node {name} with {', '.join(map(written, added))}"
-    if evicted := [said for pod in running if (said := _evicted(pod, added))]:
+    if evicted := [said for pod in running if (said := _find_eviction(pod, added))]:
         text += f"; that evicts {', '.join(evicted)}"
-    left = [pod for pod in running if not _evicted(pod, added) and not tolerates_all(pod, added, (KEEPS_OFF,))]
+    left = [pod for pod in running if not _find_eviction(pod, added) and not tolerates_all(pod, added, (KEEPS_OFF,))]
     if left:
-        text += f"; that keeps off, once they are recreated, {', '.join(map(_named, left))}"
+        text += f"; that keeps off, once they are recreated, {', '.join(map(_describe, left))}"
     return text
 
 
@@ -119,7 +119,7 @@ def written(taint: Mapping[str, str]) -> str:
     return f"{taint['key']}{value}:{taint['effect']}"
 
 
-def _evicted(pod: Object, added: Sequence[Mapping[str, str]]) -> str:
+def _find_eviction(pod: Object, added: Sequence[Mapping[str, str]]) -> str:
     """The pod, with the seconds that it may stay; empty if it may stay for ever."""
     waits: list[int] = []
     for taint in added:
@@ -127,10 +127,10 @@ def _evicted(pod: Object, added: Sequence[Mapping[str, str]]) -> str:
             continue
         found = _toleration(pod, taint)
         if found is None:
-            return _named(pod)
+            return _describe(pod)
         if found.get("tolerationSeconds") is not None:
             waits.append(max(0, int(found["tolerationSeconds"])))
-    return _named(pod, f", after {min(waits)} s") if waits else ""
+    return _describe(pod, f", after {min(waits)} s") if waits else ""
 
 
 def tolerates_all(pod: Object, taints: Sequence[Mapping[str, str]], effects: Sequence[str]) -> bool:
@@ -155,7 +155,7 @@ def _tolerates(toleration: Object, taint: Mapping[str, str]) -> bool:
     return bool(toleration.get("key")) and toleration.get("operator") in {None, "", "Equal"} and same
 
 
-def _named(pod: Object, more: str = "") -> str:
+def _describe(pod: Object, more: str = "") -> str:
     metadata = pod.get("metadata") or {}
     return f"{metadata.get('namespace')}/{metadata.get('name')} ({owner(metadata)}{more})"
 

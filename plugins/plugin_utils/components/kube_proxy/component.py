@@ -31,7 +31,7 @@ def desired(given: Given) -> Resources:
         return program_alone(given, kube_proxy.DAEMON, kube_proxy.program)
     theirs = _daemon_sets(given)
     if options["managed_by"] == "cluster":
-        gone = (*kube_proxy.left_to_cluster(layout, given.reading), *kube_proxy.firewall(options["firewall"]))
+        gone = (*kube_proxy.leave_to_cluster(layout, given.reading), *kube_proxy.firewall(options["firewall"]))
         if theirs == ():
             given.warn([kube_proxy.nobody_runs_it(options["node_name"])])
         return gone
@@ -95,7 +95,7 @@ def reserve_vip(given: Given, _resources: Resources) -> Batch | None:
 
 def reserved_vip(given: Given, _batch: Batch, answer: Mapping[str, Any]) -> Mapping[str, Any]:
     """The address that host-local has printed."""
-    return {source_vip.KEY: source_vip.reserved(answer, source_vip.pod_range(_vip_args(given), given.reading))}
+    return {source_vip.KEY: source_vip.read_reserved(answer, source_vip.pod_range(_vip_args(given), given.reading))}
 
 
 def _present_vip(given: Given) -> str:

@@ -13,7 +13,7 @@ from ...engine import windows_path
 from ...engine.batch import Op
 from ...engine.reading import Query, Reading, file_key, http_query, services_query
 from ...engine.resource import Notice, Refused, ReliesOn, Resource, whole_file
-from ...engine.resources.directory import Directory, guarded
+from ...engine.resources.directory import Directory, guard
 from ...engine.resources.firewall_rule import FirewallRule
 from ...engine.resources.programs import Programs, Source
 from ...engine.resources.service import ACTIVE, RUNNING, NoService, Service, runs
@@ -107,7 +107,7 @@ def mode(network_mode: str) -> kube_proxy_args.Mode:
     )
 
 
-def left_to_cluster(layout: Layout, reading: Reading) -> tuple[Resource, ...]:
+def leave_to_cluster(layout: Layout, reading: Reading) -> tuple[Resource, ...]:
     """Remove our service, now that kube-proxy is the cluster's. Refused if a service of others has that name
     and runs, or will at the next boot."""
     name, program = layout.kube_proxy_service, layout.kube_proxy_binary
@@ -176,7 +176,7 @@ def firewall(options: Mapping[str, Any], settings: KubeProxySettings | None = No
 
 
 def _folders(layout: Layout) -> tuple[Directory, ...]:
-    return guarded(windows_path.parent(layout.kube_proxy_binary), layout.log_dir)
+    return guard(windows_path.parent(layout.kube_proxy_binary), layout.log_dir)
 
 
 def _programs(layout: Layout, source: Source, mark: str) -> Programs:
@@ -206,7 +206,7 @@ def _ready(args: KubeProxyArgs) -> Op:
 
 
 def _healthz(found: Mapping[str, Any], layout: Layout, _reading: Reading) -> str:
-    return healthz.url_of(healthz.kube_proxy(healthz.started_with(found, layout.kube_proxy_binary) or ()))
+    return healthz.url_of(healthz.kube_proxy(healthz.find_arguments(found, layout.kube_proxy_binary) or ()))
 
 
 DAEMON = Daemon(

@@ -125,7 +125,7 @@ def reserve(args: VipArgs, reading: Reading, component: str) -> Batch:
     )
 
 
-def reserved(answer: Mapping[str, Any], span: str) -> str:
+def read_reserved(answer: Mapping[str, Any], span: str) -> str:
     """The address in the node's answer to `reserve`. Refused if host-local gave none or one of another range."""
     outputs = [str(result.get("stdout") or "") for result in answer.get("results") or () if result.get("op") == "run"]
     try:

@@ -27,7 +27,7 @@ from ..shared_arguments import (
 )
 from ..stage import Given, Resources, Stage
 from . import credentials, kubelet
-from .kubelet_args import PAUSE_IS_AN_ARGUMENT, KubeletSettings, reserved
+from .kubelet_args import PAUSE_IS_AN_ARGUMENT, KubeletSettings, resolve_reserved
 
 
 def desired(given: Given) -> Resources:
@@ -77,8 +77,8 @@ def settings(given: Given, version: Version) -> KubeletSettings:
         cluster_domain=options["cluster_domain"],
         verbosity=options["verbosity"],
         priority_class=options["priority_class"],
-        system_reserved=reserved("system_reserved", options["system_reserved"], reading),
-        kube_reserved=reserved("kube_reserved", options["kube_reserved"], reading),
+        system_reserved=resolve_reserved("system_reserved", options["system_reserved"], reading),
+        kube_reserved=resolve_reserved("kube_reserved", options["kube_reserved"], reading),
         eviction_hard=_texts(options["eviction_hard"]),
         eviction_soft=_texts(options["eviction_soft"]),
         eviction_soft_grace_period=_texts(options["eviction_soft_grace_period"]),

@@ -19,7 +19,7 @@ from ...engine import security, windows_path
 from ...engine.batch import Op
 from ...engine.reading import Query, Reading, file_key, http_query, services_query
 from ...engine.resource import Notice, Refused, ReliesOn, Resource, whole_file
-from ...engine.resources.directory import Directory, guarded, with_parents
+from ...engine.resources.directory import Directory, guard, with_parents
 from ...engine.resources.firewall_rule import FirewallRule, Network
 from ...engine.resources.programs import Programs, Source
 from ...engine.resources.service import Service
@@ -177,7 +177,7 @@ def warnings(args: KubeletArgs) -> list[str]:
     return [
         *kubelet_check.warnings(args.settings),
         *kubelet_check.graceful_shutdown(args.settings, args.config, args.manager, args.layout.kubelet_service),
-        *kubelet_check.overruled(args.settings, args.kubeadm_flags),
+        *kubelet_check.find_overruled(args.settings, args.kubeadm_flags),
         *conflicts,
     ]
 
@@ -254,9 +254,7 @@ def _folders(layout: Layout, *, drop_in: bool) -> tuple[Directory, ...]:
     r"""Locked is only what holds keys or is read by a service of the machine. `C:\var\lib\kubelet` itself keeps its
     inheritance: containers read mounted secrets from there as ordinary users."""
     return with_parents(
-        *guarded(
-            windows_path.parent(layout.kubelet_binary), layout.log_dir, windows_path.parent(layout.kubernetes_dir)
-        ),
+        *guard(windows_path.parent(layout.kubelet_binary), layout.log_dir, windows_path.parent(layout.kubernetes_dir)),
         Directory(layout.kubernetes_dir, sddl=security.ADMINS_ONLY, private=True),
         Directory(windows_path.join(layout.kubernetes_dir, "manifests")),
         Directory(layout.kubelet_dir),
@@ -322,7 +320,7 @@ def _ready(args: KubeletArgs) -> tuple[Op, ...]:
 
 
 def _healthz(found: Mapping[str, Any], layout: Layout, reading: Reading) -> str:
-    argv = healthz.started_with(found, layout.kubelet_binary) or ()
+    argv = healthz.find_arguments(found, layout.kubelet_binary) or ()
     return healthz.url_of(healthz.kubelet(argv, text_of(config_file(layout), reading)))
 
 

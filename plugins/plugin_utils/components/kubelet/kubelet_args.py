@@ -279,7 +279,7 @@ Source: learn.microsoft.com, NUMBER_OF_PROCESSORS environment variable may show 
 """
 
 
-def reserved(option: str, given: Mapping[str, Any], reading: Reading) -> dict[str, str]:
+def resolve_reserved(option: str, given: Mapping[str, Any], reading: Reading) -> dict[str, str]:
     """By resource, as the kubelet takes it: a share of the CPU (`10%`) becomes millicores of this node.
 
     Refused for a share of 100 % and more, and where the node does not say how many processors it has.

@@ -108,11 +108,11 @@ def from_kubeadm(settings: KubeletSettings, env_file_text: str) -> tuple[str, ..
     Our service does not read that file: they are appended to its own arguments, so that what a user told kubeadm
     (kubeletExtraArgs) stays effective.
     """
-    ours = _given(settings) | NOT_OURS
+    ours = _list_given(settings) | NOT_OURS
     return tuple(_written(flag) for flag in _of_kubeadm(settings, env_file_text) if flag.name not in ours)
 
 
-def overruled(settings: KubeletSettings, env_file_text: str) -> list[str]:
+def find_overruled(settings: KubeletSettings, env_file_text: str) -> list[str]:
     """A sentence for each argument in kubeadm-flags.env that these settings give another value."""
     ours = read(((OWN, arguments(settings)),), KUBELET, judged_by(settings.version.line))
     return [
@@ -129,7 +129,7 @@ def _of_kubeadm(settings: KubeletSettings, env_file_text: str) -> tuple[Given, .
     return read(((ENV_FILE, words),), KUBELET, judged_by(settings.version.line)).given
 
 
-def _given(settings: KubeletSettings) -> set[str]:
+def _list_given(settings: KubeletSettings) -> set[str]:
     """Names of the flags that the settings say, as arguments or in the drop-in, over which an argument would win."""
     line = read(((OWN, arguments(settings)),), KUBELET, judged_by(settings.version.line))
     in_drop_in = configuration(settings) if settings.uses_drop_in else {}

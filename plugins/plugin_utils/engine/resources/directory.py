@@ -45,7 +45,7 @@ RUN_OR_READ = ("", ".exe", ".dll", ".cmd", ".bat", ".ps1", ".conf", ".conflist",
 """How the names of files end that a service runs or reads: its program, what that loads, settings."""
 
 
-def _planted(folder: str, inside: Mapping[str, str]) -> tuple[str, ...]:
+def _find_planted(folder: str, inside: Mapping[str, str]) -> tuple[str, ...]:
     """A sentence for each file that a service of SYSTEM would use and others may change."""
     found: list[str] = []
     for name, sddl in sorted(inside.items()):
@@ -143,7 +143,7 @@ class Directory:
             )
         if self.sddl is None:
             return None
-        if planted := _planted(self.path, found.get("inside") or {}):
+        if planted := _find_planted(self.path, found.get("inside") or {}):
             raise Refused(*planted)
         present = str(found.get("sddl", ""))
         complaint = self._complaint(present)
@@ -191,21 +191,21 @@ _WINDOWS_OWN = frozenset({"program files", "program files (x86)", "programdata",
 """Folders right below the drive whose access lists Windows itself has set, and that are never touched."""
 
 
-def guarded(*paths: str) -> tuple[Directory, ...]:
+def guard(*paths: str) -> tuple[Directory, ...]:
     """`paths` and what is above them: only administrators write there. Below Windows' own folders the access list is
     what those hand down."""
     everything = [path for given in paths for path in _upwards(given)]
-    return with_parents(*(_guarded(path) for path in everything))
+    return with_parents(*(_guard(path) for path in everything))
 
 
-def guarded_always(*paths: str) -> tuple[Directory, ...]:
-    """As `guarded`, and `paths` themselves have an access list of their own wherever they lie."""
+def guard_always(*paths: str) -> tuple[Directory, ...]:
+    """As `guard`, and `paths` themselves have an access list of their own wherever they lie."""
     above = [path for given in paths for path in _upwards(windows_path.parent(given))]
     own = (Directory(path, sddl=security.ADMINS_WRITE) for path in paths)
-    return with_parents(*(_guarded(path) for path in above), *own)
+    return with_parents(*(_guard(path) for path in above), *own)
 
 
-def _guarded(path: str) -> Directory:
+def _guard(path: str) -> Directory:
     return Directory(path, sddl=None if _is_windows_own(path) else security.ADMINS_WRITE)
 
 

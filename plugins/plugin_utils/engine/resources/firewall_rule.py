@@ -141,7 +141,7 @@ class FirewallRule:
         (query,) = self.reads()
         rules = _rules(reading.parts[query.key])
         present = [rule for rule in rules if rule.name == self.name.casefold()]
-        wanted = [self._wanted()] if self.wanted else []
+        wanted = [self._desired_rule()] if self.wanted else []
         if present == wanted:
             return None
         if self.adopts and not present and any(rule.lets_in(each) for rule in rules for each in wanted):
@@ -154,7 +154,7 @@ class FirewallRule:
         ]
         ops = [delete.undone_by(delete, *again)] if present else []
         ops += [self._add(rule, self.networks).undone_by(delete) for rule in wanted]
-        who = ", ".join(map(shown, self.networks)) or "everybody"
+        who = ", ".join(map(show_network, self.networks)) or "everybody"
         return Change(
             text=(
                 f"allow {who} to reach {self.protocol} port {', '.join(self._ports())} ({self.label})"
@@ -167,7 +167,7 @@ class FirewallRule:
             state=(query,),
         )
 
-    def _wanted(self) -> Rule:
+    def _desired_rule(self) -> Rule:
         number = PROTOCOLS[self.protocol]
         return Rule(self.name.casefold(), number, tuple(sorted(self._ports())), frozenset(self.networks), open=True)
 
@@ -182,12 +182,12 @@ class FirewallRule:
             "action": "allow",
             "protocol": protocol,
             "localport": ",".join(rule.ports),
-            "remoteip": ",".join(map(shown, networks)) or ANY,
+            "remoteip": ",".join(map(show_network, networks)) or ANY,
         }
         return run(NETSH, "advfirewall", "firewall", "add", "rule", *(f"{key}={value}" for key, value in words.items()))
 
 
-def shown(network: Network) -> str:
+def show_network(network: Network) -> str:
     """As one writes it: a machine without the length of its prefix."""
     return str(network.network_address) if network.prefixlen == network.max_prefixlen else str(network)
 
@@ -201,5 +201,5 @@ def _line(rule: Rule) -> str:
     protocol = next(
         (name for name, number in PROTOCOLS.items() if number == rule.protocol), f"protocol {rule.protocol}"
     )
-    who = ", ".join(sorted(map(shown, rule.networks))) or ("everybody" if rule.open else "others")
+    who = ", ".join(sorted(map(show_network, rule.networks))) or ("everybody" if rule.open else "others")
     return f"{protocol} {','.join(rule.ports)} from {who}\n"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import windows_path
-from ..address import shown
+from ..address import mask
 from ..batch import Op, as_base64
 from ..reading import Query, Reading, file_key, file_query
 from ..resource import Change, Refused
@@ -87,14 +87,14 @@ class Source:
 
     def identity(self) -> dict[str, Any]:
         """What the receipt says of the source. It has neither the proxy nor secrets in the address."""
-        return {"url": shown(self.url), "sha256": self.sha256, "version": self.version}
+        return {"url": mask(self.url), "sha256": self.sha256, "version": self.version}
 
     def matches(self, recorded: Mapping[str, Any]) -> bool:
         """Whether a receipt's source is this one: by sha256 if there is one (a mirror's URL differs), else by URL
         and version."""
         if self.sha256 is not None:
             return recorded.get("sha256") == self.sha256
-        return recorded.get("url") == shown(self.url) and recorded.get("version") == self.version
+        return recorded.get("url") == mask(self.url) and recorded.get("version") == self.version
 
 
 def receipt_of(state_dir: str, owner: str) -> str:
@@ -102,12 +102,12 @@ def receipt_of(state_dir: str, owner: str) -> str:
     return windows_path.join(state_dir, "receipts", f"{owner}.json")
 
 
-def pushed_receipt_of(state_dir: str, program: str) -> str:
+def find_push_receipt(state_dir: str, program: str) -> str:
     """The path of the note about a pushed program."""
     return windows_path.join(state_dir, "receipts", f"provision-{program.casefold()}.json")
 
 
-def pushed_build(reading: Reading, receipt: str) -> Mapping[str, Any] | None:
+def read_pushed_build(reading: Reading, receipt: str) -> Mapping[str, Any] | None:
     """The source of a pushed build that is still in its place, {url, by, at, .., paths}; None if there is none."""
     recorded = (_receipt(reading, receipt) if file_key(receipt) in reading.parts else None) or {}
     if not _are_there(recorded, reading):
@@ -122,7 +122,7 @@ def pusher(source: Mapping[str, Any]) -> str:
     return f"{by or 'somebody'} pushed{when}{f' from {url}' if url else ''}"
 
 
-def recorded_version(reading: Reading, receipt: str) -> str:
+def read_version(reading: Reading, receipt: str) -> str:
     """The version that a receipt has of the very files that are there; empty if they are others or unknown."""
     recorded = (_receipt(reading, receipt) if file_key(receipt) in reading.parts else None) or {}
     return str(recorded["source"].get("version") or "") if _are_there(recorded, reading) else ""
@@ -186,7 +186,7 @@ class Programs:
     @property
     def pushed_receipt(self) -> str:
         """Where it is noted whose build lies in the program's place."""
-        return pushed_receipt_of(self.state_dir, self.owner)
+        return find_push_receipt(self.state_dir, self.owner)
 
     @property
     def staging(self) -> str:
@@ -215,7 +215,7 @@ class Programs:
             return False
         if not self.is_archive and self.source.sha256 is not None:
             return hashes[self.label] == self.source.sha256
-        recorded = self._recorded(reading)
+        recorded = self._read_receipt(reading)
         if recorded is None or not self.source.matches(recorded.get("source", {})):
             return False
         known = {windows_path.key(file["path"]): file["sha256"] for file in recorded.get("files", ())}
@@ -226,11 +226,11 @@ class Programs:
         same bytes."""
         return (
             self.is_archive
-            and self._recorded(reading) is None
+            and self._read_receipt(reading) is None
             and all(reading.file(path).get("exists") for path in self.paths)
         )
 
-    def _recorded(self, reading: Reading) -> dict[str, Any] | None:
+    def _read_receipt(self, reading: Reading) -> dict[str, Any] | None:
         return _receipt(reading, self.receipt)
 
     def stage(self) -> tuple[Op, ...]:
@@ -267,7 +267,7 @@ class Programs:
 
         If the staged files' hashes are in the reading (`staged_queries`), only the files that differ are touched.
         """
-        pushed = pushed_build(reading, self.pushed_receipt)
+        pushed = read_pushed_build(reading, self.pushed_receipt)
         if self.installed(reading) or (pushed is not None and self.source.keep_pushed):
             return None
         for path in self.paths:
@@ -293,14 +293,14 @@ class Programs:
         return Change(
             text=self._text(swaps) + (f", in place of the build that {pusher(pushed)}" if pushed else ""),
             before="".join(f"{path} {_short(reading.file(path).get('sha256'))}\n" for path in swaps),
-            after=f"{self.owner} {self.source.version} from {shown(self.source.url)}"
+            after=f"{self.owner} {self.source.version} from {mask(self.source.url)}"
             f" ({'sha256 ' + self.source.sha256 if self.source.sha256 else 'not verified'})\n"
             + "".join(f"{path} {self._after(path, reading)}\n" for path in swaps),
             prepare=(*self._sweep(reading), *(self.stage() if not self.is_staged(reading) else ())),
             commit=tuple(commit),
             finish=(self._record(reading), *drop_staging(self.staging)),
             touches=frozenset(file_key(path) for path in swaps),
-            predicted=self._predicted(),
+            predicted=self._predict(),
             state=self.reads(),
         )
 
@@ -308,7 +308,7 @@ class Programs:
         if not swaps:
             return f"record where {self.owner} {self.source.version} came from (the files on the node are the same)"
         word = "" if self.source.sha256 else ", not verified"
-        return f"install {self.owner} {self.source.version} from {shown(self.source.url)}{word}"
+        return f"install {self.owner} {self.source.version} from {mask(self.source.url)}{word}"
 
     def is_staged(self, reading: Reading) -> bool:
         """Whether the files wait on the node to be renamed in."""
@@ -345,7 +345,7 @@ class Programs:
         )
         return Op("record", args).undone_by(back)
 
-    def _predicted(self) -> dict[str, Any]:
+    def _predict(self) -> dict[str, Any]:
         known = self.source.sha256 if self.source.sha256 and not self.is_archive else _LATER
         after = {"exists": True, "kind": "file", "sha256": known}
         files = [{"path": path, "sha256": known} for path in self.paths]

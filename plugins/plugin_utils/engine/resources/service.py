@@ -87,7 +87,7 @@ class Service:
             return Change(
                 text=f"register the service {self.name}{_BY[self.definition.manager]}",
                 before="absent\n",
-                after=f"{command_line.listed(self.definition.command).lstrip()}\n",
+                after=f"{command_line.list_arguments(self.definition.command).lstrip()}\n",
                 define=self.definition.create(),
                 predicted={service_key(self.name): after},
             )
@@ -116,8 +116,10 @@ class Service:
         the old one again."""
         return Change(
             text=f"convert the service {self.name} from {_way(present.manager)} to {_way(self.definition.manager)}",
-            before=_setting(_way(present.manager), command_line.listed(str(present.found.get("image_path") or ""))),
-            after=_setting(_way(self.definition.manager), command_line.listed(self.definition.command)),
+            before=_setting(
+                _way(present.manager), command_line.list_arguments(str(present.found.get("image_path") or ""))
+            ),
+            after=_setting(_way(self.definition.manager), command_line.list_arguments(self.definition.command)),
             define=(*present.remove(), *self.definition.create()),
             predicted={service_key(self.name): after},
         )

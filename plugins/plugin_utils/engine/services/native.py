@@ -95,7 +95,7 @@ class Native:
         before = str(found.get("image_path", ""))
         if not command_line.same(command_line.split(before), list(self.words)):
             op = self._config("binPath=", self.command).undone_by(self._config("binPath=", before))
-            lists = (command_line.listed(before), command_line.listed(self.command))
+            lists = (command_line.list_arguments(before), command_line.list_arguments(self.command))
             differences.append(Difference("command line", *lists, (op,)))
         start = found.get("start")
         if start != AUTOMATIC or found.get("delayed"):

@@ -108,7 +108,7 @@ class Nssm:
                 continue
             back = self._set(setting, old) if old is not None else self._nssm("reset", self.name, *setting.split())
             ops = (self._set(setting, wanted).undone_by(back),)
-            shown = (_shown(setting, old), _shown(setting, wanted))
+            shown = (_show(setting, old), _show(setting, wanted))
             differences.append(Difference(setting, *shown, ops, at_once=setting in _AT_ONCE))
         for setting in ("AppStdout", "AppStderr"):
             old = present.get(setting)
@@ -195,11 +195,11 @@ def _same(setting: str, old: Setting | None, wanted: Setting) -> bool:
     return str(old) == str(wanted)
 
 
-def _shown(setting: str, value: Setting | None) -> str:
+def _show(setting: str, value: Setting | None) -> str:
     """For the diff. `x` stands for the program: Windows splits its name by other rules than the arguments."""
     if setting != "AppParameters" or not value:
         return _text(value)
-    return command_line.listed(f"x {value}").removeprefix("\n  x")
+    return command_line.list_arguments(f"x {value}").removeprefix("\n  x")
 
 
 def _text(value: Setting | None) -> str:

@@ -28,7 +28,7 @@ def node_checks(facts: Facts) -> Iterator[Check]:
     yield from _user(facts)
     for node in facts.nodes:
         if node.windows:
-            yield from _reserved(node)
+            yield from _check_reserved(node)
 
 
 def _image(facts: Facts) -> Iterator[Check]:
@@ -82,7 +82,7 @@ def _user(facts: Facts) -> Iterator[Check]:
     )
 
 
-def _reserved(node: NodeFact) -> Iterator[Check]:
+def _check_reserved(node: NodeFact) -> Iterator[Check]:
     base = Check(
         f"reserved/{node.name}",
         "reserved",
@@ -94,10 +94,10 @@ def _reserved(node: NodeFact) -> Iterator[Check]:
     if node.reserved is None:
         yield replace(base, where="none", exclusion=f"Its kubelet could not be asked for it: {node.unasked}")
     else:
-        yield replace(base, answer=known(reserved_problem(node)))
+        yield replace(base, answer=known(find_reserved_problem(node)))
 
 
-def reserved_problem(node: NodeFact) -> str:
+def find_reserved_problem(node: NodeFact) -> str:
     """What of a node's allocatable is not its capacity less what its kubelet keeps back; empty if all is."""
     problems = []
     for name in RESERVED:

@@ -18,7 +18,7 @@ from ...cluster.client import Clock, Cluster, wait_for
 from ...cluster.error import ClusterError
 from ...cluster.exec import exec_in_pod
 from ...facts.quantity import quantity
-from ...scheduling.nodes import tolerated, windows_nodes
+from ...scheduling.nodes import list_tolerated, windows_nodes
 from . import manifests
 from .model import Answer, Check, Facts, NodeFact, PodFact
 
@@ -84,7 +84,7 @@ class Workload:
             settings.namespace,
             until,
             builds,
-            tolerated(windows_nodes(found), settings.taints),
+            list_tolerated(windows_nodes(found), settings.taints),
             settings.repository,
             settings.tags,
             bool(settings.pull_secret),
@@ -138,7 +138,7 @@ class Workload:
         peers = self._pods(manifests.PEER)
         return Facts(
             namespace=settings.namespace,
-            nodes=tuple(self._reserved(node) if node.windows else node for node in self.nodes()),
+            nodes=tuple(self._read_reserved(node) if node.windows else node for node in self.nodes()),
             web=tuple(self._pods(manifests.WEB)),
             peer=next((pod for pod in peers if pod.ready), next(iter(peers), None)),
             web_address=str(web["spec"].get("clusterIP") or ""),
@@ -195,14 +195,14 @@ class Workload:
         pods = [item for item in self._cluster.items(path) if not item["metadata"].get("deletionTimestamp")]
         return sorted((pod_fact(item) for item in pods), key=lambda pod: pod.name)
 
-    def _reserved(self, node: NodeFact) -> NodeFact:
+    def _read_reserved(self, node: NodeFact) -> NodeFact:
         try:
             found = self._cluster.get(f"/api/v1/nodes/{node.name}/proxy/configz")
         except ClusterError as error:
             return replace(node, unasked=str(error))
         if found is None:
             return replace(node, unasked="the API server has no way to it.")
-        return replace(node, reserved=kept_back(found.get("kubeletconfig") or {}, node.capacity))
+        return replace(node, reserved=list_reserved(found.get("kubeletconfig") or {}, node.capacity))
 
     # -- asking --------------------------------------------------------------------------------------------------
 
@@ -322,7 +322,7 @@ def _why_not_ready(status: Mapping[str, Any], conditions: Mapping[Any, Any], con
     return f"it is {status.get('phase') or 'not there'}, and not Ready"
 
 
-def kept_back(config: Mapping[str, Any], capacity: Mapping[str, str]) -> dict[str, str]:
+def list_reserved(config: Mapping[str, Any], capacity: Mapping[str, str]) -> dict[str, str]:
     """What a kubelet with this configuration keeps back of cpu and memory: system, kube, and hard eviction.
 
     In cores and bytes. Source: kubernetes pkg/kubelet/cm/container_manager_windows.go.

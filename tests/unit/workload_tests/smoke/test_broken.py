@@ -157,10 +157,10 @@ def test_what_a_node_keeps_back_is_held_against_its_allocatable(tmp_path: Path) 
 def test_what_a_kubelet_keeps_back_is_system_kube_and_the_hard_threshold() -> None:
     capacity = {"cpu": "4", "memory": "16Gi"}
     both = {"systemReserved": {"cpu": "500m", "memory": "2Gi"}, "kubeReserved": {"cpu": "1", "memory": "1Gi"}}
-    assert workload.kept_back(both, capacity) == {"cpu": "1500m", "memory": str(3 << 30)}
+    assert workload.list_reserved(both, capacity) == {"cpu": "1500m", "memory": str(3 << 30)}
     tenth = {"evictionHard": {"memory.available": "10%"}}
-    assert workload.kept_back(tenth, capacity) == {"cpu": "0m", "memory": str((16 << 30) // 10)}
-    assert workload.kept_back({}, capacity) == {"cpu": "0m", "memory": "0"}
+    assert workload.list_reserved(tenth, capacity) == {"cpu": "0m", "memory": str((16 << 30) // 10)}
+    assert workload.list_reserved({}, capacity) == {"cpu": "0m", "memory": "0"}
 
 
 @pytest.mark.row("KE-13")
@@ -179,7 +179,7 @@ def test_too_much_or_too_little_allocatable_is_a_finding(allocatable: dict[str, 
     node = NodeFact(
         "win1", "10.0.0.11", True, 20348, True, "", capacity, allocatable, {"cpu": "1000m", "memory": "2Gi"}
     )
-    assert node_checks.reserved_problem(node) == problem
+    assert node_checks.find_reserved_problem(node) == problem
 
 
 @pytest.mark.row("SM-18")
