@@ -48,6 +48,7 @@ from tests.integration.read_once import ReadOnce
 
 ROOT = Path(__file__).resolve().parents[2]
 REAL_CLOCK = "WINKUBE_REAL_CLOCK"
+ZIPPED = Path(__file__).with_name("zipped")
 TRACE: list[str] = []
 """The file for what the runs execute (tests/cover), or none."""
 MAINS = {
@@ -322,6 +323,7 @@ def _as_ansible(request: Mapping[str, Any], streams: Sequence[int]) -> NoReturn:
             os.close(stream)
         os.chdir(request["cwd"])
         os.environ["PWD"] = request["cwd"]  # as a shell says where the command was given
+        os.environ.setdefault("PYTHONPATH", str(ZIPPED))  # for modules that it starts here; this process has its path
         sys.argv = [str(Path(sys.executable).parent / command), *arguments]
         for file in request["trace"]:
             tracer.start(file)
