@@ -26,22 +26,27 @@ class ActionModule(ConvergingAction):
 
     module = "containerd_config_tcp"
     component = node.NAME
-    _wanted: node.CriTcpArgs
-    _text = ""
-    _encrypted = False
-    _own: ClientTls | None = None
-    _left_over = ""
-    _rehearsed: proof.Rehearsed | None = None
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self._wanted: node.CriTcpArgs
+        self._text = ""
+        self._encrypted = False
+        self._own: ClientTls | None = None
+        self._left_over = ""
+        self._rehearsed: proof.Rehearsed | None = None
+
+    @property
+    def _address(self) -> str:
+        """Where Ansible reaches the node."""
+        return str(self._task_vars.get("ansible_host") or self._host)
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Plan and act; then ask containerd over the port, whether or not anything was changed."""
-        host = str(self._task_vars.get("ansible_host") or self._host)
         keep = not self._task.check_mode
-        self._wanted, self._own = node.certify(node.of(options, layout), options["certificates"], host, keep)
-        run = self.converge(options, layout)
+        self._wanted, self._own = node.certify(node.of(options, layout), options["certificates"], self._address, keep)
         stage = Stage("tcp", self._desired, first=(self._rehearsal(),))
-        reading = run.run_stages((stage,), self.reading(options, layout))
-        result = self.report_run(run, reading, layout)
+        _reading, result = self.converge((stage,), options, layout)
         if self._left_over:
             self.warn_once(f"{self._host}: {self._left_over}")
         found = self._rehearsed.found if self._rehearsed else effective(self._text.removeprefix("\ufeff"))
@@ -137,8 +142,8 @@ class ActionModule(ConvergingAction):
         """Of an address that stands for all, the one by which Ansible reaches the node."""
         if not address.is_any:
             return str(address)
-        host = str(self._task_vars.get("ansible_host") or self._host)
-        return f"[{host}]:{address.port}" if ":" in host else f"{host}:{address.port}"
+        host = f"[{self._address}]" if ":" in self._address else self._address
+        return f"{host}:{address.port}"
 
     def _ssh_command(self, options: Sequence[str]) -> Sequence[str | bytes]:
         """ssh as Ansible's own connection calls it, so that it finds the one that is open."""

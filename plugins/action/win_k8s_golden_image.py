@@ -36,10 +36,9 @@ class ActionModule(ConvergingAction):
                 f"{self._host} is not ready to be generalised: what follows would be the same on every node.",
                 *(each.sentence for each in found),
             )
-        run = self.converge(options, layout)
-        reading = run.run_stages(STAGES, looked)
-        would = "would be" if looked.predicted and run.changed else "is"
-        return self.report_run(run, reading, layout) | {
+        _reading, result = self.converge(STAGES, options, layout, looked)
+        would = "would be" if looked.predicted and result["changed"] else "is"
+        return result | {
             "msg": f"{self._host} {would} ready to generalise.",
             "left_to_do": list(findings.list_remaining(layout, looked)),
         }

@@ -54,11 +54,9 @@ class ActionModule(ConvergingAction):
             found = rejoin.past(situation, ours, always=options["always"])
             return (rejoin.Leftovers(layout, found, ours, conf=options["cni_managed_by"] == "service"),)
 
-        run = self.converge(options, layout)
-        reading = run.run_stages(
-            (Stage("clean-up", desired),), self.reading(options, layout), needed=rejoin.reads(layout)
-        )
-        return self.report_run(run, reading, layout) | rejoin.as_data(found, rejoin.roles(layout, reading))
+        stages = (Stage("clean-up", desired),)
+        reading, result = self.converge(stages, options, layout, needed=rejoin.reads(layout))
+        return result | rejoin.as_data(found, rejoin.roles(layout, reading))
 
     def _cni_conf(self, options: dict[str, Any]) -> dict[str, Any]:
         """Mend the CNI configuration that the runtime takes."""
@@ -68,9 +66,7 @@ class ActionModule(ConvergingAction):
             return cni_mend.resources(completed(given.reading, expect, self._link.probe), expect, given.mark)
 
         layout = self._node.layout
-        run = self.converge(options, layout)
-        reading = run.run_stages((Stage("cni.conf", desired),), self.reading(options, layout), needed=cni_reads(layout))
-        return self.report_run(run, reading, layout)
+        return self.converge((Stage("cni.conf", desired),), options, layout, needed=cni_reads(layout))[1]
 
     def _cluster(self, options: dict[str, Any]) -> Cluster | None:
         join.check_name(options["node_name"])
@@ -84,7 +80,7 @@ class ActionModule(ConvergingAction):
         if stuck := network.repair(wanted, repair):
             raise NodeError(f"{self.component}: {stuck}")
         result = repair.result(diff=self._task.diff)
-        if options["finding"] and options["switch_mode"]:
+        if options["finding"] and options["switch_mode"]:  # roles make what the removed network held
             result["roles"] = list(rejoin.roles(layout, repair.seen))
         return result
 

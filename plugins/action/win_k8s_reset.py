@@ -45,7 +45,7 @@ class ActionModule(ConvergingAction):
         join.check_name(options["node_name"])
         owned.check(options["keep"])
         self._first = self._beforehand(options, layout)
-        run = self.converge(options, layout)
+        run = self.begin(options, layout)
         try:
             cluster = Cluster.open(options["cluster"])
             reading = self._look(options, layout, self.reading(options, layout))

@@ -40,7 +40,7 @@ def own_texts(node: SimulatedNode) -> list[str]:
 
 
 def told(kind: str) -> tuple[int, int]:
-    """The calls in the page's table, of a fresh machine and of one made of the image."""
+    """The most calls in the page's table, of a fresh machine and of one made of the image."""
     rows = [[cell.strip() for cell in line.split("|")] for line in PAGE.read_text(encoding="utf-8").splitlines()]
     found = next(number for number, row in enumerate(rows) if row[1:2] == [f"{kind}, fresh"])
     return int(rows[found][2]), int(rows[found + 1][2])
@@ -84,7 +84,9 @@ def test_a_node_made_of_an_image_joins_with_few_calls_and_no_download(bench: Ben
         f"figures: {kind}: calls {calls}, bytes sent {sent}, fetched {[sum(one.values()) for one in fetched.values()]}"
     )
     assert fetched["win3"] == {} and len(fetched["win2"]) >= 8
-    assert (calls["win2"], calls["win3"]) == told(kind), "docs/image.md has the figures"
+    for most, found in zip(told(kind), (calls["win2"], calls["win3"]), strict=True):
+        # How often a node is asked that makes a virtual switch depends on when it makes it.
+        assert most - 3 <= found <= most, "docs/image.md has the figures"
     verified = whole.site("--limit", "win3", playbook=whole.VERIFY)
     assert verified.rc == 0, verified
 

@@ -315,9 +315,10 @@ class Link:
         started = self.clock.now()
         while answer.get("outcome") == "running" and self.clock.now() - started < batch.deadline_s:
             self.said(progress.sentence(batch, answer, self.clock.now() - started + self._follow_s(batch)))
-            follow = encode(with_hns(self._envelope("follow", batch_id, batch)))
+            done = len(answer.get("results") or ())
+            follow = encode(with_hns(self._envelope("follow", batch_id, batch, done)))
             try:
-                answer = self._run("node_apply", {"batch": follow}, self._follow_limit(batch))
+                answer = self._run("node_apply", {"batch": follow}, self._follow_limit(batch, done))
             except Exception as lost:  # as in apply
                 return self._ask(batch, batch_id, lost)
         return progress.without_parts(answer, batch)
@@ -326,20 +327,21 @@ class Link:
     def _is_inline(self) -> bool:
         return self.runner_mode == "inline"
 
-    def _is_cut_off_by(self, batch: Batch) -> bool:
-        """Whether open connections die without a word while the node works on the batch: on a new or removed virtual
-        switch. The batch goes on without its session, unless that does the work itself."""
-        return not self._is_inline and any(op.op in _SWITCHES for op in batch.ops)
+    def _is_cut_off_by(self, batch: Batch, done: int = 0) -> bool:
+        """Whether open connections die without a word in what the node has yet to do of the batch, of which so many ops
+        are `done`: on a new or removed virtual switch. The batch goes on without its session, unless that works on it.
+        """
+        return not self._is_inline and any(op.op in _SWITCHES for op in batch.ops[done:])
 
-    def _follow_s(self, batch: Batch) -> float:
+    def _follow_s(self, batch: Batch, done: int = 0) -> float:
         """How long a node follows a batch in one call: then it says `running`, and what it is at is told."""
-        most = progress.WATCHED_S if self._is_cut_off_by(batch) else self.progress_s
+        most = progress.WATCHED_S if self._is_cut_off_by(batch, done) else self.progress_s
         return min(batch.deadline_s, self.answer_s, most)
 
-    def _follow_limit(self, batch: Batch) -> float:
+    def _follow_limit(self, batch: Batch, done: int = 0) -> float:
         """Seconds for a call that follows the batch."""
-        patience_s = min(CUT_OFF_S, self.answer_s) if self._is_cut_off_by(batch) else self.answer_s
-        return self._follow_s(batch) + patience_s
+        patience_s = min(CUT_OFF_S, self.answer_s) if self._is_cut_off_by(batch, done) else self.answer_s
+        return self._follow_s(batch, done) + patience_s
 
     def _submit_limit(self, batch: Batch) -> float:
         """Seconds for the call that sends the batch. Inline it works on it: taking it back may last as long as its
@@ -354,14 +356,14 @@ class Link:
         """Close the connection, so that the next call opens another."""
         self._bound(self.answer_s, self.reset, "its connection was closed")
 
-    def _envelope(self, kind: str, batch_id: str, batch: Batch | None = None) -> dict[str, Any]:
+    def _envelope(self, kind: str, batch_id: str, batch: Batch | None = None, done: int = 0) -> dict[str, Any]:
         return {
             "schema": SCHEMA,
             "kind": kind,
             "id": batch_id,
             "state_dir": self.state_dir,
             "controller": controller(),
-            "follow_s": self._follow_s(batch) if batch else 0,
+            "follow_s": self._follow_s(batch, done) if batch else 0,
             "runner": {"mode": self.runner_mode, "sha256": runner_sha256()},
             "state": [query.wire() for query in (*batch.state, *progress.part_queries(batch))] if batch else [],
         }

@@ -13,8 +13,9 @@ from typing import Any, ClassVar
 from ..components.declaration import Component
 from ..components.layout import Layout
 from ..components.registry import COMPONENTS
+from ..components.stage import Ending, Stage, nothing_after
 from ..engine.plan import Step
-from ..engine.reading import Reading
+from ..engine.reading import Query, Reading
 from ..node import restart
 from ..node.link import controller
 from ..node.run_id import RUN_ID
@@ -30,7 +31,26 @@ class ConvergingAction(NodeAction):
     component: str
     """What it is called in batches and errors."""
 
-    def converge(self, options: Mapping[str, Any], layout: Layout) -> Converge:
+    def converge(
+        self,
+        stages: Sequence[Stage],
+        options: Mapping[str, Any],
+        layout: Layout,
+        reading: Reading | None = None,
+        *,
+        after: Ending = nothing_after,
+        needed: tuple[Query, ...] = (),
+    ) -> tuple[Reading, dict[str, Any]]:
+        """Goes through the stages (Converge.run_stages).
+
+        Returns:
+            The node as it is then, and the task's result.
+        """
+        run = self.begin(options, layout)
+        reading = run.run_stages(stages, reading or self.reading(options, layout), after=after, needed=needed)
+        return reading, self.report_run(run, reading, layout)
+
+    def begin(self, options: Mapping[str, Any], layout: Layout) -> Converge:
         """Nothing done yet."""
         return Converge(
             self.component,
@@ -83,11 +103,8 @@ class ComponentAction(ConvergingAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """All stages of the component."""
-        run = self.converge(options, layout)
         made = self._declared
-        reading = self.reading(options, layout)
-        reading = run.run_stages(made.stages, reading, after=made.after, needed=made.reads(layout))
-        return self.report_run(run, reading, layout)
+        return self.converge(made.stages, options, layout, after=made.after, needed=made.reads(layout))[1]
 
 
 def _as_data(step: Step) -> dict[str, str]:

@@ -261,6 +261,14 @@ def test_a_call_that_a_virtual_switch_cuts_off_is_soon_given_up_and_a_slow_node_
     assert node.limits == [308, 18, 36, 72, 18, 18]
 
 
+def test_when_the_switch_is_made_a_batch_is_followed_as_any_other() -> None:
+    made = {"n": 0, "op": "hns_network", "ok": True}
+    node = Node(TAKEN, {**DONE, "outcome": "running", "results": [made]}, DONE)
+    node.link(progress_s=60).apply(SWITCH, ID)
+    assert [sent["follow_s"] for sent in node.sent] == [0, 8, 60]
+    assert node.limits == [308, 18, 360]
+
+
 @pytest.mark.parametrize(
     ("answer", "mode"), [({**DONE, "answer": "stale", "stale": []}, "task"), (DONE, "inline"), (None, "task")]
 )
