@@ -169,9 +169,9 @@ def measure(folder: Path, many: int, *, whole_fleet: bool) -> Figures:
     bytes_few, bytes_many, odd_bytes = common("bytes", few, lot)
     return Figures(
         converged_calls=max(again.calls.values()),
-        changed_calls=max(made.calls.values()),
+        changed_calls=made.calls[first],
         changed_components=components(calls),
-        changed_excepted=excepted(calls),
+        changed_excepted=excepted(calls, made.calls[first] - len(calls)),
         ratio_to_win_ping=compared.ratio,
         ratio_real_latencies=compared.real_ratio,
         peer_calls_ratio=compared.peer_ratio,

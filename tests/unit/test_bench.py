@@ -119,10 +119,11 @@ def test_what_a_first_join_is_made_of() -> None:
     assert excepted(calls) == {
         "external vSwitch: a batch of its own": 1,
         "external vSwitch: the connection breaks": 1,
-        "external vSwitch: the node is read anew": 1,
+        "external vSwitch: the node is read again": 1,
         "join: the cluster has to answer first": 1,
     }
     assert len(calls) == 1 + components(calls) + sum(excepted(calls).values())
+    assert sum(excepted(calls, 9).values()) == sum(excepted(calls).values()) + 2, "a few are the switch's"
 
 
 def test_a_batch_more_of_a_component_is_no_exception() -> None:
