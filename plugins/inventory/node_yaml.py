@@ -138,10 +138,10 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
     def _refuse(self, here: Path, problems: list[str]) -> None:
         """Print all sentences, and end the run unless the user wants to go on without sources that cannot be read.
 
-        An error that is raised makes Ansible try all other plugins on the file, which print some thirty lines about
-        it, or take it for an inventory of theirs. So none is raised: it is our file, and it gives no host. What Ansible
-        does then with `any_unparsed_is_failed` or `unparsed_is_failed` is done here, by the one exception that ends the
-        run and is not caught between here and the command line (ansible-core inventory/manager.py, parse_source).
+        No error is raised: Ansible would try all other plugins on the file, which print some thirty lines or take it
+        for an inventory of theirs. It is our file, and it gives no host. So `any_unparsed_is_failed` and
+        `unparsed_is_failed` are obeyed here, by the one exception that nothing catches before the command line
+        (ansible-core inventory/manager.py, parse_source).
         """
         sentences = list(dict.fromkeys(problems))
         for sentence in sentences:

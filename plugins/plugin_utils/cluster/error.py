@@ -23,8 +23,11 @@ _ETCD = "etcdserver: "
 
 
 def passes(path: str, status: int, said: str) -> bool:
-    """Whether the same request may well succeed in a moment. 500 to what a kubelet is asked for speaks of the kubelet
-    (error dialing backend), after half a minute already, unless etcd is what has no leader."""
+    """Whether the same request may succeed in a moment.
+
+    A 500 for what the API server asks of a kubelet ("error dialing backend") comes after half a minute already and does
+    not pass, unless etcd says that it has no leader.
+    """
     return status in PASSING and (status != 500 or _AT_KUBELET.match(path) is None or said.startswith(_ETCD))
 
 

@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """CRI over TCP: the keys of config.toml that open it, by the version of the file, and the firewall's rule.
 
-Two switches have to be set together: up to containerd 2.2 the address alone opens a port that answers `UNIMPLEMENTED
-unknown service` to every CRI call, since the CRI plugin keeps off it (`disable_tcp_service` is true by default); from
-2.3 on nothing listens then. Source: measured with 1.6, 1.7.35, 2.2.9, 2.3.7 and 2.4.2 (tests/real/test_cri_tcp.py);
-plugins/cri/cri.go, DisableTCPService.
+Two switches have to be set together, since `disable_tcp_service` is true by default. With the address alone, containerd
+up to 2.2 opens a port that answers `UNIMPLEMENTED unknown service` to every CRI call; from 2.3 on nothing listens.
+Source: measured with 1.6, 1.7.35, 2.2.9, 2.3.7 and 2.4.2 (tests/real/test_cri_tcp.py); plugins/cri/cri.go,
+DisableTCPService.
 """
 
 from __future__ import annotations

@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The shapes of what programs of a Windows node print when something is wrong, and the finding that it leads to.
 
-A file of its own: the tables of messages are made of both. A `Rule` is about a reason that anybody may give, such as a
-code of Windows or a certificate that is not trusted: what was being done decides what it means. A `Message` is about
-words that only one program prints. Its pattern is taken from the program's own format string, with whatever fills it
-left open, so that it fits other names, numbers and releases than those of the thread that it was seen in. Neither may
-fit a line that a healthy node prints: tests/judge holds all of them against the logs of such nodes.
+The tables of messages consist of both. A `Rule` is about a reason that any program may give, such as a code of Windows
+or an untrusted certificate: its meaning depends on what was being done. A `Message` is about words that only one
+program prints. Its pattern is the program's own format string with open places, so it matches other names, numbers and
+releases than the thread in which it was seen. Neither may match a line of a healthy node: tests/judge checks all of
+them against the logs of such nodes.
 """
 
 from __future__ import annotations

@@ -449,9 +449,11 @@ def refused(
     own: Iterable[BadRevision] = (),
     mode: str = "",
 ) -> Iterator[Refused]:
-    """Of the updates that Windows Update found, as title and KB numbers, those that bring a node of this build and
-    revision something new that is known to be bad: verified, for every node or for its network `mode`, and mended by a
-    later update. What the node has already, or what an update merely does not mend, does not count."""
+    """The updates that would bring a node of this build and revision a known fault that it does not have yet.
+
+    `found` are the updates of Windows Update, as title and KB numbers. A fault counts if it is verified, concerns every
+    node or the network `mode`, and is fixed by a later update. A fault that an update merely leaves does not count.
+    """
     extra = tuple(own)
     for title, numbers in found:
         for number in numbers:

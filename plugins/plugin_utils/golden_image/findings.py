@@ -257,8 +257,8 @@ def _of_one_machine(service: Mapping[str, Any], wanted: Mapping[str, str]) -> tu
 
 
 def _in(text: str, wanted: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Which of the values stand in a text as a whole word or as the host of an address, not as a part of a path or of a
-    longer name."""
+    """The values that a text has as a whole word or as an address's host. A part of a path or of a longer name does not
+    count."""
     for value, what in wanted.items():
         if re.search(rf"(?<![\w.\\-])(?<!(?<!/)/){re.escape(value)}(?![\w\\-]|\.\w)", text, re.IGNORECASE):
             yield value, what

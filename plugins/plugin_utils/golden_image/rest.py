@@ -4,8 +4,8 @@
 """Two batches before sysprep. The first stops services and can be rolled back. The second deletes the collection's
 notes about this machine and cannot. After an interruption the next run continues.
 
-What stays in the state folder is the runner, the receipts, and the journal of the second batch, of which a receipt says
-that it is the image's own.
+The state folder keeps the runner, the receipts, and the second batch's journal, which a receipt marks as the image's
+own.
 """
 
 from __future__ import annotations

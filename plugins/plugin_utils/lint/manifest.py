@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reads manifests: YAML or JSON text, several documents, lists of objects, and objects that came from a cluster.
 
-Documents keep their values and where in the text they stand. The node tree, which knows line and column of every path,
-is made again of a document's own piece of the text when, and only when, something is found there.
+A document keeps its values and its place in the text. The tree with line and column of every path is parsed again, from
+the document's own text, only if something is found there.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a node is at while a batch takes its time: a line every few seconds on a terminal, every minute in a log.
 
-Nothing on the node is made for it: an answer that says `running` has the results of the ops that are done, so the next
-one is under way, and a download has its bytes in `<path>.part` (docs/protocol.md, section 2).
+The node does nothing for it. An answer `running` lists the ops that are done, so the next one is under way. The size of
+`<path>.part` tells how far a download is (docs/protocol.md, section 2).
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Restarting the machine, and knowing when it is really back.
 
-A node that has come back answers twice with the same new boot id: WinRM comes up to two minutes after SSH, first
-answers with 401 and 503, and the switch of an HNS network can take the first connection down again. Windows may still
-configure features then, and restart once more: until it has come to the logon screen, or the boot id has stayed for
-SETTLED_S, it is not back. No one has to log on for that.
+A node is back when it has answered twice with the same new boot id. One answer is not enough: WinRM comes up to two
+minutes after SSH and first answers 401 and 503, and an HNS network's switch can take the first connection down again.
+Windows may also be configuring features, and restart once more. So the node has to reach the logon screen, where no one
+needs to log on, or keep its boot id for SETTLED_S.
 """
 
 from __future__ import annotations
@@ -91,11 +91,10 @@ def batch(component: str, reasons: Sequence[str], reading: Reading) -> Batch:
 
 
 def wait_until_back(link: Link, boot_id: str, timeout_s: float) -> None:
-    """Return when the node has answered twice in a row with the same new boot id (not `boot_id`), and is at its logon
-    screen or has kept that id for SETTLED_S.
+    """Wait for two answers in a row with the same boot id other than `boot_id`, and for the logon screen or SETTLED_S.
 
-    NodeError if it does not within `timeout_s` seconds. Every exception of the connection counts as "not yet": each
-    connection plugin has its own, and a machine that starts answers with 401 and 503 for a while.
+    NodeError after `timeout_s` seconds. Every exception of the connection counts as "not yet": each connection plugin
+    has its own, and a starting machine answers 401 and 503 for a while.
     """
     started = told = link.clock.now()
     pause = FIRST_PAUSE_S

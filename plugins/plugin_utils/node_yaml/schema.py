@@ -3,11 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Checks a located document against node.schema.json and says in sentences what does not fit.
 
-A checker of its own because ansible-core does not depend on the package `jsonschema`, and because its messages ("'x'
-does not match '^...'") are none for a person. It understands the keywords that the schema uses and refuses a schema
-with others; a test holds its verdicts against those of `jsonschema`. What JSON Schema cannot say are checks that the
-schema names with `x-check`: each takes a text and returns None, or what is wrong with it as the end of a sentence:
-"<value> ..., wanted <x-wanted>".
+The package `jsonschema` is not used: ansible-core does not depend on it, and its messages ("'x' does not match '^...'")
+do not help a person. This checker knows the keywords that the schema uses and refuses a schema with others; a test
+compares its verdicts with those of `jsonschema`. Checks that JSON Schema cannot express are named by `x-check`: each
+takes a text and returns None, or what is wrong with it as the end of a sentence, "<value> ..., wanted <x-wanted>".
 """
 
 from __future__ import annotations

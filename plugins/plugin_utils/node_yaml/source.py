@@ -103,9 +103,11 @@ def never_opened(path: Path) -> str:
 
 
 def claims(path: Path) -> bool:
-    """Whether a file looks like a Node YAML, or must not be passed over since it may be one: a vaulted file (who wants
-    to know has to decrypt it), and of those that are named like one a file that is empty or cannot be read, or what is
-    no file, which the plugins after this one would open."""
+    """Whether a file looks like a Node YAML or may be one.
+
+    A vaulted file may be one: only decryption would tell. So may an empty or unreadable file with such a name, and a
+    pipe or device, which the plugins after this one would open.
+    """
     if never_opened(path):
         return path.suffix in EXTENSIONS
     try:

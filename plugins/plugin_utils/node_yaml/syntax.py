@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From text to YAML nodes, and from YAML's complaints to sentences that help.
 
-YAML stops at its first complaint. Where the remedy is plain (a stray colon, a path in double quotes) the text is read
-as if it had been put right, and where it is not, reading goes on at the next document, so that a person sees all
-mistakes at once.
+YAML stops at its first complaint, but a person wants to see all mistakes at once. Where the remedy is plain (a stray
+colon, a path in double quotes), the text is read as if it were corrected. Otherwise reading continues at the next
+document.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """HNS networks of ours that are in the way, and how one is removed: what hangs on it first, addresses waited for last.
 
-Never one of type nat, never one of another name than ours or of another range than the cluster's, and none that
-carries what someone else attached.
+A network of type nat is never removed, nor one with another name than ours or another range than the cluster's, nor one
+with endpoints of others.
 """
 
 from __future__ import annotations

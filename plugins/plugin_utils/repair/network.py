@@ -248,8 +248,11 @@ def other_mode(wanted: Wanted, reading: Reading) -> tuple[Network, ...]:
 
 
 def in_the_way(wanted: Wanted, before: Hns, now: Hns) -> tuple[Endpoint, ...]:
-    """Endpoints of dead pods that keep an address from others: on our networks, seen twice, with no namespace and no
-    container, and with an address that another endpoint has as well or that is of another range than the node's."""
+    """Endpoints of dead pods that keep an address from others.
+
+    Each is on our networks, was seen twice, and has neither namespace nor container. Its address belongs to another
+    endpoint, too, or is outside of the node's range.
+    """
     cidr = ipaddress.ip_network(wanted.pod_cidr) if wanted.pod_cidr else None
     earlier = {each.id for each in _dead(wanted, before)}
     held: dict[str, int] = {}

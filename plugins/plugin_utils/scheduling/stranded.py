@@ -26,8 +26,16 @@ _RULES = frozenset(rule.id for rule in RULES)
 def find_stranded(
     nodes: Sequence[WindowsNode], taints: Sequence[str], pods: Callable[[str], Iterable[Object]]
 ) -> list[dict[str, Any]]:
-    """`{pod, owner, node, advice: [{rule, message, remedy}]}` for each pod of a Node that gets a taint of `taints` and
-    is then in its way on every Windows node that the pod selects. `pods` gives those of a Node."""
+    """The pods that could not be scheduled again once the Nodes have `taints`.
+
+    Args:
+        nodes: The Windows nodes.
+        taints: What some of them get.
+        pods: Gives the pods of a Node.
+
+    Returns:
+        `{pod, owner, node, advice: [{rule, message, remedy}]}` for each.
+    """
     after = [_taint(node.body, taints) for node in nodes]
     return [
         {

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The collection's own templates, compiled once and kept for later runs in the folder __pycache__ here.
 
-Ansible compiles a template each time that it is named, and again in each of its workers, which was half of what a node
-on which nothing differs cost the controller. What is saved here is known only here.
+Ansible compiles a template at each use, and again in each worker: half of what a converged node cost the controller.
+Only this module knows what is saved here.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node is emptied before something on it restarts, and filled again afterwards.
+"""Drains a node before its pods are interrupted, and uncordons it afterwards.
 
-Not before every run: only a batch that stops a service, makes or removes a network, or restarts the machine interrupts
-pods, and `interrupts` says so of the batch that is about to be sent. A converged node is never cordoned.
+`interrupts` decides by the batch that is about to be sent: one that stops a service, makes or removes a network, or
+restarts the machine. A converged node is never cordoned.
 
-That we cordoned it, and no one else, is noted on the Node itself, in an annotation: the last task of a run, or of the
-next run if this one fails, lets pods come back only then.
+An annotation on the Node says that we cordoned it. Only with it does the last task of a run uncordon the node; if the
+run fails, the next one does.
 """
 
 from __future__ import annotations

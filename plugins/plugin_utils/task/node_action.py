@@ -235,8 +235,8 @@ class NodeAction(ActionBase):
     def render(self, template: str, variables: Mapping[str, Any], role: str) -> str:
         """The template file `template` rendered with `variables` beside the task's own.
 
-        It is looked for in the role that the task is in, along the user's search path, and then in `role` of this
-        collection, so that the module alone has its template as well.
+        It is searched in the task's own role, then along the user's search path, then in `role` of this collection: a
+        module outside of its role finds its template there.
         """
         path = self._template_path(template, role)
         text = trust_as_template(self._loader.get_text_file_contents(path))

@@ -24,8 +24,14 @@ def note(
     cluster: Mapping[str, Any],
     first: Sequence[str] = (),
 ) -> None:
-    """Note a Namespace, {test, label, name, run}, the objects outside of it that go `first`, as paths of the API, and
-    how its cluster is reached (the options of `Cluster.open`; no credentials are in them)."""
+    """Note what a test has made, for the next run to delete.
+
+    Args:
+        folder: The notes'.
+        namespace: {test, label, name, run}.
+        cluster: The options of `Cluster.open`; they hold no credentials.
+        first: API paths of objects outside of the Namespace, to be deleted before it.
+    """
     path = _path(folder, namespace["name"])
     path.touch(mode=0o600)
     path.write_text(json.dumps({**namespace, "cluster": dict(cluster), "first": list(first)}), encoding="utf-8")

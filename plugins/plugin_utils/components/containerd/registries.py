@@ -3,15 +3,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 r"""Registry mirrors and private certificate authorities: a folder with a hosts.toml for each registry.
 
-containerd looks at these folders at each pull, so nothing restarts for them; only `config_path`, which names the folder
-above them, is config.toml's. A hosts.toml that it cannot read is skipped with a line in its log, and the pull goes to
-the registry itself: hence everything is checked here.
+containerd reads these folders at each pull, so no service restarts for them; config.toml has only `config_path`, the
+folder above them. containerd skips a hosts.toml that it cannot read, logs a line, and pulls from the registry itself.
+So everything is checked here.
 
-Which files we made is kept in a receipt on the node, so that folders of other people's are never touched.
+A receipt on the node lists the files that we made: folders of others are never touched.
 
-A user and a password, or a token, become the header Authorization there. config.toml has a place for them as well
-(`registry.configs.<host>.auth`): deprecated, read for pulls of the kubelet alone, printed by `config dump` and
-`crictl info`, in force after a restart, and in 1.x a file of conf.d for it would replace the settings of the whole CRI.
+Credentials become the header Authorization. config.toml has a place for them as well (`registry.configs.<host>.auth`),
+which is not used. It is deprecated, counts only for the kubelet's pulls and after a restart, and is printed by
+`config dump` and `crictl info`. In 1.x a file in conf.d for it would replace the settings of the whole CRI plugin.
 
 Source: containerd v1.6.36 to v1.7.35 remotes/docker/config/{hosts,config_windows}.go, v2.0.14 to v2.4.2
 core/remotes/docker/config/{hosts,config_windows}.go.

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 r"""Programs that the kubelet asks for a registry's credentials: ECR's, ACR's, GAR's, or one's own.
 
-A kubelet ends at its start if one of them is missing or their file is not as it wants it, and asks none of them for an
-image that no pattern fits. So all of it is checked before anything is sent.
+The kubelet does not start if a provider is missing or if their file is invalid. It asks none of them for an image that
+matches no pattern. So all of this is checked before anything is sent.
 
 Sources: kubernetes v1.24.17, v1.26.15, v1.29.15, v1.30.14, v1.32.13, v1.34.4, v1.37.1
 pkg/credentialprovider/plugin/{plugin,config}.go; kubelet v0.24.17 to v0.37.1 config/v1*/types.go.
