@@ -122,13 +122,17 @@ def known(texts: Sequence[str]) -> list[Message | Rule | None]:
 
 
 _HEAD = re.compile(
-    r'^([IWEF])\d{4} \d\d:\d\d:\d\d(?:\.\d+)?\s+\d+ |^(?:time="?)?\d{4}-\d\d-\d\d[T ][\d:.]+(?:Z|[+-][\d:]+)?"? '
+    r'([IWEF])\d{4} \d\d:\d\d:\d\d(?:\.\d+)?\s+\d+ |(?:time="?)?\d{4}-\d\d-\d\d[T ][\d:.]+(?:Z|[+-][\d:]+)?"? '
 )
 
 
 def _bare(text: str) -> str:
-    """As it is looked at."""
-    return _HEAD.sub(_same_time, plain(text), count=1)
+    """As it is looked at. A log says the same again and again; without its times and processes it is looked at once."""
+    said = plain(text)
+    head = _HEAD.match(said)
+    if head is None:
+        return said
+    return f"{head[1]}0101 00:00:00.0 1 {said[head.end() :]}" if head[1] else said[head.end() :]
 
 
 def _first(scanner: Scanner, texts: Sequence[str]) -> list[int | None]:
@@ -137,11 +141,6 @@ def _first(scanner: Scanner, texts: Sequence[str]) -> list[int | None]:
     said = list(dict.fromkeys(bare))
     numbers = dict(zip(said, scanner.first(said), strict=True))
     return [numbers[text] for text in bare]
-
-
-def _same_time(head: re.Match[str]) -> str:
-    """A log says the same again and again; without its times and processes it is looked at once."""
-    return f"{head[1]}0101 00:00:00.0 1 " if head[1] else ""
 
 
 def _particular(found: Iterable[Message | Rule]) -> tuple[Message | Rule, ...]:
@@ -225,15 +224,16 @@ def _pasted(found: Sequence[Record], broken: Sequence[Record]) -> list[Told]:
 def _ends(found: Sequence[Record]) -> tuple[dict[str, datetime], datetime | None]:
     """When each program said last that it works, and when the API server was reached last. A program that no line
     names is the empty one."""
-    texts = [each.text for each in found]
+    timed = [each for each in found if each.moment is not None]
+    texts = [each.text for each in timed]
     works: dict[str, datetime] = {}
-    for number, each in zip(_OVER_SCANNER.first(texts), found, strict=True):
+    for number, each in zip(_first(_OVER_SCANNER, texts), timed, strict=True):
         if number is not None and each.moment is not None:
             works[tuple(OVER)[number]] = each.moment
             works[_program(parse(each.text).program)] = each.moment
     reached = [
         each.moment
-        for number, each in zip(_REACHED_SCANNER.first(texts), found, strict=True)
+        for number, each in zip(_first(_REACHED_SCANNER, texts), timed, strict=True)
         if number is not None and each.moment is not None
     ]
     return works, reached[-1] if reached else None

@@ -18,6 +18,8 @@ from .finding import Action, Remedy
 
 NO_CAUSE = "Not known"
 """So an answer begins that has a place, and no cause."""
+_SAID = 120
+"""So much of what a line says first stands for what was being done, where no table knows it."""
 DRASTIC = re.compile(r"\b(?:drain|rejoin|join again|reinstall|restart the (?:machine|service))", re.IGNORECASE)
 """What ends pods or a node's membership: one line alone does not ask for it."""
 
@@ -29,9 +31,11 @@ def is_drastic(remedy: Remedy) -> bool:
 
 def place_sentence(line: Line) -> str:
     """Who, doing what, on what, and the innermost reason."""
-    where = ", ".join(each for each in (line.speaker, line.operation) if each)
-    where = f"{where} ({line.object})" if where and line.object else where or line.object
     reason = str(line.innermost)
+    first = line.chain[0].strip()[:_SAID] if len(line.chain) > 1 and not line.operation else ""
+    said = "" if first in reason else first
+    where = ", ".join(each for each in (line.speaker, line.operation or said) if each)
+    where = f"{where} ({line.object})" if where and line.object else where or line.object
     return f"{NO_CAUSE}: {': '.join(each for each in (where, reason) if each)}."
 
 

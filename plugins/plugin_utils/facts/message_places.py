@@ -63,6 +63,7 @@ POD_NETWORK, SANDBOX, CONTAINER, PROCESS, HCS = (
     *("setting up a pod's network", "making a pod's sandbox", "making a container"),
     *("starting a container's process", "a call to HCS"),
 )
+LISTENING = "opening a port of its own"
 OWN_PIPE, PROBE, GMSA, SOCKET, SERVICE, DNS = (
     *(
         "opening its own pipe",
@@ -74,6 +75,7 @@ OWN_PIPE, PROBE, GMSA, SOCKET, SERVICE, DNS = (
     "looking a name up",
 )
 
+JOINING = "joining the pod network"
 DISK, PROVIDING = "asking Windows for a disk or volume", "providing a volume"
 DEVICES, CREDENTIALS = "its sockets for devices", "running a credential provider for a registry"
 
@@ -92,9 +94,14 @@ DEVICES, CREDENTIALS = "its sockets for devices", "running a credential provider
     *("images", "layers", "volumes", "unmounting", "networks of pods", "containers", "configuration", "certificates"),
     *("the API", "streams"),
 )
-PLACED = "anything known"
-"""The group of each line that tells who speaks or what was being done. What libraries say in programs of any kind
-counts only there."""
+SPOKEN = "said by a program of the node"
+"""The group of each line that names its program and nothing that it was doing: what it says is then of the program
+itself, or of the API server, which each of them asks."""
+CLUSTER = (
+    *(API, "watching objects of the cluster", "renewing its lease", "registering its Node", "joining the cluster"),
+    *("getting its certificate", JOINING, "starting", ANY_API, SPOKEN),
+)
+"""Where a reason that any library gives is the API server's. Of anything else it says nothing of the cluster."""
 GROUPS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (name, re.compile(words))
     for name, words in (
@@ -166,7 +173,7 @@ _DOING: tuple[tuple[str, str, str], ...] = (
         "kubelet",
         VOLUME,
     ),
-    (r"UnmountVolume\.\w+|UnmountDevice|NodeUnpublishVolume|NodeUnstageVolume", "kubelet", UNMOUNT),
+    (r"UnmountVolume\.\w+|[Tt]ear down volume|UnmountDevice|NodeUnpublishVolume|NodeUnstageVolume", "kubelet", UNMOUNT),
     (r"(?:Liveness|Readiness|Startup) probe|Unhealthy\b|ProbeError", "kubelet", PROBE),
     (
         r"error dialing backend|unable to upgrade connection|:10250\b|remote error: tls: internal error|"
@@ -181,7 +188,8 @@ _DOING: tuple[tuple[str, str, str], ...] = (
     ),
     (r"credential[ -]?provider", "kubelet", CREDENTIALS),
     (
-        r"ErrImagePull|ImagePullBackOff|[Ff]ailed to pull|[Ff]ailed pulling|PullImage|failed to resolve reference|"
+        r"ErrImagePull|pull access denied|ImagePullBackOff|[Ff]ailed to pull|[Ff]ailed pulling|PullImage|"
+        r"failed to resolve reference|"
         r"[Pp]ulling from|sandbox image|manifest (?:for \S+ not found|unknown)|Unable to find image|docker pull|"
         r"[Ee]rror (?:(?:while )?pulling|reading manifest)|^docker(?:\.exe)?: (?:x509|tls): |"
         r"fetch anonymous token|\"code\": ?\"(?:UNAUTHORIZED|DENIED|\w+_UNKNOWN|TOOMANYREQUESTS)\"|"
@@ -198,23 +206,21 @@ _DOING: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"failed to (?:set ?up|setup|teardown|destroy) network for sandbox|SetupPodNetwork|plugin type=\"?[\w-]+|"
-        r"ClusterInformation|networkPlugin cni|NetworkPlugin cni|Error (?:while )?adding (?:network|to cni)|"
-        r"netplugin failed|"
-        r"failed to set ?up pod .{1,200} "
-        r"network",
+        r"ClusterInformation|\[cni-\w+\]|networkPlugin cni|NetworkPlugin cni|"
+        r"Error (?:while )?adding (?:network|to cni)|netplugin failed|failed to set ?up pod .{1,200} network",
         "containerd",
         POD_NETWORK,
     ),
     (
         r"hcnCreateEndpoint|[Cc]reat\w* (?:[Hh][Nn][Ss] ?)?[Ee]ndpoint|ProvisionEndpoint|"
-        r"attaching the endpoint|HotAttachEndpoint",
+        r"attaching the endpoint|HotAttachEndpoint|-Type endpoints",
         "HNS",
         ENDPOINT,
     ),
     (
         r"hcnCreateNetwork|[Cc]reate.{0,12}(?:(?i:HNS ?Network)|HostComputeNetwork)|New-H[Nn][Ss]Network|"
-        r"[Ff]ailed (?:to create|creating) (?:\w+ )?network\b|"
-        r"antrea-hnsnetwork|POST.{0,20}/networks",
+        r"(?:[Ff]ailed to create|[Ff]ailed creating|[Ee]rror creating) (?:\w+ )?network\b|"
+        r"antrea-hnsnetwork|POST.{0,20}/networks|-Type networks",
         "HNS",
         NETWORK,
     ),
@@ -252,16 +258,16 @@ _DOING: tuple[tuple[str, str, str], ...] = (
     (r"\[ERROR \w+\]|error execution phase|kubeadm", "kubeadm", "joining the cluster"),
     (r"register(?:ing)? node|Attempting to register|node \S+ not found", "kubelet", "registering its Node"),
     (r"[Ff]ailed to (?:list|watch) |reflector\.go", "", "watching objects of the cluster"),
+    (
+        r"Error registering network|[Ff]ailed to acquire (?:lease|subnet)|SubnetManager|subnet lease",
+        "flanneld",
+        JOINING,
+    ),
     (r"\blease\b", "kubelet", "renewing its lease"),
     (
         r"certificate signing request|bootstrap|rotat\w+ cert|kubelet-client-current",
         "kubelet",
         "getting its certificate",
-    ),
-    (
-        r"Error registering network|[Ff]ailed to acquire (?:lease|subnet)|SubnetManager|subnet lease",
-        "flanneld",
-        "joining the pod network",
     ),
     (r"failed to run [Kk]ubelet|command failed|error: failed to", "", "starting"),
     (
@@ -270,6 +276,7 @@ _DOING: tuple[tuple[str, str, str], ...] = (
         "kubelet",
         "reading a pod's figures",
     ),
+    (r"[Ee]xit ?[Cc]ode.{0,80}container|container.{0,80}[Ee]xit(?:ed| ?[Cc]ode)", "", "running a container"),
     (r"garbage collect|image_gc", "kubelet", "removing images"),
     (r"eviction manager|evict", "kubelet", "evicting pods"),
     (r"'[^']+' (?:failed to start|could not initialize)", "Hyper-V", "starting a virtual machine"),
@@ -284,6 +291,11 @@ _DOING: tuple[tuple[str, str, str], ...] = (
     (r"FailedScheduling|nodes are available", "scheduler", "placing a pod"),
     (r":(?:2379|4001)\b", "", ETCD),
     (rf"dial tcp {LOOPBACK}(?!{AGENTS})\d", "", OWN_PORT),
+    (
+        r"\b(?:listen|bind|exposing|expose)\b.{0,160}:(?:1024[89]|1025\d|6443|6444|9345|10010|8472|4789|9100|9182)\b",
+        "",
+        LISTENING,
+    ),
     (r"\.sock\b|listen unix|bind unix|\\\\?pipe\\", "", SOCKET),
     (
         r"https?://[^/\s\"]+/apis?/|:6443\b|[Aa]pi-?[Ss]erver|[Uu]nable to connect to the server|Error from server\b|"
@@ -301,6 +313,34 @@ _DOING: tuple[tuple[str, str, str], ...] = (
 OPERATIONS = tuple((re.compile(pattern), who, doing) for pattern, who, doing in _DOING)
 """What a line speaks of: the program that does it (empty where several do), and what, in words. The first one that fits
 is what it says of itself; rules look at all of them."""
+
+OTHERWISE = tuple(
+    (re.compile(pattern), who, doing)
+    for pattern, who, doing in (
+        (r"[Ee]rror response from daemon|Docker daemon|invalid volume spec", "Docker", "asking the Docker daemon"),
+        (r"googleapi: |AADSTS\d|api error |autorest|StatusCode[=:] ?\d", "", "asking the cloud's API"),
+        (
+            r"[Kk]ubelet (?:stopped|never) post\w+ node status|NodeStatusUnknown|\bNotReady\b",
+            "node controller",
+            "watching a Node",
+        ),
+        (r"10248/healthz|\[kubelet-check\]", "kubeadm", "waiting for kubelet to be healthy"),
+        (r"nodeRegistration\.\w+", "kubeadm", "reading its configuration"),
+        (r"\bExited \(\d+\)|Creating \S+ \.\.\. error|container not started", "", "running a container"),
+        (r"exec format error|not found in the container", "containerd", PROCESS),
+        (r"tar contents corrupted", "kubectl", "copying files of a container"),
+        (r"mount error\(\d+\)|mount failed", "", "mounting"),
+        (r"Reconciler error|\breconcil", "", "reconciling an object"),
+        (r"calico node token|calico", "calico", "preparing the node"),
+        (r"\blisten (?:tcp|udp)\d? |[Ff]ailed to bind to address", "", "opening a port"),
+        (r"dial (?:tcp|udp) |Connecting To |jsonrpc|\b(?:Get|Post|Head) \"?https?://", "", "connecting"),
+        (r"is not recognized as (?:the name|an internal)|[Uu]nable to launch process", "", "starting a program"),
+        (r"exit(?:ed)?:? (?:with )?(?:status|code)|Exception code: ", "", "running a program"),
+        (r"\b[Cc]ertificate|x509: ", "", "checking a certificate"),
+        (r"\b(?:open|read|write|stat|remove|rename|mkdir|unlink) (?:[A-Za-z]:\\|/)", "", "using a file"),
+    )
+)
+"""What a line speaks of that neither has a word of OPERATIONS nor is a literal of upstream: no rule asks for it."""
 
 OBJECTS = tuple(
     (re.compile(pattern), words)
@@ -340,7 +380,11 @@ CODES = tuple(
             r"(?<![\w.])error (\d{3,5})\b",
             "windows",
         ),
-        (r"x509: [^\"\n]{4,120}|tls: [^\"\n]{4,120}|certificate has expired", "x509"),
+        (
+            r"x509: [^\"\n]{4,120}|tls: [^\"\n]{4,120}|certificate has expired|invalid certificate[^\"\n]{0,120}|"
+            r"[Cc]ertificate (?:is not|does(?:n't| not)|has been|was) [^\"\n]{4,120}",
+            "x509",
+        ),
         (
             r"(?:i/o timeout|no such host|connection refused|actively refused it|"
             r"connection reset by peer|no route to host|"

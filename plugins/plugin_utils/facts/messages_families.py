@@ -23,6 +23,7 @@ from .message_places import (
     ANY_STREAM,
     ANY_UNMOUNT,
     ANY_VOLUME,
+    CLUSTER,
     CONTAINER,
     CREDENTIALS,
     DEVICES,
@@ -36,8 +37,8 @@ from .message_places import (
     METADATA,
     NETWORK,
     OWN_PORT,
-    PLACED,
     PROBE,
+    PROCESS,
     PULL,
     SHARE,
     SOCKET,
@@ -145,7 +146,7 @@ _CRASHED: Reasons = (
     r"0xc0000374|3221226356|-1073740940|0xc000001d|3221225501|-1073741795|0xe0434352|3762504530|-532462766)(?!\w)",
 )
 _SHIM: Reasons = (
-    r"ttrpc: closed|shim (?:disconnected|died|exited|not running)|transport is closing|"
+    r"ttrpc: closed|shim (?:disconnected|died|exited|not running)|"
     r"shim task .{0,40}(?:closed|gone)",
 )
 
@@ -259,8 +260,8 @@ FAMILIES: tuple[Message | Rule, ...] = (
     Rule(
         "cni.plugin-crashed",
         (
-            r"netplugin failed with no error|netplugin failed but error parsing|unexpected end of JSON|"
-            r"invalid character '|exit status 3221\d{6}\b|: EOF\b",
+            r"netplugin failed with no error|netplugin failed but error parsing its diagnostic message \"(?:\"|\{)|"
+            r"unexpected end of JSON|exit status 3221\d{6}\b|: EOF\b",
         ),
         "containernetworking/cni pkg/invoke/exec.go",
         doing=(ANY_NETWORK,),
@@ -323,7 +324,11 @@ FAMILIES: tuple[Message | Rule, ...] = (
         never=(WEBHOOK, PULL, SOCKET),
     ),
     Rule(
-        "container.crashed", _CRASHED, "learn.microsoft.com NTSTATUS Values (MS-ERREF)", never=(ANY_NETWORK, ANY_VOLUME)
+        "container.crashed",
+        _CRASHED,
+        "learn.microsoft.com NTSTATUS Values (MS-ERREF)",
+        doing=(ANY_CONTAINER, PROCESS, "starting or ending a pod"),
+        never=(ANY_NETWORK, ANY_VOLUME),
     ),
     Rule(
         "container.memory",
@@ -335,7 +340,7 @@ FAMILIES: tuple[Message | Rule, ...] = (
         "kube-proxy.rule-port-taken",
         (win.ERROR_SHARING_VIOLATION,),
         "docker/for-win: WinNAT holds the port",
-        doing=(HNS, ENDPOINT),
+        doing=(ENDPOINT,),
     ),
     Rule("container.id-exists", (win.HCS_E_SYSTEM_ALREADY_EXISTS,), _HCS),
     Rule("container.in-use", _IN_USE, _HCS, doing=(ANY_CONTAINER,), never=(ANY_VOLUME, ANY_NETWORK, ANY_LAYER)),
@@ -343,8 +348,9 @@ FAMILIES: tuple[Message | Rule, ...] = (
     Rule("container.parameter", (win.ERROR_INVALID_PARAMETER,), _HCS, doing=(CONTAINER,), never=(HNS,)),
     Rule(
         "container.shim",
-        _SHIM,
+        (*_SHIM, "transport is closing"),
         "containerd/ttrpc client.go; containerd/containerd core/runtime/v2",
+        doing=(ANY_CONTAINER,),
         never=(ANY_VOLUME, ANY_IMAGE),
     ),
     Rule(
@@ -441,9 +447,9 @@ FAMILIES: tuple[Message | Rule, ...] = (
         "host.time",
         (r"token used before issued|token is not valid yet|issued in the future|clock skew|not valid before",),
         "Go crypto/x509 verify.go; go-jose",
-        doing=(PLACED,),
+        doing=CLUSTER,
     ),
-    Rule("start.key-pair", _BAD_KEYS, _GO + "k8s.io/client-go util/cert", doing=(PLACED,), never=(WEBHOOK, PULL)),
+    Rule("start.key-pair", _BAD_KEYS, _GO + "k8s.io/client-go util/cert", doing=CLUSTER, never=(WEBHOOK, PULL)),
     Rule(
         "start.config",
         _NO_FORM,
@@ -465,7 +471,7 @@ FAMILIES: tuple[Message | Rule, ...] = (
             r"AADSTS\d+",
         ),
         "learn.microsoft.com Microsoft Entra error codes; docs.aws.amazon.com Common Errors",
-        doing=(PLACED,),
+        doing=CLUSTER,
         never=(ANY_VOLUME, ANY_IMAGE),
     ),
     Rule(
@@ -479,22 +485,22 @@ FAMILIES: tuple[Message | Rule, ...] = (
         "cluster.denied",
         _RBAC,
         "kubernetes/apiserver pkg/endpoints/handlers/responsewriters",
-        doing=(PLACED,),
+        doing=CLUSTER,
         never=(WEBHOOK, PULL, GMSA),
     ),
-    Rule("cluster.not-https", _NO_TLS, "Go net/http transport.go", doing=(PLACED,), never=(ANY_IMAGE,)),
+    Rule("cluster.not-https", _NO_TLS, "Go net/http transport.go", doing=CLUSTER, never=(ANY_IMAGE,)),
     Rule(
         "cluster.api-missing",
         _NO_API,
         "kubernetes/apimachinery pkg/api/errors, pkg/api/meta",
-        doing=(PLACED,),
+        doing=CLUSTER,
         never=(WEBHOOK,),
     ),
     Rule(
         "cluster.overloaded",
         _OVERLOADED,
         "etcd-io/etcd api/v3rpc/rpctypes; kubernetes/apimachinery pkg/api/errors",
-        doing=(PLACED,),
+        doing=CLUSTER,
         never=(WEBHOOK, PULL),
         early=True,
     ),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from . import windows_codes as win
 from .message import Message, Rule
-from .message_places import OWN_PIPE
+from .message_places import ANY_CONFIG, ANY_NETWORK, CNS, ENDPOINT, JOINING, OWN_PIPE, POD_NETWORK, SANDBOX, SPOKEN
 
 MESSAGES: tuple[Message | Rule, ...] = (
     Message(
@@ -86,9 +86,15 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "containerd/go-cni errors.go; kubernetes-sigs/sig-windows-tools#351",
         early=True,
     ),
+    Rule(
+        "cni.unreadable",
+        ("error parsing configuration",),
+        "containernetworking/cni libcni/conf.go",
+        doing=(ANY_NETWORK,),
+    ),
     Message(
         "cni.unreadable",
-        "failed to load CNI config|error parsing configuration|network type not found in|has no "
+        "failed to load CNI config|network type not found in|has no "
         "networks, skipping|invalid cni config|failed to load netconf|error loading CNI config",
         "containerd/go-cni opts.go; containernetworking/cni libcni/conf.go",
     ),
@@ -97,21 +103,21 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "'delegate' dictionary is (?:not present|missing)|'delegate' dictionary must not have",
         "flannel-io/cni-plugin flannel.go",
     ),
-    Message(
+    Rule(
         "cni.addresses-used-up",
-        r"no IP addresses available|out of subnets\b|[Nn]o available address(?:es| pools)\b",
-        "containernetworking/plugins plugins/ipam/host-local/backend/allocator/allocator.go",
+        (
+            r"no IP addresses available|out of subnets\b|no available address(?:es| pools)\b|"
+            r"not enough (?:available |free )?IPs?\b|no (?:more )?(?:free|available) (?:IPs?|addresses)\b|"
+            r"InsufficientFreeAddresses|(?:IP|address) pool \S* ?(?:is )?(?:exhausted|full|depleted)",
+        ),
+        "containernetworking/plugins plugins/ipam/host-local/backend/allocator/allocator.go; "
+        "Azure/azure-container-networking cns/restserver/ipam.go; MicrosoftDocs/architecture-center#4402",
+        doing=(ANY_NETWORK, POD_NETWORK, SANDBOX, ENDPOINT, CNS, JOINING),
     ),
     Message(
         "cni.address-taken",
         r"duplicate allocation is not allowed|requested IP address \S+ is not available",
         "containernetworking/plugins plugins/ipam/host-local/backend/allocator/allocator.go",
-    ),
-    Message(
-        "cni.addresses-used-up",
-        r"not enough (?:available |free )?IPs?\b|no (?:more )?(?:free|available) (?:IPs?|addresses)\b|"
-        r"InsufficientFreeAddresses|(?:IP|address) pool \S* ?(?:is )?(?:exhausted|full|depleted)",
-        "Azure/azure-container-networking cns/restserver/ipam.go; MicrosoftDocs/architecture-center#4402",
     ),
     Message(
         "cni.addresses-used-up",
@@ -226,8 +232,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "cni.calico-node-address",
-        r"[Uu]nable to auto-?detect|[Cc]ouldn't autodetect|no valid (?:host )?interfaces? found|"
-        r"[Ff]ailed to auto-?detect",
+        r"(?:unable to|couldn't|failed to) auto-?detect .{0,40}(?:IPv?[46]?\b|address|interface)|"
+        "no valid (?:host )?interfaces? found",
         "projectcalico/calico node/pkg/lifecycle/startup/autodetection",
     ),
     Message(
@@ -276,8 +282,14 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "start.kubelet-config",
         "failed to load kubelet config file|failed to (?:validate|set) kubelet configuration|"
         "invalid configuration: .*(?:cgroups|EnforceNodeAllocatable|enforce-node-allocatable)|"
-        "strict decoding error|failed to decode.*KubeletConfiguration|failed to create kubelet: misconfiguration",
+        "failed to decode.*KubeletConfiguration|failed to create kubelet: misconfiguration",
         "kubernetes/kubernetes cmd/kubelet/app/server.go",
+    ),
+    Rule(
+        "start.kubelet-config",
+        ("strict decoding error",),
+        "kubernetes/apimachinery pkg/runtime/strict.go",
+        doing=(ANY_CONFIG, "starting", SPOKEN),
     ),
     Message(
         "start.kubelet-config",
@@ -354,7 +366,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "start.containerd-config",
-        "failed to load TOML|toml: |expected containerd config version|containerd: (?:invalid|"
+        r"failed to load TOML|containerd\b.{0,200}toml: |expected containerd config version|containerd: (?:invalid|"
         "unsupported) config|unsupported config version|invalid plugin config: ",
         "containerd/containerd cmd/containerd/server/config/config.go",
     ),

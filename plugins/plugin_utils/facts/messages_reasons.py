@@ -11,21 +11,24 @@ from __future__ import annotations
 from . import windows_codes as win
 from .message import Message, Rule
 from .message_places import (
-    API,
+    ANY_CONTAINER,
+    CLUSTER,
     CNS,
     ETCD,
     GMSA,
     KUBELET,
+    LISTENING,
     METADATA,
     OWN_PORT,
-    PLACED,
     POD_NETWORK,
     PROBE,
+    PROCESS,
     PROXY,
     PULL,
     SERVICE,
     SHARE,
     SOCKET,
+    SPOKEN,
     STAGE,
     VOLUME,
     WEBHOOK,
@@ -49,11 +52,6 @@ _NO_ANSWER = (
 )
 _OTHERS = (WEBHOOK, PULL, KUBELET, SHARE, METADATA, CNS, PROBE, ETCD, PROXY)
 """Those whose answers say nothing of the API server."""
-
-_CLUSTER = (
-    *(API, "watching objects of the cluster", "renewing its lease", "registering its Node", "joining the cluster"),
-    *("getting its certificate", "starting", "joining the pod network"),
-)
 
 PEERS: tuple[Message | Rule, ...] = (
     Message(
@@ -148,8 +146,8 @@ PEERS: tuple[Message | Rule, ...] = (
     ),
     Message(
         "cluster.tunnel",
-        r"No agent available|konnectivity|proxy error from \S+ while dialing|tunnel(?: is)? (?:not connected|closed|"
-        r"disconnect)|"
+        r"No agent available|konnectivity.{0,200}(?:fail|error|time(?:d )?out|refused)|"
+        r"proxy error from \S+ while dialing|tunnel(?: is)? (?:not connected|closed|disconnect)|"
         "failed to find Session for client",
         "kubernetes-sigs/apiserver-network-proxy pkg/server/server.go; k3s pkg/daemons/control/tunnel.go",
     ),
@@ -176,6 +174,7 @@ PEERS: tuple[Message | Rule, ...] = (
         "host.firewall-kubelet",
         (rf":10250\b.*(?:{_NO_ANSWER}|timed out|no route)",),
         "kubernetes/kubernetes#71130; Azure/ACS#108; microsoft/SDN#264",
+        doing=(KUBELET,),
         never=(WEBHOOK, PROBE),
     ),
     Rule(
@@ -185,6 +184,7 @@ PEERS: tuple[Message | Rule, ...] = (
             r"Bad Gateway|Service Unavailable|Gateway Timeout)\s*$",
         ),
         "Go net/http transport.go, dialConn: the proxy's answer to CONNECT; kubernetes/kubernetes#96171",
+        doing=CLUSTER,
         never=(PULL, WEBHOOK),
     ),
     Rule(
@@ -201,6 +201,7 @@ PEERS: tuple[Message | Rule, ...] = (
         "container.gmsa-domain",
         (win.ERROR_NO_SUCH_DOMAIN, win.ERROR_NO_LOGON_SERVERS, win.ERROR_TRUSTED_RELATIONSHIP_FAILURE),
         "learn.microsoft.com Troubleshoot gMSAs for Windows containers",
+        doing=(GMSA, ANY_CONTAINER),
         never=(SHARE,),
     ),
 )
@@ -217,6 +218,7 @@ GENERAL: tuple[Message | Rule, ...] = (
         "container.user",
         (win.ERROR_NONE_MAPPED, win.ERROR_LOGON_FAILURE, "user name could not be found"),
         "learn.microsoft.com ERROR_LOGON_FAILURE (1326), ERROR_NONE_MAPPED (1332), NERR_UserNotFound (2221)",
+        doing=(ANY_CONTAINER, PROCESS),
         never=(SHARE, STAGE, VOLUME, SERVICE),
     ),
     Rule("host.not-elevated", (win.ERROR_ACCESS_DENIED,), "learn.microsoft.com Service Security", doing=(SERVICE,)),
@@ -261,15 +263,21 @@ GENERAL: tuple[Message | Rule, ...] = (
         "start.port-in-use",
         (
             win.WSAEADDRINUSE,
-            win.WSAEACCES,
-            r"Port \d+ is in use|address already in use|port is already allocated|Ports are not available",
+            r"\bPort \d+ is in use|address already in use|port is already allocated|Ports are not available",
         ),
-        "learn.microsoft.com WSAEADDRINUSE (10048), WSAEACCES (10013)",
+        "learn.microsoft.com WSAEADDRINUSE (10048)",
+        never=(SOCKET,),
+    ),
+    Rule(
+        "start.port-in-use",
+        (win.WSAEACCES,),
+        "learn.microsoft.com WSAEACCES (10013)",
+        doing=(LISTENING, "starting", SPOKEN),
         never=(SOCKET,),
     ),
     Rule("cluster.certificate-time", (_TIME,), "Go crypto/x509 verify.go (CertificateInvalidError)", never=_OTHERS),
-    Rule("cluster.wrong-ca", (_UNKNOWN_CA,), _GO_X509, doing=(PLACED,), never=_OTHERS),
-    Rule("cluster.certificate-name", (_OTHER_NAME,), _GO_X509, doing=_CLUSTER, never=_OTHERS),
+    Rule("cluster.wrong-ca", (_UNKNOWN_CA,), _GO_X509, doing=CLUSTER, never=_OTHERS),
+    Rule("cluster.certificate-name", (_OTHER_NAME,), _GO_X509, doing=CLUSTER, never=_OTHERS),
     Rule(
         "cni.plugin-denied",
         (r"\bunauthorized\b|provide credentials|token (?:has |is )?expired",),
@@ -296,6 +304,7 @@ GENERAL: tuple[Message | Rule, ...] = (
             r"connection is unauthorized",
         ),
         "kubernetes/apiserver pkg/endpoints/handlers/responsewriters/errors.go",
+        doing=CLUSTER,
         never=(WEBHOOK, PULL, SHARE, KUBELET, GMSA),
     ),
     Rule(
@@ -307,7 +316,7 @@ GENERAL: tuple[Message | Rule, ...] = (
             "client connection lost)",
         ),
         _GO_NET,
-        doing=(PLACED,),
+        doing=CLUSTER,
         never=(*_OTHERS, OWN_PORT, SOCKET, VOLUME, STAGE),
     ),
 )

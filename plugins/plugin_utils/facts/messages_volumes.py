@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from . import windows_codes as win
 from .message import Message, Rule
-from .message_places import ANY_CONTAINER, ATTACH, CONTAINER, OWN_PIPE, SHARE, STAGE, SUBPATH, VOLUME
+from .message_places import ANY_CONTAINER, ANY_VOLUME, ATTACH, CONTAINER, OWN_PIPE, SHARE, STAGE, SUBPATH, VOLUME
 
 _SMB = "kubernetes-csi/csi-proxy pkg/os/smb/api.go; learn.microsoft.com System Error Codes"
 
@@ -97,12 +97,15 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"CSINode (?:\S+ )?does not contain driver",
         "kubernetes-csi/csi-driver-smb#427, #148; kubernetes/kubernetes pkg/volume/csi/csi_attacher.go",
     ),
-    Message(
+    Rule(
         "volume.disk-not-found",
-        r"findDiskByLun\S* failed|(?:could not|failed to|cannot) find disk|disk \S* ?(?:is )?not found|"
-        r"unable to find device path|could not (?:get|find) (?:the )?disk number|can't find disk",
+        (
+            r"findDiskByLun\S* failed|(?:could not|failed to|cannot) find disk|disk \S* ?(?:is )?not found|"
+            r"unable to find device path|could not (?:get|find) (?:the )?disk number|can't find disk",
+        ),
         "kubernetes-sigs/azuredisk-csi-driver pkg/azuredisk/azure_common_windows.go; "
         "kubernetes-sigs/azuredisk-csi-driver#2365",
+        doing=(ANY_VOLUME,),
     ),
     Message(
         "volume.format",
@@ -122,10 +125,15 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "volume.host-path",
-        r"hostPath type check failed: \S+ is not|bind source path does not exist|invalid HostPath `|"
-        r"failed to stat \"?[A-Za-z]:\\",
+        r"hostPath type check failed: \S+ is not|bind source path does not exist|invalid HostPath `",
         "kubernetes/kubernetes pkg/volume/hostpath/host_path.go; containerd/containerd "
         "internal/cri/opts/spec_windows.go",
+    ),
+    Rule(
+        "volume.host-path",
+        (r"failed to stat \"?[A-Za-z]:\\",),
+        "containerd/containerd internal/cri/opts/spec_windows.go",
+        doing=(ANY_CONTAINER,),
     ),
     Message(
         "volume.subpath",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from . import windows_codes as win
 from .message import Message, Rule
-from .message_places import ENDPOINT, HNS, NETWORK, RULE
+from .message_places import ENDPOINT, HNS, NETWORK, POD_NETWORK, RULE
 
 _CODES = "golang.org/x/sys windows/zerrors_windows.go"
 _EXISTS = (win.ERROR_OBJECT_ALREADY_EXISTS, win.ERROR_ALREADY_EXISTS)
@@ -53,9 +53,9 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Rule("hns.network-refused", (win.ERROR_INVALID_PARAMETER,), "flannel-io/flannel#1966", doing=(NETWORK,)),
     Message(
         "hns.network-refused",
-        r"HNS failed with error ?: (?:The parameter is incorrect|Failed to create network)|"
-        r"Error=The parameter is incorrect|hnsCallRawResponse.*(?:The parameter is incorrect|\(0x57\))",
-        "microsoft/SDN#177; antrea-io/antrea#2213",
+        "HNS failed with error ?: Failed to create network|"
+        r"hnsCallRawResponse.*(?:The parameter is incorrect|\(0x57\))",
+        "microsoft/hcsshim internal/hns; antrea-io/antrea#2213",
     ),
     Rule("hns.adapter-slow", (win.GCN_E_NETADAPTER_TIMEOUT, win.GCN_E_NETINTERFACE_NOT_FOUND), _CODES),
     Message(
@@ -172,7 +172,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         (win.HCN_E_ENDPOINT_NAMESPACE_ALREADY_EXISTS, win.HCN_E_NAMESPACE_ATTACH_FAILED),
         _CODES,
     ),
-    Rule("hns.endpoint-exists", _EXISTS, "kubernetes/kubernetes#72696", doing=_ANY),
+    Rule("hns.endpoint-exists", _EXISTS, "kubernetes/kubernetes#72696", doing=(ENDPOINT, POD_NETWORK)),
     Message("hns.endpoint-exists", r"HNSEndpoint \S+ is already existed", "kubernetes/kubernetes#72696"),
     Rule(
         "hns.endpoint-gone",

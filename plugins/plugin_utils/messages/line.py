@@ -21,7 +21,7 @@ from functools import cache, cached_property
 
 from ..facts.codes import meaning, names
 from ..facts.literals import Place, place_of
-from ..facts.message_places import CODES, GROUPS, OBJECTS, OPERATIONS, PLACED, SPEAKERS
+from ..facts.message_places import CODES, GROUPS, OBJECTS, OPERATIONS, OTHERWISE, SPEAKERS, SPOKEN
 from ..facts.windows_codes import TEXTS
 from .records import plain
 from .scan import words_of
@@ -39,7 +39,12 @@ _CALICO = re.compile(r"^\d{4}-\d\d-\d\d [\d:.]+ \[(\w+)\]\[\d+\] (\S+) \d+: (.*)
 _JOURNAL = re.compile(r"^(?:\w{3} +\d+ [\d:]+ \S+ )?([a-z][\w-]*)(?:\.exe)?\[\d+\]: (.*)$", re.S)
 _ZAP = re.compile(r"^\d{4}-\d\d-\d\d\S*\s+(INFO|WARN|ERROR|FATAL|DEBUG)\s+(\S+)\s+(.*)$", re.S)
 _ERROR = re.compile(r"^(?:[Ee]rror|[Ff]atal|ERRO|FATA|\w*(?:Exception|Error)): ?(.*)$", re.S)
-_FAILURE = re.compile(r"\b(?:could not|cannot|can't|unable to|failed|failure|error)\b", re.IGNORECASE)
+_FAILURE = re.compile(
+    r"\b(?:could not|cannot|can't|couldn't|unable to|fail(?:s|ed|ure)?|errors?|invalid|unsupported|"
+    r"not (?:found|supported|a|allowed|registered|valid|exist)|timeout|timed out|denied|refused|forbidden|missing|"
+    r"panicked|unexpected|expected|required|unknown|no such|did not|conflict)\b",
+    re.IGNORECASE,
+)
 _PANIC = re.compile(r"^panic: |Observed a panic|^fatal error: |goroutine \d+ \[running\]|runtime\.gopanic")
 _WITH_ERROR = re.compile(
     r'"?(.*?)"? err="?(.+?)"?(?: (?:pod|podUID|containerName|node|volume\w*|sandboxID|image)=.*)?$', re.S
@@ -49,6 +54,13 @@ _WORDS = re.compile("|".join(TEXTS.values()), re.IGNORECASE)
 _WEAK = {("exit", "1"), ("exit", "2"), ("exit", "255"), ("grpc", "Unknown"), ("grpc", "Internal")}
 _OPERATION_WORDS = tuple(words_of(pattern.pattern) for pattern, _who, _doing in OPERATIONS)
 """A text without one of them is asked no further."""
+_OF_NODE = frozenset((*SPEAKERS.values(), "containerd"))
+_PROGRAM = re.compile(
+    r"(?:^|[\\/\s])(docker|dockerd|ctr|nerdctl|crictl|kubectl|helm|kubeadm|kubelet|kube-proxy|containerd|flanneld|"
+    r"csi-proxy|rancher|rke2|k3s|minikube|wins|nssm|eksctl|calico|antrea-agent|azure-vnet|cloudbase-init)(?:\.exe)?"
+    r"(?:: |\[| )"
+)
+_CMDLET = re.compile(r"^[A-Z]\w+-[A-Z]\w+ : ")
 _ERRORS = ("error", "err", "desc")
 _LEVELS = {"I": "info", "W": "warning", "E": "error", "F": "fatal", "N": "info"}
 
@@ -56,11 +68,13 @@ _LEVELS = {"I": "info", "W": "warning", "E": "error", "F": "fatal", "N": "info"}
 @dataclass(frozen=True, slots=True)
 class Reason:
     """`kind` is the family of the code (windows, hcn, hcs, gcn, grpc, errno, x509, net, http, exit), empty without one;
-    `code` as it stands in that family; `text` what the line itself says, or what the code means."""
+    `code` as it stands in that family; `text` what the line itself says, or what the code means; `form` the code as the
+    line has it, where it wraps one of Windows."""
 
     kind: str
     code: str
     text: str
+    form: str = ""
 
     @property
     def weak(self) -> bool:
@@ -69,7 +83,7 @@ class Reason:
 
     def __str__(self) -> str:
         name = {"windows": "Windows", "hcn": "HNS", "gcn": "HNS", "hcs": "HCS", "grpc": "gRPC", "http": "HTTP"}
-        said = f"{name.get(self.kind, self.kind)} {self.code}".strip()
+        said = f"{name.get(self.kind, self.kind)} {self.code}".strip() + (f" ({self.form})" if self.form else "")
         return f"{said}, {self.text}" if said and self.text else said or self.text
 
 
@@ -106,7 +120,9 @@ class Line:
     def _place(self) -> tuple[str, str]:
         if self._done:
             return self._done[0]
-        return (self._literal.program, self._literal.operation) if self._literal is not None else ("", "")
+        if self._literal is not None and self._literal.operation:
+            return self._literal.program, self._literal.operation
+        return next(((who, doing) for pattern, who, doing in OTHERWISE if pattern.search(self.raw)), ("", ""))
 
     @cached_property
     def _literal(self) -> Place | None:
@@ -117,15 +133,14 @@ class Line:
     def operations(self) -> frozenset[str]:
         """All that the line speaks of, and their groups."""
         done = {self.operation, *(doing for _who, doing in self._done)} - {""}
-        # A library's own words are the reason, and say nothing of who was doing what
-        if self._done or self.speaker or (self._literal is not None and self._literal.own):
-            done.add(PLACED)
+        if self.program in _OF_NODE and not self._done:
+            done.add(SPOKEN)
         return frozenset(done.union(*(groups_of(each) for each in done)))
 
     @cached_property
     def speaker(self) -> str:
-        """The program that the line names, else the one that does such a thing."""
-        return self.program or self._place[0]
+        """The program whose file the line names, else the one that does such a thing, else the one it begins with."""
+        return self.program or self._place[0] or _named(self.raw)
 
     @cached_property
     def object(self) -> str:
@@ -233,6 +248,14 @@ def _speaker(said: str) -> str:
     return SPEAKERS.get(found[1], "") if found else ""
 
 
+def _named(said: str) -> str:
+    """The program that a line begins with, as a shell or a command line has it."""
+    if _CMDLET.match(said):
+        return "PowerShell"
+    found = _PROGRAM.search(said[:80])
+    return found[1] if found else ""
+
+
 def reason(text: str) -> Reason | None:
     """The code in a text, in whatever form, that says most; of several of one form the last one."""
     weak = None
@@ -261,11 +284,12 @@ _FAMILIES = {0x803B: "hcn", 0x8037: "hcs", 0xC037: "hcs"}
 
 def windows_reason(code: int, text: str = "") -> Reason:
     """A Win32 code, or an HRESULT, which may wrap one."""
-    if code >> 16 == 0x8007:
+    form = f"0x{code:08x}" if code >> 16 == 0x8007 else ""
+    if form:
         code &= 0xFFFF
     if code >> 28 == 0xD:
         code &= ~_NTSTATUS
     family = _FAMILIES.get(code >> 16, "windows")
     meant = meaning(code) or next((each for each in names(code) if _NAMES.match(each)), "")
     number = str(code) if code < 0x10000 else f"0x{code:08x}"
-    return Reason(family, number, meant or text.strip()[:120])
+    return Reason(family, number, meant or text.strip()[:120], form)

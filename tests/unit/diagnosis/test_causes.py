@@ -82,6 +82,7 @@ HOLDS = {
     "image.name": "the name is not valid",
     "image.platform": "what it wraps is the sentinel of the same error",
     "image.credentials": "the program is named",
+    "image.registry-denied": "the registry refused, whatever it says besides",
     "image.pause": "the image is named",
     "container.slow": "the name is held by the attempt before",
     "container.runtime-class": "the handler is not there",
@@ -168,7 +169,7 @@ def test_only_functions_that_read_or_check_something_mean_a_cause() -> None:
     }
 
 
-PLACED = Rule("cluster.wrong-ca", ("x509: ",), "a source", doing=(message_places.PLACED,))
+OF_THE_API = Rule("cluster.wrong-ca", ("x509: ",), "a source", doing=message_places.CLUSTER)
 
 
 @pytest.mark.parametrize(
@@ -176,15 +177,15 @@ PLACED = Rule("cluster.wrong-ca", ("x509: ",), "a source", doing=(message_places
     [
         ("x509: certificate signed by unknown authority", False),
         ("Failed to do a thing: x509: certificate signed by unknown authority", False),
+        ("evicting pods: eviction manager: x509: certificate signed by unknown authority", False),
         ("E0101 01:00:00.1 1 kubelet.go:9] x509: certificate signed by unknown authority", True),
         ("failed to list *v1.Node: Get https://10.0.0.1:6443/api: x509: certificate signed by unknown authority", True),
         ("kubeadm: x509: certificate signed by unknown authority", True),
     ],
 )
-def test_what_libraries_say_counts_only_of_a_known_speaker_or_operation(line: str, known: bool) -> None:
-    """The group PLACED: each line that tells who speaks or what was being done."""
-    assert (message_places.PLACED in parse(line).operations) == known
-    assert PLACED.fits(parse(line).operations) == known
+def test_what_libraries_say_is_of_the_api_server_only_where_it_was_asked(line: str, known: bool) -> None:
+    """By the operation, or by a program of the node that says nothing else."""
+    assert OF_THE_API.fits(parse(line).operations) == known
     assert ("cluster.wrong-ca" in about(line)) == known
 
 

@@ -10,7 +10,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectation
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import MESSAGES, about, search
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import Scene
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import literals, messages_pasted, windows_codes
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.message_places import PLACED
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.message_places import SPOKEN
 from ansible_collections.winkube.node.plugins.plugin_utils.messages.line import parse
 from ansible_collections.winkube.node.plugins.plugin_utils.network.model import Hns
 
@@ -63,10 +63,10 @@ def test_a_state_gives_way_to_a_line_with_a_reason() -> None:
 
 def test_what_any_program_may_say_counts_where_it_is_known_who_says_it() -> None:
     unanswered = "dial tcp 10.0.0.1:8080: i/o timeout"
-    assert parse(unanswered).operations == frozenset()
+    assert parse(unanswered).operations == frozenset({"connecting"})
     assert about(unanswered) == about(f"a tool of ours: {unanswered}") == ()
     spoken = f"E0512 12:00:36.267935 6984 kubelet.go:2448] {unanswered}"
-    assert PLACED in parse(spoken).operations
+    assert SPOKEN in parse(spoken).operations
     assert about(spoken) == ("cluster.unreachable",)
 
 
