@@ -11,8 +11,8 @@ from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.session import Session
 from tests.lab.twin.apply import read_envelope
 
-SWITCH_FOLLOWS = 3
-"""One that the switch cuts off, one finds the node at work, one hears the outcome."""
+SWITCH_FOLLOWS = 4
+"""One that the switch cuts off, two that find the node at work, one that hears the outcome."""
 CUT_OFF = 2
 """Calls that reach the machine while its network is changed and never begin there."""
 
