@@ -17,8 +17,8 @@ from ..plugin_utils.diagnosis.cluster_view import ClusterView, ask
 from ..plugin_utils.diagnosis.cni_mend import mended
 from ..plugin_utils.diagnosis.expectations import Expectations
 from ..plugin_utils.diagnosis.finding import WARNING, Finding, fails
-from ..plugin_utils.diagnosis.scene import Scene, completed, listed_adapters, reads, recorded_reading, scene_of
-from ..plugin_utils.diagnosis.table import HNS_CHECK, Report, counts_of, diagnose, left_out
+from ..plugin_utils.diagnosis.scene import Scene, completed, list_adapters, read_dump, reads, scene_of
+from ..plugin_utils.diagnosis.table import HNS_CHECK, Report, counts_of, diagnose, list_left_out
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.network import port_blocks, virtual_machine
 from ..plugin_utils.network.cni_guess import guess
@@ -37,7 +37,7 @@ class ActionModule(NodeAction):
         """One reading of the node, one look at the cluster, and what is wrong in them."""
         expect = _expectations(options, layout)
         recorded = any(text for name, text in (options["dump"] or {}).items() if name != "cni_conf_name")
-        reading = recorded_reading(options["dump"], layout) if recorded else self._read(expect)
+        reading = read_dump(options["dump"], layout) if recorded else self._read(expect)
         view = self._view(options)
         scene = scene_of(reading, expect, view, *_parse_pasted(options))
         report = diagnose(scene, HNS_CHECK)
@@ -52,7 +52,7 @@ class ActionModule(NodeAction):
                 "failed": failed,
                 "msg": _message(self._host, report),
                 "findings": [one.as_data(self._host) for one in findings],
-                "left_out": list(left_out(scene, HNS_CHECK)),
+                "left_out": list(list_left_out(scene, HNS_CHECK)),
                 "reminders": _reminders(reading, asked=bool(options["vm_adapters"])),
                 "winkube": {"calls": self._link.calls},
             }
@@ -106,7 +106,7 @@ def _parse_pasted(options: Mapping[str, Any]) -> tuple[tuple[VmAdapter, ...], tu
 
 def _reminders(reading: Reading, *, asked: bool) -> list[str]:
     """What cannot be seen from inside and no one was asked for."""
-    return [text for text in ("" if asked else virtual_machine.reminder(listed_adapters(reading)),) if text]
+    return [text for text in ("" if asked else virtual_machine.reminder(list_adapters(reading)),) if text]
 
 
 def _inventory(scene: Scene, findings: tuple[Finding, ...]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from ansible.utils.display import Display
 
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.provision import provision_source
-from ..plugin_utils.task.argument_spec import meant, of_module
+from ..plugin_utils.task.argument_spec import normalize, of_module
 
 display = Display()
 
@@ -27,7 +27,7 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Wait where that is wanted, build, look at what was made."""
         result: dict[str, Any] = super().run(tmp, task_vars)
-        options = meant(self.validate_argument_spec(argument_spec=of_module("k8s_windows_build"))[1])
+        options = normalize(self.validate_argument_spec(argument_spec=of_module("k8s_windows_build"))[1])
         if self._task.check_mode:
             nothing = {"built": False, "seconds": 0.0, "output": "", "stamp": ""}
             return result | nothing | {"changed": True, "msg": f"{options['name']}: would be built"}
@@ -48,7 +48,7 @@ class ActionModule(ActionBase):
         if options["watch"]:
             if options["since"] == seen:
                 display.display(f"{name}: waiting for a change below {folder} (Ctrl-C ends)")
-            seen = provision_source.changed(look, options["since"], options["settle"])
+            seen = provision_source.wait_for_change(look, options["since"], options["settle"])
         made = provision_source.make(options["command"], folder, {k: str(v) for k, v in options["environment"].items()})
         told = {"seconds": made.seconds, "output": made.output, "stamp": seen, "changed": made.code == 0}
         if made.code != 0:

@@ -25,7 +25,7 @@ from ..plugin_utils.cri.kubelet import KubeletProxy
 from ..plugin_utils.cri.samples import Sample, SampleError
 from ..plugin_utils.cri.watch import Wanted, read_elsewhere, report, rows, summary_line, take
 from ..plugin_utils.facts.version import VersionError
-from ..plugin_utils.task.argument_spec import meant, of_module
+from ..plugin_utils.task.argument_spec import normalize, of_module
 
 display = Display()
 
@@ -44,7 +44,7 @@ class ActionModule(ActionBase):
         """What the runtime says of itself, the figures and the verdicts; the task fails only where someone cannot be
         asked."""
         super().run(tmp, task_vars)
-        options = meant(self.validate_argument_spec(argument_spec=of_module("k8s_windows_cri_info"))[1])
+        options = normalize(self.validate_argument_spec(argument_spec=of_module("k8s_windows_cri_info"))[1])
         result: dict[str, Any] = {"changed": False}
         try:
             if "containers" in options["gather"]:

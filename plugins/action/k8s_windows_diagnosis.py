@@ -13,7 +13,7 @@ from ansible.plugins.action import ActionBase
 
 from ..plugin_utils.diagnosis import page
 from ..plugin_utils.diagnosis.table import message_lines
-from ..plugin_utils.task.argument_spec import meant, of_module
+from ..plugin_utils.task.argument_spec import normalize, of_module
 
 
 class ActionModule(ActionBase):
@@ -24,7 +24,7 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """The files; nothing fails because of what is in them."""
         super().run(tmp, task_vars)
-        options = meant(self.validate_argument_spec(argument_spec=of_module("k8s_windows_diagnosis"))[1])
+        options = normalize(self.validate_argument_spec(argument_spec=of_module("k8s_windows_diagnosis"))[1])
         nodes = [_node(name, result) for name, result in sorted(options["results"].items())]
         folder = Path(options["directory"]).expanduser().absolute()
         texts = {

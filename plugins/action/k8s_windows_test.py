@@ -17,7 +17,7 @@ from ansible.utils.display import Display
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.engine.sentences import as_steps
-from ..plugin_utils.task.argument_spec import meant, of_module
+from ..plugin_utils.task.argument_spec import normalize, of_module
 from ..plugin_utils.workload_tests import cpu_limits, density, interrupted, readiness
 from ..plugin_utils.workload_tests.outcome import Context, Outcome
 from ..plugin_utils.workload_tests.smoke import stages
@@ -48,7 +48,7 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """One test after the other; one that fails does not keep the next from running."""
         result: dict[str, Any] = super().run(tmp, task_vars)
-        options = meant(self.validate_argument_spec(argument_spec=of_module("k8s_windows_test"))[1])
+        options = normalize(self.validate_argument_spec(argument_spec=of_module("k8s_windows_test"))[1])
         check_mode = bool(self._task.check_mode)
         context = Context(options["cluster"], tuple(options["taints"]), check_mode, Path(C.DEFAULT_LOCAL_TMP))
         outcomes: dict[str, Outcome] = {}

@@ -18,7 +18,16 @@ from ..plugin_utils.diagnosis.checks_programs import exit_line
 from ..plugin_utils.diagnosis.finding import ERROR, fails
 from ..plugin_utils.diagnosis.picture import picture_of
 from ..plugin_utils.diagnosis.programs import programs
-from ..plugin_utils.diagnosis.table import DIAGNOSE, VERIFY, Report, check_ids, diagnose, looked_at, meanings, report_of
+from ..plugin_utils.diagnosis.table import (
+    DIAGNOSE,
+    VERIFY,
+    Report,
+    check_ids,
+    describe,
+    diagnose,
+    meanings,
+    report_of,
+)
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.reading import Query, Reading
 from ..plugin_utils.node.link import NodeError, OutcomeUnknown
@@ -54,7 +63,7 @@ class ActionModule(NodeAction):
                 break
             display.vv(f"{self._host}: {len(errors)} errors so far; looking again")
             time.sleep(AGAIN_S)
-        failed, result = self._report(report.only(options["checks"]), options, looked_at(scene, VERIFY))
+        failed, result = self._report(report.only(options["checks"]), options, describe(scene, VERIFY))
         if failed:
             return result
         for one in report.findings:
@@ -69,7 +78,7 @@ class ActionModule(NodeAction):
         except ClusterError as error:
             why = str(error)
         scene, findings = gather.full(self, question, cluster, why)
-        failed, result = self._report(report_of(findings).only(options["checks"]), options, looked_at(scene, DIAGNOSE))
+        failed, result = self._report(report_of(findings).only(options["checks"]), options, describe(scene, DIAGNOSE))
         if failed:
             return result
         services = (scene.second.service(each.service) for each in programs(question.layout, question.expected))

@@ -105,7 +105,7 @@ class ActionModule(ConvergingAction):
         fact = (self._task_vars.get("ansible_facts") or {}).get(FACT)
         if self._task.check_mode or not isinstance(fact, Mapping) or not self._may_use(fact):
             return None
-        return again.left_by_the_last(plain(fact), again.all_reads(self._items, self._layout), RUN_ID, time.time())
+        return again.read_last(plain(fact), again.all_reads(self._items, self._layout), RUN_ID, time.time())
 
     def _attempt(self, reading: Reading) -> dict[str, Any]:
         """One plan and its batches. _Stale if it has to be planned again."""
@@ -145,7 +145,7 @@ class ActionModule(ConvergingAction):
         layout, wanted = self._layout, self._options
         timeouts = Timeouts(wanted["start_timeout"], wanted["stop_timeout"], wanted["stable"])
         reading = self._node.completed(reading, provision.to_know(tasks))
-        self._warn_all((*provision.untried(tasks, layout, reading), *again.of_others(tasks, layout, reading)))
+        self._warn_all((*provision.warn_untried(tasks, layout, reading), *again.of_others(tasks, layout, reading)))
         resources = provision.desired(tasks, layout, reading, timeouts, mark, in_cluster.restart_notices(pods, tasks))
         reading = self._node.completed(reading, reads(resources))
         deadline = max(900, 2 * wanted["start_timeout"] + 600) + len(tasks) * (wanted["stable"] or 0)
@@ -184,7 +184,7 @@ class ActionModule(ConvergingAction):
         )
         self._warn_all([provision_report.held_sentence(entry) for entry in entries if entry["left_behind"]])
         told = provision_report.told(self._host, entries, time.monotonic() - self._began)
-        return result | told | again.dated(self.facts(reading), FACT, time.time())
+        return result | told | again.date_facts(self.facts(reading), FACT, time.time())
 
     def _daemon_sets(self) -> tuple[str, ...]:
         """The DaemonSets that run kube-proxy on this node from the file that is replaced."""

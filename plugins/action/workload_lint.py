@@ -17,7 +17,7 @@ from ..plugin_utils.lint.fix import FixedFile, after_fix, fix
 from ..plugin_utils.lint.manifest import UnreadableError, live_documents, read_documents
 from ..plugin_utils.lint.model import Severity
 from ..plugin_utils.lint.profile import SETTINGS, Profile, SettingError, with_settings
-from ..plugin_utils.lint.report import as_dict, folded, headline, render, summary
+from ..plugin_utils.lint.report import as_dict, fold, headline, render, summary
 from ..plugin_utils.lint.rulebook import UnknownRuleError, rule_id
 from ..plugin_utils.lint.silence import Ignore, SilenceError
 from ..plugin_utils.lint.sources import Inputs, read_inputs, write_text
@@ -116,7 +116,7 @@ def _sentences(report: Report, strict: bool) -> list[str]:
 
 
 def _hygiene(report: Report, strict: bool) -> list[str]:
-    return [line for line in (folded(report, "strict: true"),) if line and not strict]
+    return [line for line in (fold(report, "strict: true"),) if line and not strict]
 
 
 def _verdict(report: Report, level: str, strict: bool) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import PLACES, known
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import PLACES, find_messages
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.places import NO_CAUSE
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import CHECKS, NOT_KNOWN, meanings
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import literals as catalogue
@@ -52,8 +52,8 @@ class Figures:
 
 def literals() -> dict[str, int]:
     """Of upstream's literals that reach a user: how many there are, are known by place, and lead to a cause."""
-    told = [each for each in catalogue.literals() if catalogue.tells(catalogue.fixed(each.text))]
-    said = known([each.text for each in told])
+    told = [each for each in catalogue.literals() if catalogue.tells(catalogue.fixed_parts(each.text))]
+    said = find_messages([each.text for each in told])
     causes = sum(
         1
         for literal, message in zip(told, said, strict=True)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..facts import feature_gates
-from ..facts.flags import Flag, FlagTable, UnknownLineError, judged_by, normalized
+from ..facts.flags import Flag, FlagTable, UnknownLineError, line_for, normalize
 from ..facts.version import Line
 
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
@@ -150,7 +150,7 @@ def gate_problems(line: CommandLine, program: str, version: Line) -> list[str]:
 def line_problem(version: Line) -> str | None:
     """The sentence for a release that no table covers, None if it can be judged."""
     try:
-        judged_by(version)
+        line_for(version)
     except UnknownLineError as error:
         return str(error)
     return None
@@ -170,7 +170,7 @@ def _name(text: str) -> tuple[str, bool, str]:
     """Name, whether there is `=`, what follows it. An empty name: this is not a flag."""
     if text.startswith("--") and len(text) > 2:
         name, equals, value = text[2:].partition("=")
-        return normalized(name), bool(equals), value
+        return normalize(name), bool(equals), value
     if text.startswith("-") and len(text) > 1 and text[1] in _LETTERS:
         rest = text[2:]
         return _LETTERS[text[1]], bool(rest), rest.removeprefix("=")

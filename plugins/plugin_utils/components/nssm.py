@@ -97,7 +97,7 @@ def nssm_source(
     version = zipped["version"] if zipped else facts.NSSM_VERSION
     if not _is_wanted(version):
         raise Refused(f"{NAME}: '{mask(url)}' is version {version}, but {facts.NSSM_VERSION} is needed.")
-    known = facts.known_sha256(file)
+    known = facts.find_sha256(file)
     made = source(
         component=NAME,
         version=version,

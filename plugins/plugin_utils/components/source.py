@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from ..engine.address import mask, mask_in
 from ..engine.resource import Refused
 from ..engine.resources.programs import Source
-from ..facts.pins import pinned
+from ..facts.pins import find_pin
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SUM_LINE = re.compile(r"^([0-9a-fA-F]{64})(?:\s+\*?(\S+))?\s*$")
@@ -50,7 +50,7 @@ def source(
             f"{component}: the source '{mask(url)}' has no scheme that can be fetched; use http, https or file:///C:/..."
         )
     if not checksum or _same_server(url, checksum):
-        checksum = f"sha256:{pin}" if (pin := pinned(url)) else checksum
+        checksum = f"sha256:{pin}" if (pin := find_pin(url)) else checksum
     if not checksum:
         if component not in unverified:
             raise Refused(
@@ -64,7 +64,7 @@ def source(
 
 def trusts_server(url: str, checksum: str) -> bool:
     """Whether the sum of a file comes from the server of the file, so that it vouches for itself."""
-    return _same_server(url, checksum) and pinned(url) is None
+    return _same_server(url, checksum) and find_pin(url) is None
 
 
 def _same_server(url: str, checksum: str) -> bool:

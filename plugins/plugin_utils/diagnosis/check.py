@@ -15,7 +15,7 @@ from ..components.networks import known_ranges as ranges
 from .finding import Finding, Remedy
 from .scene import Object, Scene
 
-__all__ = ["Area", "Check", "Needs", "Object", "Seen", "inside", "listed", "ranges"]
+__all__ = ["Area", "Check", "Needs", "Object", "Seen", "inside", "join_words", "ranges"]
 
 ISSUES = "https://github.com/"
 
@@ -122,6 +122,6 @@ def inside(address: str, networks: Iterable[Range]) -> bool:
     return any(own.version == each.version and own in each for each in networks)
 
 
-def listed(values: Iterable[object]) -> str:
+def join_words(values: Iterable[object]) -> str:
     """Values for a sentence."""
     return ", ".join(str(each) for each in values) or "none"

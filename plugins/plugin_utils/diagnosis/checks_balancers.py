@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from ..network.model import LoadBalancer, PolicyList
-from .check import Check, Needs, Seen, inside, listed, ranges
+from .check import Check, Needs, Seen, inside, join_words, ranges
 from .finding import ERROR, WARNING
 from .remedies import POLICY_LISTS, RESTART_KUBE_PROXY
 from .scene import Scene
@@ -18,7 +18,7 @@ Key = tuple[str, int, str]
 
 
 def _label(balancer: LoadBalancer) -> str:
-    return f"rule {listed(balancer.vips)}:{balancer.external}/{balancer.protocol}"
+    return f"rule {join_words(balancer.vips)}:{balancer.external}/{balancer.protocol}"
 
 
 def _keys(balancer: LoadBalancer) -> Iterator[Key]:
@@ -52,7 +52,7 @@ def _reference_gone(scene: Scene) -> Iterator[Seen]:
         if gone:
             name = _label(policy_list.balancers[0]) if policy_list.balancers else f"policy list {policy_list.id[:8]}"
             yield Seen(
-                name, f"it leads to endpoints that are not there: {listed(each[:8] for each in gone)}", "endpoints"
+                name, f"it leads to endpoints that are not there: {join_words(each[:8] for each in gone)}", "endpoints"
             )
 
 
@@ -73,7 +73,7 @@ def _source_vip(scene: Scene) -> Iterator[Seen]:
         if balancer.source_vip in own:
             continue
         if balancer.source_vip and network.prefixes and not inside(balancer.source_vip, network.prefixes):
-            seen = f"its source VIP is {balancer.source_vip}, outside {listed(network.prefixes)}"
+            seen = f"its source VIP is {balancer.source_vip}, outside {join_words(network.prefixes)}"
         elif scene.source_vip and balancer.source_vip != scene.source_vip:
             seen = f"its source VIP is {balancer.source_vip or 'missing'}, kube-proxy's is {scene.source_vip}"
         else:
@@ -92,7 +92,7 @@ def _missing(scene: Scene) -> Iterator[Seen]:
             yield Seen(
                 f"Service {port.service}",
                 f"there is no rule for {port.address}:{port.port}/{port.protocol}",
-                f"one that leads to {listed(port.backends)}",
+                f"one that leads to {join_words(port.backends)}",
             )
 
 
@@ -118,8 +118,8 @@ def _backends(scene: Scene) -> Iterator[Seen]:
             if behind and leads and leads != behind and (leads - scene.cluster.behind or behind - leads):
                 yield Seen(
                     f"Service {port.service}",
-                    f"its rule for {port.address}:{port.port}/{port.protocol} leads to {listed(sorted(leads))}",
-                    listed(sorted(behind)),
+                    f"its rule for {port.address}:{port.port}/{port.protocol} leads to {join_words(sorted(leads))}",
+                    join_words(sorted(behind)),
                 )
 
 

@@ -65,16 +65,16 @@ def _time(text: object) -> datetime:
 def _over(scene: Scene, *, client: bool) -> Iterator[Seen]:
     for whose, path, left, _life in _lives(scene):
         if left <= timedelta(0) and client == (path == client_certificate(scene.layout)):
-            yield Seen(f"the {whose}", f"it ended {_shown(-left)} ago ({path})", "valid")
+            yield Seen(f"the {whose}", f"it ended {_show(-left)} ago ({path})", "valid")
 
 
 def _late(scene: Scene) -> Iterator[Seen]:
     for whose, path, left, life in _lives(scene):
         if whose.startswith("kubelet") and timedelta(0) < left < (1 - LATE) * life:
-            yield Seen(f"the {whose}", f"{_shown(left)} of {_shown(life)} are left ({path})", "renewed by now")
+            yield Seen(f"the {whose}", f"{_show(left)} of {_show(life)} are left ({path})", "renewed by now")
 
 
-def _shown(time: timedelta) -> str:
+def _show(time: timedelta) -> str:
     return f"{time.days} days" if time.days > 1 else f"{time.total_seconds() / 3600:.1f} hours"
 
 

@@ -17,7 +17,7 @@ from ..components.cni.rules import RULES, Subject
 from ..engine import windows_path
 from ..engine.services.existing import argument
 from ..network.model import Endpoint
-from .check import Check, Seen, inside, listed, ranges
+from .check import Check, Seen, inside, join_words, ranges
 from .checks_services import arguments
 from .expectations import Expectations
 from .finding import ERROR
@@ -56,7 +56,7 @@ def _not_first(scene: Scene) -> Iterator[Seen]:
     if (FILE in found and scene.cni_file != FILE) or (nat and wanted and len(found) > 1):
         yield Seen(
             "CNI configuration",
-            f"containerd uses {scene.cni_file}, the first of {listed(found)}",
+            f"containerd uses {scene.cni_file}, the first of {join_words(found)}",
             f"{FILE} alone, or first" if FILE in found else "the pod network's file alone, or first",
         )
 
@@ -74,8 +74,8 @@ def _pods_on_nat(scene: Scene) -> Iterator[Seen]:
     if stray and own and (outside or not taken):
         yield Seen(
             f"network {nat[stray[0].network].name}",
-            f"{len(stray)} endpoints of pods are in it: {listed(each.label for each in stray[:3])}",
-            f"pods in {listed(each.name for each in own)}",
+            f"{len(stray)} endpoints of pods are in it: {join_words(each.label for each in stray[:3])}",
+            f"pods in {join_words(each.name for each in own)}",
         )
 
 

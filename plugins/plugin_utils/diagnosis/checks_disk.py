@@ -67,7 +67,7 @@ def _full(scene: Scene) -> Iterator[Seen]:
         )
 
 
-def _left_over(scene: Scene) -> Iterator[Seen]:
+def _find_left_over(scene: Scene) -> Iterator[Seen]:
     layers, left = _layers(scene)
     if left:
         space = f"; {said}" if (said := _space(scene)) else ""
@@ -98,7 +98,7 @@ CHECKS = (
             "Drain and restart the machine, then remove them by HCS (hcsshim's wclayer remove PATH), never by deleting "
             "the folder: it has links to files of Windows."
         ),
-        _left_over,
+        _find_left_over,
         area=Area.PROGRAMS,
     ),
 )

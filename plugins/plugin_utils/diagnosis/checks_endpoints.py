@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from ..components.networks import find_uncovered
 from ..network.model import DEGRADED, DESTROYED, DETACHED, STATES, Endpoint
-from .check import Check, Needs, Seen, inside, listed, ranges
+from .check import Check, Needs, Seen, inside, join_words, ranges
 from .finding import ERROR, WARNING
 from .remedies import REMOVE_ENDPOINTS, advice
 from .scene import Scene
@@ -51,7 +51,9 @@ def _duplicate(scene: Scene) -> Iterator[Seen]:
             holders[each.network, address].append(each)
     for (_network, address), found in holders.items():
         if len(found) > 1:
-            yield Seen(f"address {address}", f"{len(found)} endpoints have it: {listed(e.label for e in found)}", "one")
+            yield Seen(
+                f"address {address}", f"{len(found)} endpoints have it: {join_words(e.label for e in found)}", "one"
+            )
 
 
 def _without_namespace(scene: Scene) -> Iterator[Seen]:
@@ -89,7 +91,7 @@ def _outside(scene: Scene) -> Iterator[Seen]:
         wrong = [one for one in each.addresses if not inside(one, home.prefixes)]
         if wrong and len(wrong) == len(each.addresses):
             yield Seen(
-                each.label, f"it lies outside {listed(home.prefixes)} of {home.name}", "an address of its network"
+                each.label, f"it lies outside {join_words(home.prefixes)} of {home.name}", "an address of its network"
             )
 
 
@@ -99,7 +101,7 @@ def _not_attached(scene: Scene) -> Iterator[Seen]:
             yield Seen(each.label, f"its state is {STATES[each.state]}", "attached")
 
 
-def _translated(scene: Scene) -> Iterator[Seen]:
+def _find_translated(scene: Scene) -> Iterator[Seen]:
     needed = [
         str(each) for each in ranges(f"{scene.expect.cluster_cidr},{scene.expect.service_cidr}") if each.version == 4
     ]
@@ -112,12 +114,12 @@ def _translated(scene: Scene) -> Iterator[Seen]:
         if missing:
             yield Seen(
                 endpoint.label,
-                f"its traffic to {listed(missing)} is translated; its exceptions are: {listed(exceptions)}",
+                f"its traffic to {join_words(missing)} is translated; its exceptions are: {join_words(exceptions)}",
                 "exceptions that cover pods and services",
             )
 
 
-def _unfilled(scene: Scene) -> Iterator[Seen]:
+def _find_unfilled(scene: Scene) -> Iterator[Seen]:
     """A policy with what a template left behind: HNS takes it, and the endpoint does not come up."""
     for each in scene.hns.endpoints:
         wrong = [
@@ -125,7 +127,7 @@ def _unfilled(scene: Scene) -> Iterator[Seen]:
         ]
         if wrong:
             yield Seen(
-                each.label, f"a policy of it says {listed(dict.fromkeys(wrong))}", "networks such as 10.96.0.0/12"
+                each.label, f"a policy of it says {join_words(dict.fromkeys(wrong))}", "networks such as 10.96.0.0/12"
             )
 
 
@@ -231,7 +233,7 @@ CHECKS = (
         "A pod's traffic inside the cluster is translated",
         "cni.conf had other exceptions when the pod was started, or keys that the plugin passes over in silence.",
         advice("Mend cni.conf (winkube_repair=cni_conf), then delete the pod: the policy of a pod that runs stays."),
-        _translated,
+        _find_translated,
         "projectcalico/node#954",
         explains=("traffic.*",),
     ),
@@ -241,7 +243,7 @@ CHECKS = (
         "An endpoint's policy has a value that is not a network",
         "A template of the CNI's configuration was not filled in: HNS makes the endpoint and cannot attach it.",
         advice("Write the cluster's networks into the CNI's configuration, then delete the pods."),
-        _unfilled,
+        _find_unfilled,
         "containerd/containerd#5729",
         explains=("hns.endpoint-*", "hns.namespace-refused", "traffic.*", "pod.*"),
     ),

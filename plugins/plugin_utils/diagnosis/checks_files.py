@@ -11,7 +11,7 @@ from typing import Any
 from ..components.flannel import subnet_env
 from ..components.networks import Adapter
 from ..facts.flannel import BACKENDS, PORT, VNI
-from .check import Check, Needs, Seen, inside, listed, ranges
+from .check import Check, Needs, Seen, inside, join_words, ranges
 from .finding import ERROR
 from .remedies import FLANNEL_FILES, KUBE_PROXY, LAUNCH_FLANNELD, RESTART_FLANNELD, advice
 from .scene import Scene, argument
@@ -32,7 +32,9 @@ def _bridge_endpoint(scene: Scene) -> Iterator[Seen]:
         yield Seen(f"endpoint {name}", "it is not there", "the host's endpoint in the pod network")
     elif network.prefixes and not any(inside(one, network.prefixes) for each in own for one in each.addresses):
         yield Seen(
-            f"endpoint {name}", f"its address is {listed(own[0].addresses)}", f"one in {listed(network.prefixes)}"
+            f"endpoint {name}",
+            f"its address is {join_words(own[0].addresses)}",
+            f"one in {join_words(network.prefixes)}",
         )
     elif scene.adapters is not None and not any(
         each.is_virtual and each.physical.casefold() == name.casefold() for each in scene.adapters
@@ -99,7 +101,7 @@ def _net_conf_network(scene: Scene) -> Iterator[Seen]:
     wanted = [each for each in ranges(scene.expect.cluster_cidr) if each.version == 4]
     found = ranges(str((scene.net_conf or {}).get("Network") or ""))
     if wanted and found and not set(found) <= set(wanted):
-        yield Seen(NET_CONF, f"Network is {listed(found)}", f"{listed(wanted)}, the pods' network")
+        yield Seen(NET_CONF, f"Network is {join_words(found)}", f"{join_words(wanted)}, the pods' network")
 
 
 def _no_lease(scene: Scene) -> Iterator[Seen]:
@@ -139,7 +141,7 @@ def _lease_stale(scene: Scene) -> Iterator[Seen]:
     elif network is not None and network.prefixes and scene.lease.subnet.network not in network.prefixes:
         yield Seen(
             SUBNET_ENV,
-            f"FLANNEL_SUBNET is {scene.lease.subnet}, network {network.name} has {listed(network.prefixes)}",
+            f"FLANNEL_SUBNET is {scene.lease.subnet}, network {network.name} has {join_words(network.prefixes)}",
             "one range",
         )
 
@@ -168,7 +170,7 @@ def _proxy_vip(scene: Scene) -> Iterator[Seen]:
     if not scene.source_vip:
         yield Seen("kube-proxy", "it has no --source-vip", "an address of the node's range")
     elif network.prefixes and not inside(scene.source_vip, network.prefixes):
-        yield Seen("kube-proxy", f"--source-vip is {scene.source_vip}", f"an address in {listed(network.prefixes)}")
+        yield Seen("kube-proxy", f"--source-vip is {scene.source_vip}", f"an address in {join_words(network.prefixes)}")
 
 
 def _proxy_vip_taken(scene: Scene) -> Iterator[Seen]:
@@ -205,7 +207,7 @@ def _flanneld_iface(scene: Scene) -> Iterator[Seen]:
     names = {name.casefold() for each in scene.adapters for name in (each.name, each.physical)}
     if given not in _own(scene.adapters) and given.casefold() not in names:
         yield Seen(
-            "flanneld", f"--iface is {given}; the host has {listed(_own(scene.adapters))}", "an address of the host"
+            "flanneld", f"--iface is {given}; the host has {join_words(_own(scene.adapters))}", "an address of the host"
         )
 
 

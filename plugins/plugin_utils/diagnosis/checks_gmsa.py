@@ -23,7 +23,7 @@ from .cluster_view import is_ready, slices_of
 from .finding import ERROR, WARNING
 from .remedies import advice
 from .scene import Object, Scene
-from .tried import Gmsa, Objects, named
+from .tried import Gmsa, Objects, full_name
 
 try:
     from cryptography import x509
@@ -47,7 +47,7 @@ DOMAIN = Query(
 """The DNS domain of the machine, which is that of its Active Directory once it has joined one."""
 
 
-def used(pods: Iterable[Object]) -> dict[str, list[tuple[str, str]]]:
+def find_used(pods: Iterable[Object]) -> dict[str, list[tuple[str, str]]]:
     """Credential specs by name -> (namespace, account) of the pods that name them."""
     found: dict[str, list[tuple[str, str]]] = {}
     for pod in pods:
@@ -63,7 +63,7 @@ def ask_gmsa(cluster: Cluster | None, objects: Objects | None) -> Gmsa | None:
     """None for a cluster without gMSA, and for who may not read its objects (examples/rbac/diagnose.yml)."""
     if cluster is None or objects is None:
         return None
-    names = used(objects.pods)
+    names = find_used(objects.pods)
     try:
         served = cluster.get(GROUP) is not None
         if not served and not names:
@@ -72,7 +72,7 @@ def ask_gmsa(cluster: Cluster | None, objects: Objects | None) -> Gmsa | None:
             served,
             tuple(cluster.items(SPECS)) if served else (),
             tuple(_webhooks(cluster)),
-            tuple(_denied(cluster, names)) if served else (),
+            tuple(_find_denied(cluster, names)) if served else (),
         )
     except ClusterError:
         return None
@@ -86,7 +86,7 @@ def _webhooks(cluster: Cluster) -> Iterator[Object]:
                     yield {**each, "kind": kind}
 
 
-def _denied(cluster: Cluster, names: Mapping[str, list[tuple[str, str]]]) -> Iterator[tuple[str, str]]:
+def _find_denied(cluster: Cluster, names: Mapping[str, list[tuple[str, str]]]) -> Iterator[tuple[str, str]]:
     """As the webhook asks. Source: windows-gmsa admission-webhook/kube_client.go, isAuthorizedToUseCredSpec."""
     for name, pods in names.items():
         for space, account in dict.fromkeys(pods):
@@ -132,7 +132,7 @@ def _of(scene: Scene) -> Gmsa | None:
 
 def _pods(scene: Scene) -> dict[str, list[tuple[str, str]]]:
     objects = scene.tried.objects if scene.tried is not None else None
-    return used(objects.pods) if objects is not None else {}
+    return find_used(objects.pods) if objects is not None else {}
 
 
 def _no_crd(scene: Scene) -> Iterator[Seen]:
@@ -193,7 +193,7 @@ def _last_end(bundle: str) -> datetime | None:
     return max((each.not_valid_after_utc for each in found), default=None)
 
 
-def _ignored(scene: Scene) -> Iterator[Seen]:
+def _find_ignored(scene: Scene) -> Iterator[Seen]:
     for each in gmsa.webhooks if (gmsa := _of(scene)) is not None else ():
         if each.get("failurePolicy") == "Ignore":
             yield Seen(f"{each['kind']} webhook {WEBHOOK}", "its failurePolicy is Ignore", "Fail")
@@ -202,14 +202,14 @@ def _ignored(scene: Scene) -> Iterator[Seen]:
 def _bad_spec(scene: Scene) -> Iterator[Seen]:
     for each in gmsa.specs if (gmsa := _of(scene)) is not None else ():
         for fault in faults(each.get("credspec") or {}):
-            yield Seen(f"GMSACredentialSpec {named(each)}", f"it {fault}")
+            yield Seen(f"GMSACredentialSpec {full_name(each)}", f"it {fault}")
 
 
 def _no_spec(scene: Scene) -> Iterator[Seen]:
     gmsa = _of(scene)
     if gmsa is None or not gmsa.served:
         return
-    there = {named(each) for each in gmsa.specs}
+    there = {full_name(each) for each in gmsa.specs}
     for name in sorted(set(_pods(scene)) - there):
         yield Seen(
             f"pods with {name}", f"there is no such GMSACredentialSpec; there are: {', '.join(sorted(there)) or 'none'}"
@@ -229,9 +229,9 @@ def _no_plugin(scene: Scene) -> Iterator[Seen]:
         guid = _plugin(each)
         known = (parts.get(_class(guid).key) or {}).get("exists") if guid else True
         if guid and guid.casefold() not in listed:
-            yield Seen(f"plugin {guid} of {named(each)}", "the node does not list it in Control\\CCG\\COMClasses")
+            yield Seen(f"plugin {guid} of {full_name(each)}", "the node does not list it in Control\\CCG\\COMClasses")
         elif guid and known is False:
-            yield Seen(f"plugin {guid} of {named(each)}", "COM does not know it on the node (Classes\\CLSID)")
+            yield Seen(f"plugin {guid} of {full_name(each)}", "COM does not know it on the node (Classes\\CLSID)")
 
 
 def _no_domain(scene: Scene) -> Iterator[Seen]:
@@ -241,7 +241,7 @@ def _no_domain(scene: Scene) -> Iterator[Seen]:
         return
     own, wanted = str(found.get("value") or ""), _pods(scene)
     for each in gmsa.specs:
-        name = named(each)
+        name = full_name(each)
         domain = ((each.get("credspec") or {}).get("DomainJoinConfig") or {}).get("DnsName")
         if name in wanted and not _plugin(each) and not own:
             yield Seen(
@@ -300,7 +300,7 @@ CHECKS = (
         "Pods may start without their gMSA",
         "While the webhook does not answer, the API server takes pods as they are.",
         "Set failurePolicy to Fail.",
-        _ignored,
+        _find_ignored,
     ),
     _check(
         "spec-missing",

@@ -12,10 +12,10 @@ from itertools import chain
 
 from ..components.host.node_fit import Machine
 from ..components.networks import Adapter
-from ..facts.windows_revisions import known_bad, next_good
+from ..facts.windows_revisions import find_bad, next_good
 from ..network.model import POD_TYPES, Network
 from ..network.port_blocks import BLOCK
-from .check import Check, Seen, listed
+from .check import Check, Seen, join_words
 from .finding import ERROR, WARNING
 from .remedies import AFTER_HNS, FLANNEL_FILES, LAUNCH_FLANNELD, START_HNS, START_VMCOMPUTE, advice, converge
 from .scene import COMPUTE_SERVICE, HNS_SERVICE, Scene
@@ -67,9 +67,9 @@ def _adapter_missing(scene: Scene) -> Iterator[Seen]:
         there = sorted({each.physical for each in scene.adapters if not _of_endpoint(scene, each)})
         yield Seen(
             f"adapter {scene.expect.interface_name}",
-            f"it is not there; there are: {listed(there)}",
+            f"it is not there; there are: {join_words(there)}",
             "an adapter of this name",
-            advice(f"Set winkube_interface_name to the one that has the host's address: {listed(there)}."),
+            advice(f"Set winkube_interface_name to the one that has the host's address: {join_words(there)}."),
         )
 
 
@@ -98,7 +98,7 @@ def _of_endpoint(scene: Scene, adapter: Adapter) -> bool:
     return adapter.is_virtual and adapter.physical.casefold() in names
 
 
-def _switched(scene: Scene) -> Iterator[Network]:
+def _find_switched(scene: Scene) -> Iterator[Network]:
     """The networks on adapters of the host, one for each adapter."""
     seen: set[str] = set()
     for each in scene.hns.networks:
@@ -116,9 +116,9 @@ def _virtual(scene: Scene, name: str) -> Adapter | None:
 def _vethernet_missing(scene: Scene) -> Iterator[Seen]:
     if not scene.adapters:
         return
-    for network in _switched(scene):
+    for network in _find_switched(scene):
         if network.type != "transparent" and _virtual(scene, network.adapter) is None:
-            names = listed(each.name for each in scene.adapters)
+            names = join_words(each.name for each in scene.adapters)
             yield Seen(
                 f"vEthernet ({network.adapter})",
                 f"it is not there, though network {network.name} is on {network.adapter}; there are: {names}",
@@ -127,11 +127,11 @@ def _vethernet_missing(scene: Scene) -> Iterator[Seen]:
 
 
 def _address_lost(scene: Scene) -> Iterator[Seen]:
-    for network in _switched(scene):
+    for network in _find_switched(scene):
         adapter = _virtual(scene, network.adapter)
         if adapter is None or any(not _link_local(own) for own, _length in adapter.addresses):
             continue
-        has = listed(own for own, _length in adapter.addresses)
+        has = join_words(own for own, _length in adapter.addresses)
         yield Seen(f"adapter {adapter.name}", f"its addresses are: {has}", "the host's address")
 
 
@@ -139,13 +139,13 @@ def _address_lost_unnamed(scene: Scene) -> Iterator[Seen]:
     """Where HNS names no adapter for its switch: no adapter of the host has an address of its own left."""
     unnamed = [each for each in scene.hns.networks if each.type in POD_TYPES and not each.adapter and each.prefixes]
     virtual = [each for each in scene.adapters or () if each.is_virtual and not _of_endpoint(scene, each)]
-    if not unnamed or not virtual or any(True for _network in _switched(scene)):
+    if not unnamed or not virtual or any(True for _network in _find_switched(scene)):
         return
     own = [
         address for each in scene.adapters or () if not _of_endpoint(scene, each) for address, _length in each.addresses
     ]
     if not any(not _link_local(each) for each in own):
-        yield Seen(f"adapter {virtual[0].name}", f"its addresses are: {listed(own)}", "the host's address")
+        yield Seen(f"adapter {virtual[0].name}", f"its addresses are: {join_words(own)}", "the host's address")
 
 
 def _link_local(address: str) -> bool:
@@ -166,12 +166,12 @@ def _management_stale(scene: Scene) -> Iterator[Seen]:
         if network.type in POD_TYPES and network.management_ip and network.management_ip not in own:
             yield Seen(
                 f"network {network.name}",
-                f"its management address is {network.management_ip}, the host has {listed(sorted(own))}",
+                f"its management address is {network.management_ip}, the host has {join_words(sorted(own))}",
                 "an address of the host",
             )
     wanted = scene.expect.management_ip
     if wanted and wanted not in own:
-        yield Seen("host", f"its addresses are {listed(sorted(own))}", f"{wanted} among them")
+        yield Seen("host", f"its addresses are {join_words(sorted(own))}", f"{wanted} among them")
 
 
 def _hns_restarted(scene: Scene) -> Iterator[Seen]:
@@ -211,7 +211,7 @@ def _bad_revision(scene: Scene) -> Iterator[Seen]:
     """One finding for all that is known to be wrong with this Windows."""
     machine = Machine.of(scene.first.parts.get("system") or {})
     mode, own = scene.expect.network_mode, scene.expected.windows_revisions if scene.expected else ()
-    known = known_bad(machine.build, machine.revision, own, mode)
+    known = find_bad(machine.build, machine.revision, own, mode)
     if known:
         good = next_good(machine.build, machine.revision, own, mode)
         yield Seen(

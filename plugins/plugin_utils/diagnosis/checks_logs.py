@@ -58,7 +58,7 @@ BREAKS: Mapping[str, tuple[str, ...]] = {
 """What follows where a program says it of itself: it ended over it, or could not do its work."""
 
 
-def said(identity: str, title: str, cause: str, remedy: str | Remedy, *, severity: str = ERROR) -> Check:
+def make_log_check(identity: str, title: str, cause: str, remedy: str | Remedy, *, severity: str = ERROR) -> Check:
     """A check that only a log can answer."""
     prefix = identity.partition(".")[0]
     return Check(
@@ -86,7 +86,7 @@ def from_log(finding: Finding) -> bool:
     return finding.subject.startswith(_LOG)
 
 
-def _seen(hit: Hit) -> Seen:
+def _as_seen(hit: Hit) -> Seen:
     times = f" ({hit.count} times)" if hit.count > 1 else ""
     return Seen(
         f"{_LOG}{hit.program}",
@@ -121,7 +121,7 @@ def with_logs(found: Iterable[Finding], scene: Scene, known: Mapping[str, Check]
             continue
         at = next((number for number, each in enumerate(findings) if each.id == hit.finding), None)
         if at is None or only_logs(check):
-            findings.append(check.finding(replace(_seen(hit), remedy=_careful(check, hit))))
+            findings.append(check.finding(replace(_as_seen(hit), remedy=_careful(check, hit))))
         else:
             one = findings[at].with_evidence(*hit.lines)
             findings[at] = replace(one, explains=(*one.explains, *_breaks(hit)))

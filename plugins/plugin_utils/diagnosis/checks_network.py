@@ -11,7 +11,7 @@ from itertools import combinations
 
 from ..components.flannel.subnet_env import VXLAN_OVERHEAD
 from ..network.model import Network
-from .check import Check, Needs, Seen, listed, ranges
+from .check import Check, Needs, Seen, join_words, ranges
 from .expectations import NETWORKS
 from .finding import ERROR, WARNING
 from .remedies import LAUNCH_FLANNELD, REJOIN, RESTART_FLANNELD, SWITCH_MODE, advice
@@ -25,7 +25,7 @@ def _missing(scene: Scene) -> Iterator[Seen]:
     if not scene.hns.knows("networks") or not scene.expect.network_name:
         return
     if scene.pod_network is None:
-        there = listed(each.name for each in scene.hns.networks)
+        there = join_words(each.name for each in scene.hns.networks)
         yield Seen(
             f"network {scene.expect.network_name}", f"it is not there; there are: {there}", "a network of this name"
         )
@@ -46,7 +46,7 @@ def _subnet(scene: Scene) -> Iterator[Seen]:
     """The expected range; flanneld's lease and the Node's podCIDR have checks of their own."""
     network, wanted = scene.pod_network, ranges(scene.expect.subnet)
     if network is not None and network.prefixes and wanted and not set(wanted) <= set(network.prefixes):
-        yield Seen(f"network {network.name}", f"its ranges are {listed(network.prefixes)}", listed(wanted))
+        yield Seen(f"network {network.name}", f"its ranges are {join_words(network.prefixes)}", join_words(wanted))
 
 
 def _pod_cidr(scene: Scene) -> Iterator[Seen]:
@@ -57,7 +57,7 @@ def _pod_cidr(scene: Scene) -> Iterator[Seen]:
     for prefix in network.prefixes:
         if not any(_within(prefix, each) for each in cidr):
             yield Seen(
-                f"network {network.name}", f"its range is {prefix}", f"one within the Node's podCIDR {listed(cidr)}"
+                f"network {network.name}", f"its range is {prefix}", f"one within the Node's podCIDR {join_words(cidr)}"
             )
 
 
@@ -78,7 +78,7 @@ def _vni(scene: Scene) -> Iterator[Seen]:
         return
     wrong = [each for each in network.vsids if each != wanted]
     if wrong:
-        yield Seen(f"network {network.name}", f"its VNI (VSID) is {listed(wrong)}", str(wanted))
+        yield Seen(f"network {network.name}", f"its VNI (VSID) is {join_words(wrong)}", str(wanted))
 
 
 def _net_conf_vni(scene: Scene) -> int:

@@ -84,7 +84,7 @@ def _taints(scene: Scene) -> Iterator[Seen]:
             yield Seen(_subject(scene), f"it has the taint {', '.join(found)}", "none of them")
 
 
-def _cordoned(scene: Scene) -> Iterator[Seen]:
+def _find_cordon(scene: Scene) -> Iterator[Seen]:
     for node in _nodes(scene):
         if (node.get("spec") or {}).get("unschedulable"):
             yield Seen(_subject(scene), "it is cordoned: no new pod comes to it", "uncordoned")
@@ -191,7 +191,7 @@ CHECKS = (
         "The Node is cordoned",
         "Somebody, or an interrupted run, has cordoned it.",
         advice("kubectl uncordon, when you are done."),
-        _cordoned,
+        _find_cordon,
         needs=Needs.NODE,
         area=Area.NODE,
     ),

@@ -68,13 +68,13 @@ def _evidence(program: Program, found: Mapping[str, Any], scene: Scene) -> tuple
     return (exit_line(found), *lines[-3:], programs.log_of(program, scene.first).advice)
 
 
-def _disabled(component: Component, scene: Scene) -> Iterator[Seen]:
+def _find_disabled(component: Component, scene: Scene) -> Iterator[Seen]:
     for program, found in _there(component, scene):
         if found.get("start") == DISABLED:
             yield Seen(f"service {program.service}", "it is disabled", "started with the machine")
 
 
-def _stopped(component: Component, scene: Scene) -> Iterator[Seen]:
+def _find_stopped(component: Component, scene: Scene) -> Iterator[Seen]:
     for program, found in _there(component, scene):
         state = str(found.get("state"))
         if state in {"running", "paused"} or found.get("start") == DISABLED:
@@ -165,7 +165,7 @@ def _other_version(component: Component, scene: Scene) -> Iterator[Seen]:
     wanted = str(scene.expected.versions.get(component.role) or "").removeprefix("v")
     if not wanted:
         return
-    receipt, recorded = _recorded(component, scene)
+    receipt, recorded = _read_receipt(component, scene)
     runs = _version_of_node(component, scene) or recorded
     if runs and _release(runs) != wanted:
         origin = f"{receipt}: {recorded}" if recorded else f"{receipt} is not about the program that is there"
@@ -179,7 +179,7 @@ _VERSIONED = tuple(each for each in registry.COMPONENTS if each.daemon is not No
 """The components that have a release of their own on the node."""
 
 
-def _recorded(component: Component, scene: Scene) -> tuple[str, str]:
+def _read_receipt(component: Component, scene: Scene) -> tuple[str, str]:
     """A component's receipt, and the release that it has of the files that are there; empty if it is not about them."""
     receipt = receipt_of(scene.layout.state_dir, RECEIPTS.get(component.name, component.name))
     return receipt, read_version(scene.first, receipt)
@@ -191,7 +191,7 @@ def components_seen(scene: Scene) -> dict[str, str]:
     if scene.expected is None:
         return {}
     return {
-        each.role: f"{each.name} {_version_of_node(each, scene) or _recorded(each, scene)[1]}".rstrip()
+        each.role: f"{each.name} {_version_of_node(each, scene) or _read_receipt(each, scene)[1]}".rstrip()
         for each in _VERSIONED
         if each.expected(scene.expected)
     }
@@ -216,7 +216,7 @@ def _shim(scene: Scene) -> Iterator[Seen]:
         yield Seen("containerd", f"it runs pods by {path}, the first in the machine's Path", "its own shim")
 
 
-def _left_open(scene: Scene) -> Iterator[Seen]:
+def _find_left_open(scene: Scene) -> Iterator[Seen]:
     """CRI over TCP whose time was over, and what the node could not do about it by itself."""
     if scene.expected is not None and (said := expiry.finding(scene.layout, scene.first)):
         yield Seen("CRI over TCP", said.removesuffix(expiry.REMEDY).strip().rstrip("."), "closed")
@@ -294,9 +294,9 @@ def checks_of(component: Component) -> tuple[Check, ...]:
             f"{name} is disabled",
             "Somebody disabled the service: it does not start.",
             again,
-            _disabled,
+            _find_disabled,
         ),
-        check("stopped", ERROR, f"{name} does not run", "Somebody stopped it, or it ended.", start, _stopped),
+        check("stopped", ERROR, f"{name} does not run", "Somebody stopped it, or it ended.", start, _find_stopped),
         check("crashes", ERROR, f"{name} ends again and again", _READS_LOG, look_at, _crashes),
         *((no_pipe,) if daemon is not None and daemon.pipe is not None else ()),
         *((unhealthy,) if daemon is not None and daemon.healthz is not None else ()),
@@ -353,7 +353,7 @@ CHECKS = (
         "CRI over TCP was not closed when its time was over",
         "The node could not close it by itself.",
         advice(expiry.REMEDY),
-        _left_open,
+        _find_left_open,
         area=Area.PROGRAMS,
     ),
 )

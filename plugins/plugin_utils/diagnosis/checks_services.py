@@ -86,7 +86,7 @@ def _deleting(scene: Scene) -> Iterator[Seen]:
             yield Seen(f"service {program.service}", "it is marked for deletion", "a service that can be started")
 
 
-def _drifted(scene: Scene) -> Iterator[Seen]:
+def _find_drift(scene: Scene) -> Iterator[Seen]:
     """Flag by flag against what is wanted, and what a program of this release would not start with."""
     version = _version(scene)
     if version is None or scene.expected is None:
@@ -268,7 +268,7 @@ CHECKS = (
         "A service has other arguments",
         "Somebody has changed them, or they are of another release of this collection or of Kubernetes.",
         advice("Run site.yml: it sets the arguments and restarts what has others. --check --diff shows them first."),
-        _drifted,
+        _find_drift,
         explains=("kubelet.crashes", "kube-proxy.crashes", "flannel.crashes"),
         needs=Needs.TRIED,
         area=Area.PROGRAMS,

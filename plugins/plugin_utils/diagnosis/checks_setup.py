@@ -19,7 +19,7 @@ from .check import Area, Check, Needs, Seen
 from .checks_workloads import setting
 from .finding import ERROR, NOTE
 from .remedies import FLANNEL_FILES, REJOIN, advice
-from .scene import Scene, listed_adapters
+from .scene import Scene, list_adapters
 
 BIOS = Query("registry:bios", "registry", (("path", r"HKLM\HARDWARE\DESCRIPTION\System\BIOS"),))
 GUEST = Query("registry:guest", "registry", (("path", r"HKLM\SOFTWARE\Microsoft\Virtual Machine\Guest\Parameters"),))
@@ -119,7 +119,7 @@ def _hypervisor(scene: Scene) -> Iterator[Seen]:
         return
     maker = _of_registry(scene, BIOS, "SystemManufacturer")
     product = _of_registry(scene, BIOS, "SystemProductName")
-    on = "" if maker or product else hypervisor(listed_adapters(scene.first))
+    on = "" if maker or product else hypervisor(list_adapters(scene.first))
     name = _of_registry(scene, GUEST, "VirtualMachineName") or (scene.tried.host if scene.tried else "")
     evidence = (
         f"manufacturer: {maker or 'not known'}, product: {product or 'not known'}",

@@ -25,7 +25,7 @@ from .cluster_view import is_ready, slices_of
 from .finding import ERROR, NOTE
 from .remedies import advice
 from .scene import Object, Scene
-from .tried import Objects, Tried, named
+from .tried import Objects, Tried, full_name
 
 OUTSIDE, SERVICE_IP = "outside", "service address"
 FQDN, SHORT, BETWEEN = "fully qualified name", "short name", "name in between"
@@ -115,11 +115,11 @@ def node_port_list(objects: Objects | None) -> list[tuple[str, int]]:
     found = []
     for service in objects.services if objects else ():
         spec = service.get("spec") or {}
-        if spec.get("externalTrafficPolicy") == "Local" or not _backed(objects, service):
+        if spec.get("externalTrafficPolicy") == "Local" or not _has_backend(objects, service):
             continue
         for port in spec.get("ports") or ():
             if port.get("nodePort") and port.get("protocol", "TCP") == "TCP":
-                found.append((named(service), int(port["nodePort"])))
+                found.append((full_name(service), int(port["nodePort"])))
     return found[:5]
 
 
@@ -130,7 +130,7 @@ def health_port_list(objects: Objects | None, url: str) -> list[tuple[str, int]]
     found = [("kube-proxy", port)] if port else []
     for service in objects.services if objects else ():
         if asked := (service.get("spec") or {}).get("healthCheckNodePort"):
-            found.append((f"service {named(service)}", int(asked)))
+            found.append((f"service {full_name(service)}", int(asked)))
     return found[:6]
 
 
@@ -262,8 +262,8 @@ def _dns_settings(scene: Scene, tried: Tried) -> Iterator[Seen]:
         dns = next((one for one in services if (one.get("spec") or {}).get("clusterIP") == wanted), None)
         if dns is None and services:
             yield Seen("cluster", f"no service has the address {wanted} that pods ask for names")
-        elif dns is not None and _backed(tried.objects, dns) is False:
-            yield Seen(f"service {named(dns)}", "it has no endpoints: the DNS pods are not Ready")
+        elif dns is not None and _has_backend(tried.objects, dns) is False:
+            yield Seen(f"service {full_name(dns)}", "it has no endpoints: the DNS pods are not Ready")
     for endpoint in scene.hns.endpoints:
         if endpoint.remote or not endpoint.addresses or not endpoint.dns_servers or not wanted:
             continue
@@ -339,12 +339,12 @@ def _service_in(objects: Objects | None, namespace: str) -> str:
 
 def _service_address(objects: Objects | None) -> str:
     for service in objects.services if objects else ():
-        if named(service) == "default/kubernetes":
+        if full_name(service) == "default/kubernetes":
             return str((service.get("spec") or {}).get("clusterIP") or "")
     return ""
 
 
-def _backed(objects: Objects | None, service: Object) -> bool | None:
+def _has_backend(objects: Objects | None, service: Object) -> bool | None:
     """Whether an EndpointSlice has someone ready for the service; None where there is no slice for it: a cluster makes
     one for each service with a selector, even an empty one."""
     metadata = service.get("metadata") or {}

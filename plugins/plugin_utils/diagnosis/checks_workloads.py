@@ -22,7 +22,7 @@ from .check import Area, Check, Needs, Seen
 from .finding import ERROR, NOTE
 from .remedies import advice
 from .scene import Object, Scene, containerd_setting
-from .tried import Stats, Tried, moment, named, pods_of
+from .tried import Stats, Tried, full_name, moment, pods_of
 
 WAITING = frozenset({"ContainerCreating", "PodInitializing"})
 """What a young pod says as well."""
@@ -77,7 +77,7 @@ def _stuck(scene: Scene) -> Iterator[Seen]:
         troubles = list(_troubles(pod, tried)) if tried else []
         if troubles:
             remedy = advice(" ".join(dict.fromkeys(_advice(pod, scene.first.build))))
-            yield Seen(f"pod {named(pod)}", "; ".join(troubles), remedy=remedy)
+            yield Seen(f"pod {full_name(pod)}", "; ".join(troubles), remedy=remedy)
 
 
 def _troubles(pod: Object, tried: Tried) -> Iterator[str]:
@@ -158,11 +158,11 @@ def _wincat_unknown(scene: Scene) -> Iterator[Seen]:
             f"{scene.layout.containerd_config} names none",
             remedy=advice(f"findstr sandbox {scene.layout.containerd_config}"),
         )
-    elif not any(tag == known or tag.startswith(f"{known}-") for known in _known_tags()):
+    elif not any(tag == known or tag.startswith(f"{known}-") for known in _list_tags()):
         yield Seen("pause image", f"{image} is none of the published ones; whether it has wincat.exe is not known")
 
 
-def _known_tags() -> Iterator[str]:
+def _list_tags() -> Iterator[str]:
     yield "1.4.1"
     yield from (image.tag for image in PAUSE_IMAGES)
 
@@ -214,7 +214,7 @@ def _cpu_limits(scene: Scene) -> Iterator[Seen]:
         yield Seen("CPU figures", f"none were read: {why}", remedy=advice(_ask_stats(scene)))
 
 
-def judged(report: Mapping[str, Any]) -> Stats:
+def read_stats(report: Mapping[str, Any]) -> Stats:
     """From a report of plugin_utils/cri: each verdict, and whether it is about a wrong value. `cannot_tell` alone may
     mean a zero of something idle."""
     wrong = {_subject(row) for row in report["series"] if row["underflows"] or (row["zeros"] and _was_busy(row))}

@@ -69,7 +69,7 @@ def mended(reading: Reading, layout: Layout, subject: Subject) -> Mended | None:
     content = (reading.parts.get(file_key(path)) or {}).get("content")
     if content is None:
         return None
-    text, encoding = _decoded(base64.b64decode(content))
+    text, encoding = _decode(base64.b64decode(content))
     name = windows_path.name(path)
     after = mend(text, replace(subject, file=name))
     try:
@@ -105,7 +105,7 @@ def resources(reading: Reading, expect: Expectations, mark: str) -> tuple[TextFi
     return (found.resource(layout, mark),) if found.differs or found.problem else ()
 
 
-def _decoded(content: bytes) -> tuple[str, str]:
+def _decode(content: bytes) -> tuple[str, str]:
     """The text, and why Go's decoder would refuse its encoding; empty if it would not."""
     try:
         return decode(content), ""

@@ -56,13 +56,13 @@ from .checks_traffic import (
     kube_proxy_url,
     node_port_list,
 )
-from .checks_workloads import judged
+from .checks_workloads import read_stats
 from .cluster_view import ClusterView, ask, view_of
 from .expectations import Expectations, network_name
 from .finding import NOTE, Finding
 from .scene import LIMIT, Scene, completed, reads, scene_of
 from .table import KNOWN, findings_in
-from .tried import InPod, Object, Objects, Said, Stats, Tried, Wanted, is_host_process, moment, named, pods_of
+from .tried import InPod, Object, Objects, Said, Stats, Tried, Wanted, full_name, is_host_process, moment, pods_of
 
 HNS_OBJECTS = ("networks", "endpoints", "policylists", "namespaces")
 TAIL_BYTES = 32 * 1024
@@ -205,7 +205,7 @@ def full(
         GUEST,
     )
     first = _read(machine, queries, expect)
-    objects, why = _asked(cluster, expected.node_name, no_cluster)
+    objects, why = _ask_cluster(cluster, expected.node_name, no_cluster)
     gmsa = ask_gmsa(cluster, objects)
     time.sleep(question.watch_s)
     again = merge_queries(
@@ -233,9 +233,9 @@ def full(
         now=_clock(first),
     )
     if cluster is not None and objects is not None:
-        tried = _tried(tried, question, cluster, objects, first)
+        tried = _try(tried, question, cluster, objects, first)
     logs = log_texts(layout, expected, first, second)
-    return diagnosed(first, second, question, tried, logs)
+    return diagnose(first, second, question, tried, logs)
 
 
 def _clock(reading: Reading) -> datetime:
@@ -243,7 +243,7 @@ def _clock(reading: Reading) -> datetime:
     return moment((reading.parts.get("system") or {}).get("clock")) or datetime.now(UTC)
 
 
-def _asked(cluster: Cluster | None, name: str, why: str) -> tuple[Objects | None, str]:
+def _ask_cluster(cluster: Cluster | None, name: str, why: str) -> tuple[Objects | None, str]:
     """A node is looked at without its cluster as well."""
     if cluster is None:
         return None, why
@@ -253,7 +253,7 @@ def _asked(cluster: Cluster | None, name: str, why: str) -> tuple[Objects | None
         return None, str(error)
 
 
-def _tried(tried: Tried, question: Question, cluster: Cluster, objects: Objects, reading: Reading) -> Tried:
+def _try(tried: Tried, question: Question, cluster: Cluster, objects: Objects, reading: Reading) -> Tried:
     """With what a pod, the kubelet and the node's ports say."""
     host = address_of(objects.node)
     asked = (*node_port_list(objects), *health_port_list(objects, kube_proxy_url(question.layout, reading)))
@@ -303,7 +303,7 @@ def _through(machine: Machine, urls: list[str], proxy: str, reading: Reading) ->
         return {url: Said(None, str(error)) for url in urls}
 
 
-def diagnosed(
+def diagnose(
     first: Reading, second: Reading, question: Question, tried: Tried, logs: Mapping[str, str]
 ) -> tuple[Scene, tuple[Finding, ...]]:
     """What the checks find in both looks: pods come and go, and between the two no one holds the cluster still.
@@ -439,7 +439,7 @@ def ask_pod(cluster: Cluster, objects: Objects, wanted: Callable[[str], Mapping[
     pods = [pod for pod in pods_of(objects) if _is_running(pod) and not is_host_process(pod)]
     if not pods:
         return InPod(why="no pod with a network of its own runs on this node")
-    pod = min(pods, key=lambda one: (not _has_powershell(one), named(one)))
+    pod = min(pods, key=lambda one: (not _has_powershell(one), full_name(one)))
     metadata = pod.get("metadata") or {}
     namespace, name = str(metadata.get("namespace")), str(metadata.get("name"))
     container = str(((pod.get("spec") or {}).get("containers") or [{}])[0].get("name") or "")
@@ -452,7 +452,7 @@ def ask_pod(cluster: Cluster, objects: Objects, wanted: Callable[[str], Mapping[
             continue
         text = f"{done.stderr}\n{done.stdout}" if done.exit_code else done.stdout
         said[what] = Said(None if done.exit_code < 0 else done.exit_code, text.strip())
-    return InPod(named(pod), "", said)
+    return InPod(full_name(pod), "", said)
 
 
 def stats(cluster: Cluster, name: str, samples: int, interval_s: float) -> Stats:
@@ -461,7 +461,7 @@ def stats(cluster: Cluster, name: str, samples: int, interval_s: float) -> Stats
         return Stats(why="winkube_diagnose_samples is 0.")
     wanted = WantedStats(samples=samples, interval_s=interval_s)
     try:
-        return judged(report(wanted, take(wanted, None, None, KubeletProxy(cluster, name))))
+        return read_stats(report(wanted, take(wanted, None, None, KubeletProxy(cluster, name))))
     except (ClusterError, CriError, SampleError, VersionError) as error:
         return Stats(why=str(error))
 

@@ -30,7 +30,7 @@ from ..facts import (
     messages_volumes,
     messages_windows,
 )
-from ..facts.literals import caused
+from ..facts.literals import find_cause
 from ..facts.message import Message, Rule
 from ..messages.line import Line, parse
 from ..messages.records import Record, moment, paragraphs, plain, records
@@ -104,7 +104,7 @@ class Hit:
     place: bool = False
 
 
-def known(texts: Sequence[str]) -> list[Message | Rule | None]:
+def find_messages(texts: Sequence[str]) -> list[Message | Rule | None]:
     """For each text the first message of the table that fits, as far as who speaks of what lets it."""
     unique = {text: _bare(text) for text in texts}
     said = list(dict.fromkeys(unique.values()))
@@ -160,24 +160,24 @@ class Told:
 
 def about(text: str) -> tuple[str, ...]:
     """The findings that a pasted message leads to, the most particular first; none for a message that is not known."""
-    return tuple(dict.fromkeys(each.finding for each in told(text)))
+    return tuple(dict.fromkeys(each.finding for each in explain_text(text)))
 
 
-def told(text: str) -> tuple[Told, ...]:
+def explain_text(text: str) -> tuple[Told, ...]:
     """The same with the records. Each record of a text stands for itself; where none of a paragraph is known, it may
     be one message that was broken anywhere."""
     found = records(text)
-    hits = _known_of(found)
+    hits = _find_known(found)
     known_ones = {each.record.number for each in hits if each.message not in PLACES}
     broken = [each for each in paragraphs(found) if known_ones.isdisjoint(range(each.number, each.last + 1))]
     broken += [replace(each, text=each.tight) for each in found if each.tight and each.number not in known_ones]
-    hits += _known_of(broken)
+    hits += _find_known(broken)
     works, reached = _ends(found) if hits else ({}, None)
     counted = [each for each in hits if not _is_over(each, works, reached)]
     ranked = sorted(counted, key=lambda each: _ORDER[each.message])
     if all(each.message in PLACES for each in ranked):
-        ranked = [*_caused(found), *ranked]
-    pasted = _pasted(found, broken)
+        ranked = [*_find_causes(found), *ranked]
+    pasted = _find_pasted(found, broken)
     first = [each for each in pasted if each.message in messages_pasted.PARTICULAR]
     said = (*first, *ranked, *(each for each in pasted if each not in first))
     kept = frozenset(_particular(each.message for each in said))
@@ -185,21 +185,21 @@ def told(text: str) -> tuple[Told, ...]:
     return tuple(sorted((each for each in said if each.message in kept), key=lambda each: each.message in PLACES))
 
 
-def _caused(found: Sequence[Record]) -> list[Told]:
+def _find_causes(found: Sequence[Record]) -> list[Told]:
     """What the functions that print the lines mean by themselves, where no line names a reason."""
     hits = []
     for each in found:
         line = parse(each.text)
         if line.level in {"info", "warning"}:
             continue
-        place = caused(each.text)
+        place = find_cause(each.text)
         if place is not None and (place.own or line.speaker or line.form == "klog"):
             hits.append(Told(place.cause, Message(place.cause, place.literal, place.source), each))
     return hits
 
 
-def _known_of(found: Sequence[Record]) -> list[Told]:
-    messages = known([" ".join(each.text.split()) for each in found])
+def _find_known(found: Sequence[Record]) -> list[Told]:
+    messages = find_messages([" ".join(each.text.split()) for each in found])
     return [
         Told(message.finding, message, each)
         for each, message in zip(found, messages, strict=True)
@@ -207,7 +207,7 @@ def _known_of(found: Sequence[Record]) -> list[Told]:
     ]
 
 
-def _pasted(found: Sequence[Record], broken: Sequence[Record]) -> list[Told]:
+def _find_pasted(found: Sequence[Record], broken: Sequence[Record]) -> list[Told]:
     """What a person pastes and no log is searched for, in the order of its table."""
     every = (*found, *broken)
     numbers = _first(_PASTED_SCANNER, [each.text for each in every])
@@ -272,7 +272,7 @@ def _of_log(program: str, text: str, quiet: timedelta, works: bool) -> Iterator[
     started = len(lines) if works else _last(lines, OVER.get(_program(program)))
     reached = len(lines) if works else _last(lines, REACHED)
     found: dict[str, tuple[set[Message | Rule], list[str]]] = {}
-    for number, (line, message) in enumerate(zip(lines, known(lines), strict=True)):
+    for number, (line, message) in enumerate(zip(lines, find_messages(lines), strict=True)):
         if message is None or (number < started and _of_start(message)):
             continue
         if message.early and number < len(lines) - 1 - _NEAR:

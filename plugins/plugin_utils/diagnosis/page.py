@@ -124,7 +124,7 @@ def as_markdown(nodes: Sequence[Node]) -> str:
 
 def as_html(nodes: Sequence[Node]) -> str:
     """One file without scripts that needs nothing from elsewhere: it can be mailed and opened anywhere."""
-    return render("diagnosis.html.j2", general=_GENERAL, help=_HELP, nodes=[_shown(node) for node in nodes])
+    return render("diagnosis.html.j2", general=_GENERAL, help=_HELP, nodes=[_show(node) for node in nodes])
 
 
 COMPONENTS: Mapping[str, tuple[str, ...]] = {
@@ -138,7 +138,7 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
 """The boxes that a node is drawn as, and the first words of the ids of findings that belong to each."""
 
 
-def _shown(node: Node) -> dict[str, Any]:
+def _show(node: Node) -> dict[str, Any]:
     """A node as the page's template has it."""
     if node.get("error"):
         return {"host": node["host"], "headline": headline(node), "tally": "", "error": node["error"]}
@@ -178,20 +178,20 @@ def _cause_markdown(cause: Mapping[str, Any]) -> list[str]:
     return [
         f"### {cause['title']}",
         "",
-        f"{_seen(cause)} {cause['cause']} {remedy['text']} {remedy['cuts_off']}".strip(),
+        f"{_show_seen(cause)} {cause['cause']} {remedy['text']} {remedy['cuts_off']}".strip(),
         "",
         *(("```console", f"$ {remedy['command']}", "```", "") if remedy["command"] else ()),
         *((f"From it follows: {follows}.", "") if follows else ()),
     ]
 
 
-def _seen(one: Mapping[str, Any]) -> str:
+def _show_seen(one: Mapping[str, Any]) -> str:
     wanted = f"; wanted {one['wanted']}" if one["wanted"] else ""
     return f"{one['subject']}: {one['seen']}{wanted}."
 
 
 def _note(one: Mapping[str, Any]) -> str:
-    return f"{one['title']}. {_seen(one)} {one['remedy']['text']}"
+    return f"{one['title']}. {_show_seen(one)} {one['remedy']['text']}"
 
 
 def _cell(text: object) -> str:

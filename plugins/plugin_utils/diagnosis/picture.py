@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from .scene import Scene
-from .tried import named, pods_of
+from .tried import full_name, pods_of
 
 ROWS = 24
 """So many boxes has a column at most; the rest is a number."""
@@ -79,7 +79,7 @@ def _networks(scene: Scene) -> list[Box]:
 
 def _endpoints(scene: Scene) -> list[Box]:
     objects = scene.tried.objects if scene.tried else None
-    pods = {str((pod.get("status") or {}).get("podIP")): named(pod) for pod in pods_of(objects)}
+    pods = {str((pod.get("status") or {}).get("podIP")): full_name(pod) for pod in pods_of(objects)}
     found = []
     for one in scene.hns.endpoints:
         address = one.addresses[0] if one.addresses else ""
@@ -93,7 +93,7 @@ def _endpoints(scene: Scene) -> list[Box]:
 def _services(scene: Scene) -> list[Box]:
     objects = scene.tried.objects if scene.tried else None
     services = objects.services if objects else ()
-    names = {str((one.get("spec") or {}).get("clusterIP")): named(one) for one in services}
+    names = {str((one.get("spec") or {}).get("clusterIP")): full_name(one) for one in services}
     found: dict[str, Box] = {}
     for policies, rule in scene.hns.balancers():
         for address in rule.vips:

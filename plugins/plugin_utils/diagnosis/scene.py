@@ -318,16 +318,16 @@ def scene_of(
         kube_proxy=find_arguments(proxy, layout.kube_proxy_binary) if proxy and expect.kube_proxy else None,
         kube_proxy_env=_environment(proxy) if proxy and expect.kube_proxy else (),
         flanneld=find_arguments(daemon, layout.flanneld_binary) if daemon and expect.flannel else None,
-        started=tuple(_started(reading, services, layout)),
+        started=tuple(_find_starts(reading, services, layout)),
         cluster=cluster,
-        macs=frozenset(plain(str(each.get("mac") or "")) for each in listed_adapters(reading)),
+        macs=frozenset(plain(str(each.get("mac") or "")) for each in list_adapters(reading)),
         vm_adapters=vm_adapters,
         ports=ports,
         tried=tried,
     )
 
 
-def listed_adapters(reading: Reading) -> tuple[Mapping[str, Any], ...]:
+def list_adapters(reading: Reading) -> tuple[Mapping[str, Any], ...]:
     """The adapters as the probe lists them; none where they could not be read."""
     found = reading.parts.get(networks.ADAPTERS)
     return tuple(each for each in found if isinstance(each, Mapping)) if isinstance(found, list) else ()
@@ -406,7 +406,7 @@ def _lease(text: str | None) -> SubnetEnv | None:
         return None
 
 
-def _started(
+def _find_starts(
     reading: Reading, services: Mapping[str, Mapping[str, Any]] | None, layout: Layout
 ) -> list[tuple[str, str]]:
     """When HNS and kube-proxy were started, by service: the first by its service's process, the second by its name,
@@ -424,7 +424,7 @@ def _started(
     return found
 
 
-def recorded_reading(dump: Mapping[str, Any], layout: Layout) -> Reading:
+def read_dump(dump: Mapping[str, Any], layout: Layout) -> Reading:
     """What someone recorded in place of what the node says; a kind that is not in it was listed as empty."""
     answers = {kind: dump[kind] for kind in KINDS if dump.get(kind)}
     parts: dict[str, Any] = {networks.HNS: {"available": True, **answers}} if answers else {}

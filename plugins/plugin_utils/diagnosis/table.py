@@ -55,7 +55,7 @@ from .checks_programs import components_seen
 from .cluster_view import ClusterView
 from .expectations import Expectations
 from .finding import ERROR, NOTE, SEVERITIES, Action, Finding, Remedy
-from .messages import PLACES, told
+from .messages import PLACES, explain_text
 from .places import is_drastic, look_next, place_sentence
 from .remedies import advice
 from .scene import Scene, scene_of
@@ -181,7 +181,7 @@ def check_ids(patterns: Iterable[str]) -> None:
 def meanings(message: str, host: str) -> list[dict[str, str]]:
     """What a pasted message is known for, the most particular first, with the command for a host of the inventory. Of a
     line of which only place or code is known it says that; none for one that is not known, or none at all."""
-    said = told(message)
+    said = explain_text(message)
     lines: dict[str, dict[str, str]] = {}
     for each in said:
         lines.setdefault(each.finding, {})[each.record.text] = ""
@@ -203,7 +203,7 @@ def meanings(message: str, host: str) -> list[dict[str, str]]:
                 "command": "" if careful else check.remedy.command(host),
             }
         )
-    return known or [_place_only(each.text, NOT_KNOWN) for each in _placed(message)]
+    return known or [_place_only(each.text, NOT_KNOWN) for each in _find_places(message)]
 
 
 def message_lines(message: str, host: str = "<host>") -> list[str]:
@@ -222,7 +222,7 @@ NOT_KNOWN = "not-known"
 _MOST = 5
 
 
-def _placed(message: str) -> tuple[Record, ...]:
+def _find_places(message: str) -> tuple[Record, ...]:
     """The records of which place or code is known, each place once, but for what is said without a fault."""
     found: dict[str, Record] = {}
     for each in records(message):
@@ -318,13 +318,13 @@ class Report:
 
 def diagnose(scene: Scene, selection: Selection = DIAGNOSE) -> Report:
     """What is wrong with the node, by the checks of the selection."""
-    looked = _looked_at(scene, selection)
+    looked = _narrow(scene, selection)
     return report_of(findings_in(scene, looked), looked)
 
 
-def looked_at(scene: Scene, selection: Selection) -> str:
+def describe(scene: Scene, selection: Selection) -> str:
     """What a look consists of, one sentence for a person: components with their releases, the number of checks."""
-    components, area = components_seen(scene), _looked_at(scene, selection)
+    components, area = components_seen(scene), _narrow(scene, selection)
     about = [each for each in CHECKS if each.area in area and (not each.role or each.role in components)]
     made = sum(each.can(scene) for each in about)
     left = 0 if scene.asked else sum(each.needs == Needs.NODE for each in about)
@@ -335,7 +335,7 @@ def looked_at(scene: Scene, selection: Selection) -> str:
     return f"Looked at {', '.join(what)}: {made} checks{rest}."
 
 
-def _looked_at(scene: Scene, selection: Selection) -> Selection:
+def _narrow(scene: Scene, selection: Selection) -> Selection:
     """Less what a node without Kubernetes does not have."""
     alone = scene.expected is not None and not scene.expected.kubernetes
     return selection & {Area.PROGRAMS} if alone else selection
@@ -404,7 +404,7 @@ def findings_of(reading: Reading, cluster_view: ClusterView | None, expectations
 def findings_in(scene: Scene, selection: Selection = DIAGNOSE) -> tuple[Finding, ...]:
     """What the checks of a selection find in a scene, errors first, notes last."""
     chosen = {check.id: check for check in CHECKS if check.area in selection}
-    found = [finding for check in CHECKS if check.area in selection for finding in _asked(check, scene)]
+    found = [finding for check in CHECKS if check.area in selection for finding in _ask(check, scene)]
     order = {identity: number for number, identity in enumerate(chosen)}
     everything = with_logs(found, scene, chosen)
     ranks = (*SEVERITIES, NOTE)
@@ -415,7 +415,7 @@ def findings_in(scene: Scene, selection: Selection = DIAGNOSE) -> tuple[Finding,
     )
 
 
-def _asked(check: Check, scene: Scene) -> list[Finding]:
+def _ask(check: Check, scene: Scene) -> list[Finding]:
     """What a check finds. One of those that look at the cluster's objects, of whatever shape, may stumble over them: it
     says so, and the others go on."""
     if check.needs != Needs.TRIED:
@@ -426,7 +426,7 @@ def _asked(check: Check, scene: Scene) -> list[Finding]:
         return [STUMBLED.finding(Seen(check.id, f"{check.title}: {type(error).__name__}: {error}"))]
 
 
-def left_out(scene: Scene, selection: Selection = DIAGNOSE) -> tuple[str, ...]:
+def list_left_out(scene: Scene, selection: Selection = DIAGNOSE) -> tuple[str, ...]:
     """The ids of checks that could not be made, since the cluster was not asked."""
     asked = (check for check in CHECKS if check.area in selection and check.needs != Needs.TRIED)
     return tuple(check.id for check in asked if not check.can(scene))

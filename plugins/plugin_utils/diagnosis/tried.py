@@ -153,7 +153,7 @@ def pods_of(objects: Objects | None) -> Iterator[Object]:
             yield pod
 
 
-def named(thing: Object) -> str:
+def full_name(thing: Object) -> str:
     """Namespace and name of an object."""
     metadata = thing.get("metadata") or {}
     return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}".lstrip("/")

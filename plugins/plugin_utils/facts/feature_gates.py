@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .flags import judged_by
+from .flags import line_for
 from .version import Line, Version
 
 _FILE = Path(__file__).with_name("feature_gates.txt")
@@ -36,7 +36,7 @@ def gate(program: str, name: str, of: Line | Version) -> Gate | None:
     """
     if name in SPECIAL:
         return Gate("alpha" if name == "AllAlpha" else "beta", default=False, locked=False)
-    judged = judged_by(_line(of))
+    judged = line_for(_line(of))
     history = _history(program, name)
     if isinstance(of, Version):
         for release, then in history.releases:
@@ -70,7 +70,7 @@ def problem(program: str, name: str, value: bool, of: Line | Version) -> str | N
         since = first_line(program, name)
         if since is None:
             return f"feature gate {name}: no {program} from 1.22 on knows it; look at its spelling, or leave it out."
-        if judged_by(line) < since:
+        if line_for(line) < since:
             return (
                 f"feature gate {name}: it came with Kubernetes {since}, and {program} {line} exits on it; leave it out."
             )

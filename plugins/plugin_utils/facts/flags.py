@@ -57,14 +57,14 @@ class FlagTable:
 
     def known(self, line: Line, system: str = "windows") -> frozenset[str]:
         """The flags that this line's build for `system` accepts. UnknownLineError for lines before OLDEST."""
-        judged = judged_by(line)
+        judged = line_for(line)
         return frozenset(
             flag.name for flag in self.flags.values() if flag.in_line(judged) and flag.system in {"", system}
         )
 
     def deprecated(self, line: Line) -> frozenset[str]:
         """Those that upstream announced to remove; not those that it only wants in a configuration file."""
-        judged = judged_by(line)
+        judged = line_for(line)
         return frozenset(
             flag.name
             for flag in self.flags.values()
@@ -82,12 +82,12 @@ class FlagTable:
             return f"{self.program} has no such flag{_hint(self, name, line)}"
         if flag.system == "linux":
             return "only builds for Linux have it: leave it out"
-        if flag.since is not None and judged_by(line) < flag.since:
+        if flag.since is not None and line_for(line) < flag.since:
             return f"it came with Kubernetes {flag.since}: leave it out"
         return f"it was removed in Kubernetes {flag.removed}: {self.instead.get(name, 'leave it out')}"
 
 
-def judged_by(line: Line) -> Line:
+def line_for(line: Line) -> Line:
     """The line whose flags are taken for `line`: its own, for newer ones NEWEST. UnknownLineError for older ones."""
     if line < OLDEST:
         raise UnknownLineError(
@@ -118,7 +118,7 @@ def flags_of(blocks: Mapping[str, str]) -> dict[str, Flag]:
     return found
 
 
-def normalized(name: str) -> str:
+def normalize(name: str) -> str:
     """As the programs see a flag's name: underscores are hyphens. Source: component-base cli/flag/flags.go,
     WordSepNormalizeFunc, set by kubelet and kube-proxy."""
     return name.replace("_", "-")

@@ -141,7 +141,7 @@ _LIBRARY = re.compile(
 
 
 def place(literal: Literal) -> Place:
-    _where, operation, thing, cause = described(literal.module, literal.file, literal.function) or (None, "", "", "")
+    _where, operation, thing, cause = describe(literal.module, literal.file, literal.function) or (None, "", "", "")
     own = not _LIBRARY.match(literal.module) or "/cmd/" in f"/{literal.file}"
     program = literal.programs[0] if own and len(literal.programs) == 1 else ""
     proves = literal.kind == "error" and not literal.wraps
@@ -156,7 +156,7 @@ Row = tuple[re.Pattern[str] | None, str, str, str]
 
 
 @cache
-def described(module: str, file: str, function: str) -> Row | None:
+def describe(module: str, file: str, function: str) -> Row | None:
     """The row of the places that fits."""
     folder = f"{_MAJOR.sub('', module)}/{file.rpartition('/')[0]}".rstrip("/")
     where = f"{file.rpartition('/')[2]}:{function}"
@@ -206,7 +206,7 @@ def _index() -> dict[str, list[tuple[str, _Entry]]]:
     same: dict[str, list[int]] = {}
     for number, row in enumerate(_rows()):
         same.setdefault(row[0], []).append(number)
-    words = {text: _anchors(text) for text in same if tells(fixed(text))}
+    words = {text: _anchors(text) for text in same if tells(fixed_parts(text))}
     count = Counter(word for each in words.values() for word in each)
     found: dict[str, list[tuple[str, _Entry]]] = {}
     for text, said in words.items():
@@ -222,7 +222,7 @@ def _bare(text: str) -> str:
     return text.replace('"', "").replace("\\", "").replace("`", "")
 
 
-def fixed(text: str) -> tuple[str, ...]:
+def fixed_parts(text: str) -> tuple[str, ...]:
     """What of a literal is the same in each line: the parts between its verbs, without quotes."""
     return tuple(part for each in _VERB.split(_bare(text)) for line in each.splitlines() if (part := line.strip()))
 
@@ -285,13 +285,13 @@ def read(text: str) -> Iterator[_Row]:
             yield literal, kind, codes, where, function
 
 
-def caused(line: str) -> Place | None:
+def find_cause(line: str) -> Place | None:
     """The innermost place of a line that means a cause by itself."""
     return next((each for each in reversed(places_of(line)) if each.cause), None)
 
 
 def counts() -> dict[str, int]:
     """How many literals reach a user (they say something beside what they wrap), of how many the place is known."""
-    reach = [each for each in literals() if tells(fixed(each.text))]
+    reach = [each for each in literals() if tells(fixed_parts(each.text))]
     told = {entry.text for entries in _index().values() for _second, entry in entries}
     return {"reach": len(reach), "place": sum(1 for each in reach if each.text in told and place(each).operation)}

@@ -73,7 +73,7 @@ class Rule:
     @property
     def shown(self) -> str:
         """For a person's eyes."""
-        said = "|".join(windows_codes.shown(each) if isinstance(each, int) else each for each in self.reasons)
+        said = "|".join(windows_codes.show(each) if isinstance(each, int) else each for each in self.reasons)
         where = " or ".join(self.doing) or (f"not {', '.join(self.never)}" if self.never else "")
         return f"{said} ({where})" if where else said
 

@@ -25,7 +25,7 @@ def pins() -> dict[str, str]:
     return {match[2]: match[1] for match in found if match}
 
 
-def pinned(url: str) -> str | None:
+def find_pin(url: str) -> str | None:
     """The sha256 of the file at `url`, also at a mirror that keeps hosts and paths; None if it has no pin."""
     parts = urlsplit(url)
     path = f"{parts.netloc.rpartition('@')[2]}{parts.path}"

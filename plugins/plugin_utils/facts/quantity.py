@@ -42,7 +42,7 @@ def _quantity(text: str) -> Fraction | None:
     return Fraction(match[1]) * (Fraction(10) ** int(match[2][1:]) if match[2] else _SUFFIXES[match[3] or ""])
 
 
-def reserved_cpu(wanted: str, cores: int) -> str:
+def resolve_cpu(wanted: str, cores: int) -> str:
     """`10%` of a node's cores as millicores (`400m` of 4), rounded up; an absolute quantity stays as it is.
 
     ValueError with the sentence if it is neither, or 100 % and more.

@@ -38,7 +38,7 @@ NSSM_RELEASES: tuple[NssmRelease, ...] = (
 )
 
 
-def known_sha256(file: str) -> str | None:
+def find_sha256(file: str) -> str | None:
     """The sha256 of nssm's own zip of this name, None if it is not known."""
     return next((release.sha256 for release in NSSM_RELEASES if release.file == file), None)
 

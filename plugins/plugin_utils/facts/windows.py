@@ -215,7 +215,7 @@ def images_of(host: int) -> str:
     return f"build {host}" if oldest == host else f"the builds {oldest} to {host}"
 
 
-def supported_builds(kubernetes: Line) -> tuple[int, ...]:
+def list_builds(kubernetes: Line) -> tuple[int, ...]:
     """Builds that this Kubernetes supports as nodes, oldest first; empty for a line that no table knows."""
     rows = [row for row in HOST_SUPPORT if row.first <= kubernetes <= row.last]
     return tuple(sorted({build for row in rows for build in row.builds}))

@@ -300,17 +300,17 @@ def written(code: int) -> tuple[str, ...]:
 def pattern(*codes: int) -> str:
     """A regular expression for codes in all forms, and for Windows' texts of them."""
     long = "|".join(re.escape(form) for code in codes for form in written(code) if not form.endswith(")"))
-    short = (each for code in codes for each in _announced(code))
+    short = (each for code in codes for each in _find_announced(code))
     texts = (TEXTS[code] for code in codes if code in TEXTS)
     return "(?:" + "|".join([f"(?<![0-9a-zA-Z-])(?:{long})(?![0-9a-zA-Z])", *short, *texts]) + ")"
 
 
-def shown(code: int) -> str:
+def show(code: int) -> str:
     """For a person's eyes."""
     return f"0x{code:08x}" if code > 0xFFFF else f"Windows {code}"
 
 
-def _announced(code: int) -> tuple[str, ...]:
+def _find_announced(code: int) -> tuple[str, ...]:
     """A Win32 code as itself, in brackets or where words before it say that it is one: PowerShell's, sc.exe's, Go's."""
     if code > 0xFFFF:
         return ()

@@ -408,7 +408,7 @@ def _entry(number: int, each: Any) -> BadRevision:
     )
 
 
-def known_bad(build: int, revision: int, own: Iterable[BadRevision] = (), mode: str = "") -> tuple[BadRevision, ...]:
+def find_bad(build: int, revision: int, own: Iterable[BadRevision] = (), mode: str = "") -> tuple[BadRevision, ...]:
     """The entries of this revision, those of the table and one's `own`; with the node's network `mode` without those
     of another mode."""
     return tuple(each for each in (*BAD_REVISIONS, *own) if each.has(build, revision) and _meets(each, mode))
@@ -425,7 +425,7 @@ def next_good(build: int, revision: int, own: Iterable[BadRevision] = (), mode: 
     """The first known update after this revision with which nothing is known to be wrong; None if there is none."""
     extra = tuple(own)
     later = (each for each in updates() if each.build == build and each.revision > revision)
-    return next((each for each in later if not known_bad(build, each.revision, extra, mode)), None)
+    return next((each for each in later if not find_bad(build, each.revision, extra, mode)), None)
 
 
 def update_of(build: int, revision: int) -> Update:
@@ -442,7 +442,7 @@ class Refused:
     why: str
 
 
-def refused(
+def find_refused(
     found: Iterable[tuple[str, Sequence[str]]],
     build: int,
     revision: int,
@@ -459,7 +459,7 @@ def refused(
         for number in numbers:
             kb = f"KB{number.upper().removeprefix('KB')}"
             brought = _revision(title, kb, build)
-            entries = known_bad(build, brought, extra, mode) if brought else ()
+            entries = find_bad(build, brought, extra, mode) if brought else ()
             new = [each for each in entries if each.since > revision and each.mended and _stops(each, mode)]
             if new:
                 after = next_good(build, brought, extra, mode)

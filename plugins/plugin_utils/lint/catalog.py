@@ -89,7 +89,7 @@ class Catalog:
             if namespace is None or each.namespace == namespace:
                 yield each
 
-    def named(self, kind: str, name: str, namespace: str | None = None) -> KubeObject | None:
+    def find(self, kind: str, name: str, namespace: str | None = None) -> KubeObject | None:
         return next((each for each in self.of_kind(kind, namespace) if each.name == name), None)
 
     @cached_property
@@ -233,7 +233,7 @@ class Catalog:
     def _static_volume(self, claim: KubeObject) -> str:
         """The one volume of the claim's class, where nothing provisions that class; else empty."""
         name = self.class_of(claim.spec)
-        provisioner = self.named("StorageClass", name)
+        provisioner = self.find("StorageClass", name)
         if provisioner is not None and provisioner.value.get("provisioner") != "kubernetes.io/no-provisioner":
             return ""
         free = [

@@ -181,10 +181,10 @@ def list_rules() -> str:
 def explain(name: str) -> str:
     """What a rule looks at, and what to do. Raises UnknownRuleError."""
     wanted = rule_id(name)
-    return "\n".join("".join(f"{line}\n" for line in _explained(rule)) for rule in RULES if rule.id == wanted)
+    return "\n".join("".join(f"{line}\n" for line in _explain(rule)) for rule in RULES if rule.id == wanted)
 
 
-def _explained(rule: Rule) -> Iterator[str]:
+def _explain(rule: Rule) -> Iterator[str]:
     yield f"{rule.id}: {rule.title}"
     yield f"  severity:      {rule.level.describe()}"
     yield f"  looks at:      {', '.join(rule.paths)}{of_kinds(rule)}"

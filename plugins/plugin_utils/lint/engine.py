@@ -15,11 +15,11 @@ from typing import Any
 
 from .catalog import Catalog, ObjectCase, PodCase, build_catalog
 from .manifest import Document, KubeObject, Tagged, UnreadableError, no_garbage_collection, objects_of
-from .model import Finding, Hit, Path, Severity, masked, names_secret, show_path
+from .model import Finding, Hit, Path, Severity, mask, names_secret, show_path
 from .profile import Profile
 from .rule import Case, Rule, keys_of
 from .rulebook import HYGIENE, POD_RULES, RULES, UNREADABLE, rule_id
-from .silence import Ignore, annotated
+from .silence import Ignore, read_ignored
 
 _REJECTED = "The API server rejects the pod."
 _IGNORED = "It is accepted and has no effect on Windows."
@@ -85,7 +85,7 @@ def with_unreadable(report: Report, faults: Sequence[UnreadableError]) -> Report
             path="",
             object="",
             container="",
-            message=masked(
+            message=mask(
                 str(each).removeprefix(f"{each.file}:{each.line}:{each.column}: ").removeprefix(f"{each.file}: ")
             ),
             remedy="Have helm on the path, or render it (helm template, kubectl kustomize) and lint what comes out."
@@ -115,12 +115,12 @@ def _lint(documents: Iterable[Document], profile: Profile, ignore: Sequence[Igno
     found: list[Found] = []
     for thing in catalog.objects:
         own = pods.get(id(thing), [])
-        accepted = {id(pod): annotated(thing, pod.pod) for pod in own} or {id(None): annotated(thing, None)}
+        accepted = {id(pod): read_ignored(thing, pod.pod) for pod in own} or {id(None): read_ignored(thing, None)}
         for rule, hit, path, subject in _hits(thing, own, catalog):
             severity = rule.level.of(profile, subject.declared)
             if severity is not None and rule.id in said:
                 severity = said[rule.id]
-            if severity is not None and not _unrendered(thing.document.value, path):
+            if severity is not None and not _is_unrendered(thing.document.value, path):
                 pod = subject if isinstance(subject, PodCase) else None
                 reasons = accepted.get(id(pod), {})
                 found.append(_make_finding(rule, severity, hit, path, thing, pod, profile, reasons, ignore, used))
@@ -130,7 +130,7 @@ def _lint(documents: Iterable[Document], profile: Profile, ignore: Sequence[Igno
     return Report(tuple(found), systems, len(catalog.objects), unused, not_looked_into=catalog.not_looked_into)
 
 
-def _unrendered(value: Any, path: Path) -> bool:
+def _is_unrendered(value: Any, path: Path) -> bool:
     """Is what the finding is about still to be filled in, as "{{ .Values.image }}", "<your name>" or `!Ref Image`?"""
     for part in path:
         try:
@@ -264,7 +264,7 @@ def _excerpt(document: Document, line: int, path: Path) -> str:
             break
     if path[-1:] == ("value",) and isinstance(holder, dict) and names_secret(str(holder.get("name", ""))):
         return "value: ***"
-    return masked(document.line(line).strip())
+    return mask(document.line(line).strip())
 
 
 @lru_cache(maxsize=4096)
@@ -272,4 +272,4 @@ def _sentence(text: str, values: tuple[tuple[str, str], ...]) -> str:
     """A sentence with its values, without credentials. Not str.format: values and remedies hold braces of their own."""
     for name, value in values if "{" in text else ():
         text = text.replace("{" + name + "}", value)
-    return masked(text)
+    return mask(text)

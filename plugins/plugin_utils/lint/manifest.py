@@ -82,7 +82,7 @@ class Tagged:
         return self.tag
 
 
-def _tagged(_loader: Any, node: yaml.Node) -> Tagged:
+def _tag(_loader: Any, node: yaml.Node) -> Tagged:
     return Tagged(node.tag)
 
 
@@ -101,7 +101,7 @@ def _mapping(loader: Any, node: yaml.MappingNode) -> Iterator[dict[Any, Any]]:
         made[known] = loader.construct_object(value)
 
 
-_Loader.add_constructor(None, _tagged)
+_Loader.add_constructor(None, _tag)
 _Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
 _Loader.add_constructor("tag:yaml.org,2002:value", yaml.SafeLoader.construct_scalar)
 
@@ -204,7 +204,7 @@ def _tree(document: Document) -> yaml.Node | None:
     text = document.own_text
     loader = (_Loader if "<<" in text else _PlaceLoader)(as_yaml(document.file, text))
     try:
-        node: yaml.Node | None = _merged(loader, loader.get_single_node(), text)
+        node: yaml.Node | None = _merge(loader, loader.get_single_node(), text)
         return node
     except yaml.YAMLError:
         return None
@@ -212,7 +212,7 @@ def _tree(document: Document) -> yaml.Node | None:
         loader.dispose()
 
 
-def _merged(loader: Any, node: Any, text: str) -> Any:
+def _merge(loader: Any, node: Any, text: str) -> Any:
     """The tree with what its merge keys bring, which PyYAML puts there while it makes the value."""
     if "<<" in text:
         loader.construct_document(node)
@@ -225,7 +225,7 @@ def _trees(file: str, text: str) -> dict[int, yaml.Node]:
     try:
         nodes: dict[int, yaml.Node] = {}
         while loader.check_node():
-            node = _merged(loader, loader.get_node(), text)
+            node = _merge(loader, loader.get_node(), text)
             nodes[node.start_mark.index] = node
         return nodes
     finally:
@@ -289,7 +289,7 @@ class KubeObject:
 
 def read_documents(file: str, text: str) -> list[Document]:
     """Documents of a text; empty ones are left out. Raises UnreadableError with the place of the first fault."""
-    pieces = _concatenated(text) if text.lstrip("\ufeff \t\r\n").startswith("{") else []
+    pieces = _split_json(text) if text.lstrip("\ufeff \t\r\n").startswith("{") else []
     if len(pieces) > 1:
         return [
             replace(document, text=text, piece=piece, first_line=document.first_line + line)
@@ -299,7 +299,7 @@ def read_documents(file: str, text: str) -> list[Document]:
     return _read(file, text)
 
 
-def _concatenated(text: str) -> list[tuple[int, str]]:
+def _split_json(text: str) -> list[tuple[int, str]]:
     """(line, from 0, text) of each JSON value of a stream that has several, as `kubectl` and `jq` write it.
 
     Empty where the text is no such stream.
@@ -459,10 +459,10 @@ def objects_of(document: Document) -> Iterator[KubeObject]:
     """The Kubernetes objects of a document; the items of a List each for themselves. Other documents yield nothing."""
     for thing in _unwrap(document, (), document.value):
         yield thing
-        yield from _embedded(thing)
+        yield from _find_embedded(thing)
 
 
-def _embedded(thing: KubeObject) -> Iterator[KubeObject]:
+def _find_embedded(thing: KubeObject) -> Iterator[KubeObject]:
     """Manifests that stand as text in a ConfigMap or Secret, as those of a ClusterResourceSet of Cluster API."""
     for holder in _TEXTS.get(thing.kind, ()):
         for key, text in as_map(thing.value.get(holder)).items():

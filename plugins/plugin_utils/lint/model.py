@@ -47,7 +47,7 @@ _BY_KEY = re.compile(rf"(?P<before>\b{_SECRET_KEY}[\"']?(?:\s*=\s*|:)[\"']?){_VA
 _IN_YAML = re.compile(rf"(?P<before>^\W*{_SECRET_KEY}[\"']?:\s+[\"']?){_VALUE}", re.IGNORECASE)
 
 
-def masked(text: str) -> str:
+def mask(text: str) -> str:
     """A text without the passwords of its URLs and the values of keys that name a secret."""
     # Most texts hold none, and the patterns are slow.
     if "@" in text:

@@ -141,7 +141,7 @@ def _several(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [part for part in str(value).split(",") if part.strip()]
 
 
-def _switched_off(value: Any) -> dict[str, Severity | None]:
+def _read_switched_off(value: Any) -> dict[str, Severity | None]:
     return dict.fromkeys(map(str, _several(value)))
 
 
@@ -166,7 +166,7 @@ _READERS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "taint": ("taint", _taint),
     "ip_families": ("ip_families", lambda value: tuple(_choice(part, FAMILIES) for part in _several(value))),
     "host_network_gate": ("host_network_gate", _flag),
-    "disable": ("severities", _switched_off),
+    "disable": ("severities", _read_switched_off),
     "severity": ("severities", _severities),
     "unknown_pods": ("unknown_pods", lambda value: _choice(value, UNKNOWN_PODS)),
 }

@@ -65,7 +65,7 @@ def as_junit(report: Report, strict: bool = False) -> Iterator[str]:
 _NOT_IN_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
-def folded(report: Report, how: str = "--strict") -> str:
+def fold(report: Report, how: str = "--strict") -> str:
     """What hygiene would say, as one line; empty where there is nothing. `how`: what shows each."""
     counted = ", ".join(f"{rule} {count}" for rule, count in sorted(report.folded.items()))
     return f"Hygiene, shown by {how}: {counted}." if counted else ""
@@ -81,7 +81,7 @@ def as_text(report: Report, strict: bool = False) -> Iterator[str]:
         if finding.object:
             yield f"    in {finding.object}{container}: {finding.path}\n"
         yield f"    do {finding.remedy}\n"
-    if not strict and (line := folded(report)):
+    if not strict and (line := fold(report)):
         yield f"{line}\n"
     yield f"{summary(report)}\n"
 
@@ -145,7 +145,7 @@ def profile_dict(profile: Profile) -> dict[str, Any]:
     }
 
 
-def _dumped(value: dict[str, Any]) -> Iterator[str]:
+def _dump(value: dict[str, Any]) -> Iterator[str]:
     yield from json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(value)
     yield "\n"
 
@@ -176,9 +176,9 @@ def render(report: Report, profile: Profile, form: str, strict: bool = False) ->
     `strict`: with hygiene, which JSON always has.
     """
     if form == "json":
-        return _dumped(as_dict(report, profile))
+        return _dump(as_dict(report, profile))
     if form == "sarif":
-        return _dumped(as_sarif(report, VERSION, strict))
+        return _dump(as_sarif(report, VERSION, strict))
     return {"text": as_text, "line": as_lines, "junit": as_junit, "github": as_github}[form](report, strict)
 
 
@@ -199,7 +199,7 @@ def as_sarif(report: Report, version: str, strict: bool = False) -> dict[str, An
         "name": "winkube.node workload_lint",
         "version": version,
         "informationUri": f"{_DOCUMENTATION}/workload_lint.md",
-        "rules": [_described(rule_id) for rule_id in ids],
+        "rules": [_describe(rule_id) for rule_id in ids],
     }
     run = {
         "tool": {"driver": driver},
@@ -209,7 +209,7 @@ def as_sarif(report: Report, version: str, strict: bool = False) -> dict[str, An
     return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _described(rule_id: str) -> dict[str, Any]:
+def _describe(rule_id: str) -> dict[str, Any]:
     if rule_id == UNREADABLE:
         return {"id": rule_id, "shortDescription": {"text": "File that is not a manifest"}}
     return _rule(rule_id, [rule for rule in RULES if rule.id == rule_id])

@@ -74,7 +74,7 @@ def by_minor(*steps: tuple[int, Severity | None]) -> Level:
     return Level(steps)
 
 
-def rejected(since: int = 24, otherwise: Severity | None = Severity.WARNING, exists: int = OLDEST_MINOR) -> Level:
+def reject_since(since: int = 24, otherwise: Severity | None = Severity.WARNING, exists: int = OLDEST_MINOR) -> Level:
     """A field that the API server rejects in pods that say os.name windows from 1.<since> on.
 
     Before, and in pods that do not say so, it is accepted and has no effect. `exists`: the first minor that knows
@@ -251,7 +251,7 @@ def mounts(case: PodCase) -> tuple[tuple[Path, dict[str, Any], str], ...]:
     )
 
 
-def projected_files(path: Path, volume: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+def list_projected(path: Path, volume: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     """(path, name of the file) of every item that a volume projects, of all its sources."""
     parts = [((*path, kind), as_map(volume.get(kind))) for kind in ("configMap", "secret", "downwardAPI")]
     for number, source in enumerate(as_list(as_map(volume.get("projected")).get("sources"))):

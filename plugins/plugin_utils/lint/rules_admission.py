@@ -15,7 +15,7 @@ from typing import Any
 
 from .catalog import PodCase
 from .model import Hit, Severity, as_map
-from .rule import DOC, KEP, Level, Remove, Rule, Test, by_minor, fields, is_set, is_true, needing, rejected
+from .rule import DOC, KEP, Level, Remove, Rule, Test, by_minor, fields, is_set, is_true, needing, reject_since
 
 _CODE = "k8s.io/kubernetes pkg/apis/core/validation validateWindows"
 
@@ -43,7 +43,7 @@ def _field(
     return Rule(
         id=rule,
         title=f"`{field}` on a Windows pod",
-        level=level or rejected(),
+        level=level or reject_since(),
         find=fields(field, test=test, unless=unless),
         message="{field} is {set}. " + why + " {consequence}",
         remedy=remedy,
@@ -307,7 +307,7 @@ RULES: tuple[Rule, ...] = (
         _TAKE_AWAY,
         _CODE
         + ", since v1.25.0; pkg/api/pod dropDisabledFields: left out while UserNamespacesSupport is off (to 1.32)",
-        level=rejected(since=33, exists=25),
+        level=reject_since(since=33, exists=25),
         fix=Remove(),
     ),
     _field(
@@ -317,7 +317,7 @@ RULES: tuple[Rule, ...] = (
         _TAKE_AWAY,
         _CODE + ", since v1.31.0; pkg/api/pod dropDisabledFields: left out while SupplementalGroupsPolicy is off (to"
         " 1.32)",
-        level=rejected(since=33, exists=31),
+        level=reject_since(since=33, exists=31),
         fix=Remove(),
     ),
     _field(
@@ -326,7 +326,7 @@ RULES: tuple[Rule, ...] = (
         "SELinux is a part of Linux.",
         _TAKE_AWAY,
         _CODE + ", since v1.32.0; pkg/api/pod dropDisabledFields: left out while SELinuxChangePolicy is off (1.32)",
-        level=rejected(since=33, exists=32),
+        level=reject_since(since=33, exists=32),
         fix=Remove(),
     ),
     _field(
@@ -335,7 +335,7 @@ RULES: tuple[Rule, ...] = (
         "A Windows pod has no job object of its own that could be limited.",
         "Remove the field and set resources.limits of each container.",
         "k8s.io/kubernetes pkg/apis/core/validation validatePodResources, since v1.34.0",
-        level=rejected(since=34, exists=32),
+        level=reject_since(since=34, exists=32),
     ),
     Rule(
         id="run-as-user",
@@ -363,7 +363,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="apparmor-profile",
         title="AppArmor profile of a Windows pod",
-        level=rejected(since=30),
+        level=reject_since(since=30),
         find=fields("spec.securityContext.appArmorProfile", "spec.containers[*].securityContext.appArmorProfile"),
         message="{field} is set. AppArmor is a part of Linux. {consequence}",
         remedy=_TAKE_AWAY,

@@ -140,7 +140,7 @@ def _half_names(case: PodCase) -> Iterator[Hit]:
     for path, name, value, container in environment(case):
         match = _HALF_NAME.match(value)
         if match is not None:
-            known = _known_service(case, match)
+            known = _is_known_service(case, match)
             if not known and match["namespace"] in domains:
                 continue
             told = _HOST_LIKE.search(name) or "://" in value
@@ -152,9 +152,9 @@ def _half_names(case: PodCase) -> Iterator[Hit]:
     for path, text, container in commands(case):
         for found in _in_text(case, text, domains):
             yield Hit(path, _complete_name(found), container)
-    for path, text, container in _asked_hosts(case):
+    for path, text, container in _list_hosts(case):
         match = _HALF_NAME.match(text)
-        if match is not None and (_known_service(case, match) or not _foreign(match["namespace"], host=True)):
+        if match is not None and (_is_known_service(case, match) or not _foreign(match["namespace"], host=True)):
             yield Hit(path, _complete_name(match), container)
 
 
@@ -167,9 +167,9 @@ def _domains(case: PodCase) -> frozenset[str]:
     return frozenset(match["domain"] for text in texts for match in _OF_HTTPS.finditer(text))
 
 
-def _known_service(case: PodCase | ObjectCase, match: re.Match[str]) -> bool:
+def _is_known_service(case: PodCase | ObjectCase, match: re.Match[str]) -> bool:
     named = match["service"], match["namespace"]
-    return bool(match["svc"] or named == ("kubernetes", "default") or case.catalog.named("Service", *named))
+    return bool(match["svc"] or named == ("kubernetes", "default") or case.catalog.find("Service", *named))
 
 
 def _complete_name(match: re.Match[str]) -> dict[str, str]:
@@ -187,12 +187,12 @@ def _in_text(case: PodCase | ObjectCase, text: str, domains: frozenset[str] = fr
         bare = len(match["port"] or "") >= _SHORTEST_PORT and match.group().islower()
         foreign = match["namespace"] in domains or _foreign(match["namespace"], bool(named))
         told = (keyed or bare) and not foreign
-        if (_known_service(case, match) or told) and match.group() not in seen:
+        if (_is_known_service(case, match) or told) and match.group() not in seen:
             seen.add(match.group())
             yield match
 
 
-def _asked_hosts(case: PodCase) -> Iterator[tuple[Path, str, str]]:
+def _list_hosts(case: PodCase) -> Iterator[tuple[Path, str, str]]:
     """(path, host, container name) of probes and hooks that ask by HTTP or TCP."""
     for container in case.pod.containers:
         lifecycle = as_map(container.value.get("lifecycle"))

@@ -41,7 +41,7 @@ def _absent(case: PodCase) -> Iterator[Hit]:
 _NAME = re.compile(r"(?P<name>1709|1803|1809|1903|1909|2004|20h2|23h2|ltsc20\d\d)", re.IGNORECASE)
 
 
-def _ended(case: PodCase) -> Iterator[Hit]:
+def _find_ended(case: PodCase) -> Iterator[Hit]:
     for container in case.pod.containers:
         repository, tag = split_image(container.image)
         found = _NAME.match(tag)
@@ -86,7 +86,7 @@ RULES: tuple[Rule, ...] = (
         id="image-without-updates",
         title="Base images that get no more updates",
         level=always(Severity.WARNING),
-        find=_ended,
+        find=_find_ended,
         message="image {value} has had no updates since {end}.",
         remedy="Use the tag of your nodes' release that still gets some: ltsc2019 (build 17763, as 1809), ltsc2022,"
         " ltsc2025.",

@@ -20,10 +20,10 @@ from .rule import (
     always,
     by_minor,
     is_pipe,
+    list_projected,
     mounts,
     needing,
     on_docker,
-    projected_files,
     volumes,
 )
 
@@ -169,7 +169,7 @@ _NO_FILE_NAME = re.compile(
 @needing("items")
 def _no_file_names(case: PodCase) -> Iterator[Hit]:
     for path, volume in volumes(case):
-        for place, name in projected_files(path, volume):
+        for place, name in list_projected(path, volume):
             if _NO_FILE_NAME.search(name):
                 yield Hit(place, {"value": name})
 

@@ -18,9 +18,9 @@ from .rule import (
     always,
     environment,
     is_pipe,
+    list_projected,
     mounts,
     needing,
-    projected_files,
     short,
     volumes,
     word_lists,
@@ -54,19 +54,19 @@ def _paths(case: PodCase) -> Iterator[tuple[Path, str, str]]:
 def _control_characters(case: PodCase) -> Iterator[Hit]:
     for path, text, container in _paths(case):
         if found := _CONTROL.search(text):
-            yield Hit(path, _spoiled(text, found.group()), container)
+            yield Hit(path, _find_spoiled(text, found.group()), container)
 
 
 @needing("env", "command", "args")
-def _spoiled_words(case: PodCase) -> Iterator[Hit]:
+def _find_spoiled_words(case: PodCase) -> Iterator[Hit]:
     texts = [(path, value, container) for path, _name, value, container in environment(case)]
     texts += [(path, word, container.name) for path, words, container in word_lists(case) for word in words]
     for path, text, container in texts:
         if found := _SPOILED_PATH.search(text):
-            yield Hit(path, _spoiled(text, found["sign"]), container)
+            yield Hit(path, _find_spoiled(text, found["sign"]), container)
 
 
-def _spoiled(text: str, sign: str) -> dict[str, str]:
+def _find_spoiled(text: str, sign: str) -> dict[str, str]:
     return {"value": short(repr(text)), "what": _SHOWN.get(sign, f"the character U+{ord(sign):04X}")}
 
 
@@ -205,7 +205,7 @@ def _whole(case: PodCase, kind: str, name: str) -> bool:
     return False
 
 
-def _reserved_keys(case: ObjectCase) -> Iterator[Hit]:
+def _find_reserved_keys(case: ObjectCase) -> Iterator[Hit]:
     for path, key in _keys(case):
         if _RESERVED.fullmatch(key):
             yield Hit(path, {"value": key, "what": f"{key.partition('.')[0]} is the name of a device"})
@@ -226,7 +226,7 @@ def _files_by_case(case: PodCase) -> Iterator[Hit]:
     """Of one volume: paths of its items, over all its sources."""
     for path, volume in volumes(case):
         seen: dict[str, str] = {}
-        for place, name in projected_files(path, volume):
+        for place, name in list_projected(path, volume):
             first = seen.setdefault(name.lower(), name)
             if first != name:
                 yield Hit(place, {"value": name, "other": first})
@@ -295,7 +295,7 @@ RULES: tuple[Rule, ...] = (
         "control-character",
         "Control characters in paths of commands and variables",
         Severity.WARNING,
-        _spoiled_words,
+        _find_spoiled_words,
         "{value} holds {what}: in double quotes YAML made it of a backslash.",
         "Write the path in single quotes, or each backslash twice.",
         _NAMING + "; YAML 1.2, Escaped characters",
@@ -425,7 +425,7 @@ RULES: tuple[Rule, ...] = (
         "invalid-file-name",
         "Keys that no file of Windows can be called",
         Severity.ERROR,
-        _reserved_keys,
+        _find_reserved_keys,
         "key {value} becomes a file of a Windows pod, and {what}: the kubelet cannot write it, and the pod"
         " does not start.",
         "Give the key another name, or a path by items.",

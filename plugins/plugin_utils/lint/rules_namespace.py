@@ -21,7 +21,7 @@ _KNOWS_SYSTEMS = 25
 
 def _namespace(case: PodCase) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """(labels, annotations) of the pod's Namespace, if it is among the input."""
-    found = case.catalog.named("Namespace", case.pod.object.namespace)
+    found = case.catalog.find("Namespace", case.pod.object.namespace)
     metadata = found.metadata if found is not None else {}
     return as_map(metadata.get("labels")), as_map(metadata.get("annotations"))
 

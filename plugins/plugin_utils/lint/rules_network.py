@@ -54,7 +54,7 @@ def _copies(pod: Any) -> int:
 
 def _addresses(case: ObjectCase) -> int:
     found: set[str] = set()
-    endpoints = case.catalog.named("Endpoints", case.object.name, case.object.namespace)
+    endpoints = case.catalog.find("Endpoints", case.object.name, case.object.namespace)
     for subset in as_list(endpoints.value.get("subsets")) if endpoints else []:
         found |= {as_text(as_map(each).get("ip")) for each in as_list(as_map(subset).get("addresses"))}
     for piece in case.catalog.of_kind("EndpointSlice", case.object.namespace):

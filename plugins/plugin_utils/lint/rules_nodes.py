@@ -11,17 +11,17 @@ from collections.abc import Iterator
 from .catalog import PodCase
 from .model import Hit, Path, Severity, as_list, as_map, as_text
 from .rule import DOC, Find, Rule, always, needing, short
-from .target import BUILD_LABEL, required_terms
+from .target import BUILD_LABEL, list_terms
 
 _BUILD = re.compile(r"\d+\.\d+\.\d{5}")
 
 
-def _required(case: PodCase) -> Iterator[tuple[Path, list[tuple[str, list[str]]]]]:
+def _list_required(case: PodCase) -> Iterator[tuple[Path, list[tuple[str, list[str]]]]]:
     """(path, [(label, values; none if it has to be there only)]) of the nodeSelector and of each required term."""
     selector = as_map(case.pod.spec.get("nodeSelector"))
     if selector:
         yield ("spec", "nodeSelector"), [(str(key), [str(value)]) for key, value in selector.items()]
-    for term in required_terms(case.pod.spec):
+    for term in list_terms(case.pod.spec):
         expressions = [as_map(each) for each in as_list(as_map(term).get("matchExpressions"))]
         asked = [each for each in expressions if each.get("operator") in ("In", "Exists")]
         yield (
@@ -31,9 +31,9 @@ def _required(case: PodCase) -> Iterator[tuple[Path, list[tuple[str, list[str]]]
 
 
 @needing("nodeSelector", "affinity")
-def _misformed_builds(case: PodCase) -> Iterator[Hit]:
+def _find_misformed_builds(case: PodCase) -> Iterator[Hit]:
     """Source: k8s.io/kubernetes pkg/kubelet nodestatus: the label has major, minor and build."""
-    for path, asked in _required(case):
+    for path, asked in _list_required(case):
         for key, values in asked:
             for value in values:
                 if key == BUILD_LABEL and not _BUILD.fullmatch(value):
@@ -56,7 +56,7 @@ def _on_no_windows_node(key: str, values: list[str]) -> bool:
 def _no_such_node(case: PodCase) -> Iterator[Hit]:
     """Terms of an affinity are alternatives: each has to ask for what no Windows node has."""
     terms = []
-    for path, asked in _required(case):
+    for path, asked in _list_required(case):
         wrong = [
             f"{key}: {', '.join(values)}".rstrip(": ") for key, values in asked if _on_no_windows_node(key, values)
         ]
@@ -89,7 +89,7 @@ RULES: tuple[Rule, ...] = (
         id="invalid-build-label",
         title="Form of node.kubernetes.io/windows-build",
         level=always(Severity.ERROR),
-        find=_misformed_builds,
+        find=_find_misformed_builds,
         message="node.kubernetes.io/windows-build is {value}; the kubelet writes major, minor and build, 10.0.20348,"
         " so no node matches.",
         remedy="Write 10.0.17763, 10.0.20348, 10.0.25398 or 10.0.26100.",

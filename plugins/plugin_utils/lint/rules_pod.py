@@ -167,7 +167,7 @@ def _host_ports(case: PodCase) -> Iterator[Hit]:
 
 
 @needing("procMount")
-def _unmasked(case: PodCase) -> Iterator[Hit]:
+def _find_unmasked(case: PodCase) -> Iterator[Hit]:
     """For pods of any system; beside os.name windows another rule says that the field must not be there."""
     for container in case.pod.containers:
         kind = container.security.get("procMount")
@@ -236,7 +236,7 @@ RULES: tuple[Rule, ...] = (
         id="invalid-proc-mount",
         title="procMount that the API server refuses",
         level=by_minor((33, Severity.ERROR)),
-        find=_unmasked,
+        find=_find_unmasked,
         message="securityContext.procMount is {value}: {what}. The API server rejects the pod.",
         remedy="Remove the field.",
         source="k8s.io/kubernetes pkg/apis/core/validation ValidateSecurityContext, v1.33 on (gate ProcMountType)",

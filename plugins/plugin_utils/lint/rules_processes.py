@@ -93,7 +93,7 @@ _OF_THE_LINUX_LOADER = ("LD_LIBRARY_PATH", "LD_PRELOAD")
 _IANA_ZONE = re.compile(r"(?:Africa|America|Antarctica|Asia|Atlantic|Australia|Europe|Indian|Pacific|Etc)/\S+")
 
 
-def _mounted(case: PodCase) -> dict[str, list[str]]:
+def _list_mounts(case: PodCase) -> dict[str, list[str]]:
     """Folders that a volume is mounted at, by container: they are there, on C:."""
     found: dict[str, list[str]] = {}
     for _path, mount, container in mounts(case):
@@ -103,7 +103,7 @@ def _mounted(case: PodCase) -> dict[str, list[str]]:
 
 @needing("env")
 def _linux_folders(case: PodCase) -> Iterator[Hit]:
-    mounted = _mounted(case)
+    mounted = _list_mounts(case)
     for path, name, value, container in environment(case):
         what = _OF_WINDOWS.get(name.upper())
         if what and value.startswith("/") and ";" not in value and value.rstrip("/") not in mounted.get(container, ()):
@@ -121,7 +121,7 @@ _OF_WINDOWS = {
 
 @needing("env")
 def _linux_variables(case: PodCase) -> Iterator[Hit]:
-    mounted = _mounted(case)
+    mounted = _list_mounts(case)
     for path, name, value, container in environment(case):
         brought = any(value == each or value.startswith(f"{each}/") for each in mounted.get(container, ()) if each)
         if name in _OF_THE_LINUX_LOADER:

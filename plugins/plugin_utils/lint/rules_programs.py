@@ -335,7 +335,7 @@ _REFERENCE = re.compile(r"(?<!\$)\$\(([A-Za-z_][\w.-]*)\)")
 
 
 @needing("env", "command", "args")
-def _undefined_variables(case: PodCase) -> Iterator[Hit]:
+def _find_undefined(case: PodCase) -> Iterator[Hit]:
     """`$(NAME)` is filled in by the kubelet, from the variables of the container; of env, from those before it."""
     for container in case.pod.containers:
         if container.value.get("envFrom"):
@@ -450,7 +450,7 @@ RULES: tuple[Rule, ...] = (
         id="undefined-variable",
         title="References to undefined variables",
         level=always(Severity.WARNING),
-        find=_undefined_variables,
+        find=_find_undefined,
         message="{value}: no variable of this container is called {name}, so it stays as it is written; variables of"
         " the image do not count.",
         remedy="Correct the name, or declare the variable before it.",

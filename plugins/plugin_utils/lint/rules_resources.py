@@ -32,7 +32,7 @@ def _huge_pages(case: PodCase) -> Iterator[Hit]:
             yield Hit((*path, "emptyDir", "medium"), {"what": f"emptyDir.medium {medium}"})
 
 
-def _sized(case: PodCase) -> Iterator[tuple[Any, dict[str, Any], dict[str, Any]]]:
+def _list_sizes(case: PodCase) -> Iterator[tuple[Any, dict[str, Any], dict[str, Any]]]:
     """(container, requests, limits); ephemeral containers cannot have any."""
     for container in case.pod.containers:
         if container.kind != "ephemeralContainers":
@@ -42,7 +42,7 @@ def _sized(case: PodCase) -> Iterator[tuple[Any, dict[str, Any], dict[str, Any]]
 
 def _both(case: PodCase, *resources: str) -> Iterator[tuple[Any, str, Fraction, Fraction, dict[str, str]]]:
     """(container, resource, request, limit, both as they are written) where a container has the two."""
-    for container, requests, limits in _sized(case):
+    for container, requests, limits in _list_sizes(case):
         for resource in resources:
             request, limit = quantity(requests.get(resource)), quantity(limits.get(resource))
             if request is not None and limit is not None:
@@ -65,14 +65,14 @@ def _unequal_memory(case: PodCase) -> Iterator[Hit]:
 
 
 def _no_memory_limit(case: PodCase) -> Iterator[Hit]:
-    for container, _requests, limits in _sized(case):
+    for container, _requests, limits in _list_sizes(case):
         if "memory" not in limits:
             yield Hit((*container.path, "resources", "limits"), {"what": container.name}, container.name)
 
 
 def _no_requests(case: PodCase) -> Iterator[Hit]:
     """A limit counts as the request: the API server fills it in. Memory without both is for missing-memory-limit."""
-    for container, requests, limits in _sized(case):
+    for container, requests, limits in _list_sizes(case):
         if "cpu" not in requests and "cpu" not in limits:
             yield Hit((*container.path, "resources", "requests"), {"what": container.name}, container.name)
 
@@ -84,7 +84,7 @@ _SMALLEST_CONTAINER = 40 * 1024**2
 @needing("limits")
 def _too_little_memory(case: PodCase) -> Iterator[Hit]:
     """A host process brings no system of its own along."""
-    for container, _requests, limits in _sized(case) if not case.pod.host_process else ():
+    for container, _requests, limits in _list_sizes(case) if not case.pod.host_process else ():
         limit = quantity(limits.get("memory"))
         if limit is not None and 0 < limit < _SMALLEST_CONTAINER:
             values = {"value": str(limits["memory"])}
@@ -97,7 +97,7 @@ _MOST_PROCESSORS = 256
 
 @needing("cpu")
 def _too_many_processors(case: PodCase) -> Iterator[Hit]:
-    for container, requests, limits in _sized(case):
+    for container, requests, limits in _list_sizes(case):
         part = "requests" if "cpu" in requests else "limits"
         asked = quantity((requests or limits).get("cpu", limits.get("cpu")))
         if asked is not None and asked > _MOST_PROCESSORS:
@@ -112,7 +112,7 @@ _SMALLEST_SHARE = 0.01
 
 @needing("limits")
 def _too_little_processor(case: PodCase) -> Iterator[Hit]:
-    for container, _requests, limits in _sized(case):
+    for container, _requests, limits in _list_sizes(case):
         limit = quantity(limits.get("cpu"))
         if limit is not None and 0 < limit <= _SMALLEST_SHARE:
             values = {"value": str(limits["cpu"])}
@@ -120,7 +120,7 @@ def _too_little_processor(case: PodCase) -> Iterator[Hit]:
 
 
 @needing("resizePolicy")
-def _resized(case: PodCase) -> Iterator[Hit]:
+def _find_resized(case: PodCase) -> Iterator[Hit]:
     for container in case.pod.containers:
         if container.value.get("resizePolicy"):
             yield Hit((*container.path, "resizePolicy"), {}, container.name)
@@ -135,7 +135,7 @@ _LINUX_DEVICES = re.compile(
 
 @needing("resources")
 def _linux_devices(case: PodCase) -> Iterator[Hit]:
-    for container, requests, limits in _sized(case):
+    for container, requests, limits in _list_sizes(case):
         for part, amounts in (("limits", limits), ("requests", {k: v for k, v in requests.items() if k not in limits})):
             for name in amounts:
                 if _LINUX_DEVICES.fullmatch(str(name)):
@@ -190,7 +190,7 @@ RULES: tuple[Rule, ...] = (
         id="resize-policy",
         title="Resizing in place",
         level=by_minor((33, Severity.INFO)),
-        find=_resized,
+        find=_find_resized,
         message="resizePolicy is set; the API server refuses to resize Windows pods; they are recreated.",
         remedy="Remove the field.",
         source="k8s.io/kubernetes pkg/apis/core/validation ValidatePodResize",

@@ -16,7 +16,7 @@ from .images import image_build
 from .model import Hit, Severity, as_list, as_map, as_text
 from .profile import BUILD_TITLES, Taint, build_title
 from .rule import ALL_CONTAINERS, DOC, GUIDE, Complete, Level, Rule, always, by_minor, fields, needing, short
-from .target import BUILD_LABEL, OS_LABELS, SYSTEMS, other_systems, required_terms, selector_os
+from .target import BUILD_LABEL, OS_LABELS, SYSTEMS, list_terms, other_systems, selector_os
 
 
 def _no_os_name(case: PodCase) -> Iterator[Hit]:
@@ -30,19 +30,19 @@ def _nothing_selects(case: PodCase) -> Iterator[Hit]:
         yield Hit(("spec",), {"why": case.target.why})
 
 
-def _declared_unselected(case: PodCase) -> Iterator[Hit]:
+def _find_declared_unselected(case: PodCase) -> Iterator[Hit]:
     if case.declared:
         yield from _nothing_selects(case)
 
 
-def _undeclared_unselected(case: PodCase) -> Iterator[Hit]:
+def _find_undeclared_unselected(case: PodCase) -> Iterator[Hit]:
     if not case.declared:
         yield from _nothing_selects(case)
 
 
-def _unselected_without_taint(case: PodCase) -> Iterator[Hit]:
+def _find_unselected_without_taint(case: PodCase) -> Iterator[Hit]:
     """A pod for Linux, or of unknown system, that the scheduler may bring to a Windows node."""
-    undirected = not case.target.selects and not required_terms(case.pod.spec)
+    undirected = not case.target.selects and not list_terms(case.pod.spec)
     untainted = case.catalog.taints_known and not case.catalog.taints
     if undirected and not case.target.windows and untainted:
         yield Hit(("spec",))
@@ -92,7 +92,7 @@ def _everywhere(case: PodCase) -> Iterator[Hit]:
     everything = [Taint("any", "", effect) for effect in ("NoSchedule", "NoExecute")]
     known = case.catalog.taints if case.catalog.taints_known else everything[:1]
     kept_off = [taint for taint in known if not any(_tolerates(each, taint) for each in tolerations)]
-    if not kept_off and _may_match_windows(as_map(case.pod.spec.get("nodeSelector")), required_terms(case.pod.spec)):
+    if not kept_off and _may_match_windows(as_map(case.pod.spec.get("nodeSelector")), list_terms(case.pod.spec)):
         yield Hit(("spec", "tolerations"))
 
 
@@ -151,7 +151,7 @@ def _witnesses_disagree(case: PodCase) -> Iterator[Hit]:
         yield Hit(("spec", "nodeSelector"), values)
 
 
-def _selected_build_differs(case: PodCase) -> Iterator[Hit]:
+def _find_selected_build(case: PodCase) -> Iterator[Hit]:
     """Host processes run on the host's own system, so their images need not match."""
     if not case.target.builds or case.pod.host_process:
         return
@@ -167,7 +167,7 @@ def _titles(builds: Sequence[int]) -> str:
     return ", ".join(map(build_title, builds))
 
 
-def _unselected_build_differs(case: PodCase) -> Iterator[Hit]:
+def _find_unselected_build(case: PodCase) -> Iterator[Hit]:
     """The pod may come to a node that cannot run the image: of several builds that it selects, else of the cluster."""
     if case.pod.host_process:
         return
@@ -253,7 +253,7 @@ def _os_beside_template(case: PodCase) -> Iterator[Hit]:
         yield Hit(("spec",), {"value": str(as_map(case.pod.object.spec["os"])["name"]), "kind": case.pod.object.kind})
 
 
-def _misnamed_systems(case: PodCase) -> Iterator[Hit]:
+def _find_misnamed_systems(case: PodCase) -> Iterator[Hit]:
     name = as_map(case.pod.spec.get("os")).get("name")
     if "os" in case.pod.spec and isinstance(case.pod.spec["os"], dict) and name not in SYSTEMS:
         values = {"field": "os.name", "value": short(name or "empty"), "what": "The API server rejects the pod."}
@@ -263,7 +263,7 @@ def _misnamed_systems(case: PodCase) -> Iterator[Hit]:
         if _capital(said):
             values = {"field": label, "value": said, "what": "No node has this label: the pod stays Pending."}
             yield Hit(("spec", "nodeSelector", label), values)
-    for term in required_terms(case.pod.spec):
+    for term in list_terms(case.pod.spec):
         for each in map(as_map, as_list(as_map(term).get("matchExpressions"))):
             wrong = [str(value) for value in as_list(each.get("values")) if _capital(str(value))]
             if each.get("key") in OS_LABELS and each.get("operator") == "In" and wrong:
@@ -311,7 +311,7 @@ RULES: tuple[Rule, ...] = (
         id="os-name-without-selector",
         title="os.name does not schedule",
         level=always(Severity.WARNING),
-        find=_declared_unselected,
+        find=_find_declared_unselected,
         message="spec.os.name is windows, but nothing brings the pod to a Windows node: the scheduler does not"
         " look at os.name.",
         remedy="Add nodeSelector kubernetes.io/os: windows, or a RuntimeClass that has it.",
@@ -334,7 +334,7 @@ RULES: tuple[Rule, ...] = (
         id="missing-os-selector",
         title="Windows pod that any node may get",
         level=always(Severity.WARNING),
-        find=_undeclared_unselected,
+        find=_find_undeclared_unselected,
         message="this is a Windows pod ({why}), but nothing brings it to a Windows node: a Linux node may get it.",
         remedy="Add nodeSelector kubernetes.io/os: windows, or a RuntimeClass that has it.",
         source=GUIDE,
@@ -345,7 +345,7 @@ RULES: tuple[Rule, ...] = (
         id="missing-os-selector",
         title="Other pod that a Windows node may get",
         level=always(Severity.WARNING),
-        find=_unselected_without_taint,
+        find=_find_unselected_without_taint,
         message="the Windows nodes carry no taint and this pod selects no system: a Windows node may get it.",
         remedy="Add nodeSelector kubernetes.io/os: linux, or taint the Windows nodes (os=windows:NoSchedule).",
         source=GUIDE,
@@ -409,7 +409,7 @@ RULES: tuple[Rule, ...] = (
         id="unknown-os-name",
         title="Unknown name of an operating system",
         level=always(Severity.ERROR),
-        find=_misnamed_systems,
+        find=_find_misnamed_systems,
         message="{field} is {value}; the systems are named windows and linux, in small letters; no node has"
         " this label, and the API server refuses it as os.name."
         " {what}",
@@ -423,7 +423,7 @@ RULES: tuple[Rule, ...] = (
         id="windows-build-mismatch",
         title="Image that the selected build does not run",
         level=always(Severity.ERROR),
-        find=_selected_build_differs,
+        find=_find_selected_build,
         message="{value} is made for {image}, the pod selects {node}, which runs images of {runs} only: the container"
         " does not start.",
         remedy="Use an image of such a build, or select nodes of the image's.",
@@ -434,7 +434,7 @@ RULES: tuple[Rule, ...] = (
         id="windows-build-not-selected",
         title="Image that not every Windows node can run",
         level=always(Severity.WARNING),
-        find=_unselected_build_differs,
+        find=_find_unselected_build,
         message="{value} is made for {image}, {what} {node}.",
         remedy=f"Select the build with {BUILD_LABEL}, or use an image of all builds.",
         source=GUIDE + "; microsoft/hcsshim osversion/platform_compat_windows.go",

@@ -66,7 +66,7 @@ def _block(case: PodCase) -> Iterator[Hit]:
     yield from _block_claims(case)
 
 
-def _used_block(case: ObjectCase) -> Iterator[Hit]:
+def _find_block(case: ObjectCase) -> Iterator[Hit]:
     if case.pods and case.spec.get("volumeMode") == "Block":
         yield Hit(
             ("spec", "volumeMode"), {"what": f"volumeMode is Block and {case.pods[0].pod.object.label} is for Windows"}
@@ -351,7 +351,7 @@ RULES: tuple[Rule, ...] = (
         id="raw-block-volume",
         title="Raw block claims",
         level=always(Severity.ERROR),
-        find=_used_block,
+        find=_find_block,
         message="{what}; Windows cannot attach raw block devices to pods.",
         remedy="Use volumeMode: Filesystem.",
         source=DOC,

@@ -44,7 +44,7 @@ class Ignore:
         )
 
 
-def annotated(thing: KubeObject, pod: Pod | None) -> Mapping[str, str]:
+def read_ignored(thing: KubeObject, pod: Pod | None) -> Mapping[str, str]:
     """Rule id -> reason, from the annotations of the object and of its pod template. Raises SilenceError."""
     found: dict[str, str] = {}
     for prefix, holder in _holders(thing, pod):

@@ -35,7 +35,7 @@ def to_render(folder: Path) -> list[Path]:
     charts = [each.parent for each in sorted(folder.rglob(_CHART))]
     charts = [each for each in charts if not any(other in each.parents for other in charts)]
     named = [each for name in _KUSTOMIZATIONS for each in sorted(folder.rglob(name))] if _kustomize() else []
-    taken = {part for each in named for part in _taken_in(each)}
+    taken = {part for each in named for part in _list_parts(each)}
     return charts + [
         each.parent
         for each in dict.fromkeys(named)
@@ -43,14 +43,14 @@ def to_render(folder: Path) -> list[Path]:
     ]
 
 
-def _taken_in(kustomization: Path) -> Iterator[Path]:
+def _list_parts(kustomization: Path) -> Iterator[Path]:
     """What a kustomization is made of, and itself where it is a Component, which is rendered by others alone."""
     if any(value.get("kind") == "Component" for value in _values(kustomization)):
         yield kustomization.parent.resolve()
-    yield from (each.resolve() for each in _named_by(kustomization))
+    yield from (each.resolve() for each in _list_named(kustomization))
 
 
-def _named_by(kustomization: Path) -> Iterator[Path]:
+def _list_named(kustomization: Path) -> Iterator[Path]:
     """The files and folders that a kustomization names."""
     for value in _values(kustomization):
         for key in ("resources", "bases", "components"):
@@ -106,7 +106,7 @@ def _by_template(chart: Path, documents: list[Document], text: str) -> Iterator[
 def _bases(kustomization: Path, seen: set[Path]) -> Iterator[Document]:
     """Documents of the files that a kustomization names, and of the folders it takes in."""
     seen.add(kustomization.resolve())
-    for part in _named_by(kustomization):
+    for part in _list_named(kustomization):
         if part.is_file() and part.suffix in SUFFIXES:
             try:
                 yield from read_documents(str(part), read_text(part))
@@ -228,18 +228,18 @@ def _files(name: str, exclude: Sequence[str]) -> Iterator[str]:
         if not shown:
             raise UnreadableError(f"{name}: there is no file in this folder that ends in {', '.join(SUFFIXES)}.")
         plain = [each for each in shown if not any(folder in each.parents for folder in rendered)]
-        yield from (each for each in sorted(map(str, (*plain, *rendered))) if not _excluded(each, exclude))
+        yield from (each for each in sorted(map(str, (*plain, *rendered))) if not _is_excluded(each, exclude))
     else:
         # A pattern may be absolute, which Path.glob refuses.
         matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207
         if not matches:
             raise UnreadableError(f"{name}: there is no such file, folder or pattern.")
         for each in matches:
-            if Path(each).is_file() and not _excluded(each, exclude):
+            if Path(each).is_file() and not _is_excluded(each, exclude):
                 yield each
 
 
-def _excluded(file: str, patterns: Sequence[str]) -> bool:
+def _is_excluded(file: str, patterns: Sequence[str]) -> bool:
     """By its whole name, a part of it from some folder on, or a folder that it is in."""
     return any(
         fnmatch(file, each)

@@ -93,11 +93,11 @@ def selector_os(selector: Mapping[str, Any]) -> str:
 def other_systems(selector: Mapping[str, Any]) -> list[str]:
     """Labels of a nodeSelector that no node has beside the one that decides: those of the other system."""
     decided = selector_os(selector)
-    said = ((key, _said_by(str(key), str(value))) for key, value in selector.items())
+    said = ((key, _system_of(str(key), str(value))) for key, value in selector.items())
     return [f"{key}: {selector[key]}" for key, system in said if system and decided and system != decided]
 
 
-def _said_by(key: str, value: str) -> str:
+def _system_of(key: str, value: str) -> str:
     if key in OS_LABELS:
         return _system(value)
     return "windows" if key == BUILD_LABEL else _label_os(key, value)
@@ -137,7 +137,7 @@ def _label_build(key: str, value: str) -> int | None:
     return WINDOWS_LABELS.get(key, {}).get(value.lower()) or None
 
 
-def required_terms(spec: Mapping[str, Any]) -> list[Any]:
+def list_terms(spec: Mapping[str, Any]) -> list[Any]:
     """The terms of the node affinity without which the scheduler leaves the pod alone."""
     node = as_map(as_map(spec.get("affinity")).get("nodeAffinity"))
     return as_list(as_map(node.get("requiredDuringSchedulingIgnoredDuringExecution")).get("nodeSelectorTerms"))
@@ -147,7 +147,7 @@ def affinity_os(spec: Mapping[str, Any]) -> str:
     """The system that the required node affinity brings a pod to: all its terms, which are alternatives, must agree."""
     found = {
         next(filter(None, map(_requirement_os, as_list(as_map(term).get("matchExpressions")))), "")
-        for term in required_terms(spec)
+        for term in list_terms(spec)
     }
     return found.pop() if len(found) == 1 else ""
 
@@ -231,7 +231,7 @@ def _builds(pod: Pod, classes: RuntimeClasses) -> tuple[int, ...]:
             if build is not None:
                 return (build,)
     found: set[int] = set()
-    for term in required_terms(pod.spec):
+    for term in list_terms(pod.spec):
         named = _term_builds(term)
         if not named:
             # Terms are alternatives: by this one the pod may come to any build.

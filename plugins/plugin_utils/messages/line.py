@@ -140,7 +140,7 @@ class Line:
     @cached_property
     def speaker(self) -> str:
         """The program whose file the line names, else the one that does such a thing, else the one it begins with."""
-        return self.program or self._place[0] or _named(self.raw)
+        return self.program or self._place[0] or _find_program(self.raw)
 
     @cached_property
     def object(self) -> str:
@@ -248,7 +248,7 @@ def _speaker(said: str) -> str:
     return SPEAKERS.get(found[1], "") if found else ""
 
 
-def _named(said: str) -> str:
+def _find_program(said: str) -> str:
     """The program that a line begins with, as a shell or a command line has it."""
     if _CMDLET.match(said):
         return "PowerShell"
@@ -262,14 +262,14 @@ def reason(text: str) -> Reason | None:
     for pattern, kind in CODES:
         found = deque(pattern.finditer(text), maxlen=1)
         if found:
-            one = _coded(kind, found[0], text)
+            one = _read_code(kind, found[0], text)
             if not one.weak:
                 return one
             weak = weak or one
     return next((windows_reason(code) for code, pattern in _TEXTS if pattern.search(text)), weak)
 
 
-def _coded(kind: str, found: re.Match[str], text: str) -> Reason:
+def _read_code(kind: str, found: re.Match[str], text: str) -> Reason:
     code = next((each for each in found.groups() if each), found.group())
     if kind in {"hresult", "windows", "hex"}:
         return windows_reason(int(code, 16 if kind == "hex" else 0) & 0xFFFFFFFF, text)

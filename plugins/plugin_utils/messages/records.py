@@ -99,13 +99,13 @@ def paragraphs(found: Iterable[Record], most: int = 12) -> Iterator[Record]:
     run: list[Record] = []
     for each in found:
         if each.headed:
-            yield from _joined(run, most)
+            yield from _join(run, most)
             run = []
         run.append(each)
-    yield from _joined(run, most)
+    yield from _join(run, most)
 
 
-def _joined(run: list[Record], most: int) -> Iterator[Record]:
+def _join(run: list[Record], most: int) -> Iterator[Record]:
     if 1 < len(run) <= most:
         for between in (" ", ""):
             yield Record(between.join(each.text for each in run), run[0].number, run[0].headed, run[-1].last)

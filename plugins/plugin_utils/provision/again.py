@@ -30,7 +30,7 @@ def all_reads(items: Sequence[Item], layout: Layout) -> tuple[Query, ...]:
     return merge_queries((*reads(items, layout), *read_plan(layout)))
 
 
-def left_by_the_last(fact: Mapping[str, Any], queries: Sequence[Query], run: str, now: float) -> Reading | None:
+def read_last(fact: Mapping[str, Any], queries: Sequence[Query], run: str, now: float) -> Reading | None:
     """The reading as the last push of this run left it, so that who pushes again and again has the node read once; None
     if there is none, or it is old. What has changed meanwhile makes the batch stale."""
     if now - fact.get(PUSHED_AT, 0) > STILL_TRUE_S:
@@ -39,7 +39,7 @@ def left_by_the_last(fact: Mapping[str, Any], queries: Sequence[Query], run: str
     return known if known is not None and not known.missing(queries) else None
 
 
-def dated(facts: dict[str, Any], name: str, now: float) -> dict[str, Any]:
+def date_facts(facts: dict[str, Any], name: str, now: float) -> dict[str, Any]:
     """The facts of a task, with when the reading of this `name` was left by a push."""
     if facts and not facts["ansible_facts"][name]["predicted"]:
         facts["ansible_facts"][name][PUSHED_AT] = now

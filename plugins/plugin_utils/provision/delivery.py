@@ -85,7 +85,7 @@ class Delivery:
             return tasks, reading, answer
         reading = self.node.after(reading, batch, answer)
         try:
-            return provision.judged(tasks, batch, answer, reading), reading, answer
+            return provision.judge(tasks, batch, answer, reading), reading, answer
         except Refused:
             self.discard(tasks, reading)
             raise
@@ -141,7 +141,7 @@ class Delivery:
                 say = show(f"[{self.node.name}] {', '.join(ready)}", self.node.say)
                 offer = stack.enter_context(offered(ready, host, ports_of(self.options["pull_ports"]), say))
                 ops = {
-                    name: provision.assembled(
+                    name: provision.assemble(
                         build.pushed(0, 0.0).op or {}, build.remote, offer.fetches(name, self.options["fetch_timeout"])
                     )
                     for name, build in ready.items()
@@ -178,7 +178,7 @@ class Delivery:
         found = reading.merged(self.node.probe(batch.state), batch.state)
         there = tuple(task for task in tasks if task.is_staged and found.file(task.staged).get("exists"))
         try:
-            provision.judged(there, batch, {}, found)
+            provision.judge(there, batch, {}, found)
         finally:
             self.discard(there, found)
 
@@ -192,7 +192,7 @@ class Delivery:
         ]
         pushed = ready.pushed(size, 0.0)
         if pushed.op is not None:
-            self.pushed[task.item.name] = provision.assembled(pushed.op, pushed.parts, writes)
+            self.pushed[task.item.name] = provision.assemble(pushed.op, pushed.parts, writes)
         self.transfers[task.item.name] = _transfer(pushed, "batch")
 
     def _push(self, task: Task, ready: Ready) -> None:
@@ -200,7 +200,7 @@ class Delivery:
         say = show(f"[{self.node.name}] {task.item.name}", self.node.say)
         pushed = push(self.node, ready, say)
         if pushed.op is not None:
-            self.pushed[task.item.name] = provision.assembled(pushed.op, pushed.parts)
+            self.pushed[task.item.name] = provision.assemble(pushed.op, pushed.parts)
         self.transfers[task.item.name] = _transfer(pushed, "connection")
 
     @contextmanager

@@ -156,7 +156,7 @@ class Verdict:
     text: str = ""
 
 
-def reported(output: str) -> str | None:
+def read_version(output: str) -> str | None:
     """The version in what a program printed for `--version`, without a leading v: `1.7.11`, `0.0.0-master+4a5f6e7`.
     None if there is none."""
     for line in output.splitlines():
@@ -181,7 +181,7 @@ def is_development(version: str) -> bool:
 
 
 def compare(wanted: str, found: str | None) -> Verdict:
-    """Whether `found` (as `reported` or `of_resource` gives it) is the version that was `wanted`."""
+    """Whether `found` (as `read_version` or `of_resource` gives it) is the version that was `wanted`."""
     if found is None:
         return Verdict("unclear", f"does not say its version; wanted was {plain(wanted)}")
     if plain(wanted) == found or plain(wanted) == found.partition("+")[0]:

@@ -195,7 +195,7 @@ def _back(task: Task, layout: Layout, reading: Reading) -> Task:
             f"{item.name}: {previous_of(item.destination)} has the sha256 {kept.get('sha256')}, and the checksum says "
             f"{wanted}: it is another build."
         )
-    noted = _recorded(receipt(item, layout), item, task.present, reading).get("previous") or {}
+    noted = _read_receipt(receipt(item, layout), item, task.present, reading).get("previous") or {}
     version = str(noted.get("version") or "") if noted.get("sha256") == kept.get("sha256") else ""
     return replace(
         task,
@@ -213,7 +213,7 @@ def _is_there(task: Task, layout: Layout, reading: Reading) -> bool:
         return task.present.get("sha256") == task.new
     if task.origin is None or not task.item.version:
         return False
-    known = _recorded(receipt(task.item, layout), task.item, task.present, reading)
+    known = _read_receipt(receipt(task.item, layout), task.item, task.present, reading)
     return known.get("url") == mask(task.origin.url) and known.get("version") == pe_image.plain(task.item.version)
 
 
@@ -224,12 +224,12 @@ def version_on_node(item: Item, present: Mapping[str, Any], layout: Layout, read
         receipt(item, layout),
         windows_path.join(layout.state_dir, "receipts", f"{item.name.casefold()}.json"),
     ):
-        if version := str(_recorded(path, item, present, reading).get("version") or ""):
+        if version := str(_read_receipt(path, item, present, reading).get("version") or ""):
             return pe_image.plain(version)
     return pe_image.of_resource(str(present.get("version") or "")) or ""
 
 
-def _recorded(path: str, item: Item, present: Mapping[str, Any], reading: Reading) -> Mapping[str, Any]:
+def _read_receipt(path: str, item: Item, present: Mapping[str, Any], reading: Reading) -> Mapping[str, Any]:
     """The source in a receipt that is about the very bytes that are there; empty if there is none."""
     try:
         known = json.loads(reading.text(path) or "null")
@@ -270,7 +270,7 @@ def stage(
     staged = [task for task in tasks if task.is_staged]
     if not staged:
         return None
-    kept = {windows_path.key(task.staged) for task in staged} | _transferred(pushed)
+    kept = {windows_path.key(task.staged) for task in staged} | _list_transferred(pushed)
     ops: list[Op] = []
     for folder in dict.fromkeys(staging(task.item, layout) for task in staged):
         ops += (replace(op, undo=()) for op in places.make_staging(folder))
@@ -300,12 +300,12 @@ def as_if_staged(tasks: Iterable[Task], reading: Reading) -> Reading:
     return reading.merged(parts)
 
 
-def _transferred(pushed: Mapping[str, tuple[Op, ...]]) -> set[str]:
+def _list_transferred(pushed: Mapping[str, tuple[Op, ...]]) -> set[str]:
     """The parts that a transfer has put there: those that its ops remove in the end."""
     return {windows_path.key(str(op.args["path"])) for ops in pushed.values() for op in ops if op.op == "remove"}
 
 
-def assembled(op: Mapping[str, Any], parts: Iterable[str], fetches: Iterable[Op] = ()) -> tuple[Op, ...]:
+def assemble(op: Mapping[str, Any], parts: Iterable[str], fetches: Iterable[Op] = ()) -> tuple[Op, ...]:
     """The op that makes a program of what was transferred (transfer/push.py), and the parts taken away; before it the
     ops by which the node fetches them, where it does."""
     undo = (Op(each["op"], each["args"]) for each in op.get("undo") or ())
@@ -344,7 +344,7 @@ def discard(tasks: Iterable[Task], reading: Reading) -> Batch:
     return Batch(NAME, ops, pre=(_machine(reading),))
 
 
-def judged(tasks: Sequence[Task], batch: Batch, answer: Mapping[str, Any], reading: Reading) -> tuple[Task, ...]:
+def judge(tasks: Sequence[Task], batch: Batch, answer: Mapping[str, Any], reading: Reading) -> tuple[Task, ...]:
     """The tasks with what the node says of the staged programs: hash, size, version. Refused with a sentence for each
     that is not a program for this node."""
     architecture = str((reading.parts.get("system", {}).get("os") or {}).get("architecture") or "")
@@ -370,7 +370,7 @@ def judged(tasks: Sequence[Task], batch: Batch, answer: Mapping[str, Any], readi
         version = task.version
         if words is not None:
             code, output = words
-            reported = pe_image.reported(output)
+            reported = pe_image.read_version(output)
             if reported is None and code != 0:
                 problems.append(
                     f"{task.item.name}: {where} does not even say its version on this node: it ended with exit code "
@@ -473,7 +473,7 @@ def resting(tasks: Iterable[Task], layout: Layout, reading: Reading) -> dict[str
     return found
 
 
-def untried(tasks: Iterable[Task], layout: Layout, reading: Reading) -> list[str]:
+def warn_untried(tasks: Iterable[Task], layout: Layout, reading: Reading) -> list[str]:
     """A warning for each service that no one has tried: new programs that are not started, and programs that are the
     same as before behind a service that has ended."""
     found = [

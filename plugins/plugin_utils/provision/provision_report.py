@@ -19,7 +19,7 @@ from ..engine.reading import Query, Reading
 from ..engine.tools import SC
 from . import pe_image
 from .provision import Task
-from .provision_swap import left_behind, previous_of
+from .provision_swap import find_left, previous_of
 
 JOURNAL_LIMIT = 512 * 1024
 JOURNAL = "journal"
@@ -110,7 +110,7 @@ def items(
             "watched_s": _of(times.watched, task),
             "transfer": transfers.get(task.item.name) or _no_transfer(task),
             "previous": _previous_program(task, check, reading),
-            "left_behind": left_behind(task.item.destination, reading),
+            "left_behind": find_left(task.item.destination, reading),
         }
         for task in tasks
     ]

@@ -245,7 +245,7 @@ def _sources(folder: str, endings: tuple[str, ...], ignored: frozenset[str]) -> 
         yield from (f"{place}/{name}" for name in names if name.endswith(endings))
 
 
-def changed(look: Callable[[], str], since: str, settle_s: float, clock: Clock | None = None) -> str:
+def wait_for_change(look: Callable[[], str], since: str, settle_s: float, clock: Clock | None = None) -> str:
     """Wait until `look` says something else than `since`, and then the same for `settle_s`: an editor writes several
     files, and `git checkout` many. What it says then."""
     clock = clock or Clock()

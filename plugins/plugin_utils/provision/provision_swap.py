@@ -128,7 +128,7 @@ class Swap:
 
     def _sweep(self, reading: Reading) -> tuple[Op, ...]:
         """What earlier batches had to leave."""
-        return tuple(Op("remove", {"path": old, "in_use_ok": True}) for old in left_behind(self.destination, reading))
+        return tuple(Op("remove", {"path": old, "in_use_ok": True}) for old in find_left(self.destination, reading))
 
     def _note(self, reading: Reading) -> Op:
         content = reading.file(self.receipt).get("content")
@@ -169,7 +169,7 @@ def receipt_query(path: str) -> Query:
     return file_query(path, content_limit=RECEIPT_LIMIT, sha256=True)
 
 
-def left_behind(destination: str, reading: Reading) -> list[str]:
+def find_left(destination: str, reading: Reading) -> list[str]:
     """Programs that earlier batches renamed aside and could not remove."""
     folder, name = windows_path.parent(destination), windows_path.name(destination).casefold()
     entries = reading.file(folder).get("entries") or ()

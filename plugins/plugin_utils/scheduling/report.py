@@ -15,7 +15,7 @@ from ..facts import kubernetes
 from ..facts.containerd import UnsupportedVersionError
 from ..facts.kubernetes import NoPauseImageError, pair, pause_image
 from ..facts.version import Version, VersionError
-from ..facts.windows import class_name, image_names, release_of, supported_builds
+from ..facts.windows import class_name, image_names, list_builds, release_of
 from .nodes import BUILD_LABEL, WindowsNode
 
 SERVERCORE = "mcr.microsoft.com/windows/servercore"
@@ -146,7 +146,7 @@ def _fits(node: WindowsNode, server: str) -> list[Finding]:
         ]
     if server and (sentence := kubernetes.skew_problem("kubelet", line, Version.parse(server).line)):
         found.append(Finding("version-skew", node.name, f"{node.name}: {sentence}"))
-    supported = supported_builds(line)
+    supported = list_builds(line)
     if node.build is not None and supported and node.build not in supported:
         found.append(
             Finding(

@@ -29,19 +29,19 @@ def of_module(name: str) -> dict[str, Any]:
     In the documentation an option whose value is secret says so in a line of its description that starts with "Secret."
     The same object is returned each time: no one changes it.
     """
-    return options_spec(documented_options(name))
+    return options_spec(read_documented(name))
 
 
-def checked(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def check_arguments(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The options of the module `name` with these arguments and its defaults, as plain values. AnsibleActionFail, as of
     the module's own task, for arguments that do not fit."""
     found = ArgumentSpecValidator(of_module(name)).validate(dict(arguments))
     if found.error_messages:
         raise AnsibleActionFail(found.errors.msg)
-    return meant({**arguments, **found.validated_parameters})
+    return normalize({**arguments, **found.validated_parameters})
 
 
-def documented_options(name: str) -> dict[str, Any]:
+def read_documented(name: str) -> dict[str, Any]:
     """The options as the module `name` and the fragments it extends document them."""
     documented = documentation(name)
     options: dict[str, Any] = {}
@@ -95,16 +95,16 @@ def is_secret(option: Mapping[str, Any]) -> bool:
     return any(str(line).startswith("Secret.") for line in lines)
 
 
-def meant(options: Mapping[str, Any]) -> dict[str, Any]:
+def normalize(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options as plain values, with releases as 1.37.1 where the user writes the tag, v1.37.1."""
-    return {name: _meant(name, value) for name, value in plain(options).items()}
+    return {name: _normalize(name, value) for name, value in plain(options).items()}
 
 
-def _meant(name: str, value: Any) -> Any:
+def _normalize(name: str, value: Any) -> Any:
     if isinstance(value, dict):
-        return meant(value)
+        return normalize(value)
     if isinstance(value, list):
-        return [_meant(name, each) for each in value]
+        return [_normalize(name, each) for each in value]
     if isinstance(value, str) and (name == "version" or name.endswith("_version")):
         return re.sub(r"^v(?=\d)", "", value.strip())
     return value

@@ -17,7 +17,7 @@ from ..cluster.client import Cluster
 from ..cluster.error import ClusterError
 from ..engine.resource import Refused
 from ..engine.sentences import as_result
-from .argument_spec import meant, of_module, plain
+from .argument_spec import normalize, of_module, plain
 
 
 class ClusterAction(ActionBase):
@@ -36,7 +36,7 @@ class ClusterAction(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Check the arguments, open the cluster, do the work, turn errors into sentences."""
         result: dict[str, Any] = super().run(tmp, task_vars)
-        options = meant(self.validate_argument_spec(argument_spec=of_module(self.module))[1])
+        options = normalize(self.validate_argument_spec(argument_spec=of_module(self.module))[1])
         try:
             cluster = Cluster.open(options["cluster"])
             if cluster is None:

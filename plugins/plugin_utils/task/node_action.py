@@ -80,7 +80,7 @@ class NodeAction(ActionBase):
         result: dict[str, Any] = super().run(tmp, self._task_vars)
         self._check_variables()
         validated = self.validate_argument_spec(argument_spec=argument_spec.of_module(self.module))
-        options = argument_spec.meant(validated[1])
+        options = argument_spec.normalize(validated[1])
         try:
             layout = Layout.of(options["node"])
             keep_alive(self._connection)

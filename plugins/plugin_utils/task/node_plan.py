@@ -27,7 +27,7 @@ from ..components.registry import COMPONENTS
 from ..engine.address import mask
 from ..engine.reading import Query, Reading
 from . import variables
-from .argument_spec import checked
+from .argument_spec import check_arguments
 from .compiled import keep_compiled
 from .converge import Converge
 from .node_action import ROLES, NodeAction, display
@@ -163,7 +163,7 @@ def plan_node(
                 continue
             made = part.component
             looked.append(made.role)
-            options = checked(made.module, first.render_value(part.arguments))
+            options = check_arguments(made.module, first.render_value(part.arguments))
             run = Converge(made.name, node, options, asks, check=True)
             now = run.run_stages(made.stages, now, after=made.after, needed=made.reads(node.layout))
             told = run.result(diff=False)

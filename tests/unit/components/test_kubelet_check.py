@@ -8,7 +8,7 @@ import pytest
 from _pytest.mark import ParameterSet
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_check
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import arguments
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.quantity import reserved_cpu
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.quantity import resolve_cpu
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 
 from .test_kubelet_args import DOCUMENTS_LINE, settings
@@ -265,14 +265,14 @@ def test_no_reservation_at_all_is_warned_about_and_the_default_is_not() -> None:
     ],
 )
 def test_a_share_of_the_cores_is_computed(wanted: str, cores: int, expected: str) -> None:
-    assert reserved_cpu(wanted, cores) == expected
+    assert resolve_cpu(wanted, cores) == expected
 
 
 @pytest.mark.row("RS-07")
 @pytest.mark.parametrize("wanted", ["100%", "half", "-1"])
 def test_a_share_that_cannot_be_is_refused(wanted: str) -> None:
     with pytest.raises(ValueError, match=wanted) as refused:
-        reserved_cpu(wanted, 4)
+        resolve_cpu(wanted, 4)
     assert str(refused.value).endswith(
         "of the CPU leaves nothing for pods; reserve less than 100%."
         if wanted.endswith("%")

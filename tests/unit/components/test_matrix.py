@@ -27,7 +27,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.containerd impo
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.flags import OLDEST
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubernetes import KUBERNETES_LINES, SUPPORTED
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import WINDOWS_RELEASES, supported_builds
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import WINDOWS_RELEASES, list_builds
 
 from .nodes import LAYOUT, bare
 from .test_host import ADAPTERS
@@ -112,13 +112,13 @@ def test_the_builds_that_fit_are_those_of_the_table(line: Line) -> None:
     """With a containerd that goes with the line; a supported build without a pause image of its own does not fit."""
     runtime = next(runtime for runtime in RUNTIMES if any(fits(line, runtime, build, "l2bridge") for build in BUILDS))
     fitting = {build for build in BUILDS if fits(line, runtime, build, "l2bridge")}
-    assert fitting <= set(supported_builds(line))
-    assert {17763, 20348} & fitting == {17763, 20348} & set(supported_builds(line))
+    assert fitting <= set(list_builds(line))
+    assert {17763, 20348} & fitting == {17763, 20348} & set(list_builds(line))
 
 
 def test_every_supported_line_has_a_containerd_for_every_build() -> None:
     for line in SUPPORTED:
-        for build in supported_builds(line):
+        for build in list_builds(line):
             assert [runtime for runtime in RUNTIMES if fits(line, runtime, build, "overlay")], (line, build)
 
 

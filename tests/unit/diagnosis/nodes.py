@@ -127,7 +127,7 @@ class Node:
         )
         question = gather.Question("win1", self.layout, self.expected, self.wanted, adapters=self.adapters)
         logs = gather.log_texts(self.layout, self.expected, first, second)
-        return gather.diagnosed(first, second, question, tried, logs)
+        return gather.diagnose(first, second, question, tried, logs)
 
     def scene(self) -> Scene:
         return self.looked()[0]

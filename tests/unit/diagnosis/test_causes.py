@@ -11,7 +11,7 @@ import re
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import checks_logs
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import PLACES, about, search, told
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import PLACES, about, explain_text, search
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.places import NO_CAUSE, place_sentence
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import Scene
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import KNOWN, meanings
@@ -128,11 +128,13 @@ def test_that_something_failed_is_a_place_with_what_to_look_at_next(line: str) -
 @pytest.mark.slow
 @pytest.mark.parametrize("every", [20, pytest.param(1, marks=pytest.mark.exhaustive)])
 def test_what_wraps_a_reason_that_nobody_knows_has_no_cause(every: int) -> None:
-    texts = {each.text for each in literals.literals() if each.wraps and literals.tells(literals.fixed(each.text))}
+    texts = {
+        each.text for each in literals.literals() if each.wraps and literals.tells(literals.fixed_parts(each.text))
+    }
     assert len(texts) > 5000
     wrong = {}
     for text in sorted(texts)[::every]:
-        found = [each.finding for each in told(_filled(text)) if each.message not in PLACES]
+        found = [each.finding for each in explain_text(_filled(text)) if each.message not in PLACES]
         if found and not found[0].startswith(tuple(HOLDS)):
             wrong[text] = found[0]
     assert wrong == {}

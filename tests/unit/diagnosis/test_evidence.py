@@ -14,7 +14,7 @@ from functools import cache
 from math import log2
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import MESSAGES, PLACES, known
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import MESSAGES, PLACES, find_messages
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import literals, windows_codes
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.message import Message, Rule
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.message_places import (
@@ -113,7 +113,7 @@ def _said_of(forms: tuple[str, ...]) -> dict[tuple[str, str], int]:
     reasons = tuple(dict.fromkeys(text for rule in RULES for text in _reasons(rule)))
     lines = [(text, form.format(text)) for text in reasons for form in forms]
     found: defaultdict[tuple[str, str], int] = defaultdict(int)
-    for (text, _line), message in zip(lines, known([line for _text, line in lines]), strict=True):
+    for (text, _line), message in zip(lines, find_messages([line for _text, line in lines]), strict=True):
         if message is not None and message not in PLACES:
             found[message.finding, text] += 1
     return found
@@ -143,7 +143,7 @@ def test_what_hns_refused_is_named_only_where_the_line_names_it(doing: str) -> N
         for text in _reasons(rule)
         if "(0x" in text
     ]
-    found = [(line, each.finding) for line, each in zip(lines, known(lines), strict=True) if each in set(RULES)]
+    found = [(line, each.finding) for line, each in zip(lines, find_messages(lines), strict=True) if each in set(RULES)]
     assert [
         (line, finding)
         for line, finding in found
@@ -154,7 +154,7 @@ def test_what_hns_refused_is_named_only_where_the_line_names_it(doing: str) -> N
 
 @cache
 def _counts() -> tuple[int, Counter[str]]:
-    texts = {each.text for each in literals.literals() if literals.tells(literals.fixed(each.text))}
+    texts = {each.text for each in literals.literals() if literals.tells(literals.fixed_parts(each.text))}
     return len(texts), Counter(word for each in texts for word in {one.lower() for one in literals._anchors(each)})
 
 
@@ -176,7 +176,9 @@ def test_words_that_mean_a_cause_by_themselves_tell_enough(cause: Message | Rule
     )
     weak = {text for pattern in patterns for text in samples(pattern) if _bits(text) < ENOUGH}
     alone = [
-        text for text, said in zip(weak, known(list(weak)), strict=True) if said is not None and said not in PLACES
+        text
+        for text, said in zip(weak, find_messages(list(weak)), strict=True)
+        if said is not None and said not in PLACES
     ]
     assert not alone or cause.finding.startswith(tuple(TELLS)), alone
 

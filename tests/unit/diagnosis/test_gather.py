@@ -147,7 +147,7 @@ def test_a_zero_is_wrong_of_what_uses_a_tenth_of_a_core(more: dict[str, Any], fa
     subject = {"namespace": "default", "pod": "burn", "container": "burn"}
     series = {**subject, "underflows": 0, "alternating": False, "maximum": 0, **more}
     report = {"series": [series], "verdicts": [{**subject, "text": "x"}], "containerd_version": "1.7.11"}
-    (verdict,) = checks_workloads.judged(report).verdicts
+    (verdict,) = checks_workloads.read_stats(report).verdicts
     assert verdict["faulty"] is faulty
 
 

@@ -169,7 +169,7 @@ def test_why_a_program_ended_stands_above_that_it_ended() -> None:
     scene = Scene(Expectations(LAYOUT), Hns(), logs={"kubelet": line})
     (flag,) = checks_logs.with_logs((), scene, table.KNOWN)
     assert flag.id == "start.unknown-flag"
-    crashes = table.KNOWN["kubelet.crashes"].finding(checks_logs._seen(search({"kubelet": line})[0]))
+    crashes = table.KNOWN["kubelet.crashes"].finding(checks_logs._as_seen(search({"kubelet": line})[0]))
     report = table.report_of((crashes, flag))
     assert [cause.finding.id for cause in report.causes] == ["start.unknown-flag"]
     assert [each.id for each in report.causes[0].consequences] == ["kubelet.crashes"]
@@ -178,7 +178,7 @@ def test_why_a_program_ended_stands_above_that_it_ended() -> None:
 def test_two_that_explain_each_other_leave_one_cause() -> None:
     """Both had the other as their root, and the report had neither."""
     one, other = table.KNOWN["kubelet.crashes"], table.KNOWN["kubelet.stopped"]
-    seen = checks_logs._seen(search({"x": "unknown flag: --a"})[0])
+    seen = checks_logs._as_seen(search({"x": "unknown flag: --a"})[0])
     assert len(table.report_of((one.finding(seen), other.finding(seen))).causes) == 1
 
 

@@ -15,7 +15,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import prog
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import Finding
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import scene_of
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import VERIFY, diagnose, looked_at
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import VERIFY, describe, diagnose
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
 
 from tests.unit.components.nodes import LAYOUT
@@ -166,7 +166,7 @@ def test_it_says_what_it_looked_at_and_what_it_could_not() -> None:
         status = {"nodeInfo": {"kubeletVersion": "v1.37.1", "containerRuntimeVersion": "containerd://2.3.7"}}
         reading, expectations = Reading(parts=healthy()), Expectations.of(LAYOUT, expected)
         known = {"status": status} if asked else None
-        return looked_at(scene_of(reading, expectations, expected=expected, node=known, asked=asked), VERIFY)
+        return describe(scene_of(reading, expectations, expected=expected, node=known, asked=asked), VERIFY)
 
     whole = told(EXPECTED, asked=True)
     assert re.fullmatch(

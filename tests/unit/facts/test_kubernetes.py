@@ -75,12 +75,12 @@ def test_a_build_without_a_pause_image_is_said_so() -> None:
 
 
 def test_the_default_pause_image_runs_on_some_build_that_its_kubernetes_supports() -> None:
-    from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import supported_builds
+    from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import list_builds
 
     tags = {image.tag: image for image in kubernetes.PAUSE_IMAGES}
     for known in kubernetes.KUBERNETES_LINES:
-        assert set(tags[known.pause].builds) & set(supported_builds(known.line)), known.line
-        for build in supported_builds(known.line):
+        assert set(tags[known.pause].builds) & set(list_builds(known.line)), known.line
+        for build in list_builds(known.line):
             assert pause_image(known.line, build=build)
 
 

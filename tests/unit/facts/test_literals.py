@@ -71,7 +71,7 @@ def test_at_least_sixty_percent_of_what_reaches_a_user_has_a_place() -> None:
 
 
 def test_each_row_of_the_places_is_used() -> None:
-    used = {literals.described(each.module, each.file, each.function) for each in literals.literals()}
+    used = {literals.describe(each.module, each.file, each.function) for each in literals.literals()}
     unused = [row for rows in literals.places().values() for row in rows if row not in used]
     assert unused == []
 

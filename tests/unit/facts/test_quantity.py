@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.quantity import quantity, reserved_cpu
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.quantity import quantity, resolve_cpu
 
 from tests.unit.components.test_kubelet_check import problems
 
@@ -56,4 +56,4 @@ def test_a_reservation_is_whatever_kubelet_takes() -> None:
     (sentence,) = problems("1.37.1", system_reserved={"memory": "-2Gi"})
     assert "'-2Gi' is not a quantity" in sentence
     with pytest.raises(ValueError, match="'-1' is not a valid CPU quantity"):
-        reserved_cpu("-1", 4)
+        resolve_cpu("-1", 4)

@@ -7,13 +7,13 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import 
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import (
     OLDEST_BUILD,
     WINDOWS_RELEASES,
+    list_builds,
     release_of,
-    supported_builds,
 )
 
 
 def names(line: str) -> list[str]:
-    found = [release_of(build) for build in supported_builds(Line.parse(line))]
+    found = [release_of(build) for build in list_builds(Line.parse(line))]
     return [release.name.removeprefix("Windows Server").strip(", ") for release in found if release]
 
 
@@ -62,7 +62,7 @@ def test_no_kubernetes_supports_2016_1709_or_1803() -> None:
     old = {release.build for release in WINDOWS_RELEASES if release.build < OLDEST_BUILD}
     assert old == {14393, 16299, 17134}
     for minor in range(20, 38):
-        assert not old & set(supported_builds(Line(1, minor)))
+        assert not old & set(list_builds(Line(1, minor)))
 
 
 @pytest.mark.row("VC-22")

@@ -13,10 +13,10 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows_revisio
     BAD_REVISIONS,
     BadEntryError,
     BadRevision,
+    find_bad,
+    find_refused,
     given,
-    known_bad,
     next_good,
-    refused,
     update_of,
     updates,
 )
@@ -25,7 +25,7 @@ JULY_2024 = ("2024-07 Cumulative Update for Microsoft server operating system ve
 
 
 def words(build: int, revision: int, mode: str = "") -> str:
-    return " ".join(each.breaks for each in known_bad(build, revision, mode=mode))
+    return " ".join(each.breaks for each in find_bad(build, revision, mode=mode))
 
 
 def test_the_updates_are_in_order_and_each_is_there_once() -> None:
@@ -78,35 +78,37 @@ def test_the_next_good_one() -> None:
 
 
 def test_an_update_that_brings_something_bad_is_refused() -> None:
-    (found,) = refused([JULY_2024], 20348, 2529)
+    (found,) = find_refused([JULY_2024], 20348, 2529)
     assert found.kb == "KB5040437"
     assert "Pods reach neither each other nor the outside" in found.why
     assert found.why.endswith("The next good one is 10.0.20348.2762 (KB5044281).")
 
 
 def test_what_the_node_has_already_or_an_update_only_does_not_mend_is_no_reason() -> None:
-    assert list(refused([JULY_2024], 20348, 2582)) == []
-    assert list(refused([("2022-09 Cumulative Update", ["KB5017316"])], 20348, 887)) == [], "HNS crashes before it, too"
-    assert list(refused([("Definition update", ["2267602"])], 20348, 2529)) == []
+    assert list(find_refused([JULY_2024], 20348, 2582)) == []
+    assert list(find_refused([("2022-09 Cumulative Update", ["KB5017316"])], 20348, 887)) == [], (
+        "HNS crashes before it, too"
+    )
+    assert list(find_refused([("Definition update", ["2267602"])], 20348, 2529)) == []
 
 
 def test_an_entry_that_is_unverified_or_of_others_is_told_only() -> None:
-    assert "Calico" in " ".join(each.concerns for each in known_bad(20348, 2322))
-    assert list(refused([("2024-02 Cumulative Update", ["KB5034770"])], 20348, 2227)) == []
-    assert list(refused([("2026-01 Cumulative Update", ["KB5073457"])], 20348, 4529)) == [], "Remote Desktop"
+    assert "Calico" in " ".join(each.concerns for each in find_bad(20348, 2322))
+    assert list(find_refused([("2024-02 Cumulative Update", ["KB5034770"])], 20348, 2227)) == []
+    assert list(find_refused([("2026-01 Cumulative Update", ["KB5073457"])], 20348, 4529)) == [], "Remote Desktop"
 
 
 def test_a_users_own_entries() -> None:
     entry = {"build": 20348, "since": 5139, "mended": 6000, "breaks": "Our driver.", "source": "https://wiki.example/1"}
     (own,) = given([entry])
-    assert own in known_bad(20348, 5139, [own])
-    (found,) = refused([("2026-05 Cumulative Update", ["5087545"])], 20348, 5024, [own])
+    assert own in find_bad(20348, 5139, [own])
+    (found,) = find_refused([("2026-05 Cumulative Update", ["5087545"])], 20348, 5024, [own])
     assert found.why.endswith("The next good one is 10.0.20348.6000.")
     later = ("2026-07 Cumulative Update for x64-based Systems (KB5099999) (20348.5555)", ["KB5099999"])
-    assert [each.kb for each in refused([later], 20348, 5024, [own])] == ["KB5099999"]
+    assert [each.kb for each in find_refused([later], 20348, 5024, [own])] == ["KB5099999"]
     (unsourced,) = given([{**entry, "source": ""}])
     assert unsourced.unverified
-    assert list(refused([later], 20348, 5024, [unsourced])) == []
+    assert list(find_refused([later], 20348, 5024, [unsourced])) == []
 
 
 @pytest.mark.parametrize(

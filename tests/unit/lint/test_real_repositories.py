@@ -13,7 +13,7 @@ import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.lint import cli
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import lint
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import read_documents
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import masked
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import mask
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
 
 from .test_reports import run
@@ -221,10 +221,10 @@ def test_no_credentials_in_any_report(folder: Path) -> None:
 
 
 def test_what_is_masked() -> None:
-    assert masked("amqp://u:secret@h") == "amqp://u:***@h"
-    assert masked("Password=x;Server=y") == "Password=***;Server=y"
-    assert masked("--api-key=abc --x=1") == "--api-key=*** --x=1"
-    assert masked("http://h/path") == "http://h/path"
+    assert mask("amqp://u:secret@h") == "amqp://u:***@h"
+    assert mask("Password=x;Server=y") == "Password=***;Server=y"
+    assert mask("--api-key=abc --x=1") == "--api-key=*** --x=1"
+    assert mask("http://h/path") == "http://h/path"
 
 
 def test_suppressions_by_their_kind(folder: Path) -> None:

@@ -17,7 +17,7 @@ from ansible_collections.winkube.node.plugins.action import workload_lint as act
 from ansible_collections.winkube.node.plugins.plugin_utils.lint import cli, rulebook
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import lint
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import live_documents
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import masked
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import mask
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.report import VERSION
 from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import of_module
@@ -324,6 +324,6 @@ def test_several_reports_in_one_run(folder: Path) -> None:
 
 
 def test_the_name_of_a_credential_spec_is_no_secret() -> None:
-    assert masked("gmsaCredentialSpecName: web") == "gmsaCredentialSpecName: web"
-    assert masked("secretName: web-tls") == "secretName: web-tls"
-    assert masked("clientSecret: abc") == "clientSecret: ***"
+    assert mask("gmsaCredentialSpecName: web") == "gmsaCredentialSpecName: web"
+    assert mask("secretName: web-tls") == "secretName: web-tls"
+    assert mask("clientSecret: abc") == "clientSecret: ***"

@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.cluster_view import ClusterView
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import scene_of
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import counts_of, findings_of, left_out
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import counts_of, findings_of, list_left_out
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.network import parse
 from ansible_collections.winkube.node.plugins.plugin_utils.network.model import Endpoint, Hns, Policy, Subnet
@@ -182,5 +182,5 @@ def test_a_dump_alone_is_compared_with_itself() -> None:
     reading, expect = Reading(parts={"hns": answer}), Expectations(LAYOUT)
     found = findings_of(reading, None, expect)
     assert [each.id for each in found] == ["hns.endpoint-duplicate-address", *2 * ["hns.endpoint-without-namespace"]]
-    assert left_out(scene_of(reading, expect))
-    assert not left_out(scene_of(reading, expect, ClusterView()))
+    assert list_left_out(scene_of(reading, expect))
+    assert not list_left_out(scene_of(reading, expect, ClusterView()))

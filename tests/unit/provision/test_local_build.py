@@ -34,10 +34,10 @@ class Time:
 
 def test_a_build_begins_when_nothing_is_written_any_more() -> None:
     there = Time("a", "a", "b", "c", "d", "d")
-    assert provision_source.changed(lambda: there.said, "a", 1.0, there.clock) == "d"
+    assert provision_source.wait_for_change(lambda: there.said, "a", 1.0, there.clock) == "d"
     assert there.at >= 6
     at_once = Time()
-    assert provision_source.changed(lambda: at_once.said, "", 0.5, at_once.clock) == "a"
+    assert provision_source.wait_for_change(lambda: at_once.said, "", 0.5, at_once.clock) == "a"
     assert at_once.at == 0.5
 
 

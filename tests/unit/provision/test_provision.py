@@ -78,7 +78,7 @@ def judged(found: Task, reading: Reading, says: str = "Kubernetes v1.29.0", code
     assert batch is not None
     runs = [n for n, op in enumerate(batch.ops) if op.op == "run"]
     answer = {"results": [{"n": n, "op": "run", "ok": True, "exit_code": code, "stdout": says} for n in runs]}
-    (after,) = provision.judged([found], batch, answer, staged(found, reading, data))
+    (after,) = provision.judge([found], batch, answer, staged(found, reading, data))
     return after
 
 

@@ -102,7 +102,7 @@ def test_a_real_linux_program_is_told_by_its_header() -> None:
     ],
 )
 def test_a_program_says_its_version(output: str, version: str | None) -> None:
-    assert pe_image.reported(output) == version
+    assert pe_image.read_version(output) == version
 
 
 @pytest.mark.row("PV-09")

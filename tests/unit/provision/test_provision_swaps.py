@@ -80,7 +80,7 @@ class Bench:
             answer = self.send(stage)
             assert answer.get("outcome") == "done", str(answer.get("blocked"))
             reading = reading.merged(answer["state"], stage.state)
-            tasks = provision.judged(tasks, stage, answer, reading)
+            tasks = provision.judge(tasks, stage, answer, reading)
         plan = make_plan(
             "provisioner", provision.desired(tasks, LAYOUT, reading, Timeouts(60, 60), uuid.uuid4().hex), reading
         )

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
-from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import meant
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import normalize
 
 ROLES = Path(__file__).resolve().parents[3] / "roles"
 
@@ -27,7 +27,7 @@ ROLES = Path(__file__).resolve().parents[3] / "roles"
     ],
 )
 def test_a_release_is_meant_where_the_tag_is_written(given: dict[str, Any], wanted: dict[str, Any]) -> None:
-    assert meant(given) == wanted
+    assert normalize(given) == wanted
 
 
 def _defaults() -> dict[str, Any]:

@@ -13,7 +13,7 @@ from ...engine import security, windows_path
 from ...engine.reading import Query, Reading, file_key, file_query
 from ...engine.resource import Change
 from ...facts.windows import COMPARTMENT_KEY, COMPARTMENT_NAMESPACE, GMSA_ENOUGH_FROM, gmsa_floor
-from ...facts.windows_revisions import BadRevision, known_bad, next_good
+from ...facts.windows_revisions import BadRevision, find_bad, next_good
 from ..layout import Layout
 from .node_fit import Machine
 
@@ -56,7 +56,7 @@ def restart(system: Mapping[str, Any]) -> tuple[str, ...]:
 def bad_revision(machine: Machine, own: tuple[BadRevision, ...], mode: str) -> tuple[str, ...]:
     """What is known to be wrong with this revision of Windows, in one sentence for each, and the update that has none
     of it."""
-    known = known_bad(machine.build, machine.revision, own, mode)
+    known = find_bad(machine.build, machine.revision, own, mode)
     if not known:
         return ()
     good = next_good(machine.build, machine.revision, own, mode)

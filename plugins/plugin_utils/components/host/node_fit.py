@@ -23,10 +23,10 @@ from ...facts.windows import (
     LAST_WITH_ONE_FULLY_SUPPORTED,
     OLDEST_BUILD,
     images_of,
+    list_builds,
     overlay_floor,
     release_of,
     runs_image,
-    supported_builds,
 )
 
 ARCHITECTURES = ("amd64",)
@@ -141,7 +141,7 @@ def _line(line: Line, refusals: list[str]) -> None:
 
 
 def _host(machine: Machine, line: Line, allowed: bool, refusals: list[str], warnings: list[str]) -> None:
-    builds = supported_builds(line)
+    builds = list_builds(line)
     if builds and machine.build not in builds:
         names = [release.name if (release := release_of(build)) else str(build) for build in builds]
         sentence = f"Kubernetes {line} does not support {machine.name} as a node, only {', '.join(names)}."

@@ -18,8 +18,8 @@ from ...engine.reading import Query, Reading
 from ...engine.resource import Refused
 from ...engine.resources.environment_variable import ENVIRONMENT_KEY
 from ...facts import feature_gates
-from ...facts.flags import KUBELET, normalized
-from ...facts.quantity import reserved_cpu
+from ...facts.flags import KUBELET, normalize
+from ...facts.quantity import resolve_cpu
 from ...facts.version import Line, Version
 from ..flag_check import render_gates
 
@@ -247,7 +247,7 @@ def _access(settings: KubeletSettings) -> list[_Setting]:
         items.append(_Setting("rotate-certificates", "true"))
     if settings.config_file:
         items = [item for item in items if item.flag == "client-ca-file"]
-    theirs = {normalized(word.lstrip("-").partition("=")[0]) for word in settings.extra}
+    theirs = {normalize(word.lstrip("-").partition("=")[0]) for word in settings.extra}
     return [item for item in items if item.flag not in theirs]
 
 
@@ -295,6 +295,6 @@ def resolve_reserved(option: str, given: Mapping[str, Any], reading: Reading) ->
             "machine's environment is not there); write cores (0.5) or millicores (500m)."
         )
     try:
-        return found | {"cpu": reserved_cpu(share, int(processors))}
+        return found | {"cpu": resolve_cpu(share, int(processors))}
     except ValueError as error:
         raise Refused(f"{option}: cpu: {error}") from error

@@ -17,7 +17,7 @@ from typing import Any
 
 from ...engine import command_line
 from ...facts import feature_gates
-from ...facts.flags import KUBELET, PRIORITY_CLASSES, judged_by, normalized
+from ...facts.flags import KUBELET, PRIORITY_CLASSES, line_for, normalize
 from ...facts.quantity import SYSTEM_MEMORY_FLOOR, quantity
 from ...facts.service_wrappers import GRACEFUL_SHUTDOWN_GATE, GRACEFUL_SHUTDOWN_SERVICE, GRACEFUL_SHUTDOWN_SINCE
 from ...facts.version import Line, Version
@@ -96,7 +96,7 @@ def without_unknown(env_file_text: str, version: Version) -> str:
     """
     words = env_arguments(env_file_text)
     known = KUBELET.known(version.line)
-    kept = [word for word in words if not word.startswith("--") or normalized(word[2:].partition("=")[0]) in known]
+    kept = [word for word in words if not word.startswith("--") or normalize(word[2:].partition("=")[0]) in known]
     if kept == words:
         return env_file_text
     return f"{_VARIABLE}{json.dumps(command_line.join(kept))}\n"
@@ -114,7 +114,7 @@ def from_kubeadm(settings: KubeletSettings, env_file_text: str) -> tuple[str, ..
 
 def find_overruled(settings: KubeletSettings, env_file_text: str) -> list[str]:
     """A sentence for each argument in kubeadm-flags.env that these settings give another value."""
-    ours = read(((OWN, arguments(settings)),), KUBELET, judged_by(settings.version.line))
+    ours = read(((OWN, arguments(settings)),), KUBELET, line_for(settings.version.line))
     return [
         f"{ENV_FILE}: {flag.text}: the service has {given.text} instead, which counts."
         for flag in _of_kubeadm(settings, env_file_text)
@@ -126,12 +126,12 @@ def find_overruled(settings: KubeletSettings, env_file_text: str) -> list[str]:
 
 def _of_kubeadm(settings: KubeletSettings, env_file_text: str) -> tuple[Given, ...]:
     words = env_arguments(without_unknown(env_file_text, settings.version))
-    return read(((ENV_FILE, words),), KUBELET, judged_by(settings.version.line)).given
+    return read(((ENV_FILE, words),), KUBELET, line_for(settings.version.line)).given
 
 
 def _list_given(settings: KubeletSettings) -> set[str]:
     """Names of the flags that the settings say, as arguments or in the drop-in, over which an argument would win."""
-    line = read(((OWN, arguments(settings)),), KUBELET, judged_by(settings.version.line))
+    line = read(((OWN, arguments(settings)),), KUBELET, line_for(settings.version.line))
     in_drop_in = configuration(settings) if settings.uses_drop_in else {}
     return {flag.name for flag in line.given} | {flag for flag, name in _FIELDS.items() if name in in_drop_in}
 
@@ -220,7 +220,7 @@ def warnings(settings: KubeletSettings) -> list[str]:
 
 def _open_door(settings: KubeletSettings) -> list[str]:
     """Extra arguments that admit everyone."""
-    line = read((("extra arguments", settings.extra),), KUBELET, judged_by(settings.version.line))
+    line = read((("extra arguments", settings.extra),), KUBELET, line_for(settings.version.line))
     mode = line.last("authorization-mode")
     if mode is None or mode.value != "AlwaysAllow":
         return []
@@ -249,7 +249,7 @@ def conflicts(argv: Sequence[str], settings: KubeletSettings, config: Mapping[st
 
     The argument would win, and a reader of the file would not know.
     """
-    line = read(((OWN, argv),), KUBELET, judged_by(settings.version.line))
+    line = read(((OWN, argv),), KUBELET, line_for(settings.version.line))
     wanted = configuration(settings)
     found = []
     for flag, name in _FIELDS.items():
@@ -370,7 +370,7 @@ def graceful_shutdown(settings: KubeletSettings, config: Mapping[str, Any], mana
 
 def _another_runtime(settings: KubeletSettings) -> list[str]:
     """A kubelet that is told another pipe than this node's containerd listens on never becomes Ready."""
-    given = read(((OWN, settings.extra),), KUBELET, judged_by(settings.version.line)).last("container-runtime-endpoint")
+    given = read(((OWN, settings.extra),), KUBELET, line_for(settings.version.line)).last("container-runtime-endpoint")
     wanted = endpoint(settings.pipe)
     if given is None or not settings.pipe or str(given.value).replace("\\", "/").casefold() == wanted.casefold():
         return []
