@@ -46,9 +46,10 @@ _value:
 def k8s_windows_scheduling(build: Any, taint: str = "os=windows:NoSchedule") -> dict[str, Any]:
     """`{nodeSelector: {label: text}, tolerations: [...]}`. AnsibleFilterError for a build or taint that is none."""
     # Here, not above: Ansible loads every filter of the collection when a playbook names one.
+    from ..plugin_utils.facts.node_labels import BUILD_LABEL
     from ..plugin_utils.lint.fix import toleration_of
     from ..plugin_utils.lint.profile import Profile, SettingError, with_settings
-    from ..plugin_utils.lint.target import BUILD_LABEL, OS_LABELS
+    from ..plugin_utils.lint.target import OS_LABELS
 
     try:
         profile = with_settings(Profile(), {"taint": taint, "builds": [build] if build else []})

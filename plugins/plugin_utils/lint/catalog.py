@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from ..facts.node_labels import BUILD_LABEL
 from .manifest import KubeObject
 from .model import as_list, as_map, as_text
 from .profile import Profile, Taint
-from .target import BUILD_LABEL, Target, selector_os, target_of
+from .target import Target, selector_os, target_of
 from .workload import TEMPLATES, Pod, holds_images, pods_of
 
 # Taints that come and go with a node's condition. Sources: k8s.io/api core/v1 well_known_taints.go; cloud-provider api.

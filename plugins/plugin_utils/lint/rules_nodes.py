@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ..facts.node_labels import BUILD_LABEL
 from .catalog import PodCase
 from .model import Hit, Path, Severity, as_list, as_map, as_text
 from .rule import DOC, Find, Rule, always, needing, short
-from .target import BUILD_LABEL, list_terms
+from .target import list_terms
 
 _BUILD = re.compile(r"\d+\.\d+\.\d{5}")
 

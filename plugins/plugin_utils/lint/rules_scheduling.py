@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
+from ..facts.node_labels import BUILD_LABEL
 from ..facts.quantity import quantity
 from ..facts.windows import images_of, runs_image
 from .catalog import ObjectCase, PodCase
@@ -16,7 +17,7 @@ from .images import image_build
 from .model import Hit, Severity, as_list, as_map, as_text
 from .profile import BUILD_TITLES, Taint, build_title
 from .rule import ALL_CONTAINERS, DOC, GUIDE, Complete, Level, Rule, always, by_minor, fields, needing, short
-from .target import BUILD_LABEL, OS_LABELS, SYSTEMS, list_terms, other_systems, selector_os
+from .target import OS_LABELS, SYSTEMS, list_terms, other_systems, selector_os
 
 
 def _no_os_name(case: PodCase) -> Iterator[Hit]:

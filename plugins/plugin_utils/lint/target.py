@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from ..facts.node_labels import BUILD_LABEL
 from .images import image_os
 from .model import as_list, as_map, as_text
 from .workload import Pod
 
 OS_LABELS = ("kubernetes.io/os", "beta.kubernetes.io/os")
 SYSTEMS = ("windows", "linux")
-BUILD_LABEL = "node.kubernetes.io/windows-build"
 # Labels of managed clusters that tell the system, and where they can the build: value, in small letters, -> build or 0.
 # Sources: learn.microsoft.com, AKS, reserved system labels (kubernetes.azure.com/os-sku); cloud.google.com, GKE,
 # Windows Server node pools (gke-os-distribution, gke-windows-os-version); openshift/windows-machine-config-operator

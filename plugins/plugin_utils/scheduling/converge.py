@@ -14,9 +14,10 @@ from ..cluster.client import Cluster
 from ..cluster.error import ClusterError
 from ..components.join import node_object
 from ..engine.resource import Refused
+from ..facts.node_labels import ARCH_LABEL, BUILD_LABEL, OS_LABEL
 from ..facts.version import Version
 from ..facts.windows import RUNTIME_CLASS_API, RUNTIME_CLASS_SINCE
-from .nodes import ARCH_LABEL, BUILD_LABEL, OS_LABEL, WindowsNode
+from .nodes import WindowsNode
 from .report import Machine
 from .runtime_class import COLLECTION, difference, handler_problem, is_ours, wanted
 

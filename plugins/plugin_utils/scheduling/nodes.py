@@ -13,13 +13,11 @@ from typing import Any
 from ..components.join import node_object
 from ..components.join.node_object import written
 from ..engine.resource import Refused
+from ..facts.node_labels import ARCH_LABEL, BUILD_LABEL, OS_LABEL
 from ..facts.windows import release_of
 
 Object = Mapping[str, Any]
 
-OS_LABEL = "kubernetes.io/os"
-ARCH_LABEL = "kubernetes.io/arch"
-BUILD_LABEL = "node.kubernetes.io/windows-build"
 
 STATES = frozenset(
     {

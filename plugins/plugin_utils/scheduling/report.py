@@ -14,9 +14,10 @@ from ..components.join import node_object
 from ..facts import kubernetes
 from ..facts.containerd import UnsupportedVersionError
 from ..facts.kubernetes import NoPauseImageError, pair, pause_image
+from ..facts.node_labels import BUILD_LABEL
 from ..facts.version import Version, VersionError
 from ..facts.windows import class_name, image_names, list_builds, release_of
-from .nodes import BUILD_LABEL, WindowsNode
+from .nodes import WindowsNode
 
 SERVERCORE = "mcr.microsoft.com/windows/servercore"
 

@@ -12,9 +12,10 @@ from typing import Any
 
 from ..components.containerd.containerd_toml import Document
 from ..facts.containerd import UnsupportedVersionError, release_line
+from ..facts.node_labels import ARCH_LABEL, BUILD_LABEL, OS_LABEL
 from ..facts.version import Version, VersionError
 from ..facts.windows import RUNTIME_CLASS_API, class_name
-from .nodes import ARCH_LABEL, BUILD_LABEL, OS_LABEL, WindowsNode
+from .nodes import WindowsNode
 
 COLLECTION = "/apis/node.k8s.io/v1/runtimeclasses"
 MANAGED_BY = "app.kubernetes.io/managed-by"

@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..components.join import node_object
+from ..facts.node_labels import OS_LABEL
 from ..lint.engine import lint
 from ..lint.manifest import live_documents
 from ..lint.profile import Profile
 from ..lint.rules_scheduling import RULES
-from .nodes import OS_LABEL, STATES, WindowsNode
+from .nodes import STATES, WindowsNode
 
 Object = Mapping[str, Any]
 _RULES = frozenset(rule.id for rule in RULES)

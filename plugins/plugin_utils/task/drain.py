@@ -22,9 +22,8 @@ from ..cluster.error import ClusterError
 from ..components.join.node_object import MIRROR, pods_of
 from ..engine.batch import Batch, Op
 from ..engine.resource import Refused
+from ..facts.node_labels import BUILD_LABEL
 from ..facts.windows import images_of, runs_image
-from ..lint.images import image_build
-from ..lint.target import BUILD_LABEL
 from ..node.link import NodeError
 
 ANNOTATION = "winkube.node/cordoned-by"
@@ -215,6 +214,8 @@ class NodeDrain:
 
 def misfits(pods: Iterable[Object], build: int) -> Iterator[str]:
     """What of these pods (`NodeDrain.evictable`) a host of this build does not run, a sentence each."""
+    from ..lint.images import image_build  # the linter: only a build that changes needs it
+
     for pod in pods:
         name = f"{pod['namespace']}/{pod['name']}"
         for image in pod["images"]:

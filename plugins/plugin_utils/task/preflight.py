@@ -15,8 +15,6 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from ..calico import judge as calico
-from ..calico.view import look, wanted
 from ..cluster.client import Cluster
 from ..cluster.error import FORBIDDEN, ClusterError
 from ..cluster.rights import is_allowed
@@ -170,6 +168,9 @@ def _two_families(run: Run, mode: str) -> Iterator[str]:
 
 def _calico(run: Run) -> tuple[str, ...]:
     """What keeps Calico off this node, before it joins; nothing where no one may look, or there is no cluster yet."""
+    from ..calico import judge as calico  # only a cluster with Calico needs it
+    from ..calico.view import look, wanted
+
     try:
         cluster = run.cluster() if run.joining and run.layout else None
         if cluster is None or run.layout is None:

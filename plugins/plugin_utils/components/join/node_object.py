@@ -13,6 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ...facts.node_labels import ARCH_LABEL, BUILD_LABEL, OS_LABEL
+
+
 Object = Mapping[str, Any]
 
 _CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
@@ -32,7 +35,7 @@ def labels(node: Object) -> Mapping[str, str]:
 
 def has_ready_linux(nodes: Iterable[Object]) -> bool:
     """Whether a Linux node is Ready, without which a cluster has nowhere to run its own pods."""
-    return any(labels(node).get("kubernetes.io/os") == "linux" and is_ready(node) for node in nodes)
+    return any(labels(node).get(OS_LABEL) == "linux" and is_ready(node) for node in nodes)
 
 
 def control_plane_role(node: Object) -> str:
@@ -51,15 +54,14 @@ def label_problems(node: Object, *, architecture: str, build: int | None) -> lis
     Source: kubernetes pkg/kubelet/kubelet_node_status.go and nodestatus/setters (windows-build: 10.0.<build>).
     """
     found = labels(node)
-    wanted = {"kubernetes.io/os": "windows"} | ({"kubernetes.io/arch": architecture} if architecture else {})
+    wanted = {OS_LABEL: "windows"} | ({ARCH_LABEL: architecture} if architecture else {})
     said = [
         f"the label {name} is {found.get(name) or 'missing'}, not {value}"
         for name, value in wanted.items()
         if found.get(name) != value
     ]
-    name = "node.kubernetes.io/windows-build"
-    if build is not None and found.get(name) != f"10.0.{build}":
-        said.append(f"the label {name} is {found.get(name) or 'missing'}, not 10.0.{build}")
+    if build is not None and found.get(BUILD_LABEL) != f"10.0.{build}":
+        said.append(f"the label {BUILD_LABEL} is {found.get(BUILD_LABEL) or 'missing'}, not 10.0.{build}")
     return said
 
 

@@ -20,6 +20,7 @@ import yaml
 
 from ...cluster import run_namespace
 from ...engine.resource import Refused
+from ...facts.node_labels import BUILD_LABEL
 from ...facts.windows import image_names
 from ...scheduling.runtime_class import Taint
 
@@ -158,7 +159,7 @@ def _peer_service(name: str, more: Object) -> Object:
 def _where(wish: Wish, build: int) -> Object:
     selector = {"kubernetes.io/os": "windows"}
     if len(wish.builds) > 1:
-        selector["node.kubernetes.io/windows-build"] = f"10.0.{build}"
+        selector[BUILD_LABEL] = f"10.0.{build}"
     found: Object = {
         "os": {"name": "windows"},
         "nodeSelector": selector,

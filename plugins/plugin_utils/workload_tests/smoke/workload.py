@@ -17,6 +17,7 @@ from ...cluster import run_namespace
 from ...cluster.client import Clock, Cluster, wait_for
 from ...cluster.error import ClusterError
 from ...cluster.exec import exec_in_pod
+from ...facts.node_labels import BUILD_LABEL
 from ...facts.quantity import quantity
 from ...scheduling.nodes import list_tolerated, windows_nodes
 from . import manifests
@@ -275,7 +276,7 @@ def node_fact(item: Mapping[str, Any]) -> NodeFact:
     labels = metadata.get("labels") or {}
     info = status.get("nodeInfo") or {}
     windows = str(labels.get("kubernetes.io/os") or info.get("operatingSystem") or "") == "windows"
-    version = str(labels.get("node.kubernetes.io/windows-build") or info.get("kernelVersion") or "")
+    version = str(labels.get(BUILD_LABEL) or info.get("kernelVersion") or "")
     part = [*version.split("."), "", "", ""][2]
     ready: Mapping[str, Any] = next(
         (one for one in status.get("conditions") or [] if one.get("type") == "Ready"), {"status": "absent"}
