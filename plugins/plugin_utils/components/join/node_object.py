@@ -15,7 +15,6 @@ from typing import Any
 
 from ...facts.node_labels import ARCH_LABEL, BUILD_LABEL, OS_LABEL
 
-
 Object = Mapping[str, Any]
 
 _CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
