@@ -6,10 +6,8 @@ modules/k8s_windows_cri_info.py."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
@@ -22,15 +20,13 @@ from ..plugin_utils.cri import plot
 from ..plugin_utils.cri.client import CriClient, CriError
 from ..plugin_utils.cri.inventory import look
 from ..plugin_utils.cri.kubelet import KubeletProxy
+from ..plugin_utils.cri.recording import Recording
 from ..plugin_utils.cri.samples import Sample, SampleError
-from ..plugin_utils.cri.watch import Wanted, read_elsewhere, report, rows, summary_line, take
+from ..plugin_utils.cri.watch import Wanted, read_elsewhere, report, summary_line, take
 from ..plugin_utils.facts.version import VersionError
 from ..plugin_utils.task.argument_spec import normalize, of_module
 
 display = Display()
-
-DRAW_S = 5
-"""So often the plot is drawn again while it grows."""
 
 _REFUSED = (ClusterError, CriError, SampleError, VersionError)
 
@@ -63,7 +59,7 @@ class ActionModule(ActionBase):
             )
         if wanted.second_caller_s > 0 and not options["address"]:
             raise SampleError("stats.second_caller: it asks the runtime, so it needs address.")
-        files = _Files(how, write=not self._task.check_mode)
+        files = Recording(how, write=not self._task.check_mode)
 
         def each(number: int, samples: Sequence[Sample]) -> None:
             if how["live"]:
@@ -86,49 +82,11 @@ class ActionModule(ActionBase):
         return {"msg": summary_line(result), **result}
 
 
-class _Files:
-    """The CSV and the plot on the controller, those that are wanted; both are there whatever ends the run."""
-
-    def __init__(self, how: Mapping[str, Any], *, write: bool) -> None:
-        self._csv, self._plot = ((how[name] or "") if write else "" for name in ("csv", "plot"))
-        self._title = how["title"]
-        self._rows: list[dict[str, Any]] = []
-        self._drawn = time.monotonic()
-
-    def add(self, number: int, samples: Sequence[Sample]) -> None:
-        """The readings of a round: to the CSV at once, to the plot every few seconds."""
-        fresh = [row for sample in samples for row in rows(sample)]
-        self._rows += fresh
-        first = number == 1
-        if self._csv:
-            _write("csv", self._csv, plot.csv_text(fresh, head=first), "w" if first else "a")
-        if self._plot and time.monotonic() - self._drawn >= DRAW_S:
-            _write("plot", self._plot, plot.drawn(self._plot, self._rows, self._title))
-            self._drawn = time.monotonic()
-
-    def finish(self, title: str, readings: Sequence[dict[str, Any]], verdicts: Sequence[dict[str, Any]]) -> None:
-        """Both with all readings; the plot with the verdicts."""
-        if self._csv:
-            _write("csv", self._csv, plot.csv_text(readings))
-        if self._plot:
-            _write("plot", self._plot, plot.drawn(self._plot, readings, title, verdicts))
-
-
 def _containers(options: dict[str, Any]) -> dict[str, Any]:
     if not options["address"]:
         raise CriError("gather: containers asks the runtime, so it needs address.")
     with CriClient.of(options) as client:
         return look(client)
-
-
-def _write(name: str, where: str, text: str, mode: str = "w") -> None:
-    path = Path(where).expanduser()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open(mode, encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise SampleError(f"stats.{name}: {path} cannot be written: {error.strerror}.") from None
 
 
 def _kubelet(options: dict[str, Any]) -> KubeletProxy | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ..components.expected import Expected
 from ..components.layout import Layout
@@ -62,4 +63,24 @@ class Expectations:
             node_name=expected.node_name,
             flannel=flannel,
             kube_proxy=expected.kube_proxy,
+        )
+
+    @classmethod
+    def of_options(cls, layout: Layout, options: Mapping[str, Any]) -> Expectations:
+        """By the options of hns_check."""
+        return cls(
+            layout=layout,
+            network_name=options["network_name"],
+            network_mode=options["network_mode"],
+            vni=options["vni"],
+            subnet=options["subnet"],
+            interface_name=options["interface_name"],
+            management_ip=options["management_ip"],
+            cluster_cidr=options["cluster_cidr"],
+            service_cidr=options["service_cidr"],
+            cluster_domain=options["cluster_domain"],
+            node_name=options["node_name"],
+            plugins_version=options["plugins_version"],
+            flannel=options["cni_managed_by"] == "service",
+            kube_proxy=options["kube_proxy_managed_by"] == "service",
         )

@@ -62,8 +62,8 @@ class Node:
 
 def looked(node: Node, **options: Any) -> dict[str, Any]:
     """What the action returns for this node."""
-    action: Any = ActionModule.__new__(ActionModule)
-    action._task = SimpleNamespace(check_mode=False, delegate_to=None)
+    task: Any = SimpleNamespace(check_mode=False, delegate_to=None)
+    action: Any = ActionModule(task, *(None,) * 5)
     action._task_vars = {"inventory_hostname": "win1"}
     link: Any = node
     action._link, action._node = link, TaskNode(link, LAYOUT, "win1", None, print)
