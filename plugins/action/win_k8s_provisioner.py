@@ -72,15 +72,7 @@ class ActionModule(ConvergingAction):
         with tempfile.TemporaryDirectory(prefix="winkube-") as folder:
             self._origins = self._find_origins(Path(folder))
             self._delivery = Delivery(replace(self._node, warn_once=self._warn), layout, options)
-            reading = self._left_by_the_last() or self.read(layout)
-            for _attempt in range(STALE_TRIES):
-                try:
-                    return self._attempt(reading)
-                except _Stale as stale:
-                    why = str(stale)
-                    display.v(f"{self._host}: {why}; reading it again")
-                    reading = self.read(layout)
-        raise NodeError(f"{self.component}: {why}. It was planned {STALE_TRIES} times.")
+            return self._push(self._left_by_the_last() or self.read(layout), STALE_TRIES)
 
     def _find_origins(self, folder: Path) -> Mapping[str, provision_source.Origin]:
         """Where each item comes from; what the controller downloads goes into `folder`."""
@@ -107,7 +99,17 @@ class ActionModule(ConvergingAction):
             return None
         return again.read_last(plain(fact), again.all_reads(self._items, self._layout), RUN_ID, time.time())
 
-    def _attempt(self, reading: Reading) -> dict[str, Any]:
+    def _push(self, reading: Reading, tries: int) -> dict[str, Any]:
+        """Plans, and hands its batches over; from a new reading where the node has changed since this one."""
+        try:
+            return self._push_once(reading)
+        except _Stale as stale:
+            if tries == 1:
+                raise NodeError(f"{self.component}: {stale}. It was planned {STALE_TRIES} times.") from None
+            display.v(f"{self._host}: {stale}; reading it again")
+        return self._push(self.read(self._layout), tries - 1)
+
+    def _push_once(self, reading: Reading) -> dict[str, Any]:
         """One plan and its batches. _Stale if it has to be planned again."""
         pods = self._daemon_sets()
         tasks = provision.look(self._items, self._origins, self._layout, reading, daemon_sets=pods)
@@ -148,8 +150,7 @@ class ActionModule(ConvergingAction):
         self._warn_all((*provision.warn_untried(tasks, layout, reading), *again.of_others(tasks, layout, reading)))
         resources = provision.desired(tasks, layout, reading, timeouts, mark, in_cluster.restart_notices(pods, tasks))
         reading = self._node.completed(reading, reads(resources))
-        deadline = max(900, 2 * wanted["start_timeout"] + 600) + len(tasks) * (wanted["stable"] or 0)
-        return make_plan(self.component, resources, reading, deadline_s=deadline), reading
+        return make_plan(self.component, resources, reading, deadline_s=timeouts.deadline_s(len(tasks))), reading
 
     def _swap(self, plan: Plan, planned: Batch, tasks: Tasks, reading: Reading, mark: str) -> dict[str, Any]:
         """Drain if that is wanted, hand the batch over, wait for the Node."""
@@ -188,14 +189,11 @@ class ActionModule(ConvergingAction):
 
     def _daemon_sets(self) -> tuple[str, ...]:
         """The DaemonSets that run kube-proxy on this node from the file that is replaced."""
-        item = next((item for item in self._items if item.name.casefold() == "kube-proxy"), None)
-        if item is None:
+        question = in_cluster.ask_daemon_sets(self._items, self._node_name())
+        if question is None:
             return ()
-        name, place = self._node_name(), item.destination
         try:
-            found = self._asks.of_cluster(
-                self._options, "daemon sets", lambda each: in_cluster.asked(each, name, place)
-            )
+            found = self._asks.of_cluster(self._options, "daemon sets", question)
         except ClusterError as error:
             raise NodeError(f"{self.component}: {error}") from error
         return found or ()
@@ -208,5 +206,4 @@ class ActionModule(ConvergingAction):
             self._warn(sentence)
 
     def _node_name(self) -> str:
-        given = self._options["node_name"] or (self._options.get("drain") or {}).get("node_name")
-        return str(given or self._host).lower()
+        return in_cluster.node_name(self._options, self._host)

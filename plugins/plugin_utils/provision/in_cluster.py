@@ -6,7 +6,7 @@ file of the host."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..cluster.client import Clock, Cluster, wait_for
@@ -17,7 +17,7 @@ from ..engine import windows_path
 from ..engine.resource import Refused
 from ..node.link import NodeError
 from .provision import NAME, Task
-from .provision_items import KUBEPROXY_PATH
+from .provision_items import KUBEPROXY_PATH, Item
 
 
 def wait_for_node(options: Mapping[str, Any], name: str, tasks: Iterable[Task]) -> str:
@@ -64,9 +64,18 @@ def restart_notices(pods: Sequence[str], tasks: Iterable[Task]) -> list[str]:
     ]
 
 
-def asked(cluster: Cluster, name: str, destination: str) -> tuple[str, ...]:
-    """The DaemonSets of `from_host`, as the cluster has them for the Node `name`."""
-    return from_host(cluster.daemon_sets(), cluster.node(name), name, destination)
+def node_name(options: Mapping[str, Any], host: str) -> str:
+    """The Node's name: the module's, else the drain's, else that of the inventory's host."""
+    return str(options["node_name"] or (options.get("drain") or {}).get("node_name") or host).lower()
+
+
+def ask_daemon_sets(items: Iterable[Item], name: str) -> Callable[[Cluster], tuple[str, ...]] | None:
+    """What is asked of the cluster if kube-proxy is replaced: the DaemonSets of `from_host` on the Node `name`. None if
+    it is not."""
+    place = next((item.destination for item in items if item.name.casefold() == "kube-proxy"), None)
+    if place is None:
+        return None
+    return lambda cluster: from_host(cluster.daemon_sets(), cluster.node(name), name, place)
 
 
 def from_host(

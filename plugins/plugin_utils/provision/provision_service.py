@@ -44,6 +44,10 @@ class Timeouts:
     stop_s: int = 120
     stable_s: int | None = None
 
+    def deadline_s(self, services: int) -> int:
+        """How long the node may take to swap the programs of so many services."""
+        return max(900, 2 * self.start_s + 600) + services * (self.stable_s or 0)
+
 
 def would_not_start(
     item: Item, found: Mapping[str, Any], version: str, before: str, env_file: str
