@@ -45,7 +45,7 @@ class ActionModule(ConvergingAction):
         """Plan and act; then ask containerd over the port, whether or not anything was changed."""
         keep = not self._task.check_mode
         self._wanted, self._own = node.certify(node.of(options, layout), options["certificates"], self._address, keep)
-        stage = Stage("tcp", self._desired, first=(self._rehearsal(),))
+        stage = Stage("tcp", self._build_resources, first=(self._rehearsal(),))
         _reading, result = self.converge((stage,), options, layout)
         if self._left_over:
             self.warn_once(f"{self._host}: {self._left_over}")
@@ -65,10 +65,10 @@ class ActionModule(ConvergingAction):
         cri = {"address": found.address, "encrypted": found.encrypted, "clients_proven": found.clients_proven}
         return result | {"cri": cri | proven}
 
-    def _desired(self, given: Given) -> Resources:
+    def _build_resources(self, given: Given) -> Resources:
         """Firewall rule, config.toml, the restart."""
         layout, reading = given.layout, given.reading
-        found = node.desired(replace(self._wanted, mark=given.mark), reading)
+        found = node.build_resources(replace(self._wanted, mark=given.mark), reading)
         self._left_over = self._left_over or expiry.finding(layout, reading)
         if (off := node.firewall_off(self._wanted, reading))[0]:
             self._left_over = f"the Windows firewall is off ({off[1]}): allowed_sources has no effect."

@@ -148,7 +148,9 @@ class ActionModule(ConvergingAction):
         timeouts = Timeouts(wanted["start_timeout"], wanted["stop_timeout"], wanted["stable"])
         reading = self._node.completed(reading, provision.to_know(tasks))
         self._warn_all((*provision.warn_untried(tasks, layout, reading), *again.of_others(tasks, layout, reading)))
-        resources = provision.desired(tasks, layout, reading, timeouts, mark, in_cluster.restart_notices(pods, tasks))
+        resources = provision.build_resources(
+            tasks, layout, reading, timeouts, mark, in_cluster.restart_notices(pods, tasks)
+        )
         reading = self._node.completed(reading, reads(resources))
         return make_plan(self.component, resources, reading, deadline_s=timeouts.deadline_s(len(tasks))), reading
 

@@ -46,7 +46,7 @@ class ActionModule(ConvergingAction):
         node = cluster.node(options["node_name"])
         found = rejoin.Past()
 
-        def desired(given: Given) -> Resources:
+        def build_resources(given: Given) -> Resources:
             """The clean-up; nothing for a machine that is not a previously deleted node."""
             nonlocal found
             ours = hns.Ours(hns.own_names(options["network_name"]), options["cluster_cidr"])
@@ -54,19 +54,19 @@ class ActionModule(ConvergingAction):
             found = rejoin.past(situation, ours, always=options["always"])
             return (rejoin.Leftovers(layout, found, ours, conf=options["cni_managed_by"] == "service"),)
 
-        stages = (Stage("clean-up", desired),)
+        stages = (Stage("clean-up", build_resources),)
         reading, result = self.converge(stages, options, layout, needed=rejoin.reads(layout))
         return result | rejoin.as_data(found, rejoin.roles(layout, reading))
 
     def _cni_conf(self, options: dict[str, Any]) -> dict[str, Any]:
         """Mend the CNI configuration that the runtime takes."""
 
-        def desired(given: Given) -> Resources:
+        def build_resources(given: Given) -> Resources:
             expect = cni_mend.expectations(given.options, given.layout)
             return cni_mend.resources(completed(given.reading, expect, self._link.probe), expect, given.mark)
 
         layout = self._node.layout
-        return self.converge((Stage("cni.conf", desired),), options, layout, needed=cni_reads(layout))[1]
+        return self.converge((Stage("cni.conf", build_resources),), options, layout, needed=cni_reads(layout))[1]
 
     def _cluster(self, options: dict[str, Any]) -> Cluster | None:
         join.check_name(options["node_name"])

@@ -92,15 +92,15 @@ def wanted_source(
     )
 
 
-def desired(layout: Layout, wanted: Source | None, mark: str) -> tuple[Resource, ...]:
+def build_resources(layout: Layout, wanted: Source | None, mark: str) -> tuple[Resource, ...]:
     """kube-log-runner.exe in a folder that only administrators write to. `mark` is the id of the batch."""
     there: Resource = LogRunnerThere(layout.log_runner) if wanted is None else _programs(layout, wanted, mark)
     return (*guard_always(windows_path.parent(layout.log_runner)), there)
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What `desired` needs to know for this layout, whatever its other arguments."""
-    return tuple(query for resource in desired(layout, Source("", None, ""), "") for query in resource.reads())
+    """What `build_resources` reads for this layout, whatever its other arguments."""
+    return tuple(query for resource in build_resources(layout, Source("", None, ""), "") for query in resource.reads())
 
 
 def wrapper(program: str, log_file: str, rotation: Rotation) -> tuple[str, ...]:

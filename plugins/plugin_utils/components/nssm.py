@@ -110,7 +110,7 @@ def nssm_source(
     return NssmSource(made, f"{zipped['folder']}/{facts.NSSM_MEMBER}" if zipped else "")
 
 
-def desired(layout: Layout, wanted: NssmSource | None, mark: str) -> tuple[Resource, ...]:
+def build_resources(layout: Layout, wanted: NssmSource | None, mark: str) -> tuple[Resource, ...]:
     """nssm.exe in a folder that only administrators write to. `mark` is the id of the batch."""
     programs = _programs(layout, wanted, mark) if wanted else None
     return (
@@ -121,9 +121,9 @@ def desired(layout: Layout, wanted: NssmSource | None, mark: str) -> tuple[Resou
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What `desired` needs to know for this layout, whatever its other arguments."""
+    """What `build_resources` reads for this layout, whatever its other arguments."""
     wanted = NssmSource(Source("", None, ""), "")
-    return tuple(query for resource in desired(layout, wanted, "") for query in resource.reads())
+    return tuple(query for resource in build_resources(layout, wanted, "") for query in resource.reads())
 
 
 def _programs(layout: Layout, wanted: NssmSource, mark: str) -> Programs:

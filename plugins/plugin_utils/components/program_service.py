@@ -135,7 +135,7 @@ class ProgramService:
         """The name of its firewall rule; empty for none."""
         return next(iter(self.component.rules), "")
 
-    def desired(self, args: Args) -> tuple[Resource, ...]:
+    def build_resources(self, args: Args) -> tuple[Resource, ...]:
         """Folders, program, configuration, firewall rule, service. Refused for a version or options that do not do."""
         self.recipe.check(args.source.version or "", args.values)
         return (
@@ -148,7 +148,7 @@ class ProgramService:
         )
 
     def reads(self, layout: Layout) -> tuple[Query, ...]:
-        """What `desired` needs to know for this layout, whatever its other arguments."""
+        """What `build_resources` reads for this layout, whatever its other arguments."""
         resources: tuple[Resource, ...] = (
             *self._folders(layout),
             self._programs(layout, Source("", None, ""), archive=True, mark=""),
@@ -236,7 +236,7 @@ def declare(name: str, role: str, daemon: Daemon, recipe: Recipe, *, rule: str =
         return made.reads(layout)
 
     def wanted(given: Given) -> Resources:
-        return made.desired(_arguments(made, given))
+        return made.build_resources(_arguments(made, given))
 
     component = Component(
         name=name,

@@ -104,13 +104,15 @@ def service_tools(given: Given, daemon: Daemon) -> Resources:
     anybody have to say where it comes from."""
     manager = service_manager(given, daemon)
     if manager == "nssm":
-        return nssm.desired(given.layout, nssm.nssm_source(**_tool(given, "nssm_source", nssm.NAME)), given.mark)
+        return nssm.build_resources(
+            given.layout, nssm.nssm_source(**_tool(given, "nssm_source", nssm.NAME)), given.mark
+        )
     if manager == "sc" and daemon.kind.wrapped:
         version = given.options["log_runner_source"]["version"]
         wanted = log_runner.wanted_source(
             version=version, **_tool(given, "log_runner_source", f"{log_runner.NAME} {version}")
         )
-        return log_runner.desired(given.layout, wanted, given.mark)
+        return log_runner.build_resources(given.layout, wanted, given.mark)
     return ()
 
 

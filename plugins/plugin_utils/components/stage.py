@@ -94,17 +94,17 @@ def _no_state(_layout: Layout) -> tuple[Query, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One batch of a component, and what comes before it.
+    """One batch of a component, and the steps before it.
 
-    `desired` is what is wanted on the node; it raises Refused, and ClusterError where the cluster cannot be asked.
-    `wanted` tells whether there is such a stage at all. `before` is done once, before the node is touched. `first` are
-    the batches that it begins with. `deadline` is how many seconds the node may work on its batch before it rolls that
-    back. `state` is read after each batch besides what that touches. `called` is the name of the batch, where it is not
-    the component's. `failed` is said besides where the node could not do it: what stays, or what the node knows of it.
+    `build_resources` builds the desired resources. It raises Refused, or ClusterError if the cluster does not answer.
+    `wanted` decides whether the stage runs at all. `before` runs once, before the node is touched. `first` lists the
+    batches that run first. `deadline` is the number of seconds after which the node rolls the batch back. `state` is
+    read after each batch, in addition to what the batch touches. `called` names the batch if its name differs from the
+    component's. `failed` adds to the error message: what stays on the node, or what the node knows about the failure.
     """
 
     name: str
-    desired: Callable[[Given], Resources]
+    build_resources: Callable[[Given], Resources]
     wanted: Callable[[Given], bool] = _always
     before: Callable[[Given], object] = _nothing
     first: tuple[First, ...] = ()

@@ -119,7 +119,7 @@ def warning(found: Effective, networks: tuple[Network, ...]) -> str:
 
 
 def reads(args: CriTcpArgs) -> tuple[Query, ...]:
-    """What `desired` looks at."""
+    """What `build_resources` reads."""
     tls = args.listener.tls if args.listener else None
     return (
         file_query(args.layout.containerd_config, sha256=True, content_limit=READ_LIMIT),
@@ -141,7 +141,7 @@ def rule(port: int = 0, networks: tuple[Network, ...] = ()) -> FirewallRule:
     return FirewallRule(facts.RULE, "TCP", port, networks, wanted=bool(networks))
 
 
-def desired(args: CriTcpArgs, reading: Reading) -> tuple[Resource, ...]:
+def build_resources(args: CriTcpArgs, reading: Reading) -> tuple[Resource, ...]:
     """Rule, config.toml, service. Refused if one of them cannot be as wanted."""
     layout = args.layout
     found = _service(layout, reading)

@@ -74,7 +74,7 @@ def _dump(program: str, config: str, ok_exit: Sequence[int | str] = (0,)) -> Op:
 
 
 def config_of(resources: tuple[Resource, ...]) -> TextFile:
-    """The config.toml among the resources of `desired`."""
+    """The config.toml that `build_resources` returns."""
     return next(resource for resource in resources if isinstance(resource, TextFile))
 
 

@@ -431,7 +431,7 @@ def _where(task: Task) -> str:
     return mask(task.origin.url) if task.origin else previous_of(task.item.destination)
 
 
-def desired(
+def build_resources(
     tasks: Sequence[Task], layout: Layout, reading: Reading, timeouts: Timeouts, mark: str, notices: Sequence[str] = ()
 ) -> tuple[Resource, ...]:
     """The swaps, in the order of the list, and their services, those first that others need."""
@@ -460,7 +460,7 @@ def _by_service(swaps: Iterable[Task]) -> list[list[Task]]:
 
 
 def to_know(tasks: Iterable[Task]) -> tuple[Query, ...]:
-    """What `desired` has to know of the node besides `reads`: normally nothing."""
+    """What `build_resources` reads in addition to `reads`: normally nothing."""
     return merge_queries(needs((task.item, task.service) for task in tasks if task.what in SWAPPED))
 
 

@@ -181,11 +181,11 @@ class Converge:
 
     def _complete(self, stage: Stage, given: Given) -> tuple[Given, Resources]:
         """The resources, and the reading with whatever they need that was not read: normally nothing."""
-        resources = stage.desired(given)
+        resources = stage.build_resources(given)
         reading = self._node.completed(given.reading, reads(resources))
         if reading is not given.reading:
             given = replace(given, reading=reading)
-            resources = stage.desired(given)
+            resources = stage.build_resources(given)
         confidential = () if self._check else confides(resources, given.reading)
         if confidential:
             given = replace(given, reading=given.reading.merged(self._node.probe(confidential)))

@@ -119,16 +119,16 @@ def _containerd(place: Place, runner: Mapping[str, str], download: Download) -> 
     where = layout(place)
     bare_machine = bare(containerd.reads(where))
     # The machine's Path is not ours to change here, and nobody can know it.
-    resources = [each for each in _desired(where, download) if not isinstance(each, MachinePath)]
+    resources = [each for each in _build_resources(where, download) if not isinstance(each, MachinePath)]
     installed = make_plan(containerd.NAME, resources, bare_machine)
     opening = cri_tcp.CriTcpArgs(where, Listener(Address("127.0.0.1", PORT)))
     before = _known(installed.predicted, cri_tcp.reads(opening))
-    wanted = cri_tcp.desired(opening, before)
+    wanted = cri_tcp.build_resources(opening, before)
     rehearsal = rehearse(opening, wanted, before)
     opened = make_plan(cri_tcp.NAME, wanted, before)
     closing = cri_tcp.CriTcpArgs(where, None)
     then = _known(opened.predicted, cri_tcp.reads(closing))
-    closed = make_plan(cri_tcp.NAME, cri_tcp.desired(closing, then), then)
+    closed = make_plan(cri_tcp.NAME, cri_tcp.build_resources(closing, then), then)
     send = _Send(where.state_dir, runner)
     # Its machine is the one that was planned for; here any will do.
     rehearsed = send.batch("the rehearsal", replace(_there(rehearsal), pre=()))
@@ -156,7 +156,7 @@ def _containerd(place: Place, runner: Mapping[str, str], download: Download) -> 
     return Journey("containerd", "containerd", Steps(main, last))
 
 
-def _desired(where: Layout, download: Download) -> tuple[Resource, ...]:
+def _build_resources(where: Layout, download: Download) -> tuple[Resource, ...]:
     """What win_containerd wants for the defaults of its role."""
     settings = containerd.settings(where, version=Version.parse(download.version), pause_image=PAUSE, log_level="info")
     # With the default its data would be those of a containerd of the machine.
@@ -174,7 +174,7 @@ def _desired(where: Layout, download: Download) -> tuple[Resource, ...]:
     arguments = containerd.ContainerdArgs(
         layout=where, source=source, archive=True, config=config, settings=settings, mark=MARK
     )
-    return containerd.desired(arguments)
+    return containerd.build_resources(arguments)
 
 
 def _known(reading: Reading, queries: Sequence[Query]) -> Reading:

@@ -44,12 +44,12 @@ class Machine:
         return Args(LAYOUT, self.source, given, archive=self.archive, config=config, sources=(), mark=mark)
 
     def read(self, args: Args) -> Reading:
-        queries = (*self.declaration.reads(LAYOUT), *reads(self.declaration.desired(args)), system_query())
+        queries = (*self.declaration.reads(LAYOUT), *reads(self.declaration.build_resources(args)), system_query())
         return Reading().merged(self.link.probe(queries), queries)
 
     def install(self, config: str = "", **values: Any) -> dict[str, Any] | None:
         """The node's answer, None if nothing had to be done."""
         mark = uuid.uuid4().hex
         args = self.args(config, mark, **values)
-        made = make_plan(self.declaration.component.name, self.declaration.desired(args), self.read(args)).batch
+        made = make_plan(self.declaration.component.name, self.declaration.build_resources(args), self.read(args)).batch
         return None if made is None else self.link.apply(made, mark)

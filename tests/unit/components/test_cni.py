@@ -26,7 +26,7 @@ def node(entries: tuple[str, ...] = ()) -> Reading:
 
 @pytest.mark.row("FL-05", "NW-31", "NW-13")
 def test_the_plugins_that_flannel_needs() -> None:
-    made = make_plan(cni.NAME, cni.desired(ARGS), bare(cni.reads(LAYOUT))).batch
+    made = make_plan(cni.NAME, cni.build_resources(ARGS), bare(cni.reads(LAYOUT))).batch
     assert made is not None
     moved = [line.rpartition(" -> ")[2] for line in lines(made.ops) if line.startswith("move")]
     assert moved == [
@@ -41,14 +41,14 @@ def test_the_plugins_that_flannel_needs() -> None:
 def test_flannels_plugin_alone() -> None:
     source = Source("https://example.com/flannel-amd64.exe", "b" * 64, "1.2.0-flannel1")
     args = cni.CniArgs(LAYOUT, PLUGINS, source, flannel_archive=False, mark=MARK)
-    made = make_plan(cni.NAME, cni.desired(args), bare(cni.reads(LAYOUT))).batch
+    made = make_plan(cni.NAME, cni.build_resources(args), bare(cni.reads(LAYOUT))).batch
     assert made is not None
     staging = r"C:\ProgramData\winkube\staging\flannel-cni-01234567"
     assert rf"move {staging}\flannel.exe -> C:\k\cni\flannel.exe" in lines(made.ops)
 
 
 def test_a_network_of_the_clusters_own_gets_the_folders_and_nothing_else() -> None:
-    made = make_plan(cni.NAME, cni.desired(cni.CniArgs(LAYOUT)), bare(cni.reads(LAYOUT))).batch
+    made = make_plan(cni.NAME, cni.build_resources(cni.CniArgs(LAYOUT)), bare(cni.reads(LAYOUT))).batch
     assert made is not None
     assert {op.op for op in made.ops} == {"mkdir"}
 
@@ -56,10 +56,10 @@ def test_a_network_of_the_clusters_own_gets_the_folders_and_nothing_else() -> No
 def test_plugins_of_unknown_origin_are_compared_first() -> None:
     there = {file_key(rf"C:\k\cni\{name}"): file(name.encode()) for name in ("host-local.exe", "win-bridge.exe")}
     there[file_key(r"C:\k\cni\win-overlay.exe")] = file(b"win-overlay.exe")
-    staged = cni.stage_first(cni.NAME, cni.desired(ARGS), node().merged(there))
+    staged = cni.stage_first(cni.NAME, cni.build_resources(ARGS), node().merged(there))
     assert staged is not None
     assert [op.op for op in staged.ops] == ["mkdir", "fetch", "unpack"]
-    assert cni.stage_first(cni.NAME, cni.desired(ARGS), node()) is None
+    assert cni.stage_first(cni.NAME, cni.build_resources(ARGS), node()) is None
 
 
 @pytest.mark.row("FL-05")
@@ -84,4 +84,4 @@ def test_a_release_that_is_not_known(text: str, sentence: str) -> None:
 
 
 def test_one_read_plan_is_enough() -> None:
-    assert bare(cni.reads(LAYOUT)).missing(query for each in cni.desired(ARGS) for query in each.reads()) == ()
+    assert bare(cni.reads(LAYOUT)).missing(query for each in cni.build_resources(ARGS) for query in each.reads()) == ()

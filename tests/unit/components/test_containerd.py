@@ -59,7 +59,7 @@ EXE, CTR, SHIM = (rf"{BIN}\{name}" for name in ("containerd.exe", "ctr.exe", "co
 
 
 def plan(reading: Reading, args: containerd.ContainerdArgs = ARGS) -> Plan:
-    return make_plan(containerd.NAME, containerd.desired(args), reading)
+    return make_plan(containerd.NAME, containerd.build_resources(args), reading)
 
 
 def bare_node(*services: dict[str, Any]) -> Reading:
@@ -160,7 +160,7 @@ def test_the_service_starts_with_the_machine() -> None:
 def test_another_service_name_is_passed_on() -> None:
     layout = replace(LAYOUT, containerd_service="containerd-dev")
     made = make_plan(
-        "containerd", containerd.desired(replace(ARGS, layout=layout)), bare(containerd.reads(layout))
+        "containerd", containerd.build_resources(replace(ARGS, layout=layout)), bare(containerd.reads(layout))
     ).batch
     assert made is not None
     assert any(
@@ -240,7 +240,7 @@ def test_every_op_that_changes_something_can_be_undone() -> None:
 
 def test_a_containerd_made_by_hand_is_compared_with_the_download_before_it_is_touched() -> None:
     by_hand = converged().merged({file_key(r"C:\ProgramData\winkube\receipts\containerd.json"): {"exists": False}})
-    resources = containerd.desired(ARGS)
+    resources = containerd.build_resources(ARGS)
     stage = containerd.stage_first(resources, by_hand)
     assert stage is not None
     assert [op.op for op in stage.ops] == ["mkdir", "fetch", "unpack"]
@@ -382,7 +382,7 @@ def test_values_of_the_environment_are_in_no_fact_diff_or_argument_but_can_be_pu
     assert plan(node, args).batch is None, "compared by fingerprint"
 
     other = replace(args, environment=("HTTPS_PROXY=http://bob:secret@proxy:3128",))
-    resources = containerd.desired(other)
+    resources = containerd.build_resources(other)
     (query,) = confides(resources, node)
     raw = {"environment": [SECRET], "nssm": {"AppEnvironmentExtra": [SECRET]}}
     told = node.merged({query.key: raw})
@@ -406,7 +406,7 @@ def earlier_node(folder: str) -> Reading:
 
 def moves(args: containerd.ContainerdArgs, node: Reading) -> list[str]:
     args = replace(args, earlier=earlier_programs.folder(LAYOUT, node))
-    queries = merge_queries(query for resource in containerd.desired(args) for query in resource.reads())
+    queries = merge_queries(query for resource in containerd.build_resources(args) for query in resource.reads())
     known = node.merged({query.key: {"exists": False} for query in queries if query.key not in node.parts})
     made = plan(known, args).batch
     assert made is not None
@@ -456,7 +456,7 @@ def test_the_diff_names_the_programs_that_differ_and_no_other() -> None:
     """A new shim showed containerd.exe and ctr.exe as replaced as well."""
     args = replace(ARGS, source=replace(SOURCE, sha256="b" * 64, version="1.7.12"))
     node = converged()
-    (programs,) = (each for each in containerd.desired(args) if isinstance(each, Programs))
+    (programs,) = (each for each in containerd.build_resources(args) if isinstance(each, Programs))
     there = {path: node.file(path) for path in programs.paths}
     staged = {file_key(programs.staged(path)): found for path, found in there.items()}
     staged[file_key(programs.staged(SHIM))] = file(b"another shim")

@@ -50,7 +50,7 @@ def test_the_program_and_its_file_are_there_before_the_kubelet_is_told_of_them()
     layout = replace(LAYOUT, credential_providers=(ECR.name,))
     nssm = {file_key(LAYOUT.nssm): {"exists": True, "kind": "file", "version": "2.24"}}
     node = bare(kubelet.reads(layout)).merged(nssm)
-    resources = kubelet.desired(wanted(ECR))
+    resources = kubelet.build_resources(wanted(ECR))
     assert not node.missing(query for query in reads_of(resources) if "credential" in query.key), "read at once"
     found = plan(node, wanted(ECR))
     done = lines(found.batch.ops if found.batch else ())
@@ -67,10 +67,10 @@ def credentials_of(args: kubelet.KubeletArgs) -> tuple[str, ...]:
 
 
 def test_a_change_of_the_file_restarts_the_kubelet_and_another_writing_of_it_does_not() -> None:
-    layout, queries = LAYOUT, reads_of(credentials.desired(LAYOUT, [ECR], NEWEST, MARK))
-    first = make_plan("kubelet", credentials.desired(layout, [ECR], NEWEST, MARK), bare(queries))
+    layout, queries = LAYOUT, reads_of(credentials.build_resources(LAYOUT, [ECR], NEWEST, MARK))
+    first = make_plan("kubelet", credentials.build_resources(layout, [ECR], NEWEST, MARK), bare(queries))
     there = first.predicted
-    again = [one for one in credentials.desired(layout, [ECR], NEWEST, MARK) if "json" in one.label]
+    again = [one for one in credentials.build_resources(layout, [ECR], NEWEST, MARK) if "json" in one.label]
     assert make_plan("kubelet", again, Reading().merged(dict(there.parts), queries)).batch is None
     assert credentials.uses(LAYOUT, [ECR]) == (credentials.config_file(LAYOUT),)
     assert credentials.uses(LAYOUT, []) == ()

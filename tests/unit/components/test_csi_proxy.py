@@ -39,7 +39,7 @@ def source() -> Source:
 def arguments(manager: str = "sc", groups: tuple[str, ...] = (), mark: str = MARK) -> Args:
     url = f"file:///{NSSM_ON_NODE}".replace("\\", "/")
     zipped = Source(url, hashlib.sha256(nssm_archive()).hexdigest(), "2.24")
-    tool = nssm.desired(LAYOUT, nssm.NssmSource(zipped, "nssm-2.24/win64/nssm.exe"), mark)
+    tool = nssm.build_resources(LAYOUT, nssm.NssmSource(zipped, "nssm-2.24/win64/nssm.exe"), mark)
     return Args(
         LAYOUT,
         source(),
@@ -52,7 +52,7 @@ def arguments(manager: str = "sc", groups: tuple[str, ...] = (), mark: str = MAR
 
 
 def plan(reading: Reading, args: Args) -> Plan:
-    return make_plan(csi_proxy.DECLARATION.component.name, csi_proxy.DECLARATION.desired(args), reading)
+    return make_plan(csi_proxy.DECLARATION.component.name, csi_proxy.DECLARATION.build_resources(args), reading)
 
 
 # -- the plan ----------------------------------------------------------------------------------------------------------
@@ -117,7 +117,11 @@ def machine() -> tuple[SimulatedNode, Link]:
 
 
 def read(link: Link, args: Args) -> Reading:
-    queries = (*csi_proxy.DECLARATION.reads(LAYOUT), *reads(csi_proxy.DECLARATION.desired(args)), system_query())
+    queries = (
+        *csi_proxy.DECLARATION.reads(LAYOUT),
+        *reads(csi_proxy.DECLARATION.build_resources(args)),
+        system_query(),
+    )
     return Reading().merged(link.probe(queries), queries)
 
 

@@ -55,7 +55,7 @@ def args(found: Reading = SWITCHED, mode: str = "l2bridge", **more: Any) -> flan
 
 
 def plan(found: Reading = SWITCHED, **more: Any) -> Plan:
-    return make_plan(flannel.NAME, flannel.desired(args(found, **more)), found)
+    return make_plan(flannel.NAME, flannel.build_resources(args(found, **more)), found)
 
 
 def converged(**more: Any) -> Reading:
@@ -230,7 +230,7 @@ def test_plugins_and_kubeconfig_have_to_be_there() -> None:
 
 
 def test_one_read_plan_is_enough() -> None:
-    assert SWITCHED.missing(query for each in flannel.desired(args()) for query in each.reads()) == ()
+    assert SWITCHED.missing(query for each in flannel.build_resources(args()) for query in each.reads()) == ()
 
 
 @pytest.mark.row("NW-16")

@@ -246,7 +246,7 @@ def test_the_clusters_ranges(option: dict[str, Any], sentence: str) -> None:
 def made_by_flannel(found: Reading, said: list[str], **more: Any) -> tuple[Resource, ...]:
     """What win_flannel makes without a cluster to ask; `said` gets its warnings."""
     wanted = options("win_flannel", **more)
-    return flannel_component.desired(stage_given("flannel", wanted, found, Controller(said=said)))
+    return flannel_component.build_resources(stage_given("flannel", wanted, found, Controller(said=said)))
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_what_no_source_names_is_said_as_such() -> None:
 
 def test_the_value_is_read_and_nothing_is_changed() -> None:
     (resource,) = (
-        each for each in host.desired(WANTED, node(20348, 1)) if isinstance(each, host_checks.GmsaPreconditions)
+        each for each in host.build_resources(WANTED, node(20348, 1)) if isinstance(each, host_checks.GmsaPreconditions)
     )
     assert resource.reads() == (host_checks.NAMESPACE_QUERY,)
     assert make_plan("host", (resource,), node(20348, 1)).batch is None

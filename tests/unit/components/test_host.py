@@ -51,7 +51,7 @@ def system(**more: Any) -> dict[str, Any]:
 
 
 def plan(reading: Reading, args: HostArgs = NODE) -> Plan:
-    return make_plan(host.NAME, host.desired(args, reading), reading)
+    return make_plan(host.NAME, host.build_resources(args, reading), reading)
 
 
 def refusals(reading: Reading, args: HostArgs = NODE) -> str:
@@ -193,7 +193,7 @@ def test_a_proxys_password_is_in_no_step_diff_or_fact() -> None:
     variable = {"exists": True, "type": "string", "value": "http://old:swordfish@proxy"}
     reading = node().merged({"variable:http_proxy": variable})
     assert "swordfish" not in str(reading.to_fact())
-    queries = confides(host.desired(args, reading), reading)
+    queries = confides(host.build_resources(args, reading), reading)
     assert [query.key for query in queries] == ["confidential:variable:http_proxy"]
     made = plan(reading.merged({queries[0].key: variable}), args)
     assert made.batch is not None

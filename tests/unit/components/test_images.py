@@ -19,7 +19,7 @@ CERTS = r"C:\ProgramData\containerd\certs.d"
 
 
 def wanted(*names: str) -> images.Images:
-    return images.desired(LAYOUT, names, 1800)
+    return images.build_resources(LAYOUT, names, 1800)
 
 
 def node(*known: str, ctr: bool = True) -> Reading:

@@ -35,13 +35,13 @@ def settings(mode: str = "l2bridge", version: str = "1.37.1", **more: Any) -> Ku
 
 
 def arguments(mode: str = "l2bridge", manager: str = "nssm", **more: Any) -> kube_proxy.KubeProxyArgs:
-    tool = (nssm if manager == "nssm" else log_runner).desired(LAYOUT, None, MARK)
+    tool = (nssm if manager == "nssm" else log_runner).build_resources(LAYOUT, None, MARK)
     given: dict[str, Any] = {"settings": settings(mode), "manager": manager, "tools": tool, "mark": MARK}
     return kube_proxy.KubeProxyArgs(LAYOUT, SOURCE, **(given | more))
 
 
 def plan(reading: Reading, args: kube_proxy.KubeProxyArgs) -> Plan:
-    return make_plan(kube_proxy.NAME, kube_proxy.desired(args, reading), reading)
+    return make_plan(kube_proxy.NAME, kube_proxy.build_resources(args, reading), reading)
 
 
 def joined(*services: dict[str, Any]) -> Reading:
@@ -172,7 +172,7 @@ def test_another_nssm_stops_it_first_and_starts_it_again(mode: str) -> None:
     )
 
     def made(manager: str) -> list[str]:
-        wanted = replace(arguments(mode, manager), tools=nssm.desired(LAYOUT, other, MARK))
+        wanted = replace(arguments(mode, manager), tools=nssm.build_resources(LAYOUT, other, MARK))
         batch = plan(converged(arguments(manager=manager)), wanted).batch
         return lines(batch.ops) if batch else []
 

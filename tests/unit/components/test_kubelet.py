@@ -39,13 +39,13 @@ def settings(version: str = "1.37.1", join: str = "kubeadm", **more: Any) -> Kub
 
 
 def arguments(manager: str = "nssm", **more: Any) -> kubelet.KubeletArgs:
-    tool = (nssm if manager == "nssm" else log_runner).desired(LAYOUT, None, MARK)
+    tool = (nssm if manager == "nssm" else log_runner).build_resources(LAYOUT, None, MARK)
     given: dict[str, Any] = {"settings": settings(), "manager": manager, "tools": tool, "mark": MARK}
     return kubelet.KubeletArgs(LAYOUT, SOURCE, **(given | more))
 
 
 def plan(reading: Reading, args: kubelet.KubeletArgs) -> Plan:
-    return make_plan(kubelet.NAME, kubelet.desired(args), reading)
+    return make_plan(kubelet.NAME, kubelet.build_resources(args), reading)
 
 
 def bare_node(*services: dict[str, Any]) -> Reading:
@@ -113,7 +113,7 @@ def test_a_folder_that_several_want_is_made_once_and_none_for_a_drop_in_that_the
     source = nssm.nssm_source(
         url="https://xyz/nssm-2.24.zip", checksum="", proxy=None, unverified=(), read_url=lambda _: ""
     )
-    tool = nssm.desired(LAYOUT, source, MARK)
+    tool = nssm.build_resources(LAYOUT, source, MARK)
     for version, made in (("1.27.4", 0), ("1.37.1", 1)):
         args = arguments(tools=tool, settings=settings(version))
         found = plan(bare(kubelet.reads(LAYOUT)), args)
@@ -127,7 +127,7 @@ def test_in_check_mode_the_next_component_finds_nssm_as_this_one_would_leave_it(
     source = nssm.nssm_source(
         url="https://xyz/nssm-2.24.zip", checksum="", proxy=None, unverified=(), read_url=lambda _: ""
     )
-    tool = nssm.desired(LAYOUT, source, MARK)
+    tool = nssm.build_resources(LAYOUT, source, MARK)
     first = plan(bare(kubelet.reads(LAYOUT)), arguments(tools=tool))
     assert [step.text for step in first.steps if "install nssm" in step.text] != []
     assert first.predicted.missing(reads(tool)) == ()
@@ -135,7 +135,7 @@ def test_in_check_mode_the_next_component_finds_nssm_as_this_one_would_leave_it(
     other = nssm.nssm_source(
         url="https://xyz/nssm.exe", checksum=f"sha256:{'c' * 64}", proxy=None, unverified=(), read_url=lambda _: ""
     )
-    assert make_plan("flannel", nssm.desired(LAYOUT, other, MARK), first.predicted).steps != ()
+    assert make_plan("flannel", nssm.build_resources(LAYOUT, other, MARK), first.predicted).steps != ()
 
 
 @pytest.mark.row("SV-12")
@@ -353,7 +353,7 @@ def test_a_kubelet_that_runs_gets_the_ca_that_it_is_told_of_before_it_restarts()
     there = joined.merged({file_key(CA): file(b"pem")})
     assert not kubelet.lacks_ca(wanted, LAYOUT, there)
     args = replace(args, ca_pem="pem")
-    missing = joined.missing(reads(kubelet.desired(args)))
+    missing = joined.missing(reads(kubelet.build_resources(args)))
     made = plan(joined.merged(dict(bare(missing).parts)), args)
     assert made.batch is not None
     found = lines(made.batch.ops)
@@ -496,6 +496,6 @@ def test_the_names_of_kubeadms_files_are_those_of_the_check() -> None:
 def test_the_firewall_lets_the_cluster_reach_the_kubelets_port(port: int | None, opened: int) -> None:
     networks = (ipaddress.ip_network("10.244.0.0/16"), ipaddress.ip_network("10.7.0.0/24"))
     args = arguments(sources=networks, config={"port": port} if port else {})
-    (rule,) = [one for one in kubelet.desired(args) if isinstance(one, FirewallRule)]
+    (rule,) = [one for one in kubelet.build_resources(args) if isinstance(one, FirewallRule)]
     assert (rule.protocol, rule.port, rule.networks) == ("TCP", opened, networks)
-    assert not [one for one in kubelet.desired(arguments(sources=None)) if isinstance(one, FirewallRule)]
+    assert not [one for one in kubelet.build_resources(arguments(sources=None)) if isinstance(one, FirewallRule)]

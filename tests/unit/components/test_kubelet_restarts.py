@@ -43,7 +43,7 @@ def test_another_nssm_stops_it_first_and_starts_it_again() -> None:
         url="https://xyz/nssm.exe", checksum=f"sha256:{'c' * 64}", proxy=None, unverified=(), read_url=lambda _: ""
     )
     old = arguments(configured=True)
-    made = plan(installed(old, joined=True), replace(old, tools=nssm.desired(LAYOUT, other, MARK)))
+    made = plan(installed(old, joined=True), replace(old, tools=nssm.build_resources(LAYOUT, other, MARK)))
     assert made.batch is not None
     found = lines(made.batch.ops)
     replaced = next(number for number, line in enumerate(found) if line.endswith(r"-> C:\k\nssm.exe"))
@@ -51,7 +51,7 @@ def test_another_nssm_stops_it_first_and_starts_it_again() -> None:
     # SV-05: kube-proxy runs by the same nssm.exe and is the business of its own task.
     assert {line.split()[3] for line in found if line.startswith("run sc.exe st")} == {"kubelet"}
     by_sc = arguments("sc", configured=True)
-    more = (*by_sc.tools, *nssm.desired(LAYOUT, other, MARK))
+    more = (*by_sc.tools, *nssm.build_resources(LAYOUT, other, MARK))
     assert starts(plan(installed(by_sc, joined=True), replace(by_sc, tools=more))) == []
 
 

@@ -67,7 +67,7 @@ def machine(build: int) -> Reading:
 def plans(line: Line, runtime: str, build: int, mode: str, manager: str) -> dict[str, bool]:
     """Which components have something to do on that machine: all of them."""
     reading, version = machine(build), Version(line.major, line.minor, 1)
-    tool = (nssm if manager == "nssm" else log_runner).desired(LAYOUT, None, MARK)
+    tool = (nssm if manager == "nssm" else log_runner).build_resources(LAYOUT, None, MARK)
     wanted = node_fit.Wanted(kubernetes=line, containerd=Version.parse(runtime), network_mode=mode)
     image = pause_image("", line, "kubernetes", build)
     settings = containerd.settings(LAYOUT, version=Version.parse(runtime), pause_image=image, log_level="info")
@@ -77,17 +77,17 @@ def plans(line: Line, runtime: str, build: int, mode: str, manager: str) -> dict
     vip |= {"kubeconfig": LAYOUT.kube_proxy_kubeconfig, "mode": mode}
     of_proxy = KubeProxySettings(version, "win1", **vip)
     resources = {
-        "host": host.desired(host.HostArgs(LAYOUT, wanted=wanted), reading),
-        "cni": cni.desired(cni.CniArgs(LAYOUT, SOURCE, SOURCE, mark=MARK)),
-        "containerd": containerd.desired(
+        "host": host.build_resources(host.HostArgs(LAYOUT, wanted=wanted), reading),
+        "cni": cni.build_resources(cni.CniArgs(LAYOUT, SOURCE, SOURCE, mark=MARK)),
+        "containerd": containerd.build_resources(
             containerd.ContainerdArgs(
                 layout=LAYOUT, source=SOURCE, archive=True, config=config, settings=settings, mark=MARK
             )
         ),
-        "kubelet": kubelet.desired(
+        "kubelet": kubelet.build_resources(
             kubelet.KubeletArgs(LAYOUT, SOURCE, of_kubelet, configured=True, manager=manager, tools=tool, mark=MARK)
         ),
-        "kube-proxy": kube_proxy.desired(
+        "kube-proxy": kube_proxy.build_resources(
             kube_proxy.KubeProxyArgs(LAYOUT, SOURCE, of_proxy, manager=manager, tools=tool, mark=MARK), reading
         ),
     }

@@ -33,7 +33,7 @@ def test_the_64_bit_program_comes_out_of_the_publishers_zip() -> None:
     assert found is not None
     assert (found.source.version, found.source.sha256) == ("2.24", SHA256)
     assert found.member == "nssm-2.24/win64/nssm.exe"
-    made = make_plan("kubelet", nssm.desired(LAYOUT, found, MARK), node()).batch
+    made = make_plan("kubelet", nssm.build_resources(LAYOUT, found, MARK), node()).batch
     assert made is not None
     assert [line for line in lines(made.ops) if line.startswith("move")] == [
         r"move C:\ProgramData\winkube\staging\nssm-01234567\nssm.exe -> C:\k\nssm.exe"
@@ -43,7 +43,7 @@ def test_the_64_bit_program_comes_out_of_the_publishers_zip() -> None:
 @pytest.mark.row("SV-21")
 @pytest.mark.parametrize("version", ["2.24", "2.24.0.0", "2.24-101-g897c7ad"])
 def test_what_is_there_and_is_2_24_stays(version: str) -> None:
-    made = make_plan("kubelet", nssm.desired(LAYOUT, None, MARK), node(version)).batch
+    made = make_plan("kubelet", nssm.build_resources(LAYOUT, None, MARK), node(version)).batch
     assert made is not None
     assert lines(made.ops) == [r"mkdir C:\k"], "its folder is for administrators, that is all"
 
@@ -59,7 +59,7 @@ def test_what_is_there_and_is_2_24_stays(version: str) -> None:
 )
 def test_none_or_another_is_refused(version: str | None, sentence: str) -> None:
     with pytest.raises(Refused, match=sentence):
-        make_plan("kubelet", nssm.desired(LAYOUT, None, MARK), node(version))
+        make_plan("kubelet", nssm.build_resources(LAYOUT, None, MARK), node(version))
 
 
 @pytest.mark.row("SV-21")

@@ -45,7 +45,7 @@ def made(*options: dict[str, Any]) -> tuple[registries.Registry, ...]:
 
 
 def plan(reading: Reading, *options: dict[str, Any], version: str = "2.3.7") -> Plan:
-    resources = registries.desired(LAYOUT, made(*options), Version.parse(version), reading, MARK)
+    resources = registries.build_resources(LAYOUT, made(*options), Version.parse(version), reading, MARK)
     missing = reading.missing(reads_of(resources))
     known = reading.merged({query.key: {"exists": False} for query in missing}, missing)
     return make_plan(registries.NAME, resources, known)
@@ -139,7 +139,7 @@ def test_the_first_reading_has_all_of_a_node_that_is_as_wanted_and_no_secret_of_
         if found.get("exists"):
             found.setdefault("sddl", security.ADMINS_ONLY)
     reading = Reading().merged(answers, queries)
-    wanted = registries.desired(layout, made(option, PORT), Version.parse("2.3.7"), reading, MARK)
+    wanted = registries.build_resources(layout, made(option, PORT), Version.parse("2.3.7"), reading, MARK)
     assert reading.missing(reads_of(wanted)) == ()
     assert make_plan(registries.NAME, wanted, reading).batch is None
     assert [key for key, value in answers.items() if value.get("content")] == [file_key(RECEIPT)]
@@ -238,7 +238,7 @@ def test_what_is_no_longer_wanted_goes_and_what_others_made_stays() -> None:
 
     last = plan(node)
     assert [op.args["path"] for op in ops(last, "remove")][-1] == RECEIPT
-    assert registries.desired(LAYOUT, (), Version.parse("2.3.7"), bare_node(), MARK) == ()
+    assert registries.build_resources(LAYOUT, (), Version.parse("2.3.7"), bare_node(), MARK) == ()
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def test_the_log_file_is_in_the_services_command_line() -> None:
         ),
         environment=(f"{VARIABLE}=http://collector:4318",),
     )
-    service = next(one for one in containerd.desired(args) if isinstance(one, Service))
+    service = next(one for one in containerd.build_resources(args) if isinstance(one, Service))
     assert isinstance(service.definition, Native)
     words = service.definition.arguments
     assert words[words.index("--log-file") + 1] == LAYOUT.containerd_log

@@ -78,7 +78,7 @@ def node(
 
 
 def plan(args: cri_tcp.CriTcpArgs, reading: Reading) -> Plan:
-    return make_plan(cri_tcp.NAME, cri_tcp.desired(args, reading), reading)
+    return make_plan(cri_tcp.NAME, cri_tcp.build_resources(args, reading), reading)
 
 
 def ops(found: Plan) -> list[str]:
@@ -149,7 +149,7 @@ def test_refused_where_the_firewall_is_off() -> None:
     key = r"registry:HKLM\SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\PublicProfile"
     off = node(args).merged({key: {"exists": True, "type": "dword", "value": 0}})
     with pytest.raises(Refused, match=r"The Windows firewall is off on the node \(profile public\)"):
-        cri_tcp.desired(args, off)
+        cri_tcp.build_resources(args, off)
     on = node(args).merged({key: {"exists": True, "type": "dword", "value": 1}})
     assert plan(args, on).changed
 
@@ -162,7 +162,7 @@ def test_a_group_policy_that_turns_the_firewall_off_counts() -> None:
     args = arguments(OUTSIDE, ONE)
     off = node(args).merged({POLICY: {"exists": True, "type": "dword", "value": 0}})
     with pytest.raises(Refused, match=r"is off on the node \(profile public; by group policy, HKLM.*: public\)"):
-        cri_tcp.desired(args, off)
+        cri_tcp.build_resources(args, off)
     secure = replace(args, listener=replace(OUTSIDE, tls=FILES))
     assert cri_tcp.firewall_off(secure, off)[0] == ["public"], "said, and not refused: clients show a certificate"
     local = r"registry:HKLM\SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\PublicProfile"
@@ -176,7 +176,7 @@ def test_certificates_that_the_file_names_have_to_be_there_before_containerd_res
     reading = node(arguments(), text)
     for args in (arguments(), arguments(None)):
         opened = reading if args.listener else node(args, edit(text, LOOPBACK))
-        found = next(one for one in cri_tcp.desired(args, opened) if isinstance(one, cri_tcp.NamedFiles))
+        found = next(one for one in cri_tcp.build_resources(args, opened) if isinstance(one, cri_tcp.NamedFiles))
         with pytest.raises(Refused, match=r"line 3: tcp_tls_ca = 'C:\\gone\\ca.crt' is not a file on the node"):
             found.change(opened)
         there = opened.merged({r"file:c:\gone\ca.crt": {"exists": True, "kind": "file"}})
@@ -187,12 +187,12 @@ def test_closing_takes_out_a_users_own_certificates_that_are_gone() -> None:
     text = CONFIG.replace("gid = 0", "tcp_tls_ca = 'C:\\gone\\ca.crt'")
     args = arguments(None)
     opened = node(args, edit(text, LOOPBACK)).merged({r"file:c:\gone\ca.crt": {"exists": False, "kind": None}})
-    closed = next(one for one in cri_tcp.desired(args, opened) if isinstance(one, TextFile)).text
+    closed = next(one for one in cri_tcp.build_resources(args, opened) if isinstance(one, TextFile)).text
     assert "tcp_tls_ca" not in closed
     assert "127.0.0.1:8888" not in closed
-    next(one for one in cri_tcp.desired(args, opened) if isinstance(one, cri_tcp.NamedFiles)).change(opened)
+    next(one for one in cri_tcp.build_resources(args, opened) if isinstance(one, cri_tcp.NamedFiles)).change(opened)
     there = opened.merged({r"file:c:\gone\ca.crt": {"exists": True, "kind": "file"}})
-    assert "tcp_tls_ca" in next(one for one in cri_tcp.desired(args, there) if isinstance(one, TextFile)).text
+    assert "tcp_tls_ca" in next(one for one in cri_tcp.build_resources(args, there) if isinstance(one, TextFile)).text
 
 
 @pytest.mark.parametrize(
@@ -334,12 +334,12 @@ def test_the_port_is_asked_for_where_the_node_has_it() -> None:
 )
 def test_nodes_on_which_it_cannot_work(more: dict[str, Any], sentence: str) -> None:
     with pytest.raises(Refused, match=sentence):
-        cri_tcp.desired(arguments(), node(arguments(), **more))
+        cri_tcp.build_resources(arguments(), node(arguments(), **more))
 
 
 def test_a_node_without_containerd() -> None:
     with pytest.raises(Refused, match="There is no service containerd on the node; install containerd first"):
-        cri_tcp.desired(arguments(), bare(cri_tcp.reads(arguments())))
+        cri_tcp.build_resources(arguments(), bare(cri_tcp.reads(arguments())))
 
 
 @pytest.mark.row("CT-12")
@@ -348,10 +348,10 @@ def test_the_servers_key_is_for_administrators() -> None:
     there = {f"file:{path.casefold()}": file(b"PEM") for path in (FILES.ca, FILES.cert, FILES.key)}
     key = f"file:{FILES.key.casefold()}"
     with pytest.raises(Refused, match=r"tls.ca: C:\\cri\\ca.crt is not a file on the node"):
-        cri_tcp.desired(args, node(args))
+        cri_tcp.build_resources(args, node(args))
     there[key] = {**there[key], "sddl": "O:BAG:BAD:(A;;FA;;;SY)(A;;FA;;;BA)(A;;FR;;;BU)"}
     with pytest.raises(Refused, match=r"tls.key: C:\\cri\\server.key may be read by BU; leave it to SYSTEM"):
-        cri_tcp.desired(args, node(args).merged(there))
+        cri_tcp.build_resources(args, node(args).merged(there))
     there[key] = {**there[key], "sddl": "O:BAG:BAD:PAI(A;;FA;;;SY)(A;;FA;;;BA)"}
     assert plan(args, node(args).merged(there)).changed
 

@@ -60,7 +60,7 @@ class Machine:
         """Read and plan."""
         queries = (system_query(), file_query(LAYOUT.runner, sha256=True), *node.reads(args))
         reading = Reading().merged(self._link.probe(queries), queries)
-        return make_plan(node.NAME, node.desired(replace(args, mark=uuid.uuid4().hex), reading), reading)
+        return make_plan(node.NAME, node.build_resources(replace(args, mark=uuid.uuid4().hex), reading), reading)
 
     def run(self, args: node.CriTcpArgs) -> Plan:
         """The same, and do it."""

@@ -26,7 +26,7 @@ from tests.unit.cri_tcp.test_cri_tcp import CONFIG, LOOPBACK, arguments, node
 @pytest.mark.row("CT-09")
 def test_the_nodes_containerd_reads_the_new_file_before_anything_is_stopped() -> None:
     args, reading = arguments(), node(arguments())
-    batch = cri_tcp_proof.rehearsal(args, cri_tcp.desired(args, reading), reading)
+    batch = cri_tcp_proof.rehearsal(args, cri_tcp.build_resources(args, reading), reading)
     assert batch is not None and cri_tcp_proof.is_rehearsal(batch)
     candidate = rf"{LAYOUT.containerd_config}.winkube-candidate"
     assert lines(batch.ops) == [
@@ -36,7 +36,7 @@ def test_the_nodes_containerd_reads_the_new_file_before_anything_is_stopped() ->
         f"remove {candidate}",
     ]
     same = node(args, edit(CONFIG, LOOPBACK))
-    assert cri_tcp_proof.rehearsal(args, cri_tcp.desired(args, same), same) is None
+    assert cri_tcp_proof.rehearsal(args, cri_tcp.build_resources(args, same), same) is None
 
 
 CANDIDATE = f"{LAYOUT.containerd_config}{cri_tcp_proof.CANDIDATE}"
@@ -72,7 +72,7 @@ def test_the_file_that_closes_the_port_later_is_tried_as_well() -> None:
     """A file that config.toml imports may name the address: config.toml is closed then, and the port is not."""
     args, reading = replace(arguments(), expires_s=3600), node(arguments())
     reading = reading.merged({"system": {"clock": "2026-11-21T08:00:00Z", "machine": "x"}, "task:expiry": {}}, ())
-    batch = cri_tcp_proof.rehearsal(args, cri_tcp.desired(args, reading), reading)
+    batch = cri_tcp_proof.rehearsal(args, cri_tcp.build_resources(args, reading), reading)
     assert batch is not None
     assert lines(batch.ops)[4:] == [
         f"write {CLOSED}",

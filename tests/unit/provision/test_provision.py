@@ -84,7 +84,7 @@ def judged(found: Task, reading: Reading, says: str = "Kubernetes v1.29.0", code
 
 def plan(found: Task, reading: Reading) -> Plan:
     after = staged(found, reading) if found.staged else reading
-    return make_plan("provisioner", provision.desired([found], LAYOUT, after, Timeouts(), MARK), after)
+    return make_plan("provisioner", provision.build_resources([found], LAYOUT, after, Timeouts(), MARK), after)
 
 
 def receipt(sha256: str, **source: Any) -> dict[str, Any]:
@@ -437,7 +437,7 @@ def test_a_list_is_one_batch_and_what_others_need_starts_first() -> None:
     assert [op.args["path"][-14:] for op in first.ops if op.op == "fetch"] == ["kube-proxy.exe", "containerd.exe"]
     for each in tasks:
         reading = staged(each, reading)
-    made = make_plan("provisioner", provision.desired(tasks, LAYOUT, reading, Timeouts(), MARK), reading)
+    made = make_plan("provisioner", provision.build_resources(tasks, LAYOUT, reading, Timeouts(), MARK), reading)
     assert made.batch is not None
     found = lines(made.batch.ops)
     assert found.index("run sc.exe start containerd") < found.index("run sc.exe start kube-proxy")
@@ -485,6 +485,6 @@ def test_a_program_that_is_held_for_some_seconds_is_asked_for_again() -> None:
     with pytest.raises(Refused, match=r"^C:.k.kubelet.exe could not be read on the node: The process cannot"):
         make_plan(
             "provisioner",
-            provision.desired([task(running())], LAYOUT, stuck, Timeouts(), MARK),
+            provision.build_resources([task(running())], LAYOUT, stuck, Timeouts(), MARK),
             stuck,
         )

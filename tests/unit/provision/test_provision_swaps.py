@@ -82,7 +82,9 @@ class Bench:
             reading = reading.merged(answer["state"], stage.state)
             tasks = provision.judge(tasks, stage, answer, reading)
         plan = make_plan(
-            "provisioner", provision.desired(tasks, LAYOUT, reading, Timeouts(60, 60), uuid.uuid4().hex), reading
+            "provisioner",
+            provision.build_resources(tasks, LAYOUT, reading, Timeouts(60, 60), uuid.uuid4().hex),
+            reading,
         )
         self.task = tasks
         if plan.batch is not None:

@@ -110,7 +110,7 @@ def test_a_node_that_has_changed_is_read_again_three_times_at_most() -> None:
 def test_a_first_batch_is_sent_before_and_its_answer_is_planned_with() -> None:
     seen: list[Any] = []
 
-    def desired(given: Given) -> Resources:
+    def build_resources(given: Given) -> Resources:
         seen.append(given.reading.parts.get("answer"))
         return folder(given)
 
@@ -121,7 +121,7 @@ def test_a_first_batch_is_sent_before_and_its_answer_is_planned_with() -> None:
         unsettled="it is never enough",
     )
     node = Node()
-    made = run(node, Stage("a", desired, first=(first,)))
+    made = run(node, Stage("a", build_resources, first=(first,)))
     assert seen == [None, 7] and node.told[0] == "send part run"
     assert made.steps[0] == Step("x", "ask")
 
@@ -141,7 +141,7 @@ def test_what_is_held_ends_with_its_stage_also_if_that_fails() -> None:
         yield "t"
         told.append("gone")
 
-    def desired(given: Given) -> Resources:
+    def build_resources(given: Given) -> Resources:
         assert given.asks.held("token", token) == "t"
         return folder(given)
 
@@ -149,10 +149,10 @@ def test_what_is_held_ends_with_its_stage_also_if_that_fails() -> None:
         assert told == ["made", "gone"]
         return ()
 
-    run(Node(STALE), Stage("a", desired), Stage("b", other))
+    run(Node(STALE), Stage("a", build_resources), Stage("b", other))
     told.clear()
     with pytest.raises(NodeError, match=r"no disk\. The rest stays\."):
-        run(Node(NodeError("no disk.")), Stage("a", desired, failed=lambda *_given: "The rest stays."))
+        run(Node(NodeError("no disk.")), Stage("a", build_resources, failed=lambda *_given: "The rest stays."))
     assert told == ["made", "gone"]
 
 

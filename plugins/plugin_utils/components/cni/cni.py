@@ -55,7 +55,7 @@ def plugins_version(text: str) -> Version:
     return version
 
 
-def desired(args: CniArgs) -> tuple[Resource, ...]:
+def build_resources(args: CniArgs) -> tuple[Resource, ...]:
     """The two folders, and the plugins if they are ours to bring."""
     layout = args.layout
     programs: list[Resource] = []
@@ -101,9 +101,9 @@ def strangers(layout: Layout, reading: Reading) -> tuple[str, ...]:
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What `desired` and `strangers` need to know for this layout, whatever the other arguments."""
+    """What `build_resources` and `strangers` read for this layout, whatever the other arguments."""
     source = Source("", None, "")
-    resources = desired(CniArgs(layout, source, source))
+    resources = build_resources(CniArgs(layout, source, source))
     return (
         *(query for resource in resources for query in resource.reads()),
         file_query(layout.cni_conf_dir, entries=True),

@@ -14,11 +14,11 @@ from ..stage import First, Given, Resources, Stage
 from . import cni
 
 
-def desired(given: Given) -> Resources:
+def build_resources(given: Given) -> Resources:
     """The folders, and the plugins unless they are the cluster's."""
     options, layout = given.options, given.layout
     if options["managed_by"] == "cluster":
-        return cni.desired(cni.CniArgs(layout, mark=given.mark))
+        return cni.build_resources(cni.CniArgs(layout, mark=given.mark))
     given.warn(cni.strangers(layout, given.reading))
     version = cni.plugins_version(options["version"])
     plugins, flannel = options["source"], options["flannel_source"]
@@ -28,7 +28,7 @@ def desired(given: Given) -> Resources:
         raise Refused(
             f"{cni.PLUGINS}: '{plugins['url']}' is one program; several are needed, which come in an archive (.tgz)."
         )
-    return cni.desired(
+    return cni.build_resources(
         cni.CniArgs(
             layout,
             plugins=source_of(given, component=cni.PLUGINS, version=str(version)),
@@ -44,4 +44,4 @@ def desired(given: Given) -> Resources:
 COMPARED = First(lambda given, resources: cni.stage_first(given.name, resources, given.reading))
 """Programs of unknown origin are compared with the download before they are called different."""
 
-COMPONENT = replace(cni.COMPONENT, stages=(Stage("plugins", desired, first=(COMPARED,)),))
+COMPONENT = replace(cni.COMPONENT, stages=(Stage("plugins", build_resources, first=(COMPARED,)),))

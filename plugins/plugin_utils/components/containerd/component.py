@@ -20,10 +20,10 @@ from . import containerd, containerd_config, crictl, defender, earlier_programs,
 Options = Mapping[str, Any]
 
 
-def desired(given: Given) -> Resources:
+def build_resources(given: Given) -> Resources:
     """Folders, programs, config.toml, Path entry, service."""
     args = arguments(given)
-    made = containerd.desired(args)
+    made = containerd.build_resources(args)
     comes = args.archive or bool(args.earlier)
     if path := shim.stranger(given.layout, given.reading, leaving=args.earlier, comes=comes):
         given.asks.warn(f"{shim.sentence(given.layout, path)} {shim.REMEDY}")
@@ -59,7 +59,7 @@ def arguments(given: Given) -> containerd.ContainerdArgs:
         config=containerd_config.extend(text, options["config_extra"]),
         settings=settings,
         template=f"{template}{' and config_extra' if options['config_extra'] else ''}",
-        registries=registries.desired(layout, hosts, version, reading, given.mark),
+        registries=registries.build_resources(layout, hosts, version, reading, given.mark),
         crictl=crictl_files(given),
         has_ctr=containerd.has_ctr(layout, reading),
         defender=options["defender_exclusions"],
@@ -75,14 +75,14 @@ def crictl_files(given: Given) -> Resources:
     if not wanted["url"]:
         return ()
     source = source_of(given, component=crictl.NAME, version=wanted["version"], option="crictl_source")
-    return crictl.desired(given.layout, source, archive=is_archive(crictl.NAME, wanted["url"]), mark=given.mark)
+    return crictl.build_resources(given.layout, source, archive=is_archive(crictl.NAME, wanted["url"]), mark=given.mark)
 
 
 def list_images(given: Given) -> images.Images:
     """The images, the sandbox's first: no pod starts without it."""
     options = given.options
     named = (_sandbox(options, given.reading), *options["images"])
-    return images.desired(given.layout, named, options["images_timeout"])
+    return images.build_resources(given.layout, named, options["images_timeout"])
 
 
 def _sandbox(options: Options, reading: Reading) -> str:
@@ -118,7 +118,7 @@ def look_at_exclusions(given: Given, acted: Collection[str], _changed: bool) -> 
 
 PROGRAMS = Stage(
     "programs",
-    desired,
+    build_resources,
     before=can_pull,
     first=(First(lambda given, resources: containerd.stage_first(resources, given.reading)),),
 )

@@ -93,7 +93,7 @@ def settings(
     return wanted
 
 
-def desired(args: ContainerdArgs) -> tuple[Resource, ...]:
+def build_resources(args: ContainerdArgs) -> tuple[Resource, ...]:
     """Folders, programs, config.toml, the Path entry and the service. Refused if config.toml would not do."""
     layout = args.layout
     problems = containerd_config.check(args.config, args.settings)
@@ -154,7 +154,7 @@ def has_ctr(layout: Layout, reading: Reading) -> bool:
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What `desired` needs to know for this layout, whatever its other arguments."""
+    """What `build_resources` reads for this layout, whatever its other arguments."""
     source = Source("", None, "")
     resources: tuple[Resource, ...] = (
         *_folders(layout),

@@ -35,7 +35,7 @@ def config(layout: Layout) -> str:
     return f"runtime-endpoint: {where}\nimage-endpoint: {where}\ntimeout: 10\n"
 
 
-def desired(layout: Layout, source: Source, *, archive: bool, mark: str) -> tuple[Resource, ...]:
+def build_resources(layout: Layout, source: Source, *, archive: bool, mark: str) -> tuple[Resource, ...]:
     """The program and its file; nothing restarts for them."""
     return (
         Programs(NAME, source, ((MEMBER if archive else "", path(layout)),), layout.state_dir, mark[:8]),
@@ -44,6 +44,6 @@ def desired(layout: Layout, source: Source, *, archive: bool, mark: str) -> tupl
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What `desired` needs to know for this layout."""
-    wanted = desired(layout, Source("", None, ""), archive=True, mark="")
+    """What `build_resources` reads for this layout."""
+    wanted = build_resources(layout, Source("", None, ""), archive=True, mark="")
     return tuple(query for resource in wanted for query in resource.reads())

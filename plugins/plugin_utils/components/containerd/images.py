@@ -137,7 +137,7 @@ class Images:
         return run(self.layout.ctr, *line, timeout_s=timeout_s, encoding="utf-8")
 
 
-def desired(layout: Layout, wanted: Iterable[str], timeout_s: int) -> Images:
+def build_resources(layout: Layout, wanted: Iterable[str], timeout_s: int) -> Images:
     """Refused for a name that is not whole: ctr does not add docker.io/library, as docker does."""
     images = tuple(dict.fromkeys(wanted))
     problems = [
@@ -171,7 +171,7 @@ def read_recorded(layout: Layout, reading: Reading) -> tuple[str, ...]:
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What `desired` needs to know for this layout, whatever the images are."""
+    """What `build_resources` reads for this layout, whatever the images are."""
     return (_receipt_query(layout),)
 
 

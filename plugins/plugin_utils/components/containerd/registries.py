@@ -138,7 +138,7 @@ def registries(options: Sequence[Mapping[str, Any]], read_file: ReadFile) -> tup
     return made
 
 
-def desired(
+def build_resources(
     layout: Layout, wanted: Sequence[Registry], version: Version, reading: Reading, mark: str
 ) -> tuple[Resource, ...]:
     """Folders, hosts.toml, certificates, and what we made earlier removed. Nothing if nothing is or was wanted."""
@@ -183,8 +183,8 @@ def warnings(wanted: Sequence[Registry], version: Version) -> list[str]:
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What `desired` needs to know of a node that is as wanted: the receipt, and for each registry of the layout its
-    folder and files. What more than READ_MIRRORS mirrors have costs a call more, as does what differs."""
+    """What `build_resources` reads of a node in the desired state: the receipt, and the folder and files of each
+    registry in the layout. More than READ_MIRRORS mirrors cost another call, and so does any difference."""
     hosts = [Registry(host) for host in layout.registry_hosts if host == ALL or _HOST.fullmatch(host)]
     folders = [windows_path.join(layout.certs_dir, registry.folder) for registry in hosts]
     return (

@@ -24,7 +24,7 @@ from . import cni_conf, flannel, flannel_conf, in_cluster, virtual_switch
 from .in_cluster import Answers, notices
 
 
-def desired(given: Given) -> Resources:
+def build_resources(given: Given) -> Resources:
     """All of flannel; where it is the cluster's, checks and no service; in an image only the program."""
     options, layout, reading = given.options, given.layout, given.reading
     if options["golden_image"]:
@@ -46,7 +46,7 @@ def desired(given: Given) -> Resources:
     if problems := (*flannel.range_problems(options, address), *found):
         raise Refused(*problems)
     flannel.prerequisites(layout, reading)
-    return flannel.desired(
+    return flannel.build_resources(
         flannel.flannel_args(
             options,
             layout,
@@ -127,7 +127,7 @@ COMPONENT = replace(
     stages=(
         Stage(
             "flannel",
-            desired,
+            build_resources,
             first=(First(switch, steps=switch_steps, planned=True), COMPARED),
             # flanneld changes more than the plan touches: adapters, networks, subnet.env.
             state=flannel.state,

@@ -102,7 +102,7 @@ def check(*, release: Version, node_name: str, warn: Callable[[str], None]) -> N
         )
 
 
-def desired(args: FlannelArgs) -> tuple[Resource, ...]:
+def build_resources(args: FlannelArgs) -> tuple[Resource, ...]:
     """Folders, virtual switch, flanneld.exe, net-conf.json, subnet.env, the service, and cni.conf after it."""
     layout = args.layout
     return (
@@ -185,7 +185,7 @@ def state(layout: Layout) -> tuple[Query, ...]:
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What `desired` needs to know for this layout, whatever its other arguments."""
+    """What `build_resources` reads for this layout, whatever its other arguments."""
     resources: tuple[Resource, ...] = (
         *_folders(layout, facts.NET_CONF),
         _programs(layout, Source("", None, ""), ""),

@@ -21,12 +21,12 @@ from .host import HostArgs, Proxy
 from .node_fit import Wanted
 
 
-def desired(given: Given) -> Resources:
+def build_resources(given: Given) -> Resources:
     """Folders, the feature Containers, the machine's name and proxy; refused before anything is touched."""
     args = arguments(given)
     for sentence in host.check(args, given.reading).warnings:
         given.asks.warn(f"{given.asks.host}: {sentence}")
-    return host.desired(args, given.reading)
+    return host.build_resources(args, given.reading)
 
 
 def arguments(given: Given) -> HostArgs:
@@ -89,6 +89,6 @@ def remind(given: Given, _acted: Collection[str], changed: bool) -> After:
 COMPONENT = replace(
     host.COMPONENT,
     # Turning on a feature takes long on a slow disk.
-    stages=(Stage("machine", desired, before=ask_cluster, deadline=lambda _given: TIMEOUT_S + 900),),
+    stages=(Stage("machine", build_resources, before=ask_cluster, deadline=lambda _given: TIMEOUT_S + 900),),
     after=remind,
 )

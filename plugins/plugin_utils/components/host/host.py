@@ -96,7 +96,7 @@ def containers(layout: Layout) -> Feature:
     return Feature("Containers", ("hns", "vmcompute"), note, running=("hns",), answers=(networks.hns_query(),))
 
 
-def desired(args: HostArgs, reading: Reading) -> tuple[Resource, ...]:
+def build_resources(args: HostArgs, reading: Reading) -> tuple[Resource, ...]:
     """The root folder, the CNI folders (containerd watches its conf folder from its first start), flannel's folders
     and what is above them; the feature Containers, the machine's name, its proxy. Refused if the machine cannot become
     the node that is wanted."""
@@ -144,7 +144,7 @@ def check(args: HostArgs, reading: Reading) -> Findings:
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What `desired` and `check` need to know for this layout, whatever their other arguments."""
+    """What `build_resources` and `check` read for this layout, whatever their other arguments."""
     resources: tuple[Resource, ...] = (
         *guard_always(layout.root, layout.cni_bin_dir, layout.cni_conf_dir, layout.flannel_dir, layout.flannel_run_dir),
         containers(layout),

@@ -24,7 +24,7 @@ from . import kube_proxy, source_vip
 from .kube_proxy_args import KubeProxySettings
 
 
-def desired(given: Given) -> Resources:
+def build_resources(given: Given) -> Resources:
     """Folders, program, service; where kube-proxy is the cluster's, no service; in an image only the program."""
     options, layout = given.options, given.layout
     if options["golden_image"]:
@@ -37,7 +37,7 @@ def desired(given: Given) -> Resources:
         return gone
     if theirs:
         kube_proxy.refuse_beside(theirs[0], options["node_name"])
-    return kube_proxy.desired(arguments(given), given.reading)
+    return kube_proxy.build_resources(arguments(given), given.reading)
 
 
 def arguments(given: Given) -> kube_proxy.KubeProxyArgs:
@@ -117,4 +117,4 @@ SOURCE_VIP = First(
     "again and again.",
 )
 
-COMPONENT = replace(kube_proxy.COMPONENT, stages=(Stage("kube-proxy", desired, first=(SOURCE_VIP,)),))
+COMPONENT = replace(kube_proxy.COMPONENT, stages=(Stage("kube-proxy", build_resources, first=(SOURCE_VIP,)),))

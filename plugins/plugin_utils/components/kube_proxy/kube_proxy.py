@@ -60,7 +60,7 @@ class KubeProxyArgs(Managed):
     mark: str = ""
 
 
-def desired(args: KubeProxyArgs, reading: Reading) -> tuple[Resource, ...]:
+def build_resources(args: KubeProxyArgs, reading: Reading) -> tuple[Resource, ...]:
     """Folders, program, service. Refused if kube-proxy would not start with its arguments, or has no kubeconfig."""
     layout = args.layout
     problems = kube_proxy_args.problems(args.settings)
@@ -147,7 +147,7 @@ def refuse_beside(daemon_set: str, node: str) -> None:
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What `desired` needs to know for this layout, whatever its other arguments; the source VIP of overlay's
+    """What `build_resources` reads for this layout, whatever its other arguments; the source VIP of overlay's
     usual network."""
     resources: tuple[Resource, ...] = (
         *_folders(layout),

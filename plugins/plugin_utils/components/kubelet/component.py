@@ -30,7 +30,7 @@ from . import credentials, kubelet
 from .kubelet_args import PAUSE_IS_AN_ARGUMENT, KubeletSettings, resolve_reserved
 
 
-def desired(given: Given) -> Resources:
+def build_resources(given: Given) -> Resources:
     """Folders, program, drop-in, service. In an image its command line names no machine: the join puts that in."""
     layout, reading = given.layout, given.reading
     configured = kubelet.configured(layout, reading)
@@ -55,7 +55,7 @@ def desired(given: Given) -> Resources:
         mark=given.mark,
         **service_options(given, kubelet.DAEMON),
     )
-    made = kubelet.desired(args)
+    made = kubelet.build_resources(args)
     given.warn(kubelet.warnings(args))
     return made
 
@@ -138,4 +138,4 @@ def _texts(given: Mapping[str, Any]) -> dict[str, str]:
     return {str(key): str(value) for key, value in given.items()}
 
 
-COMPONENT = replace(kubelet.COMPONENT, stages=(Stage("kubelet", desired),))
+COMPONENT = replace(kubelet.COMPONENT, stages=(Stage("kubelet", build_resources),))

@@ -119,7 +119,7 @@ def _entry(one: Provider, newest: str) -> dict[str, Any]:
     return found
 
 
-def desired(layout: Layout, wanted: Sequence[Provider], version: Version, mark: str) -> tuple[Resource, ...]:
+def build_resources(layout: Layout, wanted: Sequence[Provider], version: Version, mark: str) -> tuple[Resource, ...]:
     """Folder, programs, file. Nothing without providers."""
     if not wanted:
         return ()
@@ -136,7 +136,7 @@ def uses(layout: Layout, wanted: Sequence[Provider]) -> tuple[str, ...]:
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What `desired` needs to know, of the providers that the layout names."""
+    """What `build_resources` reads for the providers that the layout names."""
     resources: tuple[Resource, ...] = (
         Directory(folder(layout), sddl=security.ADMINS_WRITE),
         *(_program(layout, name, Source("", None, ""), "") for name in layout.credential_providers),

@@ -141,7 +141,7 @@ def command_arguments(args: KubeletArgs) -> tuple[str, ...]:
     return (*arguments(args.settings), *kubelet_check.from_kubeadm(args.settings, args.kubeadm_flags))
 
 
-def desired(args: KubeletArgs) -> tuple[Resource, ...]:
+def build_resources(args: KubeletArgs) -> tuple[Resource, ...]:
     """Folders, program, drop-in, service. Refused if a kubelet of this release would not start with its arguments."""
     layout, settings = args.layout, args.settings
     problems = kubelet_check.problems(settings)
@@ -160,7 +160,7 @@ def desired(args: KubeletArgs) -> tuple[Resource, ...]:
         _programs(layout, args.source, args.mark),
         ReliesOn(layout.kubelet_dir, _of_kubeadm(layout)),
         *drop_in,
-        *credentials.desired(layout, args.providers, settings.version, args.mark),
+        *credentials.build_resources(layout, args.providers, settings.version, args.mark),
         *_ca(args),
         *_firewall(args),
         service,
@@ -220,7 +220,7 @@ def text_of(path: str, reading: Reading) -> str:
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What `desired` needs to know for this layout, whatever its other arguments."""
+    """What `build_resources` reads for this layout, whatever its other arguments."""
     resources: tuple[Resource, ...] = (
         *_folders(layout, drop_in=True),
         _programs(layout, Source("", None, ""), ""),
