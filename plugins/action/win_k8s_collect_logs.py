@@ -69,12 +69,12 @@ class ActionModule(NodeAction):
             self._stop(store)
         outputs = self._collect(store, paths, commands, there)
         store.put(REPORT, issue.report(self._facts(store, outputs)), source="facts")
-        archive = store.zipped()
+        archive = store.pack()
         return self._result(
             changed=bool(store.written) or stopped,
             bundle=str(archive),
             report=str(store.folder / REPORT),
-            **store.told(),
+            **store.summarize(),
         )
 
     def _collect(

@@ -75,7 +75,7 @@ class ActionModule(NodeAction):
             if slip := node_plan.correct_tag(self._tags("run"), {*node_plan.ANSIBLES_TAGS, *map(str, self._task.tags)}):
                 raise Refused(slip)
             plan = node_plan.plan_node(self, self._node, reading, self._in_run, asks)
-            told = {"changed": False, "plan": plan.told(), "winkube": {"calls": self._link.calls}}
+            told = {"changed": False, "plan": plan.to_result(), "winkube": {"calls": self._link.calls}}
             return told if plan.converged and not self._goes_on() else told | self.facts(plan.reading)
         system = reading.parts.get("system", {})
         info = {

@@ -186,7 +186,7 @@ class ActionModule(ConvergingAction):
             reading=reading,
         )
         self._warn_all([provision_report.held_sentence(entry) for entry in entries if entry["left_behind"]])
-        told = provision_report.told(self._host, entries, time.monotonic() - self._began)
+        told = provision_report.build_result(self._host, entries, time.monotonic() - self._began)
         return result | told | again.date_facts(self.facts(reading), FACT, time.time())
 
     def _daemon_sets(self) -> tuple[str, ...]:

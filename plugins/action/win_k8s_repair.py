@@ -76,7 +76,7 @@ class ActionModule(ConvergingAction):
         layout, cluster = self._node.layout, self._cluster(options)
         nodes = None if cluster is None else list(cluster.nodes())
         repair = NodeRepair(self._node, options, network.reads(layout))
-        wanted = network.Wanted.of(options, layout, nodes, hns.recorded(layout, repair.seen))
+        wanted = network.Wanted.of(options, layout, nodes, hns.list_recorded(layout, repair.seen))
         if stuck := network.repair(wanted, repair):
             raise NodeError(f"{self.component}: {stuck}")
         result = repair.result(diff=self._task.diff)

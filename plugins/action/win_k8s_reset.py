@@ -63,7 +63,7 @@ class ActionModule(ConvergingAction):
         after = self._look(options, layout, reading, again="sweep" in run.acted)
         scope = self._scope(options, layout, after)
         resources = (*self._resources_of(options, layout, scope), reset.Swept(scope))
-        left = (*reset.undone(resources, after), *reset.list_left(scope, after))
+        left = (*reset.list_undone(resources, after), *reset.list_left(scope, after))
         return result | {"changed": result["changed"] or bool(steps), "left": list(left)}
 
     def _down(self, given: Given) -> Resources:
@@ -128,7 +128,7 @@ class ActionModule(ConvergingAction):
 
     def _scope(self, options: Mapping[str, Any], layout: Layout, reading: Reading) -> owned.Scope:
         names = hns.own_names(options["network_name"])
-        ours = hns.Ours(names, options["cluster_cidr"], hns.recorded(layout, reading))
+        ours = hns.Ours(names, options["cluster_cidr"], hns.list_recorded(layout, reading))
         return replace(
             owned.Scope(layout, ours, owned.check(options["keep"])),
             containerd_root=options["containerd_root"],

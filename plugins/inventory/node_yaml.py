@@ -85,7 +85,7 @@ from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructa
 from ansible.plugins.loader import connection_loader
 from ansible.template import trust_as_template
 
-from ..plugin_utils.node.ssh import kept_alive
+from ..plugin_utils.node.ssh import add_keep_alive
 from ..plugin_utils.node_yaml import reading, source, syntax
 from ..plugin_utils.node_yaml.problems import Problem, did_you_mean, one_of, quote, tidy
 from ..plugin_utils.node_yaml.tree import Mapping, Scalar, build
@@ -251,7 +251,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             name = self.inventory.add_group(group.name)
             self.inventory.add_child(name, host.name)
             for variable, value in group.variables.items():
-                said = kept_alive(_own_ssh_arguments()) if variable == SSH_ARGUMENTS else value
+                said = add_keep_alive(_own_ssh_arguments()) if variable == SSH_ARGUMENTS else value
                 self.inventory.set_variable(name, variable, _trusted(said))
             if group.variables:
                 self.inventory.set_variable(name, "ansible_group_priority", 0)  # any group of the user's wins

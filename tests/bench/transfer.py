@@ -28,7 +28,7 @@ from ansible.playbook.play_context import PlayContext
 from ansible.plugins.loader import connection_loader, init_plugin_loader, shell_loader
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.cache import PushCache
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.push import Base, Pushed, prepare, push
-from ansible_collections.winkube.node.plugins.plugin_utils.transfer.serve import offered, ports_of
+from ansible_collections.winkube.node.plugins.plugin_utils.transfer.serve import ports_of, serve_files
 
 VARIABLE = "WINKUBE_BENCH_BUILDS"
 STAGING = "C:\\ProgramData\\winkube\\staging"
@@ -146,7 +146,7 @@ def _pulled(bench: Bench, source: Path, cache: PushCache, old: Path) -> Cost:
     started = time.monotonic()
     with (
         prepare(source, _sha256(data), len(data), base, STAGING, cache) as ready,
-        offered({"program": ready}, "controller", ports_of(""), lambda now: None) as offer,
+        serve_files({"program": ready}, "controller", ports_of(""), lambda now: None) as offer,
     ):
         node.network.hosts[f"controller:{offer.served.port}"] = f"127.0.0.1:{offer.served.port}"
         for left in ready.remote:  # what was sent before

@@ -131,7 +131,7 @@ class Store:
         """Note what is not in the bundle, for who looks for it there."""
         self.left_out[name] = why
 
-    def told(self) -> dict[str, Any]:
+    def summarize(self) -> dict[str, Any]:
         """Where the bundle is and what is in it, for a task's result."""
         return {
             "directory": str(self.folder),
@@ -151,7 +151,7 @@ class Store:
         known = {"schema": SCHEMA, "files": self.files, "left_out": self.left_out}
         self._write(MANIFEST, (json.dumps(known, indent=1, sort_keys=True) + "\n").encode())
 
-    def zipped(self) -> Path:
+    def pack(self) -> Path:
         """Save, and pack everything into `<folder>.zip`. The same files give the same bytes."""
         self.save()
         path = self.folder.with_name(f"{self.folder.name}.zip")

@@ -61,7 +61,7 @@ class Mended:
         return TextFile(self.path, self.after, layout.backup(mark), lambda left, right: not refused and left == right)
 
 
-def mended(reading: Reading, layout: Layout, subject: Subject) -> Mended | None:
+def plan_mend(reading: Reading, layout: Layout, subject: Subject) -> Mended | None:
     """The configuration that the runtime takes; None if there is none, or it was not read."""
     folder = cni_folder(reading, layout)
     listed = (reading.parts.get(file_key(folder)) or {}).get("entries")
@@ -96,7 +96,7 @@ def resources(reading: Reading, expect: Expectations, mark: str) -> tuple[TextFi
     """What win_k8s_repair writes; nothing where all is well. Refused where there is nothing to mend, or where a person
     has to mend it first."""
     layout = expect.layout
-    found = mended(reading, layout, subject_of(expect))
+    found = plan_mend(reading, layout, subject_of(expect))
     if found is None:
         raise Refused(
             f"There is no CNI configuration in {cni_folder(reading, layout)} to mend, or it has more than 64 KB: run "

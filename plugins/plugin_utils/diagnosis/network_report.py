@@ -13,7 +13,7 @@ from typing import Any
 from ..engine.reading import Reading
 from ..network.cni_guess import guess
 from .checks_cni import subject_of
-from .cni_mend import mended
+from .cni_mend import plan_mend
 from .expectations import Expectations
 from .finding import Finding
 from .scene import Scene
@@ -37,7 +37,7 @@ def list_objects(scene: Scene, findings: tuple[Finding, ...]) -> dict[str, Any]:
 def show_conf(reading: Reading, expect: Expectations, *, diff: bool) -> dict[str, Any]:
     """`cni_conf`: the CNI configuration as win_k8s_repair would mend it, None where it is another CNI's; with `diff`,
     the difference for Ansible's --diff."""
-    found = mended(reading, expect.layout, subject_of(expect)) if expect.flannel else None
+    found = plan_mend(reading, expect.layout, subject_of(expect)) if expect.flannel else None
     if found is None:
         return {"cni_conf": None}
     result: dict[str, Any] = {"cni_conf": found.as_data()}

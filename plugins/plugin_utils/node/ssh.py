@@ -20,7 +20,7 @@ EXIT_S = 5.0
 """So long a shared connection has to end when it is told to."""
 
 
-def kept_alive(arguments: str | None) -> str:
+def add_keep_alive(arguments: str | None) -> str:
     """ssh's arguments with ours behind them: OpenSSH takes the first value of an option, so that any before wins."""
     said = (arguments or "").strip()
     return said if KEEP_ALIVE in said else f"{said} {KEEP_ALIVE}".strip()
@@ -30,7 +30,7 @@ def keep_alive(connection: Any) -> None:
     """The connection of a task, whatever inventory its host is from; others than ssh are left alone."""
     if _is_ssh(connection):
         for option in ("ssh_extra_args", "sftp_extra_args", "scp_extra_args"):
-            connection.set_option(option, kept_alive(connection.get_option(option)))
+            connection.set_option(option, add_keep_alive(connection.get_option(option)))
 
 
 def end_shared(connection: Any) -> None:

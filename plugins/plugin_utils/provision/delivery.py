@@ -19,7 +19,7 @@ from ..node.link import NodeError
 from ..transfer.cache import PushCache
 from ..transfer.progress import show
 from ..transfer.push import Base, Mode, Pushed, PushError, Ready, prepare, push
-from ..transfer.serve import ServeError, address_towards, offered, ports_of
+from ..transfer.serve import ServeError, address_towards, ports_of, serve_files
 from . import provision
 from .provision import Task
 
@@ -139,7 +139,7 @@ class Delivery:
             with ExitStack() as stack:
                 ready = {task.item.name: stack.enter_context(self._prepared(task, "auto", reading)) for task in waiting}
                 say = show(f"[{self.node.name}] {', '.join(ready)}", self.node.say)
-                offer = stack.enter_context(offered(ready, host, ports_of(self.options["pull_ports"]), say))
+                offer = stack.enter_context(serve_files(ready, host, ports_of(self.options["pull_ports"]), say))
                 ops = {
                     name: provision.assemble(
                         build.pushed(0, 0.0).op or {}, build.remote, offer.fetches(name, self.options["fetch_timeout"])

@@ -176,7 +176,7 @@ def held_sentence(entry: Mapping[str, Any]) -> str:
     )
 
 
-def told(host: str, entries: Sequence[Mapping[str, Any]], seconds: float) -> dict[str, Any]:
+def build_result(host: str, entries: Sequence[Mapping[str, Any]], seconds: float) -> dict[str, Any]:
     """What the task's result has besides the plan's."""
     return {"provisioners": entries, "summary": summary(host, entries, seconds)}
 

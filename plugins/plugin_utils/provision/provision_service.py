@@ -138,7 +138,7 @@ def rests(items: Sequence[Item], found: Mapping[str, Any], layout: Layout, readi
         return ""
     own = kubeconfigs(item, found)
     if own is None:
-        return "" if kubelet.configured(layout, reading) else f"{layout.kubelet_kubeconfig} is not there"
+        return "" if kubelet.is_configured(layout, reading) else f"{layout.kubelet_kubeconfig} is not there"
     if not own or any(reading.parts.get(file_key(path), {}).get("exists") for path in own):
         return ""
     return f"its command line names {' and '.join(own)}, which the node does not have"

@@ -43,7 +43,7 @@ def record_query(layout: Layout) -> Query:
     return file_query(_record(layout), content_limit=RECORD_LIMIT)
 
 
-def recorded(layout: Layout, reading: Reading) -> tuple[str, ...]:
+def list_recorded(layout: Layout, reading: Reading) -> tuple[str, ...]:
     """Their ids; none if nothing was noted or it cannot be read."""
     if not reading.parts.get(file_key(_record(layout)), {}).get("exists"):
         return ()

@@ -475,7 +475,7 @@ def list_left(scope: owned.Scope, reading: Reading) -> tuple[str, ...]:
     return tuple(found)
 
 
-def undone(resources: Iterable[Resource], reading: Reading) -> tuple[str, ...]:
+def list_undone(resources: Iterable[Resource], reading: Reading) -> tuple[str, ...]:
     """What was to go and is there again or still, a sentence each, from a reading after the reset. Nothing in check
     mode, where the reading is the plan's."""
     if reading.predicted:

@@ -61,7 +61,7 @@ class NodePlan:
     reading: Reading
     unpinned: tuple[str, ...] = ()
 
-    def told(self) -> dict[str, Any]:
+    def to_result(self) -> dict[str, Any]:
         """As the task's result has it."""
         steps = {name: list(texts) for name, texts in self.steps.items()}
         told = {"steps": steps, "looked": list(self.looked), "whole": self.whole, "converged": self.converged}

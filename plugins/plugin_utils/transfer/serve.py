@@ -247,7 +247,7 @@ class Offer:
 
 
 @contextmanager
-def offered(
+def serve_files(
     builds: Mapping[str, Ready], host: str, ports: range, progress: Callable[[Progress], None]
 ) -> Iterator[Offer]:
     """Serve the parts of these builds at `host` while the context is open; `progress` is called after each of them.

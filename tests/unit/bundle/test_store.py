@@ -42,13 +42,13 @@ def test_a_bundle_has_a_limit_and_says_what_is_not_in_it(tmp_path: Path) -> None
     assert store.put("one", "x" * 50, source="x"), "what it replaces does not count"
     assert store.left_out == {"two": "the bundle has reached its 100 bytes"}
     assert store.total() == 90
-    with zipfile.ZipFile(store.zipped()) as archive:
+    with zipfile.ZipFile(store.pack()) as archive:
         assert {entry.external_attr >> 16 for entry in archive.infolist()} == {0o600}
         assert archive.namelist() == ["win1/manifest.json", "win1/one", "win1/three"]
         assert json.loads(archive.read("win1/manifest.json"))["left_out"] == store.left_out
     assert (tmp_path / "win1.zip").stat().st_mode & 0o077 == 0
     before = (tmp_path / "win1.zip").read_bytes()
-    store.zipped()
+    store.pack()
     assert (tmp_path / "win1.zip").read_bytes() == before
 
 

@@ -85,7 +85,7 @@ def test_sc_create_gets_the_option_and_its_value_as_two_arguments() -> None:
 @pytest.mark.row("SV-12", "SV-15")
 def test_nssm_lets_go_of_a_log_that_is_no_longer_wanted() -> None:
     wanted = definition(replace(KUBELET, manager="nssm"))
-    found = wanted.predicted()
+    found = wanted.predict()
     assert wanted.differences(found, {}) == ()
     logged = {**found, "nssm": {**found["nssm"], "AppStdout": r"C:\k\old.log"}}
     (difference,) = wanted.differences(logged, {})
@@ -97,7 +97,7 @@ def test_nssm_lets_go_of_a_log_that_is_no_longer_wanted() -> None:
 @pytest.mark.row("SV-03")
 @pytest.mark.parametrize("component", ["kubelet", "kube-proxy"])
 def test_the_flag_is_windows_service_and_not_the_documents_service(component: str) -> None:
-    native = definition(replace(KUBELET, component=component)).predicted()["image_path"]
+    native = definition(replace(KUBELET, component=component)).predict()["image_path"]
     assert " --windows-service " in native
     assert " --service " not in native
     under_nssm = definition(replace(KUBELET, component=component, manager="nssm"))

@@ -76,8 +76,8 @@ def test_it_is_made_and_the_first_undo_takes_it_away(definition: Native | Nssm, 
     assert said(made) == ops
     assert undone(made[0]) == REMOVE
     assert all(op.secrets == ("value",) for op in made if op.op == "registry_set")
-    assert definition.owns(definition.predicted())
-    assert definition.differences(definition.predicted(), {}) == (), "what is made is what is wanted"
+    assert definition.owns(definition.predict())
+    assert definition.differences(definition.predict(), {}) == (), "what is made is what is wanted"
 
 
 Rows = dict[str, tuple[Native | Nssm, dict[str, Any], str, list[str], list[str], bool]]
@@ -174,7 +174,7 @@ PARAMETERS = {
 def test_what_differs_is_set_and_can_be_put_back(
     definition: Native | Nssm, there: dict[str, Any], setting: str, ops: list[str], back: list[str], at_once: bool
 ) -> None:
-    (found,) = definition.differences({**definition.predicted(), **there}, {"environment": ["A=1"]})
+    (found,) = definition.differences({**definition.predict(), **there}, {"environment": ["A=1"]})
     assert (found.setting, found.at_once) == (setting, at_once)
     assert said(found.ops) == ops
     assert [word for op in found.ops for word in undone(op)] == back
@@ -182,7 +182,7 @@ def test_what_differs_is_set_and_can_be_put_back(
 
 @pytest.mark.parametrize(("there", "settings", "ops", "back"), PARAMETERS.values(), ids=PARAMETERS)
 def test_parameters_of_nssm(there: dict[str, Any], settings: list[str], ops: list[str], back: list[str]) -> None:
-    wanted = NSSM.predicted()
+    wanted = NSSM.predict()
     parameters = {name: value for name, value in {**wanted["nssm"], **there}.items() if value is not None}
     found = NSSM.differences({**wanted, "nssm": parameters}, {"nssm": {"AppEnvironmentExtra": ["A=1"]}})
     assert [difference.setting for difference in found] == settings
@@ -191,7 +191,7 @@ def test_parameters_of_nssm(there: dict[str, Any], settings: list[str], ops: lis
 
 
 def test_a_log_that_is_not_wanted_any_more_is_taken_out() -> None:
-    found = replace(NSSM, log_file=None).differences(NSSM.predicted(), {})
+    found = replace(NSSM, log_file=None).differences(NSSM.predict(), {})
     assert [difference.setting for difference in found] == ["AppStdout", "AppStderr"]
     assert said(found[0].ops) == ["reset x AppStdout"]
     assert undone(found[0].ops[0]) == [r"set x AppStdout C:\var\x.log"]
@@ -215,7 +215,7 @@ SERVICE = Service("x", OWN, frozenset())
 
 
 def test_from_nssm_to_a_service_of_its_own_and_back_if_it_fails() -> None:
-    there = {**NSSM.predicted(), "state": "stopped"}
+    there = {**NSSM.predict(), "state": "stopped"}
     assert len(SERVICE.confides(node(there))) == 2
     change = SERVICE.change(node(there))
     assert change is not None
@@ -229,9 +229,9 @@ def test_from_nssm_to_a_service_of_its_own_and_back_if_it_fails() -> None:
 
 CONFIDED = {
     "not there": (node(), []),
-    "its variables are as wanted": (node({**OWN.predicted(), "state": "running"}), []),
+    "its variables are as wanted": (node({**OWN.predict(), "state": "running"}), []),
     "its variables differ": (
-        node({**OWN.predicted(), "state": "running", "environment": ["A=1"]}),
+        node({**OWN.predict(), "state": "running", "environment": ["A=1"]}),
         ["confidential:service:x"],
     ),
 }
@@ -244,7 +244,7 @@ def test_values_are_read_only_where_the_undo_needs_them(reading: Any, keys: list
 
 def test_one_that_windows_has_not_let_go_of_is_refused() -> None:
     with pytest.raises(Refused, match=r"marked for deletion .*1072"):
-        SERVICE.change(node({**OWN.predicted(), "state": "stopped", "deleting": True}))
+        SERVICE.change(node({**OWN.predict(), "state": "stopped", "deleting": True}))
 
 
 def test_dependants_are_stopped_before_what_they_depend_on() -> None:
@@ -260,9 +260,9 @@ def test_dependants_are_stopped_before_what_they_depend_on() -> None:
 
 
 RUNS = {
-    "the program itself": ({**OWN.predicted()}, True),
-    "under nssm": ({**NSSM.predicted()}, True),
-    "another": ({**OWN.predicted(), "image_path": r"C:\other\x.exe"}, False),
+    "the program itself": ({**OWN.predict()}, True),
+    "under nssm": ({**NSSM.predict()}, True),
+    "another": ({**OWN.predict(), "image_path": r"C:\other\x.exe"}, False),
 }
 
 

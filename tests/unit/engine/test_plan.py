@@ -34,7 +34,7 @@ PROXY = {"name": "kube-proxy", "state": "running", "depends_on": ["Kubelet"]}
 
 
 def kubelet(state: str, **more: Any) -> dict[str, Any]:
-    return {**KUBELET.predicted(), "state": state, **more}
+    return {**KUBELET.predict(), "state": state, **more}
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def test_one_that_is_not_ready_is_restarted_where_waiting_was_in_vain() -> None:
 
 def test_several_services_are_stopped_together_and_started_each_when_the_one_before_is_ready() -> None:
     proxy = Native("kube-proxy", r"C:\k\kube-proxy.exe", (), "kube-proxy", RECOVERY)
-    reading = node(kubelet("running"), {**proxy.predicted(), "state": "running"}, **OTHER)
+    reading = node(kubelet("running"), {**proxy.predict(), "state": "running"}, **OTHER)
     second = Service("kube-proxy", proxy, SERVICE.uses)
     plan = make_plan("both", (FILE, READY, second), reading)
     assert plan.batch is not None

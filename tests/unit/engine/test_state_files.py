@@ -28,12 +28,12 @@ RECEIPTS = f"{STATE}\\receipts"
 READERS: dict[str, tuple[str, Any, Callable[[Reading, str], object]]] = {
     "version": (f"{RECEIPTS}\\kubelet.json", RECEIPT, programs.read_version),
     "pushed": (f"{RECEIPTS}\\provision-kubelet.json", RECEIPT, programs.read_pushed_build),
-    "images": (f"{RECEIPTS}\\images.json", RECEIPT, lambda reading, path: images.read_recorded(LAYOUT, reading)),
+    "images": (f"{RECEIPTS}\\images.json", RECEIPT, lambda reading, path: images.list_recorded(LAYOUT, reading)),
     "registries": (f"{RECEIPTS}\\registries.json", RECEIPT, made_files.recorded_paths),
     "networks": (
         f"{STATE}\\networks.json",
         {"networks": {"cbr0": "9dd9"}},
-        lambda reading, path: hns.recorded(LAYOUT, reading),
+        lambda reading, path: hns.list_recorded(LAYOUT, reading),
     ),
     "changes": (
         LAYOUT.changes,

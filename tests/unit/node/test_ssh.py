@@ -32,9 +32,9 @@ class Connection:
 
 def test_ours_comes_behind_the_users_own_and_once() -> None:
     own = "-o ServerAliveInterval=30"
-    assert ssh.kept_alive(own) == f"{own} {ssh.KEEP_ALIVE}"
-    assert ssh.kept_alive(ssh.kept_alive(own)) == ssh.kept_alive(own)
-    assert ssh.kept_alive(None) == ssh.kept_alive("") == ssh.KEEP_ALIVE
+    assert ssh.add_keep_alive(own) == f"{own} {ssh.KEEP_ALIVE}"
+    assert ssh.add_keep_alive(ssh.add_keep_alive(own)) == ssh.add_keep_alive(own)
+    assert ssh.add_keep_alive(None) == ssh.add_keep_alive("") == ssh.KEEP_ALIVE
 
 
 def test_every_program_of_openssh_is_told() -> None:

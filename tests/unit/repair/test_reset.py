@@ -78,7 +78,7 @@ def looked(made: Machine, scope: owned.Scope = SCOPE) -> Reading:
 
 def down(made: Machine, scope: owned.Scope = SCOPE) -> Plan:
     reading = looked(made, scope)
-    scope = replace(scope, ours=replace(scope.ours, recorded=hns.recorded(LAYOUT, reading)))
+    scope = replace(scope, ours=replace(scope.ours, recorded=hns.list_recorded(LAYOUT, reading)))
     resources = (
         reset.Down(scope),
         reset.NoPathEntry(LAYOUT.containerd_bin_dir),
@@ -310,14 +310,14 @@ def test_the_event_logs_source_goes_if_it_is_that_of_our_nssm() -> None:
 def test_what_is_there_still_or_again_is_said() -> None:
     """By the very resources that took it away; nothing was said of a rule that a policy makes again."""
     made, gone = machine(), reset.NoEventSource(LAYOUT.nssm)
-    assert reset.undone((gone,), made.read(gone.reads())) == ()
+    assert reset.list_undone((gone,), made.read(gone.reads())) == ()
     made.node.registry.set(SOURCE, "EventMessageFile", "string", LAYOUT.nssm)
     after = made.read(gone.reads())
-    assert reset.undone((gone,), after) == (
+    assert reset.list_undone((gone,), after) == (
         "the event log's source NSSM: not all of it is gone, or something made it again; another run would remove the "
         "event log's source NSSM",
     )
-    assert reset.undone((gone,), replace(after, predicted=True)) == ()
+    assert reset.list_undone((gone,), replace(after, predicted=True)) == ()
 
 
 def test_proxy_variables_that_nobody_named_are_said() -> None:

@@ -55,13 +55,13 @@ def test_tags_say_the_same_as_to_ansible(run: list[str], skip: list[str], tags: 
 def test_one_line_says_what_there_is_to_do(steps: dict[str, tuple[str, ...]], whole: bool, told: str) -> None:
     from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 
-    assert _summary(node_plan.NodePlan(steps, ("host",), whole, Reading()).told()) == told
+    assert _summary(node_plan.NodePlan(steps, ("host",), whole, Reading()).to_result()) == told
 
 
 def test_a_run_whose_tags_leave_no_role_has_not_looked() -> None:
     from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 
-    told = _summary(node_plan.NodePlan({}, (), True, Reading()).told())
+    told = _summary(node_plan.NodePlan({}, (), True, Reading()).to_result())
     assert told == "nothing was looked at: the run's tags leave no role in it"
 
 

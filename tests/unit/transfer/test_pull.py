@@ -19,9 +19,9 @@ from ansible_collections.winkube.node.plugins.plugin_utils.transfer.serve import
     Offer,
     ServeError,
     address_towards,
-    offered,
     ports_of,
     serve,
+    serve_files,
 )
 
 from tests.lab.machine.node import SimulatedNode
@@ -143,7 +143,7 @@ def test_the_node_fetches_the_parts_and_makes_the_build_of_them(tmp_path: Path) 
     bench, old = Bench(tmp_path), build(1, 17_000_000)
     with ExitStack() as stack:
         first = bench.ready(stack, old)
-        offer = stack.enter_context(offered({"kubelet": first}, "controller", ports_of(""), bench.lines.append))
+        offer = stack.enter_context(serve_files({"kubelet": first}, "controller", ports_of(""), bench.lines.append))
         assert bench.fetch(offer) == []
         pushed = offer.pulled("kubelet")
     assert (pushed.how, len(pushed.parts)) == ("whole", 3)
@@ -157,7 +157,7 @@ def test_the_node_fetches_the_parts_and_makes_the_build_of_them(tmp_path: Path) 
     new = old[:1000] + b"a new function" + old[1000:]
     with ExitStack() as stack:
         second = bench.ready(stack, new, old)
-        offer = stack.enter_context(offered({"kubelet": second}, "controller", ports_of(""), bench.lines.append))
+        offer = stack.enter_context(serve_files({"kubelet": second}, "controller", ports_of(""), bench.lines.append))
         assert bench.fetch(offer) == []
         pushed = offer.pulled("kubelet")
     assert (pushed.how, pushed.bytes_sent < 100_000) == ("delta", True)
@@ -170,7 +170,7 @@ def test_the_token_is_a_secret_of_the_batch_and_each_part_is_checked(tmp_path: P
     bench = Bench(tmp_path)
     with ExitStack() as stack:
         ready = bench.ready(stack, build(2, 1000))
-        offer = stack.enter_context(offered({"kubelet": ready}, "controller", ports_of(""), bench.lines.append))
+        offer = stack.enter_context(serve_files({"kubelet": ready}, "controller", ports_of(""), bench.lines.append))
         reach, fetch = offer.fetches("kubelet", 60)
         token = offer.served.token
         assert (reach.op, reach.args["for"], reach.args["timeout_s"]) == ("wait", "tcp", REACH_S)
@@ -188,7 +188,7 @@ def test_a_node_that_cannot_reach_the_controller_says_so(tmp_path: Path) -> None
     bench = Bench(tmp_path)
     with ExitStack() as stack:
         ready = bench.ready(stack, build(3, 1000))
-        offer = stack.enter_context(offered({"kubelet": ready}, "elsewhere", ports_of(""), bench.lines.append))
+        offer = stack.enter_context(serve_files({"kubelet": ready}, "elsewhere", ports_of(""), bench.lines.append))
         reach, *_rest = offer.fetches("kubelet", 60)
         said = str(execute_op(bench.node, reach.op, dict(reach.args))["failed"])
     assert "elsewhere" in said

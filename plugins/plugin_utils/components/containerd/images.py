@@ -76,7 +76,7 @@ class Images:
 
     def unknown(self, reading: Reading) -> tuple[str, ...]:
         """Those that no receipt mentions."""
-        known = read_recorded(self.layout, reading)
+        known = list_recorded(self.layout, reading)
         return tuple(image for image in self.wanted if image not in known)
 
     def cramped(self, reading: Reading) -> str:
@@ -104,7 +104,7 @@ class Images:
             )
         present = set(reading.parts.get(PRESENT) or ())
         missing = [image for image in unknown if image not in present]
-        everything = sorted({*read_recorded(self.layout, reading), *self.wanted})
+        everything = sorted({*list_recorded(self.layout, reading), *self.wanted})
         content = reading.file(_receipt(self.layout)).get("content")
         back = (
             Op("write", {"path": _receipt(self.layout), "content": content})
@@ -160,7 +160,7 @@ def listed(batch: Batch, answer: Mapping[str, Any]) -> dict[str, Any]:
     return {PRESENT: [line for line in lines if line]}
 
 
-def read_recorded(layout: Layout, reading: Reading) -> tuple[str, ...]:
+def list_recorded(layout: Layout, reading: Reading) -> tuple[str, ...]:
     """The images that the receipt mentions. KeyError if it was not read."""
     text = reading.text(_receipt(layout)) if file_key(_receipt(layout)) in reading.parts else None
     try:

@@ -33,7 +33,7 @@ from .kubelet_args import PAUSE_IS_AN_ARGUMENT, KubeletSettings, resolve_reserve
 def build_resources(given: Given) -> Resources:
     """Folders, program, drop-in, service. In an image its command line names no machine: the join puts that in."""
     layout, reading = given.layout, given.reading
-    configured = kubelet.configured(layout, reading)
+    configured = kubelet.is_configured(layout, reading)
     if given.options["golden_image"] and configured:
         raise kubelet.no_image(layout)
     version = kubernetes_version(given)

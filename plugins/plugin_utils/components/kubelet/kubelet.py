@@ -182,7 +182,7 @@ def warnings(args: KubeletArgs) -> list[str]:
     ]
 
 
-def configured(layout: Layout, reading: Reading) -> bool:
+def is_configured(layout: Layout, reading: Reading) -> bool:
     """Whether the kubelet has what it needs to run."""
     return bool(reading.parts.get(file_key(layout.kubelet_kubeconfig), {}).get("exists"))
 
@@ -193,7 +193,7 @@ def lacks_ca(settings: KubeletSettings, layout: Layout, reading: Reading) -> boo
     path = ca_file(layout)
     named = f"--client-ca-file={path}" in arguments(settings)
     there = reading.parts.get(file_key(path), {"exists": True}).get("exists")
-    return named and configured(layout, reading) and not there
+    return named and is_configured(layout, reading) and not there
 
 
 def no_ca(layout: Layout) -> Refused:

@@ -82,7 +82,7 @@ class Service:
     def change(self, reading: Reading) -> Change | None:
         """Make or change the definition. The planner decides whether it restarts."""
         found = reading.service(self.name)
-        after = self.definition.predicted() | {"state": RUNNING if self.run else STOPPED}
+        after = self.definition.predict() | {"state": RUNNING if self.run else STOPPED}
         if found is None:
             return Change(
                 text=f"register the service {self.name}{_BY[self.definition.manager]}",
@@ -183,7 +183,7 @@ class Service:
     @property
     def log(self) -> str:
         """The file that its program writes to; empty if there is none that one could name."""
-        return log_file(self.definition.predicted())
+        return log_file(self.definition.predict())
 
     def watched(self, wait: Op) -> Op:
         """A wait for what the service does, which ends with the service and says how that ended."""

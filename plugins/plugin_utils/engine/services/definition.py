@@ -74,5 +74,5 @@ class Definition(Protocol):
         environment, read only
         where they have to change."""
 
-    def predicted(self) -> dict[str, Any]:
+    def predict(self) -> dict[str, Any]:
         """The service as the probe will report it, without its state."""

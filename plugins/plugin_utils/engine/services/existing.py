@@ -274,7 +274,7 @@ class AsFound:
         """None."""
         return ()
 
-    def predicted(self) -> dict[str, Any]:
+    def predict(self) -> dict[str, Any]:
         """The service as it is, without its state."""
         return {name: value for name, value in self.found.items() if name != "state"}
 

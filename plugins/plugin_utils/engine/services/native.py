@@ -121,7 +121,7 @@ class Native:
             )
         return tuple(differences)
 
-    def predicted(self) -> dict[str, Any]:
+    def predict(self) -> dict[str, Any]:
         """The service as wanted."""
         return {
             "name": self.name,

@@ -117,7 +117,7 @@ class Nssm:
                 differences.append(Difference(setting, _text(old), "none", (reset,)))
         return tuple(differences)
 
-    def predicted(self) -> dict[str, Any]:
+    def predict(self) -> dict[str, Any]:
         """The service as wanted."""
         parameters: dict[str, Any] = {
             setting: value for setting, value in self._settings().items() if DEFAULTS.get(setting) != value
