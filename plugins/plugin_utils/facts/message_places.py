@@ -76,6 +76,7 @@ OWN_PIPE, PROBE, GMSA, SOCKET, SERVICE, DNS = (
 )
 
 JOINING = "joining the pod network"
+REMOVE_LAYER = "removing an image's layer"
 DISK, PROVIDING = "asking Windows for a disk or volume", "providing a volume"
 DEVICES, CREDENTIALS = "its sockets for devices", "running a credential provider for a registry"
 
@@ -198,6 +199,12 @@ _DOING: tuple[tuple[str, str, str], ...] = (
         PULL,
     ),
     (
+        r"failed to remove root filesystem|[Ee]rror removing (?:mounted )?layer|snapshot garbage collection|"
+        r"failed to detach VHD|DestroyLayer\b|[\\/]rm-\d+\b",
+        "containerd",
+        REMOVE_LAYER,
+    ),
+    (
         r"failed to (?:extract|register|prepare) (?:layer|snapshot)|[A-Z]\w*Layer\b|ociwclayer|snapshotter|"
         r"ExpandSandbox|"
         r"windowsfilter",
@@ -317,7 +324,11 @@ is what it says of itself; rules look at all of them."""
 OTHERWISE = tuple(
     (re.compile(pattern), who, doing)
     for pattern, who, doing in (
-        (r"[Ee]rror response from daemon|Docker daemon|invalid volume spec", "Docker", "asking the Docker daemon"),
+        (
+            r"[Ee]rror response from daemon|[Dd]ocker daemon|Docker is configured|invalid volume spec",
+            "Docker",
+            "asking the Docker daemon",
+        ),
         (r"googleapi: |AADSTS\d|api error |autorest|StatusCode[=:] ?\d", "", "asking the cloud's API"),
         (
             r"[Kk]ubelet (?:stopped|never) post\w+ node status|NodeStatusUnknown|\bNotReady\b",
@@ -334,7 +345,16 @@ OTHERWISE = tuple(
         (r"calico node token|calico", "calico", "preparing the node"),
         (r"\blisten (?:tcp|udp)\d? |[Ff]ailed to bind to address", "", "opening a port"),
         (r"dial (?:tcp|udp) |Connecting To |jsonrpc|\b(?:Get|Post|Head) \"?https?://", "", "connecting"),
-        (r"is not recognized as (?:the name|an internal)|[Uu]nable to launch process", "", "starting a program"),
+        (
+            r"specified module '[^']+' was not loaded|no valid module file was found",
+            "PowerShell",
+            "importing a module",
+        ),
+        (
+            r"is not recognized as (?:the name|an internal)|Program '[^']+' failed to run|[Uu]nable to launch process",
+            "",
+            "starting a program",
+        ),
         (r"exit(?:ed)?:? (?:with )?(?:status|code)|Exception code: ", "", "running a program"),
         (r"\b[Cc]ertificate|x509: ", "", "checking a certificate"),
         (r"\b(?:open|read|write|stat|remove|rename|mkdir|unlink) (?:[A-Za-z]:\\|/)", "", "using a file"),
@@ -353,6 +373,7 @@ OBJECTS = tuple(
         (r"(?:unix |listen |bind: )?(\S+\.sock)\b", "socket {}"),
         (r"\b(?:(?:dial|listen) tcp |tcp:)(\S+:\d+)", "{}"),
         (r"(?:Get|Post|Put|Patch|Head) \"?(https?://[^/\"\s]+)", "{}"),
+        (r"[Tt]he term '([^']+)' is not recognized|specified module '([^']+)'|Program '([^']+)' failed to run", "{}"),
         (r"\bpod[= ]\"([\w./-]+)\"|for pod \"([\w./-]+)\"|set ?up pod \"([\w.-]+)\"", "pod {}"),
         (r"plugin type=[\"']?([\w-]+)", "plugin {}"),
         (r"for sandbox ['\"]?([0-9a-f]{12,})|container ['\"]?([0-9a-f]{12,})", "container {}"),

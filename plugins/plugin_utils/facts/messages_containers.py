@@ -7,7 +7,19 @@ from __future__ import annotations
 
 from . import windows_codes as win
 from .message import Message, Rule
-from .message_places import ATTACH, CONTAINER, ENDPOINT, HCS, LAYER, PROCESS, SHARE, STAGE, UNMOUNT, VOLUME
+from .message_places import (
+    ATTACH,
+    CONTAINER,
+    ENDPOINT,
+    HCS,
+    LAYER,
+    PROCESS,
+    REMOVE_LAYER,
+    SHARE,
+    STAGE,
+    UNMOUNT,
+    VOLUME,
+)
 
 MESSAGES: tuple[Message | Rule, ...] = (
     Rule("image.mismatch", (win.HCS_E_IMAGE_MISMATCH,), "kubernetes/kubernetes#99157"),
@@ -82,7 +94,13 @@ MESSAGES: tuple[Message | Rule, ...] = (
         ),
         "microsoft/hcsshim internal/wclayer; microsoft/hcsshim#919",
         doing=(LAYER,),
-        never=(CONTAINER, PROCESS),
+        never=(CONTAINER, PROCESS, REMOVE_LAYER),
+    ),
+    Rule(
+        "image.layer",
+        (win.ERROR_SHARING_VIOLATION,),
+        "microsoft/Windows-Containers#207: what denies access to a layer that is removed is not told",
+        doing=(REMOVE_LAYER,),
     ),
     Rule(
         "container.command",

@@ -40,6 +40,7 @@ from .message_places import (
     PROBE,
     PROCESS,
     PULL,
+    REMOVE_LAYER,
     SHARE,
     SOCKET,
     WEBHOOK,
@@ -243,7 +244,7 @@ FAMILIES: tuple[Message | Rule, ...] = (
         (*_IN_USE, *_FOLDER_DENIED, *_MISSING, *_EXISTS),
         "microsoft/hcsshim internal/wclayer",
         doing=(LAYER,),
-        never=(CONTAINER,),
+        never=(CONTAINER, REMOVE_LAYER),
     ),
     # Networks of pods
     Rule(

@@ -94,8 +94,9 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Message(
         "container.csi-driver",
         r"not found in the list of registered CSI drivers|csi\.sock: connect: |"
-        r"CSINode (?:\S+ )?does not contain driver",
-        "kubernetes-csi/csi-driver-smb#427, #148; kubernetes/kubernetes pkg/volume/csi/csi_attacher.go",
+        r"CSINode (?:\S+ )?does not contain driver|secrets-store-csi-providers\S*: ",
+        "kubernetes-csi/csi-driver-smb#427, #148; kubernetes-sigs/secrets-store-csi-driver pkg/secrets-store; "
+        "kubernetes/kubernetes pkg/volume/csi/csi_attacher.go",
     ),
     Rule(
         "volume.disk-not-found",

@@ -17,7 +17,11 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Rule("hns.no-free-adapter", (win.HCN_E_ADAPTER_NOT_FOUND, win.GCN_E_NETADAPTER_NOT_FOUND), "microsoft/SDN#269"),
     Rule("hns.name-exists", (win.HCN_E_NETWORK_ALREADY_EXISTS,), "microsoft/hcsshim#850"),
     Rule("hns.name-exists", _EXISTS, "kubernetes-sigs/sig-windows-tools#128", doing=(NETWORK,)),
-    Message("container.linux-pod", r"network host not found|cannot run as .*hostNetwork", "aws/containers-roadmap#227"),
+    Message(
+        "container.linux-pod",
+        r"network host not found|cannot run as .*hostNetwork|Windows does not support privileged",
+        "aws/containers-roadmap#227; moby/moby daemon/daemon_windows.go",
+    ),
     Message(
         "container.linux-pod",
         r"(?:failed for volume \S+ : (?:open|stat|mkdir) |hostPath type check failed.*(?<![\w:]))"
@@ -187,6 +191,11 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Rule("hns.element-not-found", (win.ERROR_NOT_FOUND,), "Azure/aks-engine#853", doing=_ANY),
     Rule("host.firewall-stopped", (win.EPT_S_NOT_REGISTERED,), "microsoft/WSL#11306", doing=_ANY),
+    Message(
+        "host.firewall-stopped",
+        r"-NetFirewall\w+ : There are no more endpoints available",
+        "prometheus-community/windows_exporter#2105",
+    ),
     Rule(
         "hns.stopped",
         (win.RPC_S_SERVER_UNAVAILABLE, win.ERROR_SERVICE_NOT_ACTIVE),
