@@ -194,7 +194,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Message(
         "host.firewall-stopped",
         r"-NetFirewall\w+ : There are no more endpoints available",
-        "prometheus-community/windows_exporter#2105",
+        "learn.microsoft.com EPT_S_NOT_REGISTERED (1753)",
     ),
     Rule(
         "hns.stopped",
