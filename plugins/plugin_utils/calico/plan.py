@@ -14,6 +14,7 @@ from ..cluster.change import Change
 from ..cluster.client import Cluster, wait_for
 from ..engine.resource import Refused
 from ..facts import calico as facts
+from ..facts.node_labels import OS_LABEL
 from .judge import ERROR, problems
 from .view import (
     API_SERVERS,
@@ -310,7 +311,7 @@ def kube_proxy(image: str) -> dict[str, Any]:
         "serviceAccountName": "kube-proxy",
         "hostNetwork": True,
         "securityContext": {"windowsOptions": {"hostProcess": True, "runAsUserName": "NT AUTHORITY\\system"}},
-        "nodeSelector": {"kubernetes.io/os": "windows"},
+        "nodeSelector": {OS_LABEL: "windows"},
         "tolerations": [{"operator": "Exists"}],
         "priorityClassName": "system-node-critical",
         "containers": [container],

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from ..cluster.client import Cluster
 from ..engine import windows_path
 from ..facts import calico as facts
+from ..facts.node_labels import OS_LABEL
 from ..facts.version import Line, VersionError
 
 Object = Mapping[str, Any]
@@ -151,7 +152,7 @@ def space(found: Object) -> str:
 
 def os_of(node: Object) -> str:
     """windows or linux."""
-    return str(part(part(node, "metadata"), "labels").get("kubernetes.io/os") or "")
+    return str(part(part(node, "metadata"), "labels").get(OS_LABEL) or "")
 
 
 def available(service: Object | None) -> bool:

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..facts.node_labels import ARCH_LABEL, OS_LABEL
+from ..facts.node_labels import ARCH_LABEL, HOSTNAME_LABEL, OS_LABEL
 
 
 def labels_of(node: Mapping[str, Any] | None, name: str) -> dict[str, str]:
     """The node's labels; of one that has not joined yet those that its kubelet will set."""
     if node is not None:
         return {str(key): str(value) for key, value in (node.get("metadata", {}).get("labels") or {}).items()}
-    return {OS_LABEL: "windows", ARCH_LABEL: "amd64", "kubernetes.io/hostname": name}
+    return {OS_LABEL: "windows", ARCH_LABEL: "amd64", HOSTNAME_LABEL: name}
 
 
 def full_name(daemon_set: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from ..components import networks
 from ..engine.resource import Refused
+from ..facts.node_labels import OS_LABEL
 from .check import Area, Check, Needs, Object, Seen
 from .finding import ERROR, WARNING
 from .remedies import REJOIN, advice, converge
@@ -71,7 +72,7 @@ def _problems(scene: Scene) -> Iterator[Seen]:
 
 def _labels(scene: Scene) -> Iterator[Seen]:
     for node in _nodes(scene):
-        label = ((node.get("metadata") or {}).get("labels") or {}).get("kubernetes.io/os")
+        label = ((node.get("metadata") or {}).get("labels") or {}).get(OS_LABEL)
         if label != "windows":
             yield Seen(_subject(scene), f"its label kubernetes.io/os is {label or 'not there'}", "windows")
 

@@ -200,7 +200,7 @@ _DOING: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"failed to remove root filesystem|[Ee]rror removing (?:mounted )?layer|snapshot garbage collection|"
-        r"failed to detach VHD|DestroyLayer\b|[\\/]rm-\d+\b",
+        r"failed to detach VHD|DestroyLayer\b|[\\/]rm-\d+\b|-removing\b",
         "containerd",
         REMOVE_LAYER,
     ),
@@ -316,6 +316,13 @@ _DOING: tuple[tuple[str, str, str], ...] = (
         "",
         DNS,
     ),
+    (
+        r"Cannot find path '|Could not find a part of the path '|Cannot bind (?:argument to )?parameter|"
+        r"A parameter cannot be found that matches|Cannot convert value |Unable to find package provider|"
+        r"No match was found for the specified search criteria",
+        "PowerShell",
+        "running a cmdlet",
+    ),
 )
 OPERATIONS = tuple((re.compile(pattern), who, doing) for pattern, who, doing in _DOING)
 """What a line speaks of: the program that does it (empty where several do), and what, in words. The first one that fits
@@ -329,7 +336,7 @@ OTHERWISE = tuple(
             "Docker",
             "asking the Docker daemon",
         ),
-        (r"googleapi: |AADSTS\d|api error |autorest|StatusCode[=:] ?\d", "", "asking the cloud's API"),
+        (r"(?i:googleapi): |AADSTS\d|api error |autorest|StatusCode[=:] ?\d|\bCode=\"\w+\" Message=", "", "asking the cloud's API"),
         (
             r"[Kk]ubelet (?:stopped|never) post\w+ node status|NodeStatusUnknown|\bNotReady\b",
             "node controller",
@@ -355,7 +362,7 @@ OTHERWISE = tuple(
             "",
             "starting a program",
         ),
-        (r"exit(?:ed)?:? (?:with )?(?:status|code)|Exception code: ", "", "running a program"),
+        (r"exit(?:ed)?:? (?:with )?(?:status|code)|returned a non-zero code: |Exception code: ", "", "running a program"),
         (r"\b[Cc]ertificate|x509: ", "", "checking a certificate"),
         (r"\b(?:open|read|write|stat|remove|rename|mkdir|unlink) (?:[A-Za-z]:\\|/)", "", "using a file"),
     )
@@ -423,7 +430,7 @@ CODES = tuple(
         ),
         (
             r"exit (?:status|code)[ :]*(-?\d+|0x[0-9a-fA-F]+)|[Ee]xit [Cc]ode:? +(-?\d+)|"
-            r"exited with (?:code )?(-?\d+)",
+            r"exited with (?:code )?(-?\d+)|returned a non-zero code: (-?\d+)",
             "exit",
         ),
         (

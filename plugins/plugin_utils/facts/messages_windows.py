@@ -99,7 +99,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Rule("hns.ports-exhausted", (win.ERROR_OUTOFMEMORY,), "Azure/AKS#1375", doing=_ANY),
     Message(
         "hns.ports-exhausted",
-        r"Error\W+Not enough memory resources are available|ErrorCode\W+2147942414",
+        r"Error\\*\"\W+Not enough memory resources are available|ErrorCode\W+2147942414",
         "Azure/AKS#1375",
     ),
     Rule("kube-proxy.rule-port-taken", (win.HCN_E_PORT_ALREADY_EXISTS,), "kubernetes/community#8883"),

@@ -10,4 +10,5 @@ from __future__ import annotations
 
 OS_LABEL = "kubernetes.io/os"
 ARCH_LABEL = "kubernetes.io/arch"
+HOSTNAME_LABEL = "kubernetes.io/hostname"
 BUILD_LABEL = "node.kubernetes.io/windows-build"

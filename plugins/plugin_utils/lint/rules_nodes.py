@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..facts.node_labels import BUILD_LABEL
+from ..facts.node_labels import ARCH_LABEL, BUILD_LABEL
 from .catalog import PodCase
 from .model import Hit, Path, Severity, as_list, as_map, as_text
 from .rule import DOC, Find, Rule, always, needing, short
@@ -50,7 +50,7 @@ def _on_no_windows_node(key: str, values: list[str]) -> bool:
         return "false" not in values
     if key in _OF_LINUX_NODES:
         return values == [_OF_LINUX_NODES[key]]
-    return key in ("kubernetes.io/arch", "beta.kubernetes.io/arch") and bool(values) and "amd64" not in values
+    return key in (ARCH_LABEL, "beta.kubernetes.io/arch") and bool(values) and "amd64" not in values
 
 
 @needing("nodeSelector", "affinity")

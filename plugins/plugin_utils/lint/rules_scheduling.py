@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from ..facts.node_labels import BUILD_LABEL
+from ..facts.node_labels import ARCH_LABEL, BUILD_LABEL, HOSTNAME_LABEL, OS_LABEL
 from ..facts.quantity import quantity
 from ..facts.windows import images_of, runs_image
 from .catalog import ObjectCase, PodCase
@@ -52,8 +52,8 @@ def _find_unselected_without_taint(case: PodCase) -> Iterator[Hit]:
 # Requirements on these hold on Windows nodes as well, or say nothing of them.
 _ON_EVERY_NODE = frozenset(
     [
-        "kubernetes.io/hostname",
-        "kubernetes.io/arch",
+        HOSTNAME_LABEL,
+        ARCH_LABEL,
         "beta.kubernetes.io/arch",
         "kubernetes.azure.com/cluster",
         "topology.kubernetes.io/region",
@@ -210,7 +210,7 @@ def _labels_no_strings(case: PodCase) -> Iterator[Hit]:
 
 def _node_labels(case: ObjectCase) -> Iterator[Hit]:
     labels = as_map(case.object.metadata.get("labels"))
-    for label in (OS_LABELS[0], "kubernetes.io/arch"):
+    for label in (OS_LABEL, ARCH_LABEL):
         if not labels.get(label):
             yield Hit(("metadata", "labels"), {"value": label})
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ..facts.node_labels import OS_LABEL
 from .catalog import ObjectCase, PodCase
 from .model import Hit, Severity, as_list, as_map, as_text
 from .rule import ALL_CONTAINERS, DOC, KEP, Remove, Rule, always, is_pipe, needing, volumes
@@ -317,7 +318,7 @@ def _volumes_of_linux_nodes(case: ObjectCase) -> Iterator[Hit]:
 
 def _selects_linux(expression: dict[str, Any]) -> bool:
     values = as_list(expression.get("values"))
-    of_system = str(expression.get("key")).endswith("kubernetes.io/os")
+    of_system = str(expression.get("key")).endswith(OS_LABEL)
     return of_system and expression.get("operator") == "In" and "windows" not in values
 
 

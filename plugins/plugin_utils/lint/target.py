@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from ..facts.node_labels import BUILD_LABEL
+from ..facts.node_labels import BUILD_LABEL, OS_LABEL
 from .images import image_os
 from .model import as_list, as_map, as_text
 from .workload import Pod
 
-OS_LABELS = ("kubernetes.io/os", "beta.kubernetes.io/os")
+OS_LABELS = (OS_LABEL, "beta.kubernetes.io/os")
 SYSTEMS = ("windows", "linux")
 # Labels of managed clusters that tell the system, and where they can the build: value, in small letters, -> build or 0.
 # Sources: learn.microsoft.com, AKS, reserved system labels (kubernetes.azure.com/os-sku); cloud.google.com, GKE,
@@ -41,7 +41,7 @@ LINUX_LABELS: Mapping[str, frozenset[str]] = {
     "cloud.google.com/gke-os-distribution": frozenset(["cos", "cos_containerd", "ubuntu", "ubuntu_containerd"]),
     "node.openshift.io/os_id": frozenset(["rhcos", "rhel"]),
 }
-WINDOWS_TAINT_KEYS = ("os", "kubernetes.io/os", "node.kubernetes.io/os")
+WINDOWS_TAINT_KEYS = ("os", OS_LABEL, "node.kubernetes.io/os")
 
 RuntimeClasses = Mapping[str, Mapping[str, Any]]
 

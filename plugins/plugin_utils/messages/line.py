@@ -38,6 +38,7 @@ _POWERSHELL = re.compile(r"\+ CategoryInfo\s*:.*?\+ FullyQualifiedErrorId\s*:\s*
 _CALICO = re.compile(r"^\d{4}-\d\d-\d\d [\d:.]+ \[(\w+)\]\[\d+\] (\S+) \d+: (.*)$", re.S)
 _JOURNAL = re.compile(r"^(?:\w{3} +\d+ [\d:]+ \S+ )?([a-z][\w-]*)(?:\.exe)?\[\d+\]: (.*)$", re.S)
 _ZAP = re.compile(r"^\d{4}-\d\d-\d\d\S*\s+(INFO|WARN|ERROR|FATAL|DEBUG)\s+(\S+)\s+(.*)$", re.S)
+_TERMINAL = re.compile(r"^(DEBU|INFO|WARN|ERRO|FATA)\[[^\]]*\] ?(.*)$", re.S)
 _ERROR = re.compile(r"^(?:[Ee]rror|[Ff]atal|ERRO|FATA|\w*(?:Exception|Error)): ?(.*)$", re.S)
 _FAILURE = re.compile(
     r"\b(?:could not|cannot|can't|couldn't|unable to|fail(?:s|ed|ure)?|errors?|invalid|unsupported|"
@@ -62,6 +63,8 @@ _PROGRAM = re.compile(
 )
 _CMDLET = re.compile(r"^[A-Z]\w+-[A-Z]\w+ : ")
 _ERRORS = ("error", "err", "desc")
+_SHORT = {"DEBU": "debug", "INFO": "info", "WARN": "warning", "ERRO": "error", "FATA": "fatal"}
+"""As logrus writes to a terminal."""
 _LEVELS = {"I": "info", "W": "warning", "E": "error", "F": "fatal", "N": "info"}
 
 
@@ -224,6 +227,8 @@ def _form(said: str) -> tuple[str, str, str, str]:
         return "logfmt", "", *_level_and_text(fields)
     if found := _ZAP.match(said):
         return "zap", found[2].partition(".")[0], found[1].lower(), found[3]
+    if found := _TERMINAL.match(said):
+        return "logrus", "", _SHORT[found[1]], found[2]
     if found := _ERROR.match(said):
         return "text", "", "error", _with_error(found[1])
     if _PANIC.search(said):

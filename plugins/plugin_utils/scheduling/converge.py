@@ -14,7 +14,7 @@ from ..cluster.client import Cluster
 from ..cluster.error import ClusterError
 from ..components.join import node_object
 from ..engine.resource import Refused
-from ..facts.node_labels import ARCH_LABEL, BUILD_LABEL, OS_LABEL
+from ..facts.node_labels import ARCH_LABEL, BUILD_LABEL, HOSTNAME_LABEL, OS_LABEL
 from ..facts.version import Version
 from ..facts.windows import RUNTIME_CLASS_API, RUNTIME_CLASS_SINCE
 from .nodes import WindowsNode
@@ -23,7 +23,7 @@ from .runtime_class import COLLECTION, difference, handler_problem, is_ours, wan
 
 CONFLICT = 409
 TRIES = 3
-KUBELETS = (OS_LABEL, ARCH_LABEL, BUILD_LABEL, "kubernetes.io/hostname")
+KUBELETS = (OS_LABEL, ARCH_LABEL, BUILD_LABEL, HOSTNAME_LABEL)
 """Labels that the kubelet sets, and sets back. Source: kubernetes pkg/kubelet/kubelet_node_status.go."""
 
 Object = Mapping[str, Any]

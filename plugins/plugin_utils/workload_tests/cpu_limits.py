@@ -22,6 +22,7 @@ from ..cluster.error import ClusterError
 from ..cri.figures import ABSURD, MILLICORE
 from ..cri.kubelet import KubeletProxy
 from ..cri.samples import Sample, Subject, of_summary
+from ..facts.node_labels import OS_LABEL
 from ..scheduling.nodes import select_nodes, windows_nodes
 from .outcome import Context, Outcome
 
@@ -118,7 +119,7 @@ def _pod(wanted: Wanted, name: str, limit: str) -> Object:
         },
         "spec": {
             "nodeName": wanted.node,
-            "nodeSelector": {"kubernetes.io/os": "windows"},
+            "nodeSelector": {OS_LABEL: "windows"},
             "tolerations": [{"operator": "Exists"}],
             "terminationGracePeriodSeconds": 5,
             "containers": [

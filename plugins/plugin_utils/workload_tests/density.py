@@ -23,7 +23,7 @@ from ..cluster.error import ClusterError
 from ..components.join import node_object
 from ..engine.resource import Refused
 from ..facts.kubernetes import NoPauseImageError, pause_image
-from ..facts.node_labels import OS_LABEL
+from ..facts.node_labels import HOSTNAME_LABEL, OS_LABEL
 from ..facts.version import Version, VersionError
 from ..scheduling.nodes import WindowsNode, list_tolerated, select_nodes, windows_nodes
 from ..scheduling.runtime_class import Taint
@@ -31,7 +31,6 @@ from . import interrupted
 from .outcome import Context, Outcome
 
 LABEL = "winkube.node/density"
-HOSTNAME = "kubernetes.io/hostname"
 PERCENTILES = (50, 90, 99)
 
 
@@ -134,7 +133,7 @@ def _watch(
     return [
         sample(
             pod["metadata"]["name"],
-            str(pod["spec"]["nodeSelector"][HOSTNAME]),
+            str(pod["spec"]["nodeSelector"][HOSTNAME_LABEL]),
             last.get(pod["metadata"]["name"]),
             ready.get(pod["metadata"]["name"]),
         )
@@ -170,7 +169,7 @@ def _pod(wish: Wish, node: WindowsNode, number: int) -> dict[str, Any]:
         "metadata": {"name": f"{node.name}-{number}", "labels": {LABEL: "true"}},
         "spec": {
             "os": {"name": "windows"},
-            "nodeSelector": {OS_LABEL: "windows", HOSTNAME: _hostname(node)},
+            "nodeSelector": {OS_LABEL: "windows", HOSTNAME_LABEL: _hostname(node)},
             "tolerations": [Taint.parse(taint).toleration() for taint in wish.taints],
             "terminationGracePeriodSeconds": 0,
             "automountServiceAccountToken": False,
@@ -183,7 +182,7 @@ def _pod(wish: Wish, node: WindowsNode, number: int) -> dict[str, Any]:
 
 def _hostname(node: WindowsNode) -> str:
     labels = (node.body.get("metadata") or {}).get("labels") or {}
-    return str(labels.get(HOSTNAME) or node.name)
+    return str(labels.get(HOSTNAME_LABEL) or node.name)
 
 
 def sample(name: str, node: str, pod: Mapping[str, Any] | None, ready_s: float | None) -> Sample:

@@ -23,6 +23,7 @@ from ..cluster import run_namespace
 from ..cluster.answer import Object
 from ..cluster.client import Clock, Cluster, wait_for
 from ..cluster.error import ClusterError
+from ..facts.node_labels import OS_LABEL
 from . import interrupted
 from . import readiness_results as found
 from .outcome import Context, Outcome
@@ -138,7 +139,7 @@ def job(wish: Wish) -> Object:
                     "restartPolicy": "Never",
                     "activeDeadlineSeconds": int(wish.timeout_s + wish.start_timeout_s),
                     "serviceAccountName": NAME,
-                    "nodeSelector": {"kubernetes.io/os": "linux"},
+                    "nodeSelector": {OS_LABEL: "linux"},
                     "tolerations": [
                         {"key": f"node-role.kubernetes.io/{role}", "operator": "Exists", "effect": "NoSchedule"}
                         for role in ("control-plane", "master")
@@ -297,7 +298,7 @@ def _takes_any_pod(node: Mapping[str, Any]) -> bool:
     labels = (node.get("metadata") or {}).get("labels") or {}
     spec = node.get("spec") or {}
     hard = [taint for taint in spec.get("taints") or () if taint.get("effect") in {"NoSchedule", "NoExecute"}]
-    return labels.get("kubernetes.io/os") == "linux" and not hard and not spec.get("unschedulable")
+    return labels.get(OS_LABEL) == "linux" and not hard and not spec.get("unschedulable")
 
 
 def write(results: found.Results, folder: Path) -> Sequence[Path]:

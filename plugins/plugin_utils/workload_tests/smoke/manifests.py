@@ -20,7 +20,7 @@ import yaml
 
 from ...cluster import run_namespace
 from ...engine.resource import Refused
-from ...facts.node_labels import BUILD_LABEL
+from ...facts.node_labels import BUILD_LABEL, HOSTNAME_LABEL, OS_LABEL
 from ...facts.windows import image_names
 from ...scheduling.runtime_class import Taint
 
@@ -111,7 +111,7 @@ def _web(wish: Wish, documents: Object, build: int, nodes: int) -> Object:
     pod = made["spec"]["template"]["spec"]
     pod["containers"][0]["image"] = image(wish, build)
     pod.update(_where(wish, build))
-    term = {"labelSelector": {"matchLabels": {"app": WEB}}, "topologyKey": "kubernetes.io/hostname"}
+    term = {"labelSelector": {"matchLabels": {"app": WEB}}, "topologyKey": HOSTNAME_LABEL}
     preferred = [{"weight": 100, "podAffinityTerm": term}]
     pod["affinity"] = {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
     return made
@@ -157,7 +157,7 @@ def _peer_service(name: str, more: Object) -> Object:
 
 
 def _where(wish: Wish, build: int) -> Object:
-    selector = {"kubernetes.io/os": "windows"}
+    selector = {OS_LABEL: "windows"}
     if len(wish.builds) > 1:
         selector[BUILD_LABEL] = f"10.0.{build}"
     found: Object = {

@@ -17,7 +17,7 @@ from ...cluster import run_namespace
 from ...cluster.client import Clock, Cluster, wait_for
 from ...cluster.error import ClusterError
 from ...cluster.exec import exec_in_pod
-from ...facts.node_labels import BUILD_LABEL
+from ...facts.node_labels import BUILD_LABEL, OS_LABEL
 from ...facts.quantity import quantity
 from ...scheduling.nodes import list_tolerated, windows_nodes
 from . import manifests
@@ -275,7 +275,7 @@ def node_fact(item: Mapping[str, Any]) -> NodeFact:
     metadata, status = item["metadata"], item.get("status") or {}
     labels = metadata.get("labels") or {}
     info = status.get("nodeInfo") or {}
-    windows = str(labels.get("kubernetes.io/os") or info.get("operatingSystem") or "") == "windows"
+    windows = str(labels.get(OS_LABEL) or info.get("operatingSystem") or "") == "windows"
     version = str(labels.get(BUILD_LABEL) or info.get("kernelVersion") or "")
     part = [*version.split("."), "", "", ""][2]
     ready: Mapping[str, Any] = next(
