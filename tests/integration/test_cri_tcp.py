@@ -192,7 +192,8 @@ def _start(host: NodeHost, identity: str, hosts: str) -> int:
 
 
 def _containers(bench: Bench, host: NodeHost) -> None:
-    """cri_debug.yml: one container of which all layers say the same, and one whose HNS endpoint is another's."""
+    """win_containers_info by cri_debug.yml: a container of which all layers say the same, one whose HNS endpoint is
+    another's."""
     head = "# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n"
     host.in_turn(lambda: host.node.drive.write(CRICTL, build("crictl", "1.31.1")))
     found = host.in_turn(lambda: _start(host, "a" * 64, f"{head}{POD_IP}\tiis-0\n"))

@@ -1,0 +1,124 @@
+"""win_k8s_provisioner where the node is not as it was read: planned again, and in the end an error."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.action.win_k8s_provisioner import ActionModule
+from ansible_collections.winkube.node.plugins.plugin_utils.components.asks import Asks
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query
+from ansible_collections.winkube.node.plugins.plugin_utils.node.link import NodeError
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import check_arguments
+from ansible_collections.winkube.node.plugins.plugin_utils.task.task_node import TaskNode
+
+from tests.lab.programs.builds import build
+from tests.unit.components.nodes import LAYOUT, Controller, file
+from tests.unit.provision.test_provision import service
+
+EXE = r"C:\k\kubelet.exe"
+PREVIOUS = f"{EXE}.winkube-previous"
+OLD, NEW = build("kubelet", "1.28.4"), build("kubelet", "1.29.0")
+STALE = {"answer": "stale", "stale": [{"key": "system", "found": "b-2", "expect": "b-1"}]}
+DONE = {"answer": "accepted", "outcome": "done", "batch": "1"}
+BACK = {"name": "kubelet", "state": "previous"}
+PUSH = {
+    "name": "kubelet",
+    "sourceURL": "http://xyz/kubelet.exe",
+    "checksum": f"sha256:{file(NEW)['sha256']}",
+    "overwrite": True,
+}
+SYSTEM = {"machine": "m-1", "boot_id": "b-1", "elevated": True, "os": {"build": 20348, "architecture": "amd64"}}
+
+
+class Link:
+    """A node with a kubelet, and the one before it. It gives these answers to batches in turn, then does them; what it
+    answers comes with the programs as they would be then."""
+
+    def __init__(self, *answers: Mapping[str, Any]) -> None:
+        self.answers = list(answers)
+        self.told: list[str] = []
+        self.files = {EXE: file(OLD), PREVIOUS: file(NEW)}
+        self.calls = 0
+
+    def probe(self, queries: Sequence[Query]) -> dict[str, Any]:
+        answers: dict[str, Any] = {}
+        for query in queries:
+            path = str(dict(query.args).get("path"))
+            match query.op:
+                case "system":
+                    self.told.append("read")
+                    answers[query.key] = SYSTEM
+                case "services":
+                    answers[query.key] = [service()]
+                case _:
+                    answers[query.key] = self.files.get(path, {"exists": False})
+        return answers
+
+    def apply(self, batch: Batch, _batch_id: str, _runner: str | None) -> dict[str, Any]:
+        ran = [n for n, op in enumerate(batch.ops) if op.op == "run" and "--version" in op.args["args"]]
+        self.told.append("stage" if ran else "swap")
+        answer = dict(self.answers.pop(0) if self.answers else DONE)
+        if answer["answer"] == "stale":
+            return answer
+        said = {"op": "run", "ok": True, "exit_code": 0, "stdout": "Kubernetes v1.29.0"}
+        staged = {**file(NEW), "head": base64.b64encode(NEW[:4096]).decode()}
+        state = {query.key: staged for query in batch.state if ran}
+        return answer | {"results": [{"n": n, **said} for n in ran], "state": state}
+
+
+def push(link: Link, tmp_path: Path, **given: Any) -> dict[str, Any]:
+    """What the action returns for this node."""
+    task: Any = SimpleNamespace(check_mode=False, diff=False, delegate_to=None, loop=None, run_once=False)
+    loader = SimpleNamespace(get_basedir=lambda: str(tmp_path))
+    action: Any = ActionModule(task, None, None, loader, None, None)
+    action._task_vars = {"inventory_hostname": "win1"}
+    node: Any = link
+    action._link, action._node = node, TaskNode(node, LAYOUT, "win1", None, print)
+    action._asks = Asks(Controller(), "win1")
+    node_option = {"state_dir": LAYOUT.state_dir}
+    result: dict[str, Any] = action.work(check_arguments("win_k8s_provisioner", {"node": node_option, **given}), LAYOUT)
+    return result
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_swap_that_finds_another_node_is_planned_again_from_a_new_reading(tmp_path: Path, times: int) -> None:
+    link = Link(*[STALE] * times)
+    result = push(link, tmp_path, **BACK)
+    assert link.told == ["read", "swap"] * (times + 1)
+    assert result["changed"] and [each["result"] for each in result["provisioners"]] == ["went_back"]
+
+
+def test_what_has_changed_meanwhile_is_in_the_new_plan(tmp_path: Path) -> None:
+    """Somebody else went back first: nothing is left to do."""
+
+    class Overtaken(Link):
+        def apply(self, batch: Batch, batch_id: str, runner: str | None) -> dict[str, Any]:
+            self.files = {EXE: file(NEW), PREVIOUS: file(OLD)}
+            return super().apply(batch, batch_id, runner)
+
+    link = Overtaken(STALE)
+    result = push(link, tmp_path, **PUSH)
+    assert link.told == ["read", "swap", "read"]
+    assert not result["changed"] and [each["result"] for each in result["provisioners"]] == ["unchanged"]
+
+
+def test_a_new_program_that_could_not_be_put_beside_the_old_one_is_brought_again(tmp_path: Path) -> None:
+    link = Link(STALE)
+    del link.files[PREVIOUS]
+    assert push(link, tmp_path, **PUSH)["changed"]
+    assert link.told == ["read", "stage", "read", "stage", "swap"]
+
+
+def test_a_node_that_changes_again_and_again_ends_the_task_with_what_it_said(tmp_path: Path) -> None:
+    link = Link(STALE, STALE, STALE)
+    with pytest.raises(
+        NodeError, match=r"provisioner: the node has changed since it was read: .*b-2.*\. It was planned 3 times"
+    ):
+        push(link, tmp_path, **BACK)
+    assert link.told == ["read", "swap"] * 3
