@@ -136,7 +136,7 @@ def network() -> list[str]:
 def rules() -> list[str]:
     """The rows of the rules of cni.conf."""
     return [
-        f"| `{name}` | {each.severity} | {'refuses' if each.refused else 'warns'} | {_cell(each.cause)} "
+        f"| `{name}` | {each.severity} | {'refuses' if each.is_refused else 'warns'} | {_cell(each.cause)} "
         f"| {'yes' if each.mended else ''} | {ISSUE.sub(LINK, each.issue)} |"
         for name, each in RULES.items()
     ]

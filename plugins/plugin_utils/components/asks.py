@@ -64,16 +64,16 @@ class Asks:
             ClusterError: The kubeconfig cannot be read, or leads nowhere.
         """
 
-        def opened() -> Cluster | None:
+        def open_cluster() -> Cluster | None:
             if options.get("golden_image"):
                 return None
             reached = options["cluster"]
-            remembered = self._remembered(reached)
+            remembered = self._find_memory(reached)
             return Cluster.open(reached) if remembered is None else Cluster.remembering(reached, remembered)
 
-        return self.once(_CLUSTER, opened)
+        return self.once(_CLUSTER, open_cluster)
 
-    def _remembered(self, whose: object) -> Remembered | None:
+    def _find_memory(self, whose: object) -> Remembered | None:
         """What the nodes of the task have been told, of a cluster or in general; None for each by itself."""
         if self._shared is None:
             return None
@@ -82,11 +82,11 @@ class Asks:
     def of_cluster(self, options: Mapping[str, Any], what: str, ask: Callable[[Cluster], T]) -> T | None:
         """What `ask` gets from the cluster; None without one. ClusterError if it does not answer."""
 
-        def asked() -> T | None:
+        def ask_cluster() -> T | None:
             cluster = self.cluster(options)
             return None if cluster is None else ask(cluster)
 
-        return self.once(what, asked)
+        return self.once(what, ask_cluster)
 
     def read_url(self, address: str) -> str:
         """The text behind an https address."""
@@ -94,7 +94,7 @@ class Asks:
         def read() -> dict[str, Any]:
             return {"text": self._controller.read_url(address)}
 
-        what, remembered = f"address {address}", self._remembered("addresses")
+        what, remembered = f"address {address}", self._find_memory("addresses")
         found = self.once(what, read if remembered is None else lambda: remembered(what, read))
         return str((found or {})["text"])
 
@@ -102,7 +102,7 @@ class Asks:
         """A warning; planning twice does not say it twice."""
         self.once(f"warning {sentence}", lambda: self._controller.warn_once(sentence))
 
-    def held(self, what: str, enter: Callable[[], AbstractContextManager[T]]) -> T:
+    def hold(self, what: str, enter: Callable[[], AbstractContextManager[T]]) -> T:
         """What exists only during a stage, such as a token; `let_go` ends it."""
         if what not in self._answers:
             self._held.callback(self._answers.pop, what, None)

@@ -45,7 +45,7 @@ class CommandLine:
     given: tuple[Given, ...]
     problems: tuple[str, ...]
 
-    def last(self, name: str) -> Given | None:
+    def find_last(self, name: str) -> Given | None:
         """The occurrence that counts."""
         return next((flag for flag in reversed(self.given) if flag.name == name), None)
 

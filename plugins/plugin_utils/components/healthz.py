@@ -25,11 +25,11 @@ KUBELET_PORT = 10248
 LOOPBACK = "127.0.0.1"
 
 
-def of_kubelet(line: CommandLine, config: Mapping[str, Any]) -> tuple[str, str] | None:
+def find_kubelet(line: CommandLine, config: Mapping[str, Any]) -> tuple[str, str] | None:
     """Host and port, for a URL on the node itself, of a kubelet with these arguments and this KubeletConfiguration (its
     `healthzPort` and `healthzBindAddress` count); None if it answers nowhere. An argument wins over the file; port 0
     turns the server off. Source: kubernetes v1.37.1 cmd/kubelet/app/server.go, run."""
-    port, address = line.last("healthz-port"), line.last("healthz-bind-address")
+    port, address = line.find_last("healthz-port"), line.find_last("healthz-bind-address")
     where = port.value if port else str(_or(config.get("healthzPort"), KUBELET_PORT))
     host = address.value if address else str(_or(config.get("healthzBindAddress"), LOOPBACK))
     try:
@@ -44,7 +44,7 @@ def of_kubelet(line: CommandLine, config: Mapping[str, Any]) -> tuple[str, str] 
 
 def port_of_kubelet(line: CommandLine, config: Mapping[str, Any]) -> int:
     """The port at which it serves logs, exec and metrics: an argument wins over the file."""
-    given = line.last("port")
+    given = line.find_last("port")
     where = given.value if given else str(_or(config.get("port"), SERVING_PORT))
     return int(where) if where.isdigit() else SERVING_PORT
 
@@ -53,7 +53,7 @@ def _or(value: Any, default: Any) -> Any:
     return default if value is None or value == "" else value
 
 
-def healthy(port: str, timeout_s: int, host: str = LOOPBACK) -> Op:
+def wait_healthy(port: str, timeout_s: int, host: str = LOOPBACK) -> Op:
     """Until `/healthz` on this port of the node answers 200; `host` is the address that it listens on."""
     url = f"http://{host}:{port}/healthz"
     return Op("wait", {"for": "http", "url": url, "status": 200, "timeout_s": timeout_s})
@@ -98,7 +98,7 @@ def kube_proxy(argv: Sequence[str]) -> tuple[str, str] | None:
 def kubelet(argv: Sequence[str], config: str) -> tuple[str, str] | None:
     """The same for a kubelet; `config` is the text of its configuration file, if that was read."""
     settings = {name: _setting(config, name) for name in ("healthzPort", "healthzBindAddress")}
-    return of_kubelet(read((("kubelet", argv),), KUBELET, NEWEST), settings)
+    return find_kubelet(read((("kubelet", argv),), KUBELET, NEWEST), settings)
 
 
 def _setting(config: str, wanted: str) -> str:

@@ -14,7 +14,7 @@ from ..engine.resource import Refused
 from ..engine.resources.firewall_rule import ANY, FirewallRule, Network, sources
 from ..facts.flannel import PORT
 from ..facts.windows import KUBE_PROXY_RULE, KUBELET_PORT, KUBELET_RULE, NODE_PORTS, VXLAN_RULE
-from .networks import Management, own_networks, ranges
+from .networks import Management, list_own_networks, ranges
 
 PORTS = 65536
 SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
@@ -55,7 +55,7 @@ def scope(
     named = tuple(given)
     if named:
         return () if ANY in named else sources(named, WHAT)
-    wanted = (*ranges(cluster, "winkube_cluster_cidr"), *own_networks(management, cluster))
+    wanted = (*ranges(cluster, "winkube_cluster_cidr"), *list_own_networks(management, cluster))
     if known is None or not all(_lies_in(each, wanted) for each in known):
         return ()
     return wanted

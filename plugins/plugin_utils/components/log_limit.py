@@ -78,7 +78,7 @@ class LogLimits:
         present = reading.text(self._path("logs.json"))
         there = reading.parts.get(_task().key) or {}
         task = bool(there.get("exists"))
-        wanted = self._desired_state()
+        wanted = self._build_desired_state()
         if wanted is None:
             return self._away(present, task) if present is not None or task else None
         if present is not None and _document(present) == wanted and task and there.get("enabled"):
@@ -125,7 +125,7 @@ class LogLimits:
             state=self.reads(),
         )
 
-    def _desired_state(self) -> dict[str, Any] | None:
+    def _build_desired_state(self) -> dict[str, Any] | None:
         if self.limits is None:
             return None
         found = self.limits

@@ -62,7 +62,7 @@ class LogRunnerThere:
         return None
 
 
-def wanted_source(
+def find_source(
     *,
     version: str,
     url: str,

@@ -209,7 +209,7 @@ def ranges(text: str, what: str) -> tuple[Range, ...]:
     return tuple(found)
 
 
-def known_ranges(text: str) -> tuple[Range, ...]:
+def parse_ranges(text: str) -> tuple[Range, ...]:
     """The networks in `10.244.0.0/16,fd00::/56`; what is none is left out."""
     found = []
     for part in text.split(","):
@@ -271,7 +271,7 @@ def node_addresses(own: Management, cluster: str, given: str) -> tuple[str, ...]
     return (own.address, *found) if first_is_ipv4 else (*found, own.address)
 
 
-def own_networks(own: Management, cluster: str) -> tuple[Range, ...]:
+def list_own_networks(own: Management, cluster: str) -> tuple[Range, ...]:
     """The networks that the node's own addresses lie in: of IPv6 too where the pods have both families."""
     ipv6 = tuple(each.network for each in own.ipv6) if has_two_families(cluster) else ()
     return (ipaddress.ip_network(own.subnet), *dict.fromkeys(ipv6))

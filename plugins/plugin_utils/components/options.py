@@ -95,7 +95,7 @@ class Interface:
 PROXY = Option("proxy", "str", "A web proxy for the download.", default="", variable="winkube_http_proxy")
 
 
-def unverified_option(*names: str) -> Option:
+def build_unverified_option(*names: str) -> Option:
     """`allow_unverified`, for the sources that these names stand for."""
     return Option(
         "allow_unverified",
@@ -182,7 +182,7 @@ def kubernetes_source(program: str, *, needed: str = "") -> tuple[Option, Option
             required=not needed,
             options=(where, checksum_option(program, sums), PROXY),
         ),
-        unverified_option(program),
+        build_unverified_option(program),
     )
 
 
@@ -204,7 +204,7 @@ def extra_arguments(such: str, variable: str) -> Option:
     return Option("extra_arguments", "list", text, default=[], elements="str", variable=Variable(variable))
 
 
-def own_environment(variable: Variable | str = "", besides: str = "such as HTTPS_PROXY") -> Option:
+def build_environment_option(variable: Variable | str = "", besides: str = "such as HTTPS_PROXY") -> Option:
     """The environment that a service has for itself."""
     text = f"{SECRET}Variables of the service's own environment, {besides}. A change restarts it."
     return Option("environment", "dict", text, default={}, variable=variable)
@@ -258,7 +258,7 @@ def arguments(interface: Interface) -> dict[str, Any]:
     found = _templates(interface.options)
     for fragment, names in SHARED.items():
         if fragment in interface.shared:
-            found |= _shared(names)
+            found |= _list_templates(names)
     return found
 
 
@@ -273,8 +273,11 @@ def _templates(options: tuple[Option, ...]) -> dict[str, Any]:
     return found
 
 
-def _shared(names: Mapping[str, Any]) -> dict[str, Any]:
-    return {option: "{{ " + name + " }}" if isinstance(name, str) else _shared(name) for option, name in names.items()}
+def _list_templates(names: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        option: "{{ " + name + " }}" if isinstance(name, str) else _list_templates(name)
+        for option, name in names.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,11 +34,11 @@ from .options import (
     Interface,
     Option,
     Variable,
+    build_environment_option,
+    build_unverified_option,
     checksum_option,
-    own_environment,
     service_option,
     service_seconds,
-    unverified_option,
 )
 from .service import Managed, service_of
 from .shared_arguments import inbound_networks, service_options, source_of
@@ -60,10 +60,10 @@ def _accept_any(_version: str, _values: Values) -> None:
 def answers(url: str) -> Callable[[Values, int], tuple[Op, ...]]:
     """Ready when this address answers 200, with the option `port` for its `{}`."""
 
-    def ready(values: Values, seconds: int) -> tuple[Op, ...]:
+    def build_gate(values: Values, seconds: int) -> tuple[Op, ...]:
         return (Op("wait", {"for": "http", "url": url.format(values["port"]), "status": 200, "timeout_s": seconds}),)
 
-    return ready
+    return build_gate
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,7 @@ def declare(name: str, role: str, daemon: Daemon, recipe: Recipe, *, rule: str =
     def reads(layout: Layout) -> tuple[Query, ...]:
         return made.reads(layout)
 
-    def wanted(given: Given) -> Resources:
+    def build_wanted(given: Given) -> Resources:
         return made.build_resources(_arguments(made, given))
 
     component = Component(
@@ -250,7 +250,7 @@ def declare(name: str, role: str, daemon: Daemon, recipe: Recipe, *, rule: str =
         tools=lambda layout: (layout.nssm,),
         rules=(rule,) if rule else (),
         optional=True,
-        stages=(Stage(name, wanted),),
+        stages=(Stage(name, build_wanted),),
     )
     made = ProgramService(component, daemon, recipe)
     return made
@@ -310,7 +310,7 @@ def _template(template: str, variable: Variable) -> Option:
 def _interface(name: str, role: str, daemon: Daemon, recipe: Recipe) -> Interface:
     """The options that all modules of this kind have, and those of the recipe."""
 
-    def own(option: str, *default: Any, **more: str) -> Variable:
+    def build_variable(option: str, *default: Any, **more: str) -> Variable:
         return Variable(f"winkube_{role}_{option}", *default, **more)
 
     published = f" {recipe.no_url.partition(';')[0]}." if recipe.no_url else ""
@@ -333,7 +333,7 @@ def _interface(name: str, role: str, daemon: Daemon, recipe: Recipe) -> Interfac
                 "str",
                 f"The release of {name}, such as V({recipe.version}).",
                 required=True,
-                variable=own("version", recipe.version),
+                variable=build_variable("version", recipe.version),
             ),
             Option(
                 "source",
@@ -345,11 +345,11 @@ def _interface(name: str, role: str, daemon: Daemon, recipe: Recipe) -> Interfac
                         "str",
                         f"A release archive or the program, fetched by the node.{published}",
                         default="",
-                        variable=own("url", recipe.url, shown="the publisher's" if recipe.url else ""),
+                        variable=build_variable("url", recipe.url, shown="the publisher's" if recipe.url else ""),
                     ),
                     checksum_option(
                         name,
-                        own(
+                        build_variable(
                             "checksum",
                             recipe.sums or "{{ winkube_download_sums }}",
                             shown="the publisher's" if recipe.sums else "none",
@@ -359,16 +359,16 @@ def _interface(name: str, role: str, daemon: Daemon, recipe: Recipe) -> Interfac
                     PROXY,
                 ),
             ),
-            unverified_option(name),
-            *(replace(option, variable=option.variable or own(option.name)) for option in recipe.options),
-            *((_template(recipe.config, own("config_template")),) if recipe.config else ()),
+            build_unverified_option(name),
+            *(replace(option, variable=option.variable or build_variable(option.name)) for option in recipe.options),
+            *((_template(recipe.config, build_variable("config_template")),) if recipe.config else ()),
             *(_PORT if recipe.port else ()),
             service_option(
                 managers,
                 "V(sc) for sc.exe and the program's own way to be a service, or V(nssm).",
-                own_environment(),
+                build_environment_option(),
                 *service_seconds("Seconds in which it has to work.", recipe.start_timeout_s, recipe.stop_timeout_s),
-                variable=own("service"),
+                variable=build_variable("service"),
             ),
         ),
     )

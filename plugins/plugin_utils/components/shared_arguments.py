@@ -109,7 +109,7 @@ def service_tools(given: Given, daemon: Daemon) -> Resources:
         )
     if manager == "sc" and daemon.kind.wrapped:
         version = given.options["log_runner_source"]["version"]
-        wanted = log_runner.wanted_source(
+        wanted = log_runner.find_source(
             version=version, **_tool(given, "log_runner_source", f"{log_runner.NAME} {version}")
         )
         return log_runner.build_resources(given.layout, wanted, given.mark)

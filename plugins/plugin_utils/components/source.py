@@ -49,7 +49,7 @@ def source(
         raise Refused(
             f"{component}: the source '{mask(url)}' has no scheme that can be fetched; use http, https or file:///C:/..."
         )
-    if not checksum or _same_server(url, checksum):
+    if not checksum or _is_same_server(url, checksum):
         checksum = f"sha256:{pin}" if (pin := find_pin(url)) else checksum
     if not checksum:
         if component not in unverified:
@@ -64,10 +64,10 @@ def source(
 
 def trusts_server(url: str, checksum: str) -> bool:
     """Whether the sum of a file comes from the server of the file, so that it vouches for itself."""
-    return _same_server(url, checksum) and find_pin(url) is None
+    return _is_same_server(url, checksum) and find_pin(url) is None
 
 
-def _same_server(url: str, checksum: str) -> bool:
+def _is_same_server(url: str, checksum: str) -> bool:
     said = as_meant(checksum)
     return said.startswith("https://") and urlsplit(said).hostname == urlsplit(url).hostname
 

@@ -35,7 +35,7 @@ class Given:
     programs: tuple[str, ...] = ()
 
     @property
-    def unsettled(self) -> bool:
+    def is_unsettled(self) -> bool:
         """Whether this is only planned, and behind changes that are only planned as well."""
         return self.check and self.reading.predicted
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, TypeGuard
 
-from ..components.containerd.containerd_toml import Document, same_value
+from ..components.containerd.containerd_toml import Document, is_same_value
 from ..engine import windows_path
 from ..engine.resource import Refused
 from ..facts import cri_tcp as facts
@@ -342,7 +342,7 @@ def _must_be(text: str, before: Mapping[str, Any], changes: list[tuple[Place, An
         else:
             table[place[-1]] = value
     try:
-        right = same_value(tomllib.loads(text), wanted)
+        right = is_same_value(tomllib.loads(text), wanted)
     except tomllib.TOMLDecodeError:
         right = False
     if not right:

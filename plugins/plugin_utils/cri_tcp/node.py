@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..components.containerd import containerd
-from ..components.containerd.containerd_toml import equal
+from ..components.containerd.containerd_toml import is_equal
 from ..components.join.secret_file import SecretFile
 from ..components.layout import Layout
 from ..cri.client import Tls as ClientTls
@@ -312,7 +312,7 @@ def _config(args: CriTcpArgs, reading: Reading) -> TextFile:
     text = kept.closed(present, args.listener, args.layout, reading, _certificate_paths(args.layout))
     if args.listener is None and (gone := _find_gone(text, reading)):
         text = edit(text, None, path, gone)
-    same = equal_text if args.listener is None and text != present else equal
+    same = equal_text if args.listener is None and text != present else is_equal
     return TextFile(path, text, backup=args.layout.backup(args.mark), equal=same)
 
 
@@ -377,7 +377,7 @@ def _certificates(args: CriTcpArgs) -> tuple[Resource, ...]:
 
 def _restart(args: CriTcpArgs, found: Mapping[str, Any], reading: Reading) -> Service:
     layout = args.layout
-    ready = containerd.ready(layout, has_ctr=containerd.has_ctr(layout, reading), timeout_s=args.start_timeout_s)
+    ready = containerd.build_gate(layout, has_ctr=containerd.has_ctr(layout, reading), timeout_s=args.start_timeout_s)
     if args.listener is not None:
         ready = (*ready, gate(args.listener, args.start_timeout_s))
     return Service(

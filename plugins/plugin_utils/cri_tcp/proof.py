@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from ..components.containerd.containerd_toml import same_value
+from ..components.containerd.containerd_toml import is_same_value
 from ..components.layout import Layout
 from ..cri.client import CriClient, CriError
 from ..cri.client import Tls as ClientTls
@@ -149,7 +149,7 @@ def differences(before: str, after: str) -> Iterator[str]:
         return
     for place in sorted((old.keys() | new.keys()) - _WITHOUT):
         was, becomes = old.get(place), new.get(place)
-        if not same_value(was, becomes):
+        if not is_same_value(was, becomes):
             yield f"{'.'.join(place)} would be {becomes!r}, and is {was!r}"
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ..components.networks import Range
-from ..components.networks import known_ranges as ranges
+from ..components.networks import parse_ranges as ranges
 from .finding import Finding, Remedy
 from .scene import Object, Scene
 

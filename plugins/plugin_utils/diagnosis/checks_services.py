@@ -120,7 +120,7 @@ def differences(argv: Sequence[str], wanted: Sequence[str], table: FlagTable, ve
     for flag in read((("it", wanted),), table, version.line).given:
         if flag.name in _USERS_CHOICE:
             continue
-        found = is_line.last(flag.name)
+        found = is_line.find_last(flag.name)
         if found is None:
             yield f"lacks {flag.text}"
         elif not _same(found.value, flag.value):
@@ -148,7 +148,7 @@ def _lines(scene: Scene, version: Version) -> Iterator[tuple[str, str, FlagTable
         layout.kubelet_service,
         layout.kubelet_binary,
         KUBELET,
-        (*kubelet_args.arguments(settings), *kubelet.own_arguments(layout)),
+        (*kubelet_args.arguments(settings), *kubelet.list_own_arguments(layout)),
     )
     if expected.kube_proxy and expected.network_mode in kube_proxy_args.NETWORKS:
         proxy = kube_proxy_args.KubeProxySettings(
@@ -202,7 +202,7 @@ def _untold(scene: Scene) -> Iterator[Seen]:
                 "with which arguments it runs cannot be told: it starts a script",
                 remedy=advice(f"nssm.exe dump {service}"),
             )
-        elif argv is not None and table is KUBE_PROXY and (config := line_of(argv, table, scene).last("config")):
+        elif argv is not None and table is KUBE_PROXY and (config := line_of(argv, table, scene).find_last("config")):
             name = scene.expected.node_name if scene.expected else ""
             yield Seen(
                 f"service {service}",

@@ -254,7 +254,7 @@ def _names_limits(scene: Scene) -> Iterator[Seen]:
 def _dns_settings(scene: Scene, tried: Tried) -> Iterator[Seen]:
     layout, wanted = scene.layout, tried.wanted.dns_service_ip
     argv = arguments(scene, layout.kubelet_service, layout.kubelet_binary)
-    given = line_of(argv, KUBELET, scene).last("cluster-dns") if argv is not None else None
+    given = line_of(argv, KUBELET, scene).find_last("cluster-dns") if argv is not None else None
     if given is not None and wanted and given.value.split(",")[0] != wanted:
         yield Seen("kubelet", f"it gives pods the DNS server {given.value}", wanted, evidence=(given.text,))
     if tried.objects is not None and wanted:

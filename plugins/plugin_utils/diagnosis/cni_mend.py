@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..components.cni.conf import FILE, ConfError, chosen, decode, load
+from ..components.cni.conf import FILE, ConfError, choose_file, decode, load
 from ..components.cni.mend import mend
 from ..components.cni.rules import Subject
 from ..components.layout import Layout
@@ -65,7 +65,7 @@ def plan_mend(reading: Reading, layout: Layout, subject: Subject) -> Mended | No
     """The configuration that the runtime takes; None if there is none, or it was not read."""
     folder = cni_folder(reading, layout)
     listed = (reading.parts.get(file_key(folder)) or {}).get("entries")
-    path = windows_path.join(folder, chosen(str(each) for each in listed or ()) or FILE)
+    path = windows_path.join(folder, choose_file(str(each) for each in listed or ()) or FILE)
     content = (reading.parts.get(file_key(path)) or {}).get("content")
     if content is None:
         return None

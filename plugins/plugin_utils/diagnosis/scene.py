@@ -15,7 +15,7 @@ from tomllib import TOMLDecodeError
 from typing import Any
 
 from ..components import networks
-from ..components.cni.conf import FILE, Conf, ConfError, chosen, decode, load
+from ..components.cni.conf import FILE, Conf, ConfError, choose_file, decode, load
 from ..components.containerd.containerd_toml import Document
 from ..components.expected import Expected
 from ..components.flannel import subnet_env
@@ -241,7 +241,7 @@ def further(reading: Reading, expect: Expectations) -> tuple[Query, ...]:
     folder = cni_folder(reading, expect.layout)
     if folder != expect.layout.cni_conf_dir and file_key(folder) not in reading.parts:
         return _folder_reads(folder)
-    name = chosen(_entries(reading, folder) or ())
+    name = choose_file(_entries(reading, folder) or ())
     path = windows_path.join(folder, name) if name else ""
     return (file_query(path, content_limit=LIMIT),) if path and file_key(path) not in reading.parts else ()
 
@@ -288,7 +288,7 @@ def scene_of(
     layout = expect.layout
     folder = cni_folder(reading, layout)
     names = (_entries(reading, folder) or ()) if expect.flannel else ()
-    file = chosen(names) or FILE
+    file = choose_file(names) or FILE
     cni_path = windows_path.join(folder, file)
     cni_text, cni_conf, cni_problem = _cni(reading, cni_path) if expect.flannel else (None, None, "")
     services = _services(reading)

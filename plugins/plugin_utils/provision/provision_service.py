@@ -12,7 +12,7 @@ from typing import Any
 
 from ..components import flag_check, healthz
 from ..components.containerd import containerd
-from ..components.healthz import healthy
+from ..components.healthz import wait_healthy
 from ..components.kube_proxy import kube_proxy_args
 from ..components.kubelet import kubelet, kubelet_check
 from ..components.layout import Layout
@@ -151,7 +151,7 @@ def kubeconfigs(item: Item, found: Mapping[str, Any]) -> tuple[str, ...] | None:
     if argv is None:
         return None
     line = flag_check.read((("kubelet", argv),), KUBELET, NEWEST)
-    given = (line.last(name) for name in ("kubeconfig", "bootstrap-kubeconfig"))
+    given = (line.find_last(name) for name in ("kubeconfig", "bootstrap-kubeconfig"))
     return tuple(flag.value for flag in given if flag is not None and flag.value)
 
 
@@ -178,11 +178,11 @@ def ready_ops(
         stable = SETTLED_S if is_containerd or where else STABLE_S
     settled = wait_service(name, "running", limit + stable, stable_s=stable)
     if is_containerd:
-        gate = containerd.ready(layout, has_ctr=containerd.has_ctr(layout, reading), timeout_s=limit)
+        gate = containerd.build_gate(layout, has_ctr=containerd.has_ctr(layout, reading), timeout_s=limit)
         return (*gate, *_cri_answers(layout, reading, limit)), (settled,)
     if where:
         host, port = where
-        ask = healthy(port, limit, host)
+        ask = wait_healthy(port, limit, host)
         return (ask,), (settled, ask)
     return (), (settled,)
 

@@ -152,7 +152,7 @@ def _taint(node: WindowsNode, taints: Sequence[str], pods: Pods) -> Change | Non
         return None
     before = (node.body.get("spec") or {}).get("taints") or []
     return Change(
-        node_object.taint_step(node.name, node_object.missing_taints(node.body, taints), pods(node.name)),
+        node_object.taint_step(node.name, node_object.find_missing_taints(node.body, taints), pods(node.name)),
         {"taints": list(before)},
         {"taints": patch["spec"]["taints"]},
         lambda cluster: _patch_taints(cluster, node.name, taints),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..components.join import node_object
-from ..components.join.node_object import written
+from ..components.join.node_object import format_taint
 from ..engine.resource import Refused
 from ..facts.node_labels import ARCH_LABEL, BUILD_LABEL, OS_LABEL
 from ..facts.windows import release_of
@@ -143,7 +143,7 @@ def list_tolerated(nodes: Iterable[WindowsNode], named: Iterable[str] = ()) -> t
     node.kubernetes.io/os=windows:NoSchedule.
     """
     found = [
-        written({"value": "", **taint})
+        format_taint({"value": "", **taint})
         for node in nodes
         if node.usable
         for taint in (node.body.get("spec") or {}).get("taints") or ()

@@ -46,7 +46,7 @@ def find_stranded(
             "advice": list(_advice(pod, after)),
         }
         for node in nodes
-        if node_object.missing_taints(node.body, taints)
+        if node_object.find_missing_taints(node.body, taints)
         for pod in pods(node.name)
         if not node_object.is_over(pod) and not any(_takes(each, pod) for each in after)
         for metadata in (pod.get("metadata") or {},)

@@ -70,8 +70,8 @@ def _joined(lab: Cluster, found: client.Cluster) -> object:
     with endpoint.bootstrap_token(found, "win9"):
         there = endpoint.endpoint(found).server
     wanted = identities.objects("winkube-flanneld")
-    identities.make(found, identities.missing(found, wanted))
-    left = [each.name for each in identities.missing(found, wanted)]
+    identities.make(found, identities.find_missing(found, wanted))
+    left = [each.name for each in identities.find_missing(found, wanted)]
     tokens = [item for item in lab.store.list(BY_NAME["Secret"], "kube-system") if "bootstrap" in item["type"]]
     return there, left, len(tokens)
 

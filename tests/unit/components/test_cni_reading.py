@@ -8,7 +8,12 @@ from random import Random
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components.cni.conf import ConfError, chosen, decode, load
+from ansible_collections.winkube.node.plugins.plugin_utils.components.cni.conf import (
+    ConfError,
+    choose_file,
+    decode,
+    load,
+)
 from ansible_collections.winkube.node.plugins.plugin_utils.components.cni.json_edit import edit
 from ansible_collections.winkube.node.plugins.plugin_utils.components.cni.judge import judge
 from ansible_collections.winkube.node.plugins.plugin_utils.components.cni.mend import mend
@@ -29,7 +34,7 @@ CONF = '{"name": "cbr0", "cniVersion": "1.0.0", "type": "win-bridge", "apiVersio
     ],
 )
 def test_containerd_takes_the_first_by_bytes_and_minds_the_case_of_endings(names: list[str], file: str) -> None:
-    assert chosen(names) == file
+    assert choose_file(names) == file
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd
     ContainerdSettings,
     check,
     environment,
-    equal,
     extend,
     problems,
     template_variables,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd.containerd_toml import is_equal
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 
@@ -417,17 +417,17 @@ def test_text_that_is_not_toml_is_one_sentence_with_its_place() -> None:
 
 
 def test_equal_by_value() -> None:
-    assert equal("a = 1 # one\nb = 'x'\n", 'b = "x"\n\na = 1')
-    assert equal("[a.b]\nc = [1, 2]\n", "a = {b = {c = [1, 2]}}")
-    assert not equal("a = 1", "a = 2")
-    assert not equal("a = [1, 2]", "a = [2, 1]")
-    assert not equal("a = 1", "a = true")
-    assert not equal("a = 1", "a = 1\nb = 1")
+    assert is_equal("a = 1 # one\nb = 'x'\n", 'b = "x"\n\na = 1')
+    assert is_equal("[a.b]\nc = [1, 2]\n", "a = {b = {c = [1, 2]}}")
+    assert not is_equal("a = 1", "a = 2")
+    assert not is_equal("a = [1, 2]", "a = [2, 1]")
+    assert not is_equal("a = 1", "a = true")
+    assert not is_equal("a = 1", "a = 1\nb = 1")
 
 
 def test_equal_without_toml() -> None:
-    assert equal("[", "[")
-    assert not equal("[", "")
+    assert is_equal("[", "[")
+    assert not is_equal("[", "")
 
 
 # --- keys of the user's ---------------------------------------------------------------------------------------------

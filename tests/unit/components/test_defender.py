@@ -34,8 +34,8 @@ def test_programs_and_folders_are_written_with_their_switches_and_then_nothing()
     assert LAYOUT.containerd_binary in {name for _op, key, name in found if key == rf"{KEY}\Processes"}
     after = make_plan("containerd", (defender.Exclusions(LAYOUT),), node()).predicted
     assert ops(after) == []
-    assert defender.missing(LAYOUT, after) == ()
-    assert len(defender.missing(LAYOUT, node())) == 5
+    assert defender.find_missing(LAYOUT, after) == ()
+    assert len(defender.find_missing(LAYOUT, node())) == 5
 
 
 def test_what_others_have_excluded_stays() -> None:

@@ -54,7 +54,7 @@ def test_what_containerd_has_already_is_only_noted() -> None:
     answer = {"results": [{"n": 0, "op": "run", "ok": True, "stdout": f"{PAUSE}\r\n{CORE}\r\n\r\n"}]}
     asked = wanted(PAUSE, CORE).listing(node())
     assert asked is not None
-    known = node().merged(images.listed(asked, answer))
+    known = node().merged(images.read_listing(asked, answer))
     assert wanted(PAUSE, CORE).listing(known) is None
     made = plan(known, PAUSE, CORE)
     assert made.batch is not None
@@ -68,12 +68,12 @@ def test_base_images_that_the_drive_has_no_room_for_are_told_before_the_pull() -
 
     def told(free: int, *known: str) -> str:
         system = {"system": {"free_bytes": {"C:": free * 10**9}}}
-        return wanted(core, nano, "docker.io/library/golang:1.24").cramped(node(*known).merged(system))
+        return wanted(core, nano, "docker.io/library/golang:1.24").describe_shortage(node(*known).merged(system))
 
     assert "servercore, nanoserver take about 5.3 GB on C:, which has 4.0 GB free" in told(4)
     assert told(6) == ""
     assert told(4, core) == "", "what is here already"
-    assert wanted(core).cramped(node()) == "", "a node that does not tell"
+    assert wanted(core).describe_shortage(node()) == "", "a node that does not tell"
 
 
 def test_without_ctr_it_is_refused() -> None:

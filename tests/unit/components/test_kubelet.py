@@ -96,7 +96,7 @@ def test_a_bare_node_gets_program_and_service_and_waits_for_the_join() -> None:
     ]
     assert r"run nssm.exe set kubelet AppDirectory C:\k" in found
     # What a kubelet keeps is where every kubelet keeps it, and what it says goes into one file of its own.
-    assert kubelet.own_arguments(LAYOUT) == ()
+    assert kubelet.list_own_arguments(LAYOUT) == ()
     assert not any("--root-dir" in line for line in found)
     assert r"run nssm.exe set kubelet AppStdout C:\k\kubelet.log" in found
     assert r"run nssm.exe set kubelet AppStderr C:\k\kubelet.log" in found
@@ -364,8 +364,8 @@ def test_a_kubelet_that_runs_gets_the_ca_that_it_is_told_of_before_it_restarts()
 
 @pytest.mark.row("HP-04")
 def test_another_folder_is_told_to_the_kubelet() -> None:
-    assert kubelet.own_arguments(LAYOUT) == ()
-    assert kubelet.own_arguments(replace(LAYOUT, kubelet_dir=r"D:\kubelet")) == (r"--root-dir=D:\kubelet",)
+    assert kubelet.list_own_arguments(LAYOUT) == ()
+    assert kubelet.list_own_arguments(replace(LAYOUT, kubelet_dir=r"D:\kubelet")) == (r"--root-dir=D:\kubelet",)
 
 
 # -- kubeadm-flags.env ---------------------------------------------------------------------------------------------

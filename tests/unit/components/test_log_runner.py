@@ -8,7 +8,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource impor
 
 
 def wanted(version: str) -> object:
-    return log_runner.wanted_source(
+    return log_runner.find_source(
         version=version,
         url="https://example.com/kube-log-runner.exe",
         checksum="sha256:" + "0" * 64,

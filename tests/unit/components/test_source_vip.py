@@ -56,15 +56,15 @@ def service(vip: str, manager: str = "nssm") -> dict[str, Any]:
 def test_the_address_in_use_is_kept_if_it_is_still_ours(
     manager: str, vip: str, entries: tuple[str, ...], kept: str
 ) -> None:
-    assert source_vip.present(ARGS, service(vip, manager), node(*entries)) == kept
+    assert source_vip.find_present(ARGS, service(vip, manager), node(*entries)) == kept
 
 
 @pytest.mark.row("KP-13")
 def test_the_documents_file_is_believed_as_far_as_host_local_confirms_it() -> None:
     kept = json.dumps({"ip4": {"ip": "10.244.3.7/24"}}).encode()
-    assert source_vip.present(ARGS, None, node("10.244.3.7", kept=kept)) == "10.244.3.7"
-    assert source_vip.present(ARGS, None, node(kept=kept)) == ""
-    assert source_vip.present(ARGS, None, node("10.244.3.7", kept=b"{")) == ""
+    assert source_vip.find_present(ARGS, None, node("10.244.3.7", kept=kept)) == "10.244.3.7"
+    assert source_vip.find_present(ARGS, None, node(kept=kept)) == ""
+    assert source_vip.find_present(ARGS, None, node("10.244.3.7", kept=b"{")) == ""
 
 
 @pytest.mark.row("KP-13")
@@ -106,7 +106,7 @@ def answer(*outputs: str) -> dict[str, Any]:
 def test_the_address_is_what_the_node_answered(output: str) -> None:
     assert source_vip.read_reserved(answer("", output), "10.244.3.0/24") == "10.244.3.2"
     known = node().merged({source_vip.KEY: "10.244.3.2"})
-    assert source_vip.present(ARGS, None, known) == "10.244.3.2"
+    assert source_vip.find_present(ARGS, None, known) == "10.244.3.2"
 
 
 @pytest.mark.row("KP-13")
@@ -142,7 +142,7 @@ def test_a_subnet_env_that_tells_no_range_is_refused(content: bytes) -> None:
 
 def test_a_network_that_was_not_read_yet_is_no_error() -> None:
     other = source_vip.VipArgs(LAYOUT, "flannel.4096", kube_proxy.CNI_DATA_DIR)
-    assert source_vip.present(other, None, node("10.244.3.2")) == ""
+    assert source_vip.find_present(other, None, node("10.244.3.2")) == ""
     assert {query.key for query in node().missing(source_vip.reads(other))} == {
         file_key(r"C:\var\lib\cni\networks\flannel.4096")
     }

@@ -9,7 +9,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd.containerd_toml import equal
+from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd.containerd_toml import is_equal
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.edit import (
     Address,
     Effective,
@@ -358,6 +358,6 @@ def test_what_closing_leaves_is_no_difference_to_a_file_without_it() -> None:
     text = 'version = 2\n[plugins."io.containerd.grpc.v1.cri"]\n  sandbox_image = "a:1"\n'
     closed = edit(edit(text, Listener(Address("127.0.0.1", 8888))), None)
     assert closed != text
-    assert equal(closed, text) and equal(text, closed)
-    assert not equal(closed.replace("a:1", "a:2"), text)
-    assert not equal(closed.replace('tcp_address = ""', 'tcp_address = "127.0.0.1:1"'), text)
+    assert is_equal(closed, text) and is_equal(text, closed)
+    assert not is_equal(closed.replace("a:1", "a:2"), text)
+    assert not is_equal(closed.replace('tcp_address = ""', 'tcp_address = "127.0.0.1:1"'), text)

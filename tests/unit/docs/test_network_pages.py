@@ -39,7 +39,7 @@ def test_each_finding_of_the_linter_is_told(identity: str) -> None:
     _, severity, role, cause, mended, *_ = told(CONF, identity)
     rule = RULES[identity]
     assert (severity, cause, mended) == (rule.severity, rule.cause, "yes" if rule.mended else "")
-    assert role == ("refuses" if rule.refused else "warns")
+    assert role == ("refuses" if rule.is_refused else "warns")
 
 
 def test_no_check_is_told_that_there_is_not() -> None:

@@ -29,7 +29,7 @@ READERS: dict[str, tuple[str, Any, Callable[[Reading, str], object]]] = {
     "version": (f"{RECEIPTS}\\kubelet.json", RECEIPT, programs.read_version),
     "pushed": (f"{RECEIPTS}\\provision-kubelet.json", RECEIPT, programs.read_pushed_build),
     "images": (f"{RECEIPTS}\\images.json", RECEIPT, lambda reading, path: images.list_recorded(LAYOUT, reading)),
-    "registries": (f"{RECEIPTS}\\registries.json", RECEIPT, made_files.recorded_paths),
+    "registries": (f"{RECEIPTS}\\registries.json", RECEIPT, made_files.read_recorded_paths),
     "networks": (
         f"{STATE}\\networks.json",
         {"networks": {"cbr0": "9dd9"}},

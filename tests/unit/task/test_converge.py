@@ -142,7 +142,7 @@ def test_what_is_held_ends_with_its_stage_also_if_that_fails() -> None:
         told.append("gone")
 
     def build_resources(given: Given) -> Resources:
-        assert given.asks.held("token", token) == "t"
+        assert given.asks.hold("token", token) == "t"
         return folder(given)
 
     def other(_given: Given) -> Resources:

@@ -126,7 +126,7 @@ def _exceptions(value: Object, form: int) -> list[str]:
     return [str(each) for each in found] if isinstance(found, list) else []
 
 
-def chosen(names: Iterable[str]) -> str:
+def choose_file(names: Iterable[str]) -> str:
     """The file of a folder that containerd reads: the first by its name's bytes. Empty if there is none. Source:
     containerd go-cni opts.go, loadFromConfDir (sort.Strings), with max_conf_num 1, its default."""
     return min((name for name in names if name.endswith(ENDINGS)), key=str.encode, default="")
@@ -175,16 +175,16 @@ def read(text: str) -> Conf:
     return Conf(str(keys.get("name") or ""), str(keys.get("cniversion") or ""), plugins, isinstance(listed, list))
 
 
-def again(text: str) -> tuple[str, ...]:
+def find_repeats(text: str) -> tuple[str, ...]:
     """The keys that stand more than once in one object of a text that was read; Go minds no case."""
     found: list[str] = []
 
-    def seen(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def note_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         keys = [key.casefold() for key, _value in pairs]
         found.extend(key for number, (key, _value) in enumerate(pairs) if key.casefold() in keys[:number])
         return dict(pairs)
 
-    json.loads(text, object_pairs_hook=seen)
+    json.loads(text, object_pairs_hook=note_repeats)
     return tuple(found)
 
 

@@ -19,8 +19,8 @@ from typing import Any
 from ...facts import cni
 from ...facts.flannel import BACKENDS
 from ...facts.version import Version, VersionError
-from ..networks import find_uncovered, known_ranges
-from .conf import Conf, ConfError, ConfPolicy, Plugin, again, join, lower, read
+from ..networks import find_uncovered, parse_ranges
+from .conf import Conf, ConfError, ConfPolicy, Plugin, find_repeats, join, lower, read
 from .policy_forms import find_dropped
 from .rules import ERROR, Fault, Subject
 
@@ -44,7 +44,7 @@ def judge(text: str, subject: Subject) -> tuple[Fault, ...]:
         conf = read(text)
     except ConfError as error:
         return (Fault("cni.unreadable", subject.file, "", str(error), "strict JSON in UTF-8, an object"),)
-    twice = (f"'{key}' stands twice in one object" for key in again(text))
+    twice = (f"'{key}' stands twice in one object" for key in find_repeats(text))
     found = [
         *(_fault("cni.key-twice", subject, "", seen, "it once") for seen in twice),
         *_of_file(conf, subject),
@@ -66,7 +66,7 @@ def _of_file(conf: Conf, subject: Subject) -> Iterator[Fault]:
         seen = "it holds 'plugins'" if conf.is_list else "it holds a single plugin"
         yield _fault("cni.ending", subject, "", seen, "the ending .conflist" if conf.is_list else "the ending .conf")
     yield from _network_name(conf.name, subject)
-    takes = accepted_versions(subject, conf)
+    takes = list_accepted_versions(subject, conf)
     version = conf.cni_version or NO_VERSION
     if takes and version not in takes:
         seen = f"it is {_show(conf.cni_version)}" + ("" if conf.cni_version else f", which is {NO_VERSION}")
@@ -86,7 +86,7 @@ NO_VERSION = "0.1.0"
 """What a configuration without cniVersion is of. Source: containernetworking/cni pkg/version/conf.go."""
 
 
-def accepted_versions(subject: Subject, conf: Conf | None = None) -> tuple[str, ...]:
+def list_accepted_versions(subject: Subject, conf: Conf | None = None) -> tuple[str, ...]:
     """What all of the file's plugins take; for each all that are known where its release is not."""
     try:
         own = cni.cni_versions(Version.parse(subject.plugins_version)) if subject.plugins_version else ()
@@ -208,8 +208,10 @@ def _of_policy(policy: ConfPolicy, api_version: int, subject: Subject) -> Iterat
         yield _fault("cni.policy-unknown", subject, policy.path, f"the type is {_show(kind)}", _join_words(types))
     elif right != kind and right in SEARCHED:
         yield _fault("cni.policy-case", subject, policy.path, f"the type is '{kind}'", f"'{right}'")
-    if new and (old := _old_form(policy.value, right)):
-        yield _fault("cni.old-form", subject, policy.path, f"{old} is the form without apiVersion", _new_form(right))
+    if new and (old := _find_old_form(policy.value, right)):
+        yield _fault(
+            "cni.old-form", subject, policy.path, f"{old} is the form without apiVersion", _describe_new_form(right)
+        )
     elif new and (lost := find_dropped(policy.value)):
         seen = f"{_join_words(lost)} {'stands' if len(lost) == 1 else 'stand'} beside Type"
         yield _fault("cni.policy-without-settings", subject, policy.path, seen, "all of it below 'Settings'")
@@ -232,7 +234,7 @@ def match_case(kind: str, types: tuple[str, ...]) -> str:
     return next((each for each in types if each.casefold() == kind.casefold()), "")
 
 
-def _old_form(value: Mapping[str, Any], kind: str) -> str:
+def _find_old_form(value: Mapping[str, Any], kind: str) -> str:
     """The key or type of the form without apiVersion, as it is written; empty if there is none."""
     if kind in OLD_KEYS:
         return f"'{kind}'"
@@ -241,13 +243,13 @@ def _old_form(value: Mapping[str, Any], kind: str) -> str:
     return next((f"'{key}'" for key in (*value, *settings) if key.casefold() == "exceptionlist"), "")
 
 
-def _new_form(kind: str) -> str:
+def _describe_new_form(kind: str) -> str:
     return f"'{OLD_KEYS[kind]}' with 'Settings'" if kind in OLD_KEYS else "'Settings': {'Exceptions': [..]}"
 
 
 def _networks(policy: ConfPolicy, subject: Subject) -> Iterator[Fault]:
     for each in _list_exceptions(policy.value or {}):
-        parsed = known_ranges(str(each))
+        parsed = parse_ranges(str(each))
         if not parsed:
             yield _fault("cni.exception-wrong", subject, policy.path, f"the exception is {_show(each)}", "a network")
         elif parsed[0].prefixlen == 0:
@@ -258,7 +260,7 @@ def _families(plugin: Plugin, subject: Subject) -> Iterator[Fault]:
     """Lists of exceptions with both families, whatever the plugin: HNS takes one of each. Source:
     Azure/AgentBaker#3049."""
     for policy in plugin.policies:
-        given = (one for each in _list_exceptions(policy.value or {}) for one in known_ranges(str(each)))
+        given = (one for each in _list_exceptions(policy.value or {}) for one in parse_ranges(str(each)))
         if len({one.version for one in given}) > 1:
             seen = "it has IPv4 and IPv6 in one list"
             yield _fault("cni.exception-wrong", subject, policy.path, seen, "a policy for each")
@@ -288,8 +290,8 @@ def _exceptions(conf: Conf, subject: Subject) -> Iterator[Fault]:
     workers = [each for each in known if each.needs in BACKENDS]
     if not workers:
         return
-    found = [str(one) for each in conf.exceptions() for one in known_ranges(each)]
-    needed = dict.fromkeys(one for each in workers for one in subject.needed(each.needs))
+    found = [str(one) for each in conf.exceptions() for one in parse_ranges(each)]
+    needed = dict.fromkeys(one for each in workers for one in subject.list_needed(each.needs))
     missing = find_uncovered(found, needed)
     if missing:
         seen = f"its exceptions are {_join_words(found)}: traffic from pods to {_join_words(missing)} is translated"

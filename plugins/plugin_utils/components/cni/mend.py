@@ -17,10 +17,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...facts import cni
-from ..networks import find_uncovered, known_ranges
+from ..networks import find_uncovered, parse_ranges
 from .conf import BLANKS, ConfError, lower, read
 from .json_edit import edit
-from .judge import NO_VERSION, OLD_KEYS, OUTBOUND, OWN_ADDRESS, SEARCHED, accepted_versions, match_case
+from .judge import NO_VERSION, OLD_KEYS, OUTBOUND, OWN_ADDRESS, SEARCHED, list_accepted_versions, match_case
 from .policy_forms import NoFormError, convert, find_dropped
 from .rules import Subject
 
@@ -56,7 +56,7 @@ def _key(data: Mapping[str, Any], name: str) -> str:
 def _file(data: Object, subject: Subject) -> None:
     if subject.network_name and str(lower(data).get("name") or "").casefold() != subject.network_name.casefold():
         data[_key(data, "name")] = subject.network_name
-    takes = accepted_versions(subject, read(json.dumps(data)))
+    takes = list_accepted_versions(subject, read(json.dumps(data)))
     if subject.plugins_version and takes and lower(data).get("cniversion", NO_VERSION) not in takes:
         data[_key(data, "cniVersion")] = takes[-1]
 
@@ -87,7 +87,7 @@ def _plugin(data: Object, subject: Subject) -> None:
         if isinstance(value, dict) and form == 2:
             entry[_key(entry, "value")] = _policy(value)
     if form == 2:
-        _exceptions(data, known.policies, entries, subject.needed(known.needs))
+        _exceptions(data, known.policies, entries, subject.list_needed(known.needs))
         _address(data, known, entries, subject)
 
 
@@ -125,7 +125,7 @@ def _exceptions(data: Object, key: str, entries: list[Object], needed: tuple[str
     values = [entry.get(_key(entry, "value")) for entry in entries]
     own = [each for each in values if isinstance(each, dict) and each.get("Type") == OUTBOUND]
     given = [str(one) for each in own for one in (each.get("Settings") or {}).get("Exceptions") or ()]
-    missing = find_uncovered([str(one) for each in given for one in known_ranges(each)], needed)
+    missing = find_uncovered([str(one) for each in given for one in parse_ranges(each)], needed)
     if not missing:
         return
     if own:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ..options import PROXY, Interface, Option, Variable, checksum_option, unverified_option
+from ..options import PROXY, Interface, Option, Variable, build_unverified_option, checksum_option
 
 PLACES = (
     Option(
@@ -127,6 +127,6 @@ INTERFACE = Interface(
                 PROXY,
             ),
         ),
-        unverified_option("cni-plugins", "flannel-cni"),
+        build_unverified_option("cni-plugins", "flannel-cni"),
     ),
 )

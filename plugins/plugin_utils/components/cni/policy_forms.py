@@ -22,7 +22,7 @@ def find_dropped(value: Object) -> tuple[str, ...]:
     return tuple(key for key in value if key.casefold() not in {"type", "settings"})
 
 
-def new_type(kind: str) -> str:
+def find_new_type(kind: str) -> str:
     """What a type is called under apiVersion 2, written as hcsshim writes it; the type itself if it is not known."""
     folded = kind.casefold()
     old = next((form.type for name, form in FORMS.items() if name.casefold() == folded), "")
@@ -36,7 +36,7 @@ def convert(value: Object) -> dict[str, Any]:
     inner = next((each for key, each in value.items() if key.casefold() == "settings"), None)
     settings = dict(inner) if isinstance(inner, Mapping) else {}
     name = next((each for each in FORMS if each.casefold() == kind.casefold()), "")
-    target = new_type(kind)
+    target = find_new_type(kind)
     form = FORMS.get(name) or Form(target, {})
     own = {each.casefold(): each for each in NEW_KEYS.get(target, ())}
     old = {key.casefold(): new for key, new in form.keys.items()}

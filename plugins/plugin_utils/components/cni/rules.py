@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...facts import cni
-from ..networks import known_ranges
+from ..networks import parse_ranges
 
 ERROR, WARNING = "error", "warning"
 
@@ -43,10 +43,10 @@ class Subject:
     dsr: bool = False
     flannel: bool = False
 
-    def needed(self, kind: str) -> tuple[str, ...]:
+    def list_needed(self, kind: str) -> tuple[str, ...]:
         """The IPv4 networks that pods have to reach with their own address on an HNS network of this kind."""
         own = () if kind in cni.TRANSLATES_NODES else self.subnets
-        found = known_ranges(",".join((self.cluster_cidr, self.service_cidr, *own)))
+        found = parse_ranges(",".join((self.cluster_cidr, self.service_cidr, *own)))
         return tuple(str(each) for each in found if each.version == 4)
 
 
@@ -68,7 +68,7 @@ class Rule:
     refused_too: bool = False
 
     @property
-    def refused(self) -> bool:
+    def is_refused(self) -> bool:
         """Whether the role refuses it; it warns of the others."""
         return self.severity == ERROR or self.refused_too
 

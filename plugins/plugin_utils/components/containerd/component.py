@@ -50,7 +50,7 @@ def arguments(given: Given) -> containerd.ContainerdArgs:
 
     own = containerd_config.environment(settings) | options["environment"] | options["service"]["environment"]
     # It is stopped in an image that is done, and has to run for what is still to be pulled.
-    rests = options["golden_image"] and not list_images(given).unknown(reading)
+    rests = options["golden_image"] and not list_images(given).find_unknown(reading)
     service = service_options(given, containerd.DAEMON) | {"environment": environment(own), "rests": rests}
     return containerd.ContainerdArgs(
         layout=layout,
@@ -97,7 +97,7 @@ def pulls(given: Given) -> bool:
 
 def can_pull(given: Given) -> None:
     """Refused for want of ctr.exe, before anything is changed; warns where the drive has too little room."""
-    if pulls(given) and (sentence := list_images(given).cramped(given.reading)):
+    if pulls(given) and (sentence := list_images(given).describe_shortage(given.reading)):
         given.asks.warn(sentence)
     if pulls(given) and not is_archive(containerd.NAME, given.options["source"]["url"]):
         list_images(given).change(given.reading)
@@ -111,7 +111,7 @@ def _listing(given: Given, _resources: Resources) -> Batch | None:
 def look_at_exclusions(given: Given, acted: Collection[str], _changed: bool) -> After:
     """Exclusions are read back: tamper protection and a domain's policy take them away without a word."""
     looks = given.options["defender_exclusions"] and PROGRAMS.name in acted
-    if looks and (gone := defender.missing(given.layout, given.reading)):
+    if looks and (gone := defender.find_missing(given.layout, given.reading)):
         given.asks.warn(defender.explain_dropped(gone))
     return After()
 
@@ -126,7 +126,7 @@ IMAGES = Stage(
     "images",
     lambda given: (list_images(given),),
     wanted=pulls,
-    first=(First(_listing, learned=lambda _given, batch, answer: images.listed(batch, answer)),),
+    first=(First(_listing, learned=lambda _given, batch, answer: images.read_listing(batch, answer)),),
     deadline=lambda given: list_images(given).deadline_s,
     called=images.NAME,
     failed=lambda _given, _probe: "containerd itself stays as this task made it.",

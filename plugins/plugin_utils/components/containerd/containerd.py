@@ -29,7 +29,7 @@ from .. import nssm
 from ..declaration import Component, Daemon, ServiceKind
 from ..layout import Layout
 from ..service import Managed, service_of
-from . import containerd_config, crictl, defender, earlier_programs, images, registries, shim
+from . import containerd_config, containerd_toml, crictl, defender, earlier_programs, images, registries, shim
 from .options import INTERFACE
 
 NAME = "containerd"
@@ -111,7 +111,9 @@ def build_resources(args: ContainerdArgs) -> tuple[Resource, ...]:
         *earlier,
         _programs(layout, args.source, archive=args.archive, mark=args.mark),
         *args.crictl,
-        TextFile(layout.containerd_config, args.config, backup=layout.backup(args.mark), equal=containerd_config.equal),
+        TextFile(
+            layout.containerd_config, args.config, backup=layout.backup(args.mark), equal=containerd_toml.is_equal
+        ),
         *args.registries,
         MachinePath(layout.containerd_bin_dir),
         *((defender.Exclusions(layout),) if args.defender else ()),
@@ -138,7 +140,7 @@ def stage_first(resources: tuple[Resource, ...], reading: Reading) -> Batch | No
     )
 
 
-def ready(layout: Layout, *, has_ctr: bool, timeout_s: int) -> tuple[Op, ...]:
+def build_gate(layout: Layout, *, has_ctr: bool, timeout_s: int) -> tuple[Op, ...]:
     r"""When containerd works: its pipe is there and, if ctr.exe exists, answers `version` (RUNNING proves
     nothing)."""
     pipe = wait_pipe(layout.containerd_pipe, timeout_s)
@@ -225,7 +227,7 @@ def _service(args: ContainerdArgs, log_dir: str) -> Service:
             layout.containerd_log,
             *(("--service-name", layout.containerd_service) if renamed else ()),
         ),
-        ready=ready(layout, has_ctr=args.archive or args.has_ctr, timeout_s=args.start_timeout_s),
+        ready=build_gate(layout, has_ctr=args.archive or args.has_ctr, timeout_s=args.start_timeout_s),
         uses=(layout.containerd_config, *_paths(args)),
         display_name="Containerd",
         directory=log_dir,

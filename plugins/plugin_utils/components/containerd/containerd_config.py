@@ -20,9 +20,9 @@ from ...engine import windows_path
 from ...engine.resource import Refused
 from ...facts import containerd as facts
 from ...facts.version import Version
-from .containerd_toml import Document, equal, with_keys
+from .containerd_toml import Document, with_keys
 
-__all__ = ["ContainerdSettings", "check", "environment", "equal", "extend", "problems", "template_variables"]
+__all__ = ["ContainerdSettings", "check", "environment", "extend", "problems", "template_variables"]
 
 _PIPE = re.compile(r"\\\\\.\\pipe\\[^\\]+")
 

@@ -64,7 +64,7 @@ class Document:
         return ""
 
 
-def equal(left: str, right: str) -> bool:
+def is_equal(left: str, right: str) -> bool:
     """Whether two texts are the same TOML: comments, order of keys, quoting and blank lines do not count, nor keys that
     say what holds without them.
 
@@ -73,7 +73,7 @@ def equal(left: str, right: str) -> bool:
     if left == right:
         return True
     try:
-        return same_value(_without_defaults(tomllib.loads(left)), _without_defaults(tomllib.loads(right)))
+        return is_same_value(_without_defaults(tomllib.loads(left)), _without_defaults(tomllib.loads(right)))
     except tomllib.TOMLDecodeError:
         return False
 
@@ -108,19 +108,19 @@ def _table(place: Place, table: Mapping[str, Any]) -> Iterator[str]:
     values = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
     if place and (values or not table):
         yield ""
-        yield f"[{'.'.join(map(_written_key, place))}]"
+        yield f"[{'.'.join(map(_write_key, place))}]"
     for key, value in values.items():
-        yield f"{_written_key(key)} = {_written(value)}"
+        yield f"{_write_key(key)} = {_write_value(value)}"
     for key, value in table.items():
         if isinstance(value, Mapping):
             yield from _table((*place, key), value)
 
 
-def _written_key(key: str) -> str:
+def _write_key(key: str) -> str:
     return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key, ensure_ascii=False)
 
 
-def _written(value: Any) -> str:
+def _write_value(value: Any) -> str:
     """A value as TOML has it; text in single quotes where that is possible, since Windows paths stay readable there."""
     if isinstance(value, bool):
         return str(value).lower()
@@ -131,9 +131,9 @@ def _written(value: Any) -> str:
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     if isinstance(value, list):
-        return f"[{', '.join(map(_written, value))}]"
+        return f"[{', '.join(map(_write_value, value))}]"
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{_written_key(key)} = {_written(each)}' for key, each in value.items())}}}"
+        return f"{{{', '.join(f'{_write_key(key)} = {_write_value(each)}' for key, each in value.items())}}}"
     raise ValueError(f"{value!r} is nothing that TOML can say")
 
 
@@ -146,7 +146,7 @@ def _without_defaults(data: dict[str, Any]) -> dict[str, Any]:
             if not isinstance(found, dict):
                 break
             tables.append(found)
-        if len(tables) < len(place) or not same_value(tables[-1].get(place[-1]), default):
+        if len(tables) < len(place) or not is_same_value(tables[-1].get(place[-1]), default):
             continue
         del tables[-1][place[-1]]
         for depth in range(len(tables) - 1, 0, -1):
@@ -155,14 +155,14 @@ def _without_defaults(data: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
-def same_value(left: Any, right: Any) -> bool:
+def is_same_value(left: Any, right: Any) -> bool:
     """Python holds 1, 1.0 and True for equal; TOML does not. And nan is nan."""
     if type(left) is not type(right):
         return False
     if isinstance(left, dict):
-        return left.keys() == right.keys() and all(same_value(value, right[key]) for key, value in left.items())
+        return left.keys() == right.keys() and all(is_same_value(value, right[key]) for key, value in left.items())
     if isinstance(left, list):
-        return len(left) == len(right) and all(map(same_value, left, right))
+        return len(left) == len(right) and all(map(is_same_value, left, right))
     # TOML has nan, which equals nothing.
     both_nan = isinstance(left, float) and isinstance(right, float) and math.isnan(left) and math.isnan(right)
     return both_nan or bool(left == right)

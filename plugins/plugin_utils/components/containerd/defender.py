@@ -83,7 +83,7 @@ class Exclusions:
                 ops += self._switch(f"Exclusions_{name}", predicted)
             elif there & {each.casefold() for each in paths} and not values and not before.get("keys"):
                 predicted[_query(name).key] = {"exists": False}
-                ops += _empty(name, predicted)
+                ops += _remove_list(name, predicted)
         whole = predicted[_query("").key]
         if ops and not self.wanted and whole.get("exists") and not whole.get("values") and not whole.get("keys"):
             predicted[_query("").key] = {"exists": False}
@@ -117,7 +117,7 @@ class Exclusions:
         return (Op("registry_set", {**place, "type": "dword", "value": 1}).undone_by(_remove(place)),)
 
 
-def _empty(name: str, predicted: dict[str, dict[str, object]]) -> tuple[Op, ...]:
+def _remove_list(name: str, predicted: dict[str, dict[str, object]]) -> tuple[Op, ...]:
     """A list with nothing in it goes, and its switch. What the undo sets makes the keys again."""
     found = predicted[_query("").key]
     values, keys = found.get("values"), found.get("keys")
@@ -136,7 +136,7 @@ def _empty(name: str, predicted: dict[str, dict[str, object]]) -> tuple[Op, ...]
     return (_remove(place).undone_by(Op("registry_set", {**place, **present[switch]})), gone)
 
 
-def missing(layout: Layout, reading: Reading) -> tuple[str, ...]:
+def find_missing(layout: Layout, reading: Reading) -> tuple[str, ...]:
     """What is not excluded in this reading although it was written: something took it back."""
     return tuple(
         path

@@ -74,15 +74,15 @@ class Images:
         """Nothing."""
         return ()
 
-    def unknown(self, reading: Reading) -> tuple[str, ...]:
+    def find_unknown(self, reading: Reading) -> tuple[str, ...]:
         """Those that no receipt mentions."""
         known = list_recorded(self.layout, reading)
         return tuple(image for image in self.wanted if image not in known)
 
-    def cramped(self, reading: Reading) -> str:
+    def describe_shortage(self, reading: Reading) -> str:
         """A sentence where base images that are not here yet need more than the drive has; empty if not, or not
         known."""
-        names = [match[1] or "windows" for image in self.unknown(reading) if (match := _BASE.match(image))]
+        names = [match[1] or "windows" for image in self.find_unknown(reading) if (match := _BASE.match(image))]
         needed = sum(UNPACKED_GB.get(name, 0) for name in names)
         free = ((reading.parts.get("system") or {}).get("free_bytes") or {}).get(DEFAULT_ROOT[:2])
         if free is None or int(free) >= needed * 10**9:
@@ -94,7 +94,7 @@ class Images:
 
     def change(self, reading: Reading) -> Change | None:
         """Pull what is not there, and note all of it. Refused without ctr.exe."""
-        unknown = self.unknown(reading)
+        unknown = self.find_unknown(reading)
         if not unknown:
             return None
         if not reading.file(self.layout.ctr).get("exists"):
@@ -123,7 +123,11 @@ class Images:
 
     def listing(self, reading: Reading) -> Batch | None:
         """Asks containerd what it has, where a receipt does not tell: changes nothing."""
-        if PRESENT in reading.parts or not self.unknown(reading) or not reading.file(self.layout.ctr).get("exists"):
+        if (
+            PRESENT in reading.parts
+            or not self.find_unknown(reading)
+            or not reading.file(self.layout.ctr).get("exists")
+        ):
             return None
         expect = Expectation(system_query(), (("machine", reading.machine),))
         return Batch(NAME, (self._ctr("images", "ls", "-q", timeout_s=120),), pre=(expect,))
@@ -151,7 +155,7 @@ def build_resources(layout: Layout, wanted: Iterable[str], timeout_s: int) -> Im
     return Images(layout, images, timeout_s)
 
 
-def listed(batch: Batch, answer: Mapping[str, Any]) -> dict[str, Any]:
+def read_listing(batch: Batch, answer: Mapping[str, Any]) -> dict[str, Any]:
     """The part PRESENT after a batch of `listing`; nothing after any other."""
     if batch.component != NAME or any(op.op == "record" for op in batch.ops):
         return {}

@@ -20,7 +20,7 @@ TEXT_LIMIT = 16 * 1024
 """The diff shows public files up to this number of bytes."""
 
 
-def recorded_paths(reading: Reading, receipt: str) -> tuple[str, ...]:
+def read_recorded_paths(reading: Reading, receipt: str) -> tuple[str, ...]:
     """The files that the receipt lists; none without a receipt. KeyError if it was not read."""
     text = reading.text(receipt)
     if text is None:
@@ -121,7 +121,7 @@ class MadeFiles:
 
     def change(self, reading: Reading) -> Change | None:
         """Move unwanted files out of the way, remove folders that this empties, and note which files are ours."""
-        ours = {windows_path.key(path) for path in recorded_paths(reading, self.receipt)}
+        ours = {windows_path.key(path) for path in read_recorded_paths(reading, self.receipt)}
         if ours == {windows_path.key(path) for path in self.files}:
             return None
         there = [path for path in self.gone if reading.file(path).get("exists")]

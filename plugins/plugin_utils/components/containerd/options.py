@@ -10,11 +10,11 @@ from ..options import (
     Interface,
     Option,
     Variable,
+    build_environment_option,
+    build_unverified_option,
     checksum_option,
-    own_environment,
     service_option,
     service_seconds,
-    unverified_option,
 )
 
 _CONNECTION = (
@@ -236,7 +236,7 @@ INTERFACE = Interface(
                 ),
             ),
         ),
-        unverified_option("containerd"),
+        build_unverified_option("containerd"),
         Option(
             "kubernetes_version",
             "str",
@@ -438,7 +438,7 @@ INTERFACE = Interface(
         service_option(
             ("registered", "nssm"),
             "V(registered) by containerd's own C(--register-service), V(nssm) by nssm.exe.",
-            own_environment(),
+            build_environment_option(),
             *service_seconds("Seconds in which the service has to run and answer.", 120, 120),
             variable=Variable(
                 "winkube_containerd_service",

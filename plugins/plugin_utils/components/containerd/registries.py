@@ -36,7 +36,7 @@ from ...facts import containerd as facts
 from ...facts.version import Version
 from ..layout import Layout
 from .containerd_toml import Document
-from .made_files import RECEIPT_LIMIT, HostFile, MadeFiles, recorded_paths
+from .made_files import RECEIPT_LIMIT, HostFile, MadeFiles, read_recorded_paths
 
 NAME = "registries"
 
@@ -142,7 +142,7 @@ def build_resources(
     layout: Layout, wanted: Sequence[Registry], version: Version, reading: Reading, mark: str
 ) -> tuple[Resource, ...]:
     """Folders, hosts.toml, certificates, and what we made earlier removed. Nothing if nothing is or was wanted."""
-    before = recorded_paths(reading, _receipt(layout))
+    before = read_recorded_paths(reading, _receipt(layout))
     if not wanted and not before:
         return ()
     _refuse_default(wanted, version)
@@ -188,7 +188,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
     hosts = [Registry(host) for host in layout.registry_hosts if host == ALL or _HOST.fullmatch(host)]
     folders = [windows_path.join(layout.certs_dir, registry.folder) for registry in hosts]
     return (
-        *_own_reads(layout),
+        *_list_reads(layout),
         *(query for made in guard_always(layout.certs_dir, *folders) if hosts for query in made.reads()),
         *(
             file_query(windows_path.join(folder, name), sha256=True, sddl=True)
@@ -198,7 +198,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
     )
 
 
-def _own_reads(layout: Layout) -> tuple[Query, Query]:
+def _list_reads(layout: Layout) -> tuple[Query, Query]:
     return (
         file_query(_receipt(layout), sha256=True, content_limit=RECEIPT_LIMIT),
         file_query(layout.certs_dir, entries=True, sddl=True),
@@ -307,7 +307,7 @@ def _refuse_shadowed(layout: Layout, wanted: Sequence[Registry], reading: Readin
 
 
 def _entries(layout: Layout, reading: Reading) -> Sequence[Any]:
-    (_folder, query) = _own_reads(layout)
+    (_folder, query) = _list_reads(layout)
     return reading.parts.get(query.key, {}).get("entries") or ()
 
 

@@ -25,10 +25,10 @@ REMEDY = (
 
 def reads(layout: Layout) -> tuple[Query, ...]:
     """All that lie on Path, and our own."""
-    return (ON_PATH, file_query(own(layout), sha256=True))
+    return (ON_PATH, file_query(find_own(layout), sha256=True))
 
 
-def own(layout: Layout) -> str:
+def find_own(layout: Layout) -> str:
     """The one beside containerd.exe."""
     return windows_path.join(layout.containerd_bin_dir, SHIM)
 
@@ -37,13 +37,13 @@ def stranger(layout: Layout, reading: Reading, *, leaving: str = "", comes: bool
     """The path of another shim that containerd takes instead of its own; empty if it takes its own or one of the same
     bytes, or has none (`comes`: it is about to get one). Those in the folder `leaving` are about to go."""
     found = reading.parts.get(ON_PATH.key)
-    present = reading.parts.get(file_key(own(layout))) or {}
+    present = reading.parts.get(file_key(find_own(layout))) or {}
     own_hash = present.get("sha256")
     if not (present.get("exists") or comes):
         return ""
     for each in found if isinstance(found, list) else ():
         path = str(each["path"])
-        if windows_path.same(path, own(layout)) or (own_hash and each.get("sha256") == own_hash):
+        if windows_path.same(path, find_own(layout)) or (own_hash and each.get("sha256") == own_hash):
             return ""
         if not (leaving and windows_path.same(windows_path.parent(path), leaving)):
             return path

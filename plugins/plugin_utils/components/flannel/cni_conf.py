@@ -176,7 +176,7 @@ def settings(
 def check(text: str, wanted: CniConf) -> tuple[str, ...]:
     """Warnings about the text. Refused with a sentence for each thing that would not work."""
     faults = judge(text, wanted.subject)
-    refused = tuple(each.sentence for each in faults if each.rule.refused)
+    refused = tuple(each.sentence for each in faults if each.rule.is_refused)
     if refused:
         raise Refused(*refused)
     return tuple(each.sentence for each in faults)

@@ -42,7 +42,7 @@ def build_resources(given: Given) -> Resources:
     flannel.check(release=version, node_name=name, warn=lambda text: given.warn([text]))
     flannel_conf.check_mode(options["network_mode"], reading.build)
     address = management(given)
-    found = answers.problems(options, check=given.unsettled) if answers else ()
+    found = answers.problems(options, check=given.is_unsettled) if answers else ()
     if problems := (*flannel.range_problems(options, address), *found):
         raise Refused(*problems)
     flannel.prerequisites(layout, reading)
@@ -66,7 +66,7 @@ def build_resources(given: Given) -> Resources:
 def answers_of(given: Given) -> Answers | None:
     """What the cluster says; None if it cannot be asked."""
     options = given.options
-    waits = options["managed_by"] == "service" and not given.unsettled
+    waits = options["managed_by"] == "service" and not given.is_unsettled
     return given.asks.of_cluster(options, "flannel", lambda of: Answers.of(of, options["node_name"], waits=waits))
 
 

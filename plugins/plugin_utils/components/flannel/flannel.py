@@ -120,7 +120,7 @@ def build_resources(args: FlannelArgs) -> tuple[Resource, ...]:
         _service(args),
         LateFile(
             TextFile(conf_path(layout), args.conf, backup=args.layout.backup(args.mark), equal=equal_json),
-            after=ready(args),
+            after=build_gate(args),
             notice=NOTICE,
         ),
         *args.notices,
@@ -155,7 +155,7 @@ def conf_path(layout: Layout) -> str:
     return windows_path.join(layout.cni_conf_dir, FILE)
 
 
-def ready(args: FlannelArgs) -> tuple[Op, ...]:
+def build_gate(args: FlannelArgs) -> tuple[Op, ...]:
     """When flanneld works: it has a lease, its network has the node's address, and it stays up."""
     timeout = args.start_timeout_s
     return (
@@ -239,7 +239,7 @@ def _service(args: FlannelArgs) -> Service:
         layout,
         args,
         arguments=arguments(args),
-        ready=ready(args),
+        ready=build_gate(args),
         environment=(f"NODE_NAME={args.node_name}",),
         uses=(args.net_conf, subnet_env.path(layout)),
         directory=layout.flannel_dir,

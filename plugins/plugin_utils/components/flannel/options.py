@@ -11,9 +11,9 @@ from ..options import (
     Interface,
     Option,
     Variable,
+    build_unverified_option,
     service_option,
     service_seconds,
-    unverified_option,
 )
 
 PLACES = (
@@ -111,7 +111,7 @@ INTERFACE = Interface(
                 PROXY,
             ),
         ),
-        unverified_option("flanneld"),
+        build_unverified_option("flanneld"),
         Option(
             "kubernetes_version",
             "str",

@@ -138,7 +138,7 @@ class Lease:
                 return None
             return Change(text=f"have {self.service} write {self.label}, which is missing", touches=key)
         text = reading.text(self.label) or ""
-        wrong = self.problems(text) or self._other_range(text, reading)
+        wrong = self.problems(text) or self._find_other_range(text, reading)
         if not wrong:
             return None
         back = Op("write", {"path": self.label, "content": as_base64(text.encode())})
@@ -154,7 +154,7 @@ class Lease:
         """What does not fit this node, one clause each."""
         return problems(text, cluster=self.cluster, mode=self.mode, mtu=self.mtu)
 
-    def _other_range(self, text: str, reading: Reading) -> tuple[str, ...]:
+    def _find_other_range(self, text: str, reading: Reading) -> tuple[str, ...]:
         """That the lease is not the range of the network that flanneld has made of it."""
         try:
             known = networks.hns_networks(reading) if self.network else None

@@ -210,9 +210,9 @@ def _requests(cluster: Cluster, expected: Expected, clock: Clock) -> list[Object
         return []
 
 
-def planned_taints(cluster: Cluster, node: Object, taints: Sequence[str]) -> tuple[str, ...]:
+def plan_taints(cluster: Cluster, node: Object, taints: Sequence[str]) -> tuple[str, ...]:
     """What `look_after` would do to the Node and its pods by these taints."""
-    added = node_object.missing_taints(node, taints)
+    added = node_object.find_missing_taints(node, taints)
     if not added:
         return ()
     name = str(node["metadata"]["name"])
@@ -224,7 +224,7 @@ def _taints(cluster: Cluster, expected: Expected, node: Object, *, check: bool) 
         patch = node_object.with_taints(node, expected.taints)
         if patch is None:
             return node, ()
-        steps = planned_taints(cluster, node, expected.taints)
+        steps = plan_taints(cluster, node, expected.taints)
         if check:
             return node, steps
         try:

@@ -39,7 +39,7 @@ def joins(given: Given) -> bool:
     """Whether the machine has not joined yet or joins again, as it was when the task began."""
     options = given.options
 
-    def found() -> bool:
+    def has_joined() -> bool:
         cluster = _cluster(given)
         return not join.has_joined(
             join.Situation(
@@ -53,7 +53,7 @@ def joins(given: Given) -> bool:
             )
         )
 
-    return bool(options["golden_image"]) or given.asks.once("joins", found)
+    return bool(options["golden_image"]) or given.asks.once("joins", has_joined)
 
 
 def files(given: Given) -> Resources:
@@ -64,7 +64,7 @@ def files(given: Given) -> Resources:
         *(_secret(given, item) for item in _identities(given)[1]),
     )
     if not joins(given):
-        return (*made, *material.own_kubeconfig(options, layout, given.mark))
+        return (*made, *material.build_own_kubeconfig(options, layout, given.mark))
     if options["join"] != "kubeadm":
         return made
     wanted = source_of(given, component=join.KUBEADM, version=str(kubernetes_version(given)))
@@ -83,10 +83,10 @@ def _identities(given: Given) -> tuple[Sequence[str], Sequence[Identity]]:
     if given.options["golden_image"]:
         return (), ()
 
-    def made() -> tuple[Sequence[str], Sequence[Identity]]:
+    def make_identities() -> tuple[Sequence[str], Sequence[Identity]]:
         return identities(_cluster(given), given.options, given.layout, check=given.check, clock=Clock())
 
-    return given.asks.once("identities", made)
+    return given.asks.once("identities", make_identities)
 
 
 def make_room(given: Given) -> Sequence[str]:
@@ -99,7 +99,7 @@ def make_room(given: Given) -> Sequence[str]:
 
 def with_material(given: Given) -> Resources:
     """The join, with a token that is gone afterwards."""
-    found = given.asks.held("material", lambda: _material(given))
+    found = given.asks.hold("material", lambda: _material(given))
     return (replace(found, mark=given.mark), *(() if _cluster(given) else (ASKS_NOBODY,)))
 
 

@@ -98,7 +98,7 @@ class Wanted:
         return f"{self.body['kind']} {self.name}"
 
 
-def missing(cluster: Cluster, objects: Iterable[Wanted]) -> tuple[Wanted, ...]:
+def find_missing(cluster: Cluster, objects: Iterable[Wanted]) -> tuple[Wanted, ...]:
     """Those that are not there."""
     return tuple(wanted for wanted in objects if cluster.get(wanted.path) is None)
 
@@ -247,7 +247,7 @@ def users_kubeconfig(path: str, option: str, *, allow_admin: bool) -> str:
 
 
 def _of_account(cluster: Cluster, account: str, api_server: str, *, check: bool, clock: Clock) -> tuple[list[str], str]:
-    absent = missing(cluster, objects(account))
+    absent = find_missing(cluster, objects(account))
     steps = [f"create in the cluster: {', '.join(item.label for item in absent)}"] if absent else []
     if check and absent:
         return steps, LATER

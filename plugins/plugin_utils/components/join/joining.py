@@ -31,7 +31,7 @@ from ...engine.tools import (
     wait_gone,
     wait_service,
 )
-from ..healthz import KUBELET_PORT, healthy
+from ..healthz import KUBELET_PORT, wait_healthy
 from ..kubelet.kubelet import ca_file, cert_dir
 from ..layout import Layout
 from .join import (
@@ -147,12 +147,12 @@ class Joining:
 
     def _aside(self, reading: Reading) -> _Aside:
         """What is in the way of a join: files of an earlier one, the old keys among them."""
-        found = [path for path in self._made() if is_there(path, reading)]
+        found = [path for path in self._list_made_files() if is_there(path, reading)]
         if self.way == "kubeconfig":  # its certificates, if it needs any, are the user's business
             return _Aside.of(found, (), "", self.mark)
         return _Aside.of(found, certificate_files(self.layout, reading), cert_dir(self.layout), self.mark)
 
-    def _made(self) -> tuple[str, ...]:
+    def _list_made_files(self) -> tuple[str, ...]:
         if self.way == "kubeconfig":
             return (self.layout.kubelet_kubeconfig, *((ca_file(self.layout),) if self.ca_pem else ()))
         return list_made(self.layout)
@@ -176,7 +176,7 @@ class Joining:
         return (
             sc("stop", layout.kubelet_service, ok_exit=(0, NOT_STARTED, CANNOT_ACCEPT, NOT_INSTALLED)),
             wait_gone(layout.kubelet_binary, self.stop_timeout_s),
-            *(Op("remove", {"path": path}) for path in self._made()),
+            *(Op("remove", {"path": path}) for path in self._list_made_files()),
             *((Op("remove", {"path": _ca_folder(layout), "only_if_empty": True}),) if self.way == KUBEADM else ()),
             *(() if kept else (Op("remove", {"path": folder, "recurse": True}),)),
             *((Op("mkdir", again),) if found.get("exists") and not kept else ()),
@@ -207,7 +207,7 @@ class Joining:
             self._secret(path),
             *self._start(reading),
             _wait_file(layout.kubelet_kubeconfig, self.start_timeout_s),
-            healthy(str(KUBELET_PORT), self.start_timeout_s),
+            wait_healthy(str(KUBELET_PORT), self.start_timeout_s),
             Op("remove", {"path": path}),
         )
 
@@ -216,7 +216,7 @@ class Joining:
             *self._ca(),
             self._secret(self.layout.kubelet_kubeconfig),
             *self._start(reading),
-            healthy(str(KUBELET_PORT), self.start_timeout_s),
+            wait_healthy(str(KUBELET_PORT), self.start_timeout_s),
         )
 
     def _ca(self) -> tuple[Op, ...]:

@@ -136,9 +136,9 @@ def material(
         start_timeout_s=options["start_timeout"],
     )
     if options["join"] == "kubeconfig":
-        return _brought(cluster, made, options, "kubeconfig_source")
+        return _take_kubeconfig(cluster, made, options, "kubeconfig_source")
     if options["join"] == "bootstrap_kubeconfig" and options["bootstrap_source"]:
-        return _brought(cluster, made, options, "bootstrap_source")
+        return _take_kubeconfig(cluster, made, options, "bootstrap_source")
     if cluster is None:
         raise _no_cluster(options)
     where = endpoints.endpoint(cluster, options["api_server"])
@@ -169,7 +169,7 @@ def material(
     return replace(made, configuration=join_configuration(settings), token=made_token)
 
 
-def _brought(cluster: Cluster | None, made: Joining, options: Options, option: str) -> Joining:
+def _take_kubeconfig(cluster: Cluster | None, made: Joining, options: Options, option: str) -> Joining:
     """With a file of the user's; the kubelet knows its callers by the CA in it, else by the cluster's."""
     text = _users_file(options, option)
     ca_pem = read_kubeconfig(text, options[option]).ca_pem
@@ -194,7 +194,7 @@ def without_node(cluster: Cluster | None, name: str, *, check: bool) -> list[str
     return [f"delete the Node {name}"]
 
 
-def own_kubeconfig(options: Options, layout: Layout, mark: str) -> tuple[Resource, ...]:
+def build_own_kubeconfig(options: Options, layout: Layout, mark: str) -> tuple[Resource, ...]:
     """On a node that has joined with a kubeconfig of the user's, that file as it is now."""
     if options["join"] != "kubeconfig" or not options["kubeconfig_source"]:
         return ()

@@ -64,7 +64,7 @@ def label_problems(node: Object, *, architecture: str, build: int | None) -> lis
     return said
 
 
-def missing_taints(node: Object, wanted: Sequence[str]) -> list[dict[str, str]]:
+def find_missing_taints(node: Object, wanted: Sequence[str]) -> list[dict[str, str]]:
     """Those of `wanted` that the Node does not have: `{key, value, effect}`."""
     present = (node.get("spec") or {}).get("taints") or ()
     known = {(taint.get("key"), taint.get("value") or "", taint.get("effect")) for taint in present}
@@ -78,7 +78,7 @@ def with_taints(node: Object, wanted: Sequence[str]) -> dict[str, Any] | None:
     where the taints have changed meanwhile.
     """
     present = [dict(taint) for taint in (node.get("spec") or {}).get("taints") or ()]
-    added = missing_taints(node, wanted)
+    added = find_missing_taints(node, wanted)
     if not added:
         return None
     version = (node.get("metadata") or {}).get("resourceVersion")
@@ -105,7 +105,7 @@ def pods_of(name: str) -> str:
 def taint_step(name: str, added: Sequence[Mapping[str, str]], pods: Iterable[Object]) -> str:
     """What is done to the Node, and what becomes of its pods, each by name and owner."""
     running = [pod for pod in pods if not is_over(pod)]
-    text = f"taint the Node {name} with {', '.join(map(written, added))}"
+    text = f"taint the Node {name} with {', '.join(map(format_taint, added))}"
     if evicted := [said for pod in running if (said := _find_eviction(pod, added))]:
         text += f"; that evicts {', '.join(evicted)}"
     left = [pod for pod in running if not _find_eviction(pod, added) and not tolerates_all(pod, added, (KEEPS_OFF,))]
@@ -114,7 +114,7 @@ def taint_step(name: str, added: Sequence[Mapping[str, str]], pods: Iterable[Obj
     return text
 
 
-def written(taint: Mapping[str, str]) -> str:
+def format_taint(taint: Mapping[str, str]) -> str:
     """`os=windows:NoSchedule`, as people write it."""
     value = f"={taint['value']}" if taint.get("value") else ""
     return f"{taint['key']}{value}:{taint['effect']}"

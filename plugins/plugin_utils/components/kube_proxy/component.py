@@ -46,7 +46,7 @@ def arguments(given: Given) -> kube_proxy.KubeProxyArgs:
     version = kubernetes_version(given)
     mode = kube_proxy.mode(options["network_mode"])
     overlay = mode == "overlay"
-    vip = _present_vip(given) if overlay else ""
+    vip = _find_present_vip(given) if overlay else ""
     settings = KubeProxySettings(
         version=version,
         node_name=options["node_name"],
@@ -88,19 +88,19 @@ def reserve_vip(given: Given, _resources: Resources) -> Batch | None:
     """The node's own host-local reserves an address; None where it has one, or needs none."""
     options = given.options
     here = options["managed_by"] == "service" and not options["golden_image"]
-    if not here or options["network_mode"] != "overlay" or _present_vip(given):
+    if not here or options["network_mode"] != "overlay" or _find_present_vip(given):
         return None
     return source_vip.reserve(_vip_args(given), given.reading, given.name)
 
 
-def reserved_vip(given: Given, _batch: Batch, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+def read_reserved_vip(given: Given, _batch: Batch, answer: Mapping[str, Any]) -> Mapping[str, Any]:
     """The address that host-local has printed."""
     return {source_vip.KEY: source_vip.read_reserved(answer, source_vip.pod_range(_vip_args(given), given.reading))}
 
 
-def _present_vip(given: Given) -> str:
+def _find_present_vip(given: Given) -> str:
     service = given.reading.service(given.layout.kube_proxy_service)
-    return source_vip.present(_vip_args(given), service, given.reading)
+    return source_vip.find_present(_vip_args(given), service, given.reading)
 
 
 def _vip_args(given: Given) -> source_vip.VipArgs:
@@ -111,7 +111,7 @@ def _vip_args(given: Given) -> source_vip.VipArgs:
 
 SOURCE_VIP = First(
     reserve_vip,
-    learned=reserved_vip,
+    learned=read_reserved_vip,
     planned=True,
     unsettled="subnet.env on the node changed each time that a source VIP was reserved; flanneld seems to restart "
     "again and again.",

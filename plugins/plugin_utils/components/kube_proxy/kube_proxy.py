@@ -21,7 +21,7 @@ from ...engine.tools import wait_service
 from ...facts.windows import KUBE_PROXY_RULE
 from .. import daemon_sets, healthz, inbound, log_runner, nssm
 from ..declaration import Component, Daemon, ServiceKind
-from ..healthz import LOOPBACK, healthy
+from ..healthz import LOOPBACK, wait_healthy
 from ..layout import Layout
 from ..service import Dependencies, Managed, service_of
 from . import kube_proxy_args, source_vip
@@ -190,19 +190,19 @@ def _service(args: KubeProxyArgs) -> Service:
         args.layout,
         args,
         arguments=arguments(args.settings),
-        ready=(_ready(args),),
+        ready=(_build_gate(args),),
         environment=environment(args.settings),
     )
 
 
-def _ready(args: KubeProxyArgs) -> Op:
+def _build_gate(args: KubeProxyArgs) -> Op:
     """Its own word that it is healthy, where it gives one: under nssm one that crashes again and again counts as
     running."""
     where = kube_proxy_args.healthz(args.settings)
     if where is None:
         return wait_service(args.layout.kube_proxy_service, RUNNING, args.start_timeout_s, stable_s=30)
     host, port = where
-    return healthy(port, args.start_timeout_s, host)
+    return wait_healthy(port, args.start_timeout_s, host)
 
 
 def _healthz(found: Mapping[str, Any], layout: Layout, _reading: Reading) -> str:

@@ -111,9 +111,9 @@ def healthz_of(line: CommandLine) -> tuple[str, str] | None:
     --healthz-port only counts where the address has no port, and 0 turns it off. Source: kubernetes v1.22.17 to v1.37.1
     cmd/kube-proxy/app, addressFromDeprecatedFlags.
     """
-    address, given = line.last("healthz-bind-address"), line.last("healthz-port")
+    address, given = line.find_last("healthz-bind-address"), line.find_last("healthz-port")
     text = address.value if address else f"0.0.0.0:{HEALTHZ_PORT}"
-    if line.last("config") or not text or (given and given.value == "0"):
+    if line.find_last("config") or not text or (given and given.value == "0"):
         return None
     bare = text.count(":") != 1 and not text.startswith("[")
     host, _colon, port = (text, "", "") if bare else text.rpartition(":")
@@ -193,16 +193,16 @@ def _outside(vip: str, pod_cidr: str) -> list[str]:
 
 def _values(line: CommandLine, version: Line) -> list[str]:
     found = []
-    mode = line.last("proxy-mode")
+    mode = line.find_last("proxy-mode")
     if mode and mode.value != PROXY_MODE:
         found.append(f"{mode.place}: {mode.text}: Windows has one mode only; write --proxy-mode={PROXY_MODE}.")
-    hostname = line.last("hostname-override")
+    hostname = line.find_last("hostname-override")
     if hostname is None:
         found.append(
             f"{OWN}: --hostname-override is missing: kube-proxy then takes the machine's name, and where that is not "
             "the node's, it deletes the endpoints of the node's own containers; write --hostname-override=<node name>."
         )
-    dsr = line.last("enable-dsr")
+    dsr = line.find_last("enable-dsr")
     if dsr and dsr.value.lower() in {"true", "t", "1"}:
         state = feature_gates.gate("kube-proxy", "WinDSR", version)
         if state is not None and not line.gates().get("WinDSR", state.default):
@@ -210,7 +210,7 @@ def _values(line: CommandLine, version: Line) -> list[str]:
                 f"{dsr.place}: {dsr.text}: kube-proxy {version} exits (WinDSR feature gate not enabled); add "
                 "WinDSR=true to --feature-gates."
             )
-    if line.last("config"):
+    if line.find_last("config"):
         ignored = sorted({flag.name for flag in line.given} - _BESIDE_CONFIG)
         if ignored:
             found.append(
@@ -221,10 +221,10 @@ def _values(line: CommandLine, version: Line) -> list[str]:
 
 
 def _network(line: CommandLine, env: Sequence[str]) -> list[str]:
-    if line.last("config"):
+    if line.find_last("config"):
         return []
     found = []
-    name, vip = line.last("network-name"), line.last("source-vip")
+    name, vip = line.find_last("network-name"), line.find_last("source-vip")
     own = {key.upper(): value if equals else None for key, equals, value in (entry.partition("=") for entry in env)}
     variable = own.get("KUBE_NETWORK", "")
     if not (name and name.value) and variable == "":

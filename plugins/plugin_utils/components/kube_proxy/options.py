@@ -11,10 +11,10 @@ from ..options import (
     Interface,
     Option,
     Variable,
+    build_environment_option,
     depends_on,
     extra_arguments,
     kubernetes_source,
-    own_environment,
     service_option,
     service_seconds,
 )
@@ -176,7 +176,7 @@ INTERFACE = Interface(
                 "V(auto) keeps what the service has, else what the kubelet's has; a new node gets V(sc) "
                 "from Kubernetes 1.34 on, and V(nssm) before.",
             ),
-            own_environment(Variable("winkube_kube_proxy_environment"), "besides KUBE_NETWORK"),
+            build_environment_option(Variable("winkube_kube_proxy_environment"), "besides KUBE_NETWORK"),
             depends_on(
                 "kubelet",
                 Variable(

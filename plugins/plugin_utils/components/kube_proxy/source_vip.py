@@ -87,7 +87,7 @@ def pod_range(args: VipArgs, reading: Reading) -> str:
         ) from error
 
 
-def present(args: VipArgs, service: Mapping[str, Any] | None, reading: Reading) -> str:
+def find_present(args: VipArgs, service: Mapping[str, Any] | None, reading: Reading) -> str:
     """The address that is in use or was reserved before, if it still is one of the node's range and kept for us; else
     empty."""
     known = reading.parts.get(KEY)

@@ -88,7 +88,7 @@ def settings(given: Given, version: Version) -> KubeletSettings:
         feature_gates=feature_gates(options["feature_gates"]),
         shutdown_grace_period=str(options["shutdown_grace_period"]),
         shutdown_grace_period_critical_pods=str(options["shutdown_grace_period_critical_pods"]),
-        extra=(*kubelet.own_arguments(layout), *options["extra_arguments"]),
+        extra=(*kubelet.list_own_arguments(layout), *options["extra_arguments"]),
         **(kubelet.places(layout, options["join"]) | logs),
     )
 

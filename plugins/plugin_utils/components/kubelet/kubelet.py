@@ -30,7 +30,7 @@ from ...facts.windows import KUBELET_RULE
 from .. import healthz, inbound, log_runner, networks, nssm
 from ..declaration import Component, Daemon, ServiceKind
 from ..flag_check import read
-from ..healthz import KUBELET_PORT, LOOPBACK, healthy, of_kubelet, port_of_kubelet
+from ..healthz import KUBELET_PORT, LOOPBACK, find_kubelet, port_of_kubelet, wait_healthy
 from ..layout import Layout
 from ..service import Dependencies, Managed, service_of
 from . import credentials, kubelet_check
@@ -131,7 +131,7 @@ def places(layout: Layout, join: str) -> dict[str, Any]:
     return found
 
 
-def own_arguments(layout: Layout) -> tuple[str, ...]:
+def list_own_arguments(layout: Layout) -> tuple[str, ...]:
     """Arguments that follow from where things are, besides `places`."""
     return () if windows_path.same(layout.kubelet_dir, ROOT_DIR) else (f"--root-dir={layout.kubelet_dir}",)
 
@@ -296,7 +296,7 @@ def _service(args: KubeletArgs) -> Service:
         args.layout,
         args,
         arguments=command_arguments(args),
-        ready=_ready(args),
+        ready=_build_gate(args),
         uses=(*drop_in, *credentials.uses(args.layout, args.providers)),
     )
     return replace(made, run=args.configured)
@@ -309,14 +309,14 @@ def _firewall(args: KubeletArgs) -> tuple[FirewallRule, ...]:
     return (inbound.kubelet(args.sources, port_of_kubelet(line, args.config)),)
 
 
-def _ready(args: KubeletArgs) -> tuple[Op, ...]:
+def _build_gate(args: KubeletArgs) -> tuple[Op, ...]:
     """Its own word that it is healthy: under nssm a kubelet that crashes again and again counts as running."""
     line = read(((kubelet_check.OWN, command_arguments(args)),), KUBELET, args.settings.version.line)
-    found = of_kubelet(line, args.config)
+    found = find_kubelet(line, args.config)
     if found is None:
         return (wait_service(args.layout.kubelet_service, "running", args.start_timeout_s, stable_s=30),)
     host, port = found
-    return (healthy(port, args.start_timeout_s, host),)
+    return (wait_healthy(port, args.start_timeout_s, host),)
 
 
 def _healthz(found: Mapping[str, Any], layout: Layout, reading: Reading) -> str:

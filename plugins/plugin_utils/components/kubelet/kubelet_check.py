@@ -109,7 +109,7 @@ def from_kubeadm(settings: KubeletSettings, env_file_text: str) -> tuple[str, ..
     (kubeletExtraArgs) stays effective.
     """
     ours = _list_given(settings) | NOT_OURS
-    return tuple(_written(flag) for flag in _of_kubeadm(settings, env_file_text) if flag.name not in ours)
+    return tuple(_format_flag(flag) for flag in _of_kubeadm(settings, env_file_text) if flag.name not in ours)
 
 
 def find_overruled(settings: KubeletSettings, env_file_text: str) -> list[str]:
@@ -119,7 +119,7 @@ def find_overruled(settings: KubeletSettings, env_file_text: str) -> list[str]:
         f"{ENV_FILE}: {flag.text}: the service has {given.text} instead, which counts."
         for flag in _of_kubeadm(settings, env_file_text)
         if flag.name not in NOT_OURS
-        and (given := ours.last(flag.name)) is not None
+        and (given := ours.find_last(flag.name)) is not None
         and given.value.casefold() != flag.value.casefold()
     ]
 
@@ -136,7 +136,7 @@ def _list_given(settings: KubeletSettings) -> set[str]:
     return {flag.name for flag in line.given} | {flag for flag, name in _FIELDS.items() if name in in_drop_in}
 
 
-def _written(flag: Given) -> str:
+def _format_flag(flag: Given) -> str:
     """As one argument: kubeadm's may come as two."""
     bare = KUBELET.flags[flag.name].boolean and "=" not in flag.text
     return f"--{flag.name}" if bare else f"--{flag.name}={flag.value}"
@@ -221,7 +221,7 @@ def warnings(settings: KubeletSettings) -> list[str]:
 def _open_door(settings: KubeletSettings) -> list[str]:
     """Extra arguments that admit everyone."""
     line = read((("extra arguments", settings.extra),), KUBELET, line_for(settings.version.line))
-    mode = line.last("authorization-mode")
+    mode = line.find_last("authorization-mode")
     if mode is None or mode.value != "AlwaysAllow":
         return []
     return [
@@ -253,7 +253,7 @@ def conflicts(argv: Sequence[str], settings: KubeletSettings, config: Mapping[st
     wanted = configuration(settings)
     found = []
     for flag, name in _FIELDS.items():
-        given = line.last(flag)
+        given = line.find_last(flag)
         if given is not None and name in wanted and name in config and config[name] != wanted[name]:
             found.append(
                 f"--{flag}={given.value} and {name}: {json.dumps(config[name])} in the configuration file differ; the "
@@ -370,7 +370,9 @@ def graceful_shutdown(settings: KubeletSettings, config: Mapping[str, Any], mana
 
 def _another_runtime(settings: KubeletSettings) -> list[str]:
     """A kubelet that is told another pipe than this node's containerd listens on never becomes Ready."""
-    given = read(((OWN, settings.extra),), KUBELET, line_for(settings.version.line)).last("container-runtime-endpoint")
+    given = read(((OWN, settings.extra),), KUBELET, line_for(settings.version.line)).find_last(
+        "container-runtime-endpoint"
+    )
     wanted = endpoint(settings.pipe)
     if given is None or not settings.pipe or str(given.value).replace("\\", "/").casefold() == wanted.casefold():
         return []
@@ -400,7 +402,7 @@ def _host_network(settings: KubeletSettings) -> list[str]:
 def _values(line: CommandLine, version: Line) -> list[str]:
     """Values that a kubelet on Windows does not start with, or that cannot be meant."""
     found = []
-    allocatable = line.last("enforce-node-allocatable")
+    allocatable = line.find_last("enforce-node-allocatable")
     if allocatable and allocatable.value == "none" and version < _NONE_IS_TAKEN:
         found.append(
             f"{allocatable.place}: {allocatable.text}: a kubelet {version} on Windows takes an empty list only (none "
@@ -411,24 +413,24 @@ def _values(line: CommandLine, version: Line) -> list[str]:
             f"{allocatable.place}: {allocatable.text}: Windows has no cgroups to enforce anything with; write "
             "--enforce-node-allocatable= with nothing behind it."
         )
-    qos = line.last("cgroups-per-qos")
+    qos = line.find_last("cgroups-per-qos")
     if qos and qos.value.lower() in {"true", "t", "1"}:
         found.append(f"{qos.place}: {qos.text}: Windows has no cgroups; write --cgroups-per-qos=false.")
-    priority = line.last("windows-priorityclass")
+    priority = line.find_last("windows-priorityclass")
     if priority and priority.value not in PRIORITY_CLASSES:
         found.append(
             f"{priority.place}: {priority.text}: no priority class; kubelet takes one of {', '.join(PRIORITY_CLASSES)}."
         )
-    hostname = line.last("hostname-override")
+    hostname = line.find_last("hostname-override")
     if hostname and hostname.value != hostname.value.lower():
         found.append(
             f"{hostname.place}: {hostname.text}: names of nodes are lower-case, and kube-proxy and flanneld look for "
             f"the same one; write --hostname-override={hostname.value.lower()}."
         )
-    runtime = line.last("container-runtime")
+    runtime = line.find_last("container-runtime")
     if runtime and runtime.value != "remote" and version >= DOCKERSHIM_ENDS:
         found.append(f"{runtime.place}: {runtime.text}: Kubernetes {DOCKERSHIM_ENDS} removed dockershim; use remote.")
-    pipe, images = line.last("container-runtime-endpoint"), line.last("image-service-endpoint")
+    pipe, images = line.find_last("container-runtime-endpoint"), line.find_last("image-service-endpoint")
     if pipe and images and images.value and images.value != pipe.value:
         found.append(
             f"{images.place}: --image-service-endpoint is {images.value!r} and --container-runtime-endpoint is "
@@ -444,7 +446,7 @@ def _node_addresses(line: CommandLine, version: Line) -> list[str]:
     Sources: kubernetes v1.22.17, v1.24.17 cmd/kubelet/app/server.go (run); v1.27.4, v1.37.1
     component-helpers/node/util/ips.go, ParseNodeIPArgument; kubelet_node_status.go, validateNodeIP.
     """
-    given = line.last("node-ip")
+    given = line.find_last("node-ip")
     if not given or not given.value or given.value.startswith("--"):  # that it has no value is said elsewhere
         return []
     place = f"{given.place}: {given.text}"
@@ -460,7 +462,7 @@ def _node_addresses(line: CommandLine, version: Line) -> list[str]:
         found.append(f"{place}: a kubelet takes no 0.0.0.0 and no :: in a pair of addresses.")
     if wrong:
         found.append(f"{place}: a kubelet takes no address such as {', '.join(wrong)}: other machines do not reach it.")
-    provider = line.last("cloud-provider")
+    provider = line.find_last("cloud-provider")
     one = provider and provider.value and (provider.value != "external" or version < CLOUD_PAIRS)
     if len(addresses) == 2 and provider and one:
         found.append(

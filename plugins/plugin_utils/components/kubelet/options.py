@@ -11,10 +11,10 @@ from ..options import (
     Interface,
     Option,
     Variable,
+    build_environment_option,
     depends_on,
     extra_arguments,
     kubernetes_source,
-    own_environment,
     service_option,
     service_seconds,
 )
@@ -347,7 +347,7 @@ INTERFACE = Interface(
                 "V(auto) keeps what the service has; a new node gets V(sc) from Kubernetes 1.34 on, "
                 "since graceful node shutdown works only there, and V(nssm) before.",
             ),
-            own_environment(Variable("winkube_kubelet_environment")),
+            build_environment_option(Variable("winkube_kubelet_environment")),
             depends_on("containerd", Variable("winkube_kubelet_depends_on")),
             *service_seconds(
                 "Seconds in which it has to be healthy.",

@@ -85,7 +85,7 @@ def check(version: str, values: Values) -> None:
     pipes(values["groups"])
 
 
-def _ready(values: Values, seconds: int) -> tuple[Op, ...]:
+def _build_gate(values: Values, seconds: int) -> tuple[Op, ...]:
     """Every pipe is there: as a service it is RUNNING before it has made one."""
     return tuple(wait_pipe(pipe, seconds) for pipe in pipes(values["groups"]))
 
@@ -136,7 +136,7 @@ DECLARATION = declare(
         arguments=lambda layout, _values: (f"{KUBELET_PATH}={layout.kubelet_dir}",),
         log_arguments=lambda log: (f"-log_file={log}", "-logtostderr=false"),
         check=check,
-        ready=_ready,
+        ready=_build_gate,
         queries=tuple(pipe_query(group.pipe) for group in GROUPS),
     ),
 )
