@@ -1,9 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a bundle holds: what is fetched from a node, and how. Files, what the probe reads, what programs say.
+"""The content of a bundle and how it is fetched from a node: files, the probe's reading, output of programs.
 
-A few at a time, so that each answer fits; what cannot be had is named in the bundle and holds up nothing else.
+A few at a time, so that each answer fits. The bundle names what could not be fetched; such a failure does not stop the
+rest.
 """
 
 from __future__ import annotations
@@ -73,19 +74,19 @@ class Command:
 
     @property
     def op(self) -> Op:
-        """The op that runs it, whatever it ends with."""
+        """The op that runs it, with any exit code."""
         return run(self.program, *self.args, ok_exit=ANY_EXIT, timeout_s=self.timeout_s, encoding=self.encoding)
 
     @property
     def line(self) -> str:
-        """As a person would type it."""
+        """The command as a person types it."""
         return " ".join([windows_path.name(self.program), *self.args])
 
 
 def commands(
     layout: Layout, expected: Expected, *, events: int, channels: Sequence[str] = CHANNELS
 ) -> tuple[Command, ...]:
-    """All programs, those that tell most first. `events` is how many of the newest events of each log."""
+    """All programs, the most informative first. `events` is the number of newest events of each log."""
     return (*_containers(layout), *_network(), *_services(layout, expected), *_system(), *_events(channels, events))
 
 
@@ -150,14 +151,14 @@ def _events(channels: Iterable[str], count: int) -> Iterable[Command]:
 
 
 def batch(ops: Sequence[Op], machine: str) -> Batch:
-    """These ops on this machine, with the time that they may take and a minute."""
+    """These ops on this machine, with a deadline of their own limits and a minute."""
     same = Expectation(system_query(), (("machine", machine),))
     limit = sum(int(op.args.get("timeout_s") or 60) for op in ops) + 60
     return Batch("collect_logs", tuple(ops), pre=(same,), deadline_s=limit)
 
 
 def folders(layout: Layout, expected: Expected, reading: Reading) -> tuple[str, ...]:
-    """Folders in which every log is read: C:\\k and the log folder, where services' own command lines point to."""
+    r"""Folders in which every log is read: C:\k, the log folder, and those in the services' own command lines."""
     found = [layout.log_dir, layout.root, windows_path.parent(layout.containerd_log)]
     for program in verify.programs(layout, expected):
         log = verify.log_of(program, reading)
@@ -166,7 +167,7 @@ def folders(layout: Layout, expected: Expected, reading: Reading) -> tuple[str, 
 
 
 def reads(layout: Layout, expected: Expected) -> tuple[Query, ...]:
-    """State, and what lies in the folders of logs as far as they are known before the services are."""
+    """The state, and the entries of log folders as far as they are known before the services are."""
     nothing = Reading().merged({"services": []})
     return merge_queries(
         (
@@ -180,13 +181,13 @@ def reads(layout: Layout, expected: Expected) -> tuple[Query, ...]:
 
 
 def more_reads(layout: Layout, expected: Expected, reading: Reading) -> tuple[Query, ...]:
-    """The folders in which the services that were read log, where `reads` has not asked for them."""
+    """The log folders of the services, unless `reads` has asked for them."""
     known = {query.key for query in reads(layout, expected)}
     return tuple(each for each in folder_queries(folders(layout, expected, reading)) if each.key not in known)
 
 
 def settings(layout: Layout) -> tuple[str, ...]:
-    """Configuration of the pieces that a node is made of."""
+    """Configuration files of a node's parts."""
     return (
         *(path for each in registry.COMPONENTS for path in each.settings(layout)),
         NET_CONF,
@@ -199,7 +200,7 @@ def folder_queries(paths: Iterable[str]) -> tuple[Query, ...]:
 
 
 def logs_in(paths: Iterable[str], reading: Reading) -> tuple[str, ...]:
-    """The logs in folders that were read, klog's own (`kubelet.exe.INFO`, `....log.INFO.20260101-...`) among them."""
+    """The logs in folders that were read, including klog's own (`kubelet.exe.INFO`, `....log.INFO.20260101-...`)."""
     found: dict[str, str] = {}
     for folder in paths:
         for entry in (reading.parts.get(file_key(folder)) or {}).get("entries") or ():
@@ -213,7 +214,7 @@ def logs_in(paths: Iterable[str], reading: Reading) -> tuple[str, ...]:
 def select_files(
     layout: Layout, expected: Expected, reading: Reading, more: Iterable[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The files to be read, settings first, and those that are left out since they hold secrets."""
+    """The files to read, settings first, and those left out because they hold secrets."""
     own = [verify.log_of(program, reading).file for program in verify.programs(layout, expected)]
     every = (*settings(layout), *own, *logs_in(folders(layout, expected, reading), reading), *more)
     unique = tuple({windows_path.key(path): path for path in every if path}.values())
@@ -224,15 +225,14 @@ def select_files(
 
 
 def read_size(reading: Reading, path: str) -> tuple[int, str] | None:
-    """Size and time of the last change of a file that was looked at; None if there is none."""
+    """Size and write time of a file that was read; None if it does not exist."""
     found: Mapping[str, Any] = reading.parts.get(file_key(path)) or {}
     if not found.get("exists") or found.get("kind") != "file":
         return None
     return int(found.get("size") or 0), str(found.get("written") or "")
 
 
-# A trace of HNS and the virtual switch, as SIG Windows asks for it: started, the problem reproduced, stopped; pure.
-#
+# A trace of HNS and the virtual switch, as SIG Windows asks for it: start it, reproduce the problem, stop it; pure.
 # Source: microsoft/SDN 0c42384a Kubernetes/windows/debug/starthnstrace.cmd (providers, keywords, options); names of the
 # providers from starthnstrace.ps1 there.
 
@@ -251,14 +251,14 @@ PROVIDERS: tuple[tuple[str, str], ...] = (
     ("{93f693dc-9163-4dee-af64-d855218af242}", ""),  # Microsoft-Windows-Host-Network-Management
     ("{A6F32731-9A38-4159-A220-3D9B7FC5FE5D}", ""),  # Microsoft-Windows-SharedAccess_NAT
     ("{6C28C7E5-331B-4437-9C69-5352A2F7F296}", ""),  # Microsoft.Windows.Hyper.V.VmsIf
-    ("{1F387CBC-6818-4530-9DB6-5F1058CD7E86}", "0xFFDFFFFB"),  # vmswitch, the control path only
+    ("{1F387CBC-6818-4530-9DB6-5F1058CD7E86}", "0xFFDFFFFB"),  # vmswitch, only the control path
     ("{67DC0D66-3695-47c0-9642-33F76F7BD7AD}", "0xFFFFFFDD"),  # Microsoft-Windows-Hyper-V-VmSwitch
 )
 """Each with its keywords, empty for all of them."""
 
 
 def start_trace(script: str = "", file: str = TRACE_FILE, max_mb: int = TRACE_MAX_MB) -> Op:
-    """Begin: by the user's own `script` on the node, else by netsh. A ring of `max_mb` MB, without packets."""
+    """Start: by the user's own `script` on the node, else by netsh. A ring of `max_mb` MB, without packets."""
     if script:
         return run(CMD, "/d", "/c", script, timeout_s=120)
     words = [word for guid, keywords in PROVIDERS for word in _provider(guid, keywords)]
@@ -268,7 +268,7 @@ def start_trace(script: str = "", file: str = TRACE_FILE, max_mb: int = TRACE_MA
 
 
 def stop_trace() -> Op:
-    """End; netsh writes the rest of the file, which takes its time."""
+    """Stop; netsh writes the rest of the file, which takes time."""
     return run(NETSH, "trace", "stop", ok_exit=(0, NO_SESSION), timeout_s=600)
 
 
@@ -284,8 +284,8 @@ GROWTH = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """The node, as far as it is asked: `probe` reads, `apply` runs ops in one batch and gives the node's answer, `said`
-    makes a sentence of one that is not done. The first two raise NodeError."""
+    """The node's side: `probe` reads, `apply` runs ops in one batch and gives the node's answer, `said` describes an
+    answer that is not done. The first two raise NodeError."""
 
     probe: Callable[[Sequence[Query]], Mapping[str, Any]]
     apply: Callable[[Sequence[Op]], Mapping[str, Any]]
@@ -293,7 +293,7 @@ class Node:
 
 
 def put_files(node: Node, store: Store, paths: Iterable[str], there: Reading) -> None:
-    """Fetch what is not there yet, a few at once; what is too long as its beginning and its end."""
+    """Fetch files that are not in the bundle yet, a few at once; of a long file only its beginning and its end."""
     waiting: dict[str, tuple[int, str]] = {}
     for path in paths:
         name, found = f"files/{name_in_bundle(path)}", read_size(there, path)
@@ -314,7 +314,7 @@ def put_files(node: Node, store: Store, paths: Iterable[str], there: Reading) ->
 
 
 def put_state(store: Store, reading: Reading) -> None:
-    """What the probe itself reads: HNS's own JSON, adapters, services (variables as fingerprints), the machine."""
+    """Store what the probe reads: HNS's own JSON, adapters, services (variables as fingerprints), the machine."""
     hns = reading.parts.get(networks.HNS) or {}
     for name in HNS_OBJECTS:
         found = hns.get(name) if hns.get("available") else "HNS is not there"
@@ -331,8 +331,8 @@ def put_state(store: Store, reading: Reading) -> None:
 
 
 def put_outputs(node: Node, store: Store, commands: Sequence[Command], there: Reading) -> tuple[dict[str, str], str]:
-    """Run the programs, a few at once: their output by file, and why the others were not run (empty: all were). One
-    that fails does not hold up the others."""
+    """Run the programs, a few at once: their output by file, and why the others did not run (empty: all ran). One
+    failure does not stop the others."""
     waiting = []
     for command in commands:
         if there.file(command.program).get("exists"):
@@ -367,7 +367,7 @@ def put_outputs(node: Node, store: Store, commands: Sequence[Command], there: Re
 
 
 def group_paths(sizes: Mapping[str, tuple[int, str]], limit: int = ONE_ANSWER) -> Iterator[list[str]]:
-    """Paths in groups of which each fits into one answer."""
+    """Paths in groups, each of which fits into one answer."""
     group: list[str] = []
     used = 0
     for path, (size, _changed) in sizes.items():
@@ -382,7 +382,7 @@ def group_paths(sizes: Mapping[str, tuple[int, str]], limit: int = ONE_ANSWER) -
 
 
 def _content_query(path: str, size: int) -> Query:
-    """All of a file, even if it grows a little meanwhile, or its two ends."""
+    """A whole file, even if it grows a little meanwhile, or its two ends."""
     if size <= LIMIT:
         return file_query(path, content_limit=LIMIT + GROWTH)
     return Query(file_key(path), "file", (("path", path), ("head", HEAD), ("tail", TAIL)))

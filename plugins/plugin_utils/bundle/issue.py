@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""issue_report.md: an issue about a Windows node, with what can be known filled in; pure.
+"""issue_report.md: an issue about a Windows node, with everything known filled in; pure.
 
 The headings are those that Kubernetes' page on Windows asks for: version, environment (cloud provider, operating
 system, networking, container runtime), steps to reproduce, logs.
@@ -31,7 +31,7 @@ SEARCH = "https://github.com/kubernetes/kubernetes/issues?q=is%3Aissue+label%3As
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known; an empty text is what no one knows. `server` is the version of the API server, `info` the Node's
+    """What is known; an empty text is unknown. `server` is the API server's version, `info` the Node's
     `status.nodeInfo`, `network` and `settings` are lines, `logs` names in the bundle, `findings` sentences."""
 
     node: str
@@ -61,8 +61,8 @@ class Facts:
         server: str,
         node: Mapping[str, Any] | None,
     ) -> Facts:
-        """What a reading, the bundle in `store`, the `outputs` of programs by file, and the `node` object say. An empty
-        `cloud` is what the Node has as providerID."""
+        """From a reading, the bundle in `store`, the programs' `outputs` by file, and the `node` object. An empty
+        `cloud` becomes the Node's providerID."""
         logs = ("files/", "events/")
         return cls(
             node=name,
@@ -80,7 +80,7 @@ class Facts:
 
 
 def report(facts: Facts) -> str:
-    """The text, Markdown. Every heading is there, so that what is missing is seen to be missing."""
+    """The text, Markdown. Every heading is there, so that missing parts are visible."""
     info = facts.info or {}
     runtime = facts.runtime or str(info.get("containerRuntimeVersion") or "")
     kind, _slashes, version = runtime.partition("://")
@@ -138,7 +138,7 @@ def _v(version: str) -> str:
 
 
 def runtime_of(said: str) -> str:
-    """`containerd://1.7.28` of what `crictl version` says; empty if it says something else."""
+    """`containerd://1.7.28` from the output of `crictl version`; empty for other output."""
     found = dict(re.findall(r"(?m)^(Runtime(?:Name|Version)):\s+(\S+)", said))
     name, version = found.get("RuntimeName", ""), found.get("RuntimeVersion", "")
     return f"{name}://{version.removeprefix('v')}" if name and version else ""
@@ -160,7 +160,7 @@ def _network(expected: Expected, reading: Reading) -> tuple[str, ...]:
 
 
 def _verbosity(layout: Layout, expected: Expected, reading: Reading) -> Iterator[str]:
-    """`kubelet: --v=6` for each program of Kubernetes that says so on its command line."""
+    """`kubelet: --v=6` for each Kubernetes program with that argument."""
     for program in verify.programs(layout, expected):
         service = reading.service(program.service)
         for word in (healthz.find_arguments(service, program.binary) or ()) if service else ():

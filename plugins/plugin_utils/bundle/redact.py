@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What must not leave a node with its logs; pure. It takes away too much rather than too little."""
+"""Secrets that must not leave a node with its logs; pure. It removes too much rather than too little."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 MASK = "<removed>"
 
-# Names are found at any place in a word, and are short: a pattern that may begin anywhere must not run far.
+# Names match anywhere in a word, and are short: such a pattern must not scan far.
 _NAME = (
     r"(?:passw(?:or)?d|passphrase|passwort|pwd|\bpw\b|\bp/w\b|pass(?![a-z])|secret(?!s?[_-]?(?:name|ref|store)s?\b)|token"
     r"|api[_-]?key|access[_-]?key|private[_-]?key|client-key-data|account[_-]?key|shared[_-]?key|storage[_-]?key"
@@ -38,7 +38,8 @@ _IS = r"(?::=|=>|=~|[:=]|%3[aAdD])"
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`pattern` and what stands in its place: a text, or what a match becomes (itself, where it is not a secret)."""
+    """`pattern` and its replacement: a text, or a function of the match (which returns it unchanged if it is not
+    secret)."""
 
     name: str
     pattern: re.Pattern[str]
@@ -49,7 +50,7 @@ def _rule(name: str, pattern: str, instead: str | Callable[[re.Match[str]], str]
     return Rule(name, re.compile(pattern), instead)
 
 
-# What is written as a token is: letters of both cases and digits, with no order to them.
+# Words that look like tokens: letters of both cases and digits in random order.
 
 _HEX = re.compile(r"[0-9a-fA-F-]+")
 _RUN = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
@@ -60,7 +61,7 @@ _SINGLE_CASE = 24
 
 
 def _is_random(word: str) -> bool:
-    """Whether a word of letters and digits was drawn, not chosen. Hex is not: hashes and ids of containers are."""
+    """Whether a word of letters and digits is random. Hex is not: hashes and ids of containers are hex."""
     if _HEX.fullmatch(word):
         return False
     runs = _RUN.findall(word)
@@ -84,7 +85,7 @@ _HUMP = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 
 
 def _if_drawn(match: re.Match[str]) -> str:
-    """The value of a variable of the environment, whatever its name: many services call theirs by their own name."""
+    """The value of an environment variable, whatever its name: many services use names of their own."""
     word = match["value"]
     digits = sum(char.isdigit() for char in word)
     mixed = min(digits, len(word) - digits) >= 3 and len(_RUN.findall(word)) >= 0.25 * len(word)
@@ -95,14 +96,14 @@ def _if_drawn(match: re.Match[str]) -> str:
 
 
 def _if_token(match: re.Match[str]) -> str:
-    """A value below a name that may be that of a secret: digits and letters of one length, no path and no host."""
+    """A value after a name that may be a secret's: digits and letters of a token's length, no path and no host."""
     value = match[2].strip("\"'\\")
     drawn = len(value) >= 10 and any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
     return f"{match[1]}{MASK}" if drawn else match[0]
 
 
 def _if_packed(match: re.Match[str]) -> str:
-    """Base64 of a text that has a secret in it; PowerShell's -EncodedCommand is base64 of UTF-16."""
+    """Base64 of a text with a secret in it; PowerShell's -EncodedCommand is base64 of UTF-16."""
     word = match[0].replace("\\n", "").replace("\\r", "")
     word = "".join(word.split()).rstrip("=").translate(_URL_SAFE)
     try:
@@ -130,7 +131,7 @@ _PREFIXES = (
 
 
 RULES: tuple[Rule, ...] = (
-    # A block may be cut at either end, where a file is too long.
+    # In a file that is too long, a block may be cut at either end.
     _rule(
         "private key",
         r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
@@ -143,7 +144,7 @@ RULES: tuple[Rule, ...] = (
         r"-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----",
         rf"\1{MASK}",
     ),
-    # What kubectl last applied is a copy of the whole object, and anyone may write annotations.
+    # kubectl's last-applied annotation is a copy of the whole object, and anyone may write annotations.
     _rule(
         "annotations",
         r"""((?:\\?["'])annotations\\?["']\s*:\s*)\{(?:[^{}"]|"(?:[^"\\]|\\.)*"){2,}\}""",
@@ -231,7 +232,7 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule("registry login", r"(?i)([\"']?\b_?auth[\"']?[ \t]*[:=][ \t]*)(?!\{)" + _VALUE, rf"\1{MASK}"),
     _rule("netrc", r"(?i)(\bmachine\s+\S+\s+login\s+\S+\s+password\s+)\S+", rf"\1{MASK}"),
-    # A variable of a container, whose name and value have names themselves; in either order.
+    # A container's variable, with separate keys for name and value, in either order.
     _rule(
         "variable",
         rf"""(?i)(\\?["'](?:name|key)\\?["']\s*:\s*\\?["'][\w.-]{{0,60}}?{_NAME}\\?["']\s*,\s*\\?["']value\\?["']\s*:\s*)"""
@@ -259,7 +260,7 @@ RULES: tuple[Rule, ...] = (
         rf"""(?i)((?:name|key)=["'][\w.:-]{{0,60}}?{_NAME}["']\s+value=)(?!{_PLAIN})(?:"[^"]*"|'[^']*')""",
         rf'\1"{MASK}"',
     ),
-    # PowerShell and the programs of Windows.
+    # PowerShell and Windows programs.
     _rule(
         "PowerShell",
         rf"(?i)(ConvertTo-SecureString\s+(?:-AsPlainText\s+|-Force\s+|-String\s+)*)(?!-|\$|{MASK}){_QUOTED}",
@@ -293,7 +294,7 @@ RULES: tuple[Rule, ...] = (
         rf"\1{MASK}",
     ),
     _rule("netsh", rf"(?i)(\b(?:keyMaterial|keyContent)[=>\s:]+)(?!{MASK})[^\s<]+", rf"\1{MASK}"),
-    # YAML's values below their name: a block of any lines, else lines that are not a mapping.
+    # YAML values below their key: a block of any lines, else lines that are not a mapping.
     _rule(
         "value below",
         rf"(?im)^([^\r\n:=]{{0,80}}?{_NAME}[\"']?[ \t]*:[ \t]*[|>][-+0-9]*[ \t]*\r?\n)(?:[ \t]+[^\r\n]+(?:\r?\n|\Z))+",
@@ -353,7 +354,7 @@ RULES: tuple[Rule, ...] = (
         r"""\s+(?:(?:is|are|was|to|REG_(?:EXPAND_|MULTI_)?SZ)\b:?\s+)?)([^\s"'<>]+)""",
         _if_token,
     ),
-    # What has no name.
+    # Secrets without a name.
     _rule(
         "base64",
         r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,}(?:(?:\r?\n[ \t]*|\\n)[A-Za-z0-9+/]{20,})*={0,2}",
@@ -364,7 +365,7 @@ RULES: tuple[Rule, ...] = (
         r"(?<![\w.-])(?P<name>[A-Z][A-Z0-9_]{2,60}=[\"']?)(?P<value>[A-Za-z0-9_-]{14,200})(?![\w/\\.])",
         _if_drawn,
     ),
-    # Not the sums of packages.
+    # Not the checksums of packages.
     _rule(
         "random",
         r"sha(?:256|384|512)-[A-Za-z0-9+/]{40,}|(?<![A-Za-z0-9])(?P<word>[A-Za-z0-9]{20,200})(?![A-Za-z0-9])",
@@ -378,7 +379,7 @@ _NAMES = ("kubelet.conf", "bootstrap-kubelet.conf", "admin.conf", "config", ".do
 
 
 def is_secret_file(path: str) -> bool:
-    r"""Whether a file is never fetched: kubeconfigs, keys, credential specs, what lies in volumes of pods."""
+    """Whether a file is never fetched: kubeconfigs, keys, credential specs, volumes of pods."""
     parts = [part.casefold() for part in path.split("\\")]
     name = parts[-1]
     if any(part in _FOLDERS or part == "volumes" for part in parts[:-1]):
@@ -387,12 +388,12 @@ def is_secret_file(path: str) -> bool:
 
 
 def redact(text: str, more: Sequence[re.Pattern[str]] = ()) -> tuple[str, int]:
-    """The text without secrets, and how many were taken out. `more` are patterns that go as a whole."""
+    """The text without secrets, and how many were removed. `more` are patterns that are removed entirely."""
     count = 0
     for rule in RULES:
         before = text
         text, found = rule.pattern.subn(rule.instead, text)
-        # What a rule only looked at is not a secret.
+        # A match that a rule left unchanged is not a secret.
         count += found if isinstance(rule.instead, str) else max(0, text.count(MASK) - before.count(MASK))
     for pattern in more:
         text, found = pattern.subn(MASK, text)
@@ -412,6 +413,6 @@ def patterns(texts: Iterable[str]) -> tuple[re.Pattern[str], ...]:
 
 
 def name_in_bundle(path: str) -> str:
-    """How a file of the node is called below `files/`: C:\\k\\kubelet.log is c/k/kubelet.log."""
+    r"""The name of a node's file below `files/`: C:\k\kubelet.log is c/k/kubelet.log."""
     drive, rest = path[:1].lower(), path[3:]
     return "/".join([drive, *(part for part in rest.split("\\") if part not in {"", ".", ".."})])

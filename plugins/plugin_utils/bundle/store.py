@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node's bundle on the controller: a folder with what was collected so far, and the zip that is made of it.
+"""A node's bundle on the controller: a folder with what was collected so far, and the zip made from it.
 
-`manifest.json` says of each file what it was made of. A run that was cut off goes on where it ended: a file of the node
-that has not changed since, and whose copy is whole, is not fetched again.
+`manifest.json` has the source of each file. An interrupted run continues: a file of the node that has not changed
+since, and whose copy is complete, is not fetched again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 from .redact import redact
 
-# Texts in bounds: the beginning and the end of what is too long, cut at lines; pure.
+# Texts of limited size: the beginning and the end of a long one, cut at lines; pure.
 
 HEAD = 64 * 1024
 TAIL = 320 * 1024
@@ -33,7 +33,7 @@ _CUT_BY_NODE = re.compile(r"[^\n]*\n(\.\.\. \d+ bytes left out \.\.\.)\r?\n[^\n]
 
 
 def decode(data: bytes) -> str:
-    """The text, whatever wrote it: Windows' own tools and PowerShell's > write UTF-16, Go UTF-8."""
+    """The text in any encoding: Windows' own tools and PowerShell's > write UTF-16, Go UTF-8."""
     for mark, encoding in (
         (codecs.BOM_UTF8, "utf-8"),
         (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -48,8 +48,8 @@ def decode(data: bytes) -> str:
 
 
 def join_ends(head: bytes, tail: bytes, size: int) -> str:
-    """Beginning and end of a file of `size` bytes around a line that says what is missing. The lines that were cut
-    through are left out: what is left of them might hide a secret from who looks for it."""
+    """Beginning and end of a file of `size` bytes, with a line between them that says how much is missing. Lines cut
+    in the middle are left out: their rest might hide a secret from the redaction."""
     wide = len(head) > 1 and head[:400].count(0) > len(head[:400]) // 4
     first = decode(head)
     last = tail.decode("utf-16-le", errors="replace") if wide else tail.decode("utf-8", errors="replace")
@@ -59,7 +59,7 @@ def join_ends(head: bytes, tail: bytes, size: int) -> str:
 
 
 def whole_lines(text: str) -> str:
-    """What a node has cut out of a program's output, without the lines that were cut through."""
+    """A node's truncated program output, without the lines cut in the middle."""
     return _CUT_BY_NODE.sub(r"\1", text)
 
 
@@ -69,8 +69,8 @@ MANIFEST = "manifest.json"
 
 @dataclass(slots=True)
 class Store:
-    """`folder` is made only for its owner. `limit` is bytes of all files together; `patterns` are the user's own
-    secrets. What is written has been redacted before."""
+    """`folder` is accessible only to its owner. `limit` is bytes of all files together; `patterns` are the user's
+    own secrets. Everything is redacted before it is written."""
 
     folder: Path
     limit: int
@@ -93,12 +93,12 @@ class Store:
         return store
 
     def has(self, name: str, size: int, changed: str) -> bool:
-        """Whether the copy of a file of the node that has this size and time of its last change is here."""
+        """Whether the bundle has a copy of the node's file with this size and write time."""
         entry = self.files.get(name) or {}
         return (entry.get("size"), entry.get("changed")) == (size, changed) and bool(changed)
 
     def put(self, name: str, text: str, *, source: str, size: int = 0, changed: str = "") -> bool:
-        """Write `text`, redacted, as `name`, and note it. False if there is no room for it."""
+        """Write `text`, redacted, as `name`, and record it. False if there is no room for it."""
         clean, count = redact(text, self.patterns)
         data = clean.encode("utf-8", errors="replace")
         if self.total(without=name) + len(data) > self.limit:
@@ -116,7 +116,7 @@ class Store:
         return True
 
     def take(self, name: str, source: str, fetch: Callable[[Path], object]) -> None:
-        """A file that is not text, as `fetch` brings it to the path that it is given."""
+        """Add a binary file: `fetch` writes it to the path that it gets."""
         path = self._place(name)
         fetch(path)
         digest = hashlib.sha256()
@@ -128,11 +128,11 @@ class Store:
         self.files[name]["sha256"] = digest.hexdigest()
 
     def leave_out(self, name: str, why: str) -> None:
-        """Note what is not in the bundle, for who looks for it there."""
+        """Record what is not in the bundle, and why."""
         self.left_out[name] = why
 
     def summarize(self) -> dict[str, Any]:
-        """Where the bundle is and what is in it, for a task's result."""
+        """The bundle's place and content, for a task's result."""
         return {
             "directory": str(self.folder),
             "files": len(self.files),
@@ -143,11 +143,11 @@ class Store:
         }
 
     def total(self, without: str = "") -> int:
-        """Bytes of all files, but one."""
+        """Bytes of all files, except one."""
         return sum(self._place(name).stat().st_size for name in self.files if name != without)
 
     def save(self) -> None:
-        """The manifest; after it a run that is cut off here goes on from here."""
+        """Write the manifest; an interrupted run continues from it."""
         known = {"schema": SCHEMA, "files": self.files, "left_out": self.left_out}
         self._write(MANIFEST, (json.dumps(known, indent=1, sort_keys=True) + "\n").encode())
 

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What keeps Calico from working on Windows nodes, by the objects of the cluster: one rule a fault.
+"""What keeps Calico from working on Windows nodes, from the cluster's objects: one rule for each fault.
 
-Each is told before a node is touched, by the module that writes the objects, and by the diagnosis.
+The module that writes the objects reports them before it touches a node, and the diagnosis does too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _KERNEL = re.compile(r"10\.0\.(\d{5})\.(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One thing that a rule saw: what was looked at, what it is, what it should be."""
+    """One observation of a rule: the object, its value, the value it should have."""
 
     subject: str
     seen: str
@@ -34,8 +34,8 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`written`: the module's plan writes what is wanted. `before`: it hinders every Windows node, so a run says it
-    before it touches one. `issue` is the public thread that shows the fault."""
+    """A rule. `written`: the module's plan writes the wanted value. `before`: it blocks every Windows node, so a run
+    reports it before it touches one. `issue` is the public thread that shows the fault."""
 
     id: str
     severity: str
@@ -50,7 +50,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A rule, and what it saw."""
+    """A rule, and its observation."""
 
     rule: Rule
     seen: Seen
@@ -63,7 +63,7 @@ class Problem:
 
 
 def problems(view: View, wanted: Wanted) -> tuple[Problem, ...]:
-    """All that is wrong, causes first."""
+    """All problems, causes first."""
     return tuple(Problem(rule, seen) for rule in RULES for seen in rule.look(view, wanted))
 
 
@@ -132,7 +132,7 @@ def _other_cni(view: View, _wanted: Wanted) -> Iterator[Seen]:
 
 
 def _bgp(view: View, _wanted: Wanted) -> Iterator[Seen]:
-    """Not said means enabled. Source: operator core_controller.go, fillDefaults; render bgpEnabled."""
+    """Unset means enabled. Source: operator core_controller.go, fillDefaults; render bgpEnabled."""
     if view.installation is not None and view.network.get("bgp") != "Disabled":
         yield Seen("Installation", f"spec.calicoNetwork.bgp is {view.network.get('bgp') or 'not set'}", "Disabled")
 
@@ -153,7 +153,7 @@ def _encapsulation(view: View, _wanted: Wanted) -> Iterator[Seen]:
 
 
 def _pool(view: View, wanted: Wanted) -> Iterator[Seen]:
-    """No pool lies in the range that nodes and kube-proxy take for the pods'."""
+    """No pool lies in the range that nodes and kube-proxy use for pods."""
     cidrs = [str(each.get("cidr")) for each in pools_of(view)] or [
         str(part(each, "spec").get("cidr")) for each in view.pools
     ]

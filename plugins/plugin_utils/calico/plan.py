@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What has to be written so that Calico runs on Windows nodes with VXLAN: planned from what is there, then done."""
+"""The writes that make Calico run on Windows nodes with VXLAN: planned from the present objects, then done."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ CRDS_S = 300
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`adopt`: BGP and pools of a Calico that runs already may be changed. `kube_proxy_image`: of the DaemonSet
-    that runs kube-proxy on Windows nodes; empty where someone else runs it."""
+    """`adopt`: BGP and pools of a running Calico may be changed. `kube_proxy_image`: the image of the DaemonSet that
+    runs kube-proxy on Windows nodes; empty if something else runs it."""
 
     adopt: bool = False
     kube_proxy_image: str = ""
 
 
 def plan(view: View, wanted: Wanted, options: Options) -> tuple[Change, ...]:
-    """What differs, in the order in which it is done. Refused for what no write of ours mends."""
+    """The changes, in the order of execution. Refused for a problem that no write of ours repairs."""
     hindering = [
         each.text
         for each in problems(view, wanted)
-        # What came of a faulty Installation is not a reason to leave it so.
+        # The consequences of a faulty Installation do not justify keeping it.
         if each.rule.severity == ERROR and each.rule.before and not each.rule.written
     ]
     if hindering:
@@ -68,7 +68,7 @@ def plan(view: View, wanted: Wanted, options: Options) -> tuple[Change, ...]:
 
 
 def _endpoint(view: View, wanted: Wanted) -> Iterator[Change]:
-    """A map that has an address of its own stays: the operator's pods use it already."""
+    """A map with an address stays: the operator's pods use it already."""
     ids = {each.rule.id for each in problems(view, wanted)}
     if not ids & {"calico.no-endpoint", "calico.endpoint-address", "calico.endpoint-name"}:
         return
@@ -133,7 +133,7 @@ def _installation(view: View, wanted: Wanted, options: Options) -> Iterator[Chan
 
 
 def installation(wanted: Wanted) -> dict[str, Any]:
-    """One for a cluster that has none. Field by field: operator api/v1/installation_types.go."""
+    """The Installation for a cluster without one. Field by field: operator api/v1/installation_types.go."""
     pool = {
         "cidr": wanted.pods.split(",")[0],
         "encapsulation": "VXLAN",
@@ -156,7 +156,7 @@ def installation(wanted: Wanted) -> dict[str, Any]:
 
 
 def _differs(view: View, wanted: Wanted) -> tuple[dict[str, Any], list[str]]:
-    """The merge patch of its spec, and what of it running Linux nodes feel."""
+    """The merge patch of its spec, and which parts affect running Linux nodes."""
     network: dict[str, Any] = {}
     risky = []
     if not view.enabled:
@@ -193,7 +193,7 @@ def _names(patch: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _user_pools(view: View, options: Options) -> Iterator[Change]:
-    """Pools that no Installation has are patched themselves; the operator would set back one of its own."""
+    """Pools that are in no Installation are patched themselves; the operator would revert its own."""
     if view.installation is None or view.network.get("ipPools"):
         return
     for pool in view.pools:
@@ -251,7 +251,7 @@ def _affinity(view: View) -> Iterator[Change]:
 
 
 def _api_server(view: View) -> Iterator[Change]:
-    """With one of the operator's that does not answer there is nothing to write: its pods say why."""
+    """An existing APIServer that does not answer needs no write: its pods say why."""
     if view.api != STORED or view.api_server:
         return
     body = {"apiVersion": "operator.tigera.io/v1", "kind": "APIServer", "metadata": {"name": "default"}, "spec": {}}
@@ -293,7 +293,7 @@ def kube_proxy(image: str) -> dict[str, Any]:
     """kube-proxy in HostProcess pods; its image waits for Calico's network and takes the source VIP from its endpoint.
 
     Source: kubernetes-sigs/sig-windows-tools hostprocess/calico/kube-proxy (kube-proxy.yml, start.ps1): the account and
-    the ConfigMap kube-proxy are those that kubeadm makes.
+    the ConfigMap kube-proxy are kubeadm's.
     """
     labels = {"k8s-app": KUBE_PROXY}
     of_node = {"name": "NODENAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the cluster has of Calico, and what it should be."""
+"""Calico's present objects in the cluster, and the wanted state."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ OPERATOR = "tigera-operator"
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """Where Calico's resources are: its own group, or, where no one serves that, the CRDs behind it."""
+    """Where Calico's resources are: in its own group or, if nothing serves that, in the CRDs behind it."""
 
     group_version: str
     ipam_kind: str
     ipam: str
 
     def path(self, plural: str) -> str:
-        """The collection of this plural."""
+        """The path of the collection `plural`."""
         return f"/apis/{self.group_version}/{plural}"
 
 
@@ -49,8 +49,8 @@ STORED = Api("crd.projectcalico.org/v1", "IPAMConfig", "ipamconfigs")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the nodes need of Calico. Networks and the folders of CNI as the nodes have them; empty ones are not
-    compared. `host` and `port` are where nodes reach the API server."""
+    """What the nodes need from Calico. Networks and CNI folders are the nodes'; empty ones are not compared. `host`
+    and `port` are the API server's for the nodes."""
 
     pods: str = ""
     services: tuple[str, ...] = ()
@@ -62,10 +62,9 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The objects; None and empty where there are none. `operator` is the namespace that the operator runs in, empty
-    without one; `elsewhere` are other namespaces with a ConfigMap for it. `served` is the APIService of Calico's own
-    API, `api_server` whether the operator was told to run one, `stored` whether the CRDs behind it are there.
-    `kubernetes` is the API server's release."""
+    """The objects; None or empty if missing. `operator` is the operator's namespace, empty for none; `elsewhere` are
+    other namespaces with its ConfigMap. `served` is the APIService of Calico's own API, `api_server` whether the
+    operator should run one, `stored` whether the CRDs behind it exist. `kubernetes` is the API server's release."""
 
     operator: str = ""
     installation: Object | None = None
@@ -85,12 +84,12 @@ class View:
 
     @property
     def spec(self) -> Object:
-        """The Installation's spec, as it was written; what the operator adds is in its status."""
+        """The Installation's spec, as written; the operator's additions are in its status."""
         return part(self.installation, "spec")
 
     @property
     def network(self) -> Object:
-        """spec.calicoNetwork, with what the operator computed where nothing was written."""
+        """spec.calicoNetwork, with the operator's computed values where nothing was written."""
         computed = part(part(part(self.installation, "status"), "computed"), "calicoNetwork")
         return {**computed, **part(self.spec, "calicoNetwork")}
 
@@ -101,7 +100,7 @@ class View:
 
     @property
     def release(self) -> Line | None:
-        """Calico's line, as the operator reports it; None where it has not said anything yet."""
+        """Calico's release as the operator reports it; None if it has not reported yet."""
         try:
             return Line.parse(str(part(self.installation, "status").get("calicoVersion") or ""))
         except VersionError:
@@ -109,7 +108,7 @@ class View:
 
     @property
     def api(self) -> Api:
-        """Where Calico's resources are asked and written."""
+        """The API with Calico's resources."""
         return OWN if available(self.served) else STORED
 
     @property
@@ -121,8 +120,8 @@ class View:
 def wanted(
     server: str, *, cluster_cidr: str, service_cidr: str, cni_bin_dir: str, cni_conf_dir: str, api_server: str = ""
 ) -> Wanted:
-    """By the options of these names; `server` is the API server's address in the kubeconfig, which counts where no
-    other is named."""
+    """From the options of these names. `server` is the API server's address in the kubeconfig, used if no other is
+    given."""
     split = urlsplit(f"https://{api_server}" if api_server else server)
     return Wanted(
         pods=cluster_cidr,
@@ -135,7 +134,7 @@ def wanted(
 
 
 def part(found: Object | None, name: str) -> Object:
-    """A mapping within an object; an empty one where it is not there, or is none."""
+    """A mapping inside an object; empty if it is missing or something else."""
     inner = (found or {}).get(name)
     return inner if isinstance(inner, Mapping) else {}
 
@@ -156,7 +155,7 @@ def os_of(node: Object) -> str:
 
 
 def available(service: Object | None) -> bool:
-    """Whether an APIService answers. One that stands for CRDs has no condition that says otherwise."""
+    """Whether an APIService answers. One for CRDs has no condition that says otherwise."""
     found = conditions(service)
     return service is not None and found.get("Available", {}).get("status") != "False"
 
@@ -182,7 +181,7 @@ def folders(view: View) -> tuple[str, str]:
 
 
 def same_folder(one: str, other: str) -> bool:
-    """Whether two paths name a folder; one without a drive lies on C:, as in a pod's hostPath."""
+    """Whether two paths name the same folder; one without a drive is on C:, as in a pod's hostPath."""
 
     def whole(path: str) -> str:
         text = path.replace("/", "\\")
@@ -192,7 +191,8 @@ def same_folder(one: str, other: str) -> bool:
 
 
 def look(cluster: Cluster) -> View:
-    """Some fourteen requests. ClusterError if one is not answered; what the cluster does not know is not there."""
+    """Read everything with about fourteen requests. ClusterError if one fails; an unknown resource counts as
+    missing."""
     operator = next((space(each) for each in cluster.items(DEPLOYMENTS) if name_of(each) == OPERATOR), "")
     maps = [each for each in _config_maps(cluster) if name_of(each) == facts.ENDPOINT_MAP]
     served = cluster.get(SERVICE)

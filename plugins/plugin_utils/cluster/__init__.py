@@ -1,9 +1,9 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The cluster as the controller sees it: a small client for its API, and what is asked of it and made there.
+"""The cluster from the controller: a small API client, and what is read and made through it.
 
-Nothing of Ansible is imported here; the package `kubernetes` is, only where it is used.
+Nothing of Ansible is imported here; the package `kubernetes` only where it is used.
 
 Private to the collection: playbooks use its modules.
 """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the API answers, decoded and held against what was asked: half an answer, or a proxy's page, is never "none"."""
+"""The API's answers, decoded and compared with the request: half an answer, or a proxy's page, never means "none"."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NO_GROUP = b"404 page not found"
 
 
 class Answer(NamedTuple):
-    """`after_s`: the seconds after which the server wants to be asked again; `location`: where a redirect leads."""
+    """`after_s`: the seconds after which the server wants to be asked again; `location`: the target of a redirect."""
 
     status: int
     data: bytes
@@ -39,11 +39,11 @@ class Answer(NamedTuple):
 
 
 class StrangeAnswerError(ClusterError):
-    """An answer that is not of the kind that was asked for: something in between spoke, or it is not whole."""
+    """An answer of another kind than requested: something in between has answered, or it is incomplete."""
 
 
 def check_answer(method: str, where: str, path: str, answer: Answer, *, missing: bool = False) -> Object | None:
-    """The object, of the kind that `method` and `path` ask for; None where there is none and `missing` allows that.
+    """The object of the kind that `method` and `path` request; None if it does not exist and `missing` allows that.
 
     ClusterError for a refusal, StrangeAnswerError for anything else.
     """
@@ -62,7 +62,7 @@ def check_answer(method: str, where: str, path: str, answer: Answer, *, missing:
 
 
 def refusal(method: str, where: str, path: str, answer: Answer) -> ClusterError:
-    """An answer that is not a success."""
+    """The error for an answer that is not a success."""
     said = decode_object(answer.data) or {}
     if 300 <= answer.status < 400 or (answer.status == 404 and not _is_absent(answer.data)):
         return _strange(method, where, path, answer, "the API's own answer")
@@ -84,7 +84,7 @@ def _causes(status: Object) -> frozenset[str]:
 
 
 def text(method: str, where: str, path: str, answer: Answer) -> str:
-    """An answer that is text, such as a pod's log, and no page for a browser."""
+    """An answer that is text, such as a pod's log, but not a page for a browser."""
     if not 200 <= answer.status < 300:
         raise refusal(method, where, path, answer)
     if answer.content_type.startswith("text/html"):
@@ -93,7 +93,7 @@ def text(method: str, where: str, path: str, answer: Answer) -> str:
 
 
 def decode_object(data: bytes | str) -> Object | None:
-    """The JSON object in `data`; None for everything else, too deep ones among it."""
+    """The JSON object in `data`; None for anything else, including one nested too deeply."""
     try:
         said = json.loads(data)
     except (ValueError, RecursionError):
@@ -102,7 +102,7 @@ def decode_object(data: bytes | str) -> Object | None:
 
 
 def first_line(data: bytes) -> str:
-    """The first line of a text that has something, shortened, of characters that can be printed."""
+    """The first non-empty line of a text, shortened, with only printable characters."""
     lines = (line.strip() for line in data[:4096].decode("utf-8", errors="replace").splitlines())
     line = "".join(each if each.isprintable() else "?" for each in next(filter(None, lines), ""))
     return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."
@@ -129,7 +129,7 @@ def _is_absent(data: bytes) -> bool:
 
 
 def _find_mismatch(method: str, path: str, said: Object) -> str:
-    """Empty for an answer of the kind that was asked for, else what it should be."""
+    """What the answer should be; empty if it is of the requested kind."""
     kind = str(said.get("kind") or "")
     match = _RESOURCE.fullmatch(path)
     if match is None:
@@ -159,7 +159,7 @@ def _is_list(said: Object, plural: str) -> bool:
 
 
 def plural_of(kind: str) -> str:
-    """As in paths. Source: kubernetes apimachinery pkg/api/meta/restmapper.go, UnsafeGuessKindToResource."""
+    """The plural in paths. Source: kubernetes apimachinery pkg/api/meta/restmapper.go, UnsafeGuessKindToResource."""
     name = kind.lower()
     if name.endswith("s"):
         return f"{name}es"

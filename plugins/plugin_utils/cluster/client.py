@@ -1,7 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The Kubernetes API from the controller: objects by path, as plain JSON. What fails for a moment is asked again."""
+"""The Kubernetes API from the controller: objects by path, as plain JSON. Requests that fail temporarily are
+repeated."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ Remember = Callable[[str, Callable[[], Object | None]], Object | None]
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Time, so that tests need not wait."""
+    """The clock, replaceable so that tests need not wait."""
 
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
@@ -52,10 +53,10 @@ class Clock:
 def wait_for(
     clock: Clock, timeout_s: float, what: Callable[[], T | None], sentence: str = "", interval_s: float = 1.0
 ) -> T:
-    """What `what` returns as soon as that is not None; it is asked at least twice, at the begin and at the end. That a
-    cluster does not answer for a while ends nothing.
+    """The first result of `what` that is not None; it is called at least twice, at the start and at the end. A cluster
+    that does not answer for a while does not end the wait.
 
-    ClusterError with `sentence`, and what the last attempt said, when `timeout_s` are up.
+    ClusterError with `sentence`, and the last attempt's error, after `timeout_s` seconds.
     """
     end = clock.now() + timeout_s
     while True:
@@ -75,10 +76,10 @@ def wait_for(
 
 
 class Cluster:
-    """One cluster. It is connected to when something is asked of it for the first time."""
+    """One cluster. It connects at the first request."""
 
     def __init__(self, connect: Callable[[], Connection], remember: Remember | None = None) -> None:
-        """`remember`: where a plan, which waits for nothing, keeps the answers that it gets; see `remembering`."""
+        """`remember`: where a plan, which waits for nothing, keeps its answers; see `remembering`."""
         self._connection = cache(connect)
         self._remember = remember
         self.clock = Clock()
@@ -97,8 +98,8 @@ class Cluster:
 
     @classmethod
     def remembering(cls, options: Mapping[str, Any], remember: Remember | None) -> Cluster | None:
-        """As `open`, but each path is asked once and its answer remembered; the kubeconfig is read only if something
-        is to be asked."""
+        """As `open`, but each path is requested once and its answer remembered; the kubeconfig is read only for a
+        request."""
         path = str(options.get("kubeconfig") or "")
         if not path:
             return None
@@ -112,17 +113,17 @@ class Cluster:
 
     @property
     def server(self) -> str:
-        """The API's address, as the kubeconfig says."""
+        """The API's address in the kubeconfig."""
         return self._connection().server
 
     @property
     def ca_pem(self) -> bytes:
-        """The certificates that the API is trusted by, as the kubeconfig says; empty: the controller's own."""
+        """The CA certificates in the kubeconfig; empty: the controller's own."""
         return self._connection().ca_pem
 
     @property
     def server_time(self) -> datetime | None:
-        """The API server's clock as its last answer had it, in whole seconds (the header Date); None before any."""
+        """The API server's clock in its last answer, in whole seconds (the header Date); None before any."""
         try:
             return parsedate_to_datetime(self._connection().dates[-1])
         except (IndexError, ValueError):
@@ -149,7 +150,7 @@ class Cluster:
         return self._request("PUT", path, body) or {}
 
     def delete(self, path: str, uid: str = "") -> bool:
-        """DELETE the object at `path`; False if there is none. `uid`: only that one, no other of the same name.
+        """DELETE the object at `path`; False if there is none. `uid`: only that object, not another of the same name.
 
         Source: kubernetes apimachinery pkg/apis/meta/v1/types.go, Preconditions.
         """
@@ -169,16 +170,16 @@ class Cluster:
         return listen(path, timeout_s)
 
     def converse(self, path: str, stdin: Iterable[bytes], protocols: Sequence[str]) -> Iterator[tuple[int, bytes]]:
-        """(channel, bytes) of the exec at `path`, which is sent `stdin`; see `conversation.conversation`."""
+        """(channel, bytes) of the exec at `path`, with `stdin` as its input; see `conversation.conversation`."""
         converse = self._connection().converse
         if converse is None:
             raise ClusterError(f"{self.server}{path} cannot be spoken with: this connection has no streams.")
         return converse(path, stdin, protocols)
 
     def items(self, path: str) -> list[Object]:
-        """The objects of the collection `path`, to be read only; an API group that the cluster does not serve has none.
+        """The objects of the collection `path`, read-only; an API group that the cluster does not serve has none.
 
-        That there are none is believed when it is said twice: one of several API servers may lag behind the others.
+        An empty list is believed only if it comes twice: one of several API servers may lag behind.
         """
 
         def ask() -> Object | None:
@@ -191,7 +192,7 @@ class Cluster:
         return list((self._ask_once(path, ask) or {}).get("items") or ())
 
     def text(self, path: str) -> str:
-        """What GET `path` answers where that is text, such as a pod's log. ClusterError."""
+        """The answer to GET `path` if it is text, such as a pod's log. ClusterError."""
 
         def ask() -> str:
             answer = Answer(*self._connection().send("GET", path, None, "application/json"))
@@ -200,7 +201,7 @@ class Cluster:
         return self.insist(ask)
 
     def node(self, name: str) -> Object | None:
-        """A Node. Where answers are remembered, out of the list of all: a run with many nodes sends one request."""
+        """A Node. If answers are remembered, from the list of all: a run with many nodes then sends one request."""
         if self._remember is not None:
             try:
                 return copy.deepcopy(next((node for node in self.nodes() if node["metadata"]["name"] == name), None))
@@ -261,14 +262,14 @@ class Cluster:
             except ClusterError as error:
                 if attempts > 1 and error.status == 409 and method == "POST":
                     raise _LostAnswerError(error) from error
-                # The drain goes by this refusal, and asks again by itself.
+                # The drain sees this refusal, and asks again itself.
                 error.passing &= not error.is_budget
                 raise
 
         return self.insist(ask)
 
     def insist(self, work: Callable[[], T]) -> T:
-        """What `work` returns; it is repeated, with growing pauses, while the failure is one that passes."""
+        """The result of `work`; repeated, with growing pauses, while the failure is temporary."""
         began, pause, repeated, strange = self.clock.now(), FIRST_PAUSE_S, False, 0
         while True:
             try:
@@ -291,7 +292,7 @@ class Cluster:
 
 
 class _LostAnswerError(Exception):
-    """Something that was to be made is there already, after an attempt whose answer was lost."""
+    """The object to be made already exists, after an attempt whose answer was lost."""
 
     def __init__(self, conflict: ClusterError) -> None:
         super().__init__(str(conflict))
@@ -299,7 +300,7 @@ class _LostAnswerError(Exception):
 
 
 def _is_ours(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether an object has all labels and annotations that we wanted for it, and some: those of a run are its own."""
+    """Whether an object has all labels and annotations that we wanted for it, and some: a run's are unique."""
     there, ours = found.get("metadata") or {}, wanted.get("metadata") or {}
     marks = [(key, name, value) for key in ("labels", "annotations") for name, value in (ours.get(key) or {}).items()]
     return bool(marks) and all((there.get(key) or {}).get(name) == value for key, name, value in marks)

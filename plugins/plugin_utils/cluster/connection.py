@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How requests reach the Kubernetes API from the controller: by a kubeconfig, over the PyPI package `kubernetes`.
+"""How requests reach the Kubernetes API from the controller: with a kubeconfig, through the PyPI package `kubernetes`.
 
-Of that package only the loading of kubeconfigs (certificates, tokens, exec plugins) and its HTTPS client are used:
-paths and objects are the API's own, the same for every release of the package.
+Only the package's loading of kubeconfigs (certificates, tokens, exec plugins) and its HTTPS client are used: paths and
+objects are the API's own, the same for every release of the package.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from .error import ClusterError
 
 _missing: ImportError | None = None
 try:
-    # Not where it is used: Ansible loads an action before it forks its workers, so that a run pays for this once.
+    # Imported here, not where it is used: Ansible loads an action before it forks its workers, so a run pays for this
+    # once.
     from kubernetes import config
     from kubernetes.client import Configuration
     from kubernetes.client.exceptions import ApiException
@@ -38,7 +39,7 @@ REQUEST_S = 30
 
 
 class Send(Protocol):
-    """How a request reaches the API: an Answer, or what begins as one. Raises ClusterError where there is none."""
+    """Sends a request to the API: returns an Answer, or what begins as one. Raises ClusterError without one."""
 
     def __call__(
         self, method: str, path: str, body: Mapping[str, Any] | None, content_type: str
@@ -46,24 +47,24 @@ class Send(Protocol):
 
 
 class Listen(Protocol):
-    """How a stream of the API is read: the messages of the WebSocket at `path`, until the server closes it.
+    """Reads a stream of the API: the messages of the WebSocket at `path`, until the server closes it.
 
-    Raises ClusterError, with the status of the answer if the server refuses, and when `timeout_s` are up.
+    Raises ClusterError, with the answer's status if the server refuses, and when `timeout_s` are up.
     """
 
     def __call__(self, path: str, timeout_s: float) -> Iterator[bytes]: ...
 
 
 class Converse(Protocol):
-    """How a stream of the API is read while something is sent: see `conversation.conversation`."""
+    """Reads a stream of the API while sending input: see `conversation.conversation`."""
 
     def __call__(self, path: str, stdin: Iterable[bytes], protocols: Sequence[str]) -> Iterator[tuple[int, bytes]]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """`server` is the API's address and `ca_pem` the certificates that it is trusted by (empty: the controller's own),
-    both as the kubeconfig says. `dates` holds the header Date of the last answer."""
+    """`server` is the API's address and `ca_pem` its CA certificates (empty: the controller's own), both from the
+    kubeconfig. `dates` has the header Date of the last answer."""
 
     server: str
     ca_pem: bytes
@@ -74,7 +75,7 @@ class Connection:
 
 
 def connection(file: Path, context: str) -> Connection:
-    """By the context of a kubeconfig, "" for its current one. No request is sent.
+    """From a kubeconfig's context, "" for the current one. No request is sent.
 
     ClusterError if the file, the context or the package `kubernetes` is missing.
     """
@@ -122,7 +123,7 @@ def _configuration(file: Path, context: str) -> Any:
 
 
 def _tls(configuration: Any) -> ssl.SSLContext:
-    """With the certificates of the kubeconfig, read now."""
+    """TLS with the kubeconfig's certificates, read now."""
     context = ssl.create_default_context(cafile=configuration.ssl_ca_cert or None)
     if not configuration.verify_ssl:
         context.check_hostname = False
@@ -135,9 +136,9 @@ def _tls(configuration: Any) -> ssl.SSLContext:
 
 
 def _forget_files() -> None:
-    """Remove the files to which the package has written what a kubeconfig has inline, private keys among it.
+    """Delete the files to which the package has written the kubeconfig's inline data, including private keys.
 
-    The package removes them when its process ends as Python processes do; Ansible's workers do not.
+    The package deletes them when a Python process ends normally; Ansible's workers do not.
     """
     forget: Any = getattr(config.kube_config, "_cleanup_temp_files", None)
     if forget is not None:
@@ -163,14 +164,14 @@ def _converser(configuration: Any, tls: ssl.SSLContext) -> Converse:
 
 
 def _sender(configuration: Any, tls: ssl.SSLContext, dates: deque[str]) -> Send:
-    """The package's HTTPS client behind this kubeconfig's certificates, token and proxy. `dates` gets the header Date
+    """The package's HTTPS client with this kubeconfig's certificates, token and proxy. `dates` gets the header Date
     of the last answer."""
     client: Any = RESTClientObject(configuration)
     keywords = client.pool_manager.connection_pool_kw
     for name in ("cert_file", "key_file", "ca_certs", "ca_cert_data", "cert_reqs", "assert_hostname"):
         keywords.pop(name, None)
     keywords["ssl_context"] = tls
-    keywords["retries"] = False  # urllib3's own have no pause, and would come on top of ours
+    keywords["retries"] = False  # urllib3's own have no pause, and would add to ours
 
     def ask(method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> Answer:
         headers = {"Accept": "application/json", "Content-Type": content_type}
@@ -184,7 +185,7 @@ def _sender(configuration: Any, tls: ssl.SSLContext, dates: deque[str]) -> Send:
             answer = client.request(method, f"{str(configuration.host).rstrip('/')}{path}", **arguments)
             read = getattr(answer, "read", None)
             data = (read() if callable(read) else None) or answer.data or b""
-        except ApiException as error:  # releases of the package before 30 raise for every status that is not a success
+        except ApiException as error:  # before release 30 the package raises for every status that is not a success
             if error.status:
                 return _answer(int(error.status), error.body or b"", error.headers)
             raise ClusterError(f"{configuration.host} cannot be asked: {error.reason}.", passing=True) from error
@@ -210,10 +211,10 @@ def _answer(status: int, data: bytes | str, headers: Any) -> Answer:
 
 
 def _within(limit_s: float, work: Callable[[], T], late: str) -> T:
-    """What `work` returns or raises; ClusterError with `late` when it takes longer.
+    """The result or exception of `work`; ClusterError with `late` if it takes longer.
 
-    By a thread, since the time limits of urllib3 count from one piece of an answer to the next: what trickles has none.
-    A thread that is late is left to itself.
+    It uses a thread: urllib3's time limits apply to each piece of an answer, so a trickle has no limit. A late thread
+    is abandoned.
     """
     done: list[T] = []
     failed: list[BaseException] = []
@@ -235,6 +236,6 @@ def _within(limit_s: float, work: Callable[[], T], late: str) -> T:
 
 
 def _retry_after(headers: Any) -> float:
-    """Seconds; 0 where the server names none, or a date."""
+    """Seconds; 0 if the server names none, or a date."""
     text = str((headers or {}).get("Retry-After") or "")
     return float(text) if text.isdigit() else 0

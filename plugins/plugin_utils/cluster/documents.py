@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Certificates, requests and kubeconfigs taken apart; what follows from them is decided elsewhere."""
+"""Parses certificates, requests and kubeconfigs; other modules decide what follows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ try:
     from cryptography import x509
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
     from cryptography.x509.oid import NameOID
-except ImportError:  # ansible-core depends on it, but a mere import of the file must not need it
+except ImportError:  # ansible-core depends on it, but importing this file must not need it
     x509 = None  # type: ignore[assignment]
 
 from .error import ClusterError
@@ -39,7 +39,7 @@ def public_key_sha256(ca_pem: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a certificate signing request asks for. `others` are alternative names of any other kind."""
+    """What a certificate signing request asks for. `others` are alternative names of other types."""
 
     common_name: str
     organizations: tuple[str, ...]
@@ -49,7 +49,7 @@ class Request:
 
 
 def request(pem: bytes) -> Request:
-    """The request in `pem`, whose signature must be its own key's. ClusterError if it is none."""
+    """The request in `pem`, whose signature must be by its own key. ClusterError if it is invalid."""
     try:
         found = x509.load_pem_x509_csr(pem)
         valid = found.is_signature_valid
@@ -82,8 +82,8 @@ def _subject(subject: x509.Name) -> tuple[str, tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Kubeconfig:
-    """A kubeconfig's current context: who it is (`names`: of the user entry and in the client certificate;
-    `organizations`: the certificate's groups), and which files beside it it needs."""
+    """A kubeconfig's current context: the identity (`names`: of the user entry and in the client certificate;
+    `organizations`: the certificate's groups), and the other files that it needs."""
 
     server: str
     ca_pem: bytes = b""
@@ -93,11 +93,13 @@ class Kubeconfig:
 
 
 def kubeconfig(text: str, where: str) -> Kubeconfig:
-    """The kubeconfig in `text`. ClusterError, naming `where`, if it is none."""
+    """The kubeconfig in `text`. ClusterError, with `where` as its name, if it is invalid."""
     try:
         document = yaml.safe_load(text)
     except yaml.YAMLError:
-        raise ClusterError(f"{where}: no kubeconfig: the text is not YAML.") from None  # YAML's words quote the file
+        raise ClusterError(
+            f"{where}: no kubeconfig: the text is not YAML."
+        ) from None  # YAML's own would quote the file
     if not isinstance(document, dict) or not document.get("clusters"):
         raise ClusterError(f"{where}: no kubeconfig: it has no clusters.")
     contexts = _index_by_name(document, "contexts", "context")

@@ -1,8 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How nodes reach the API: the address and the CA that the cluster itself gives out, and the token for a
-join."""
+"""How nodes reach the API: the address and the CA that the cluster publishes, and the token for a join."""
 
 from __future__ import annotations
 
@@ -32,13 +31,13 @@ class Endpoint:
 
     @property
     def host_and_port(self) -> str:
-        """As kubeadm's apiServerEndpoint has it."""
+        """The form of kubeadm's apiServerEndpoint."""
         parts = urlsplit(self.server)
         return parts.netloc if parts.port is not None else f"{parts.netloc}:443"
 
 
 def endpoint(cluster: Cluster, api_server: str = "") -> Endpoint:
-    """What nodes are told: `api_server` if the user says so, else what cluster-info says, else the kubeconfig's.
+    """The address for nodes: `api_server` if the user gives one, else cluster-info's, else the kubeconfig's.
 
     Source: kubernetes cmd/kubeadm/app/phases/bootstraptoken/clusterinfo/clusterinfo.go.
     """
@@ -51,7 +50,7 @@ def endpoint(cluster: Cluster, api_server: str = "") -> Endpoint:
     return Endpoint(server.rstrip("/"), (info.ca_pem if info else b"") or cluster.ca_pem, info is not None)
 
 
-# Bootstrap tokens, as `kubeadm token create` makes them, that live no longer than the one join they are for.
+# Bootstrap tokens as `kubeadm token create` makes them, which live no longer than their one join.
 
 LIFETIME = timedelta(minutes=15)
 """How long a token can be used if it is not deleted; the controller manager's token cleaner removes it then."""
@@ -69,7 +68,7 @@ def new_token() -> str:
 
 
 def token_secret(token: str, node: str, now: datetime) -> Object:
-    """The Secret that makes `token` one, for the join of `node`.
+    """The Secret of the bootstrap token `token`, for the join of `node`.
 
     Source: kubernetes cmd/kubeadm/app/apis/bootstraptoken/v1/utils.go (fields), defaults.go (usages, group).
     """
@@ -93,7 +92,7 @@ def token_secret(token: str, node: str, now: datetime) -> Object:
 
 @contextmanager
 def bootstrap_token(cluster: Cluster, node: str) -> Iterator[str]:
-    """A token for the join of `node`; gone from the cluster afterwards, also after a failure."""
+    """A token for the join of `node`; deleted from the cluster afterwards, even after a failure."""
     token = new_token()
     made = token_secret(token, node, datetime.now(UTC))
     cluster.create(SECRETS, made)

@@ -25,17 +25,17 @@ _ETCD = "etcdserver: "
 def passes(path: str, status: int, said: str) -> bool:
     """Whether the same request may succeed in a moment.
 
-    A 500 for what the API server asks of a kubelet ("error dialing backend") comes after half a minute already and does
-    not pass, unless etcd says that it has no leader.
+    A 500 from a failed call to a kubelet ("error dialing backend") comes only after half a minute and is not temporary,
+    unless etcd says that it has no leader.
     """
     return status in PASSING and (status != 500 or _AT_KUBELET.match(path) is None or said.startswith(_ETCD))
 
 
 class ClusterError(Exception):
-    """The cluster cannot be asked, or does not do what is asked of it. The text is a sentence for people.
+    """The cluster cannot be reached, or refuses a request. The text is a sentence for people.
 
-    `status` is the HTTP status of the answer, 0 where there was none. `passing`: the same request may well succeed in a
-    moment; `after_s`: in how many seconds the server wants to be asked again; `causes`: those that its Status names.
+    `status` is the answer's HTTP status, 0 without one. `passing`: the same request may well succeed in a moment;
+    `after_s`: in how many seconds the server wants to be asked again; `causes`: those in its Status.
     """
 
     def __init__(
@@ -55,5 +55,6 @@ class ClusterError(Exception):
 
     @property
     def is_budget(self) -> bool:
-        """Whether a PodDisruptionBudget forbids the eviction; a proxy's or the flow control's 429 is another."""
+        """Whether a PodDisruptionBudget forbids the eviction; a 429 of a proxy or of the flow control is something
+        else."""
         return self.status == 429 and BUDGET in self.causes

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Running a program in a container of a pod, as `kubectl exec` does.
+"""Run a program in a container of a pod, as `kubectl exec` does.
 
-The controller's user needs `get` and `create` on `pods/exec`: Kubernetes 1.35 and later want `create` for it.
-Source: kubernetes/kubernetes#134577, gate AuthorizePodWebsocketUpgradeCreatePermission.
+The controller's user needs `get` and `create` on `pods/exec`: Kubernetes 1.35 and later require `create`. Source:
+kubernetes/kubernetes#134577, gate AuthorizePodWebsocketUpgradeCreatePermission.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _STDOUT, _STDERR, _STATUS = 1, 2, 3
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """What a program in a container answered. `exit_code`: -1 if it could not be started (`stderr` says why)."""
+    """A program's answer. `exit_code`: -1 if it could not be started (`stderr` says why)."""
 
     exit_code: int
     stdout: str
@@ -39,8 +39,8 @@ def exec_in_pod(
 ) -> Execution:
     """Run `argv` in a container of a pod (`container`: empty for the only one) and wait for its end.
 
-    ClusterError if the pod is not there or not running, if the API server or the kubelet refuses, and when `timeout`
-    seconds are up; the program is then left to itself.
+    ClusterError if the pod does not exist or run, if the API server or the kubelet refuses, and when `timeout` seconds
+    are up; the program is then abandoned.
     """
     query: list[tuple[str, str]] = [("command", word) for word in argv]
     query += [("container", container)] if container else []
@@ -64,7 +64,7 @@ def exec_in_pod(
 
 
 def exit_status(text: str) -> tuple[int, str]:
-    """The exit code, and what is wrong where there is none (-1), from the Status object that ends a stream.
+    """The exit code, and the error if there is none (-1), from the Status object that ends a stream.
 
     Source: kubernetes staging/src/k8s.io/kubelet/pkg/cri/streaming/remotecommand/exec.go, ServeExec.
     """

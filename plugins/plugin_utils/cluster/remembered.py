@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a cluster has answered, for all nodes of a task: most of what a plan asks is the same for each of them.
+"""A cluster's answers, shared by all nodes of a task: most of a plan's questions are the same for each.
 
-Ansible's workers are processes of their own. They share a folder of the run, in which each answer is a file. Some
-answers hold the token of a service account, so the files are encrypted with a key that only the run's processes know.
+Ansible's workers are separate processes. They share a folder of the run, in which each answer is a file. Some answers
+contain a service account's token, so the files are encrypted with a key that only the run's processes have.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 
 try:
     from cryptography.fernet import Fernet, InvalidToken
-except ImportError:  # ansible-core depends on it, but a mere import of the file must not need it
+except ImportError:  # ansible-core depends on it, but importing this file must not need it
     Fernet = None  # type: ignore[assignment,misc]
 
 from .answer import Object
@@ -36,15 +36,15 @@ _BULKY = {"metadata": ("managedFields",), "status": ("images", "volumesInUse", "
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """The answers to one worker. `folder`: the run's, for no other user; `scope` tells the task and its kubeconfig from
-    others."""
+    """One worker's view of the answers. `folder`: the run's, closed to other users; `scope` separates tasks and
+    kubeconfigs."""
 
     folder: Path
     scope: str
     _own: dict[str, Object | None] = field(default_factory=dict)
 
     def __call__(self, path: str, ask: Callable[[], Object | None]) -> Object | None:
-        """What is at `path`: as this worker or another of the task knows it, else what `ask` returns or raises."""
+        """The object at `path`: as this or another worker of the task knows it, else the result of `ask`."""
         if path not in self._own:
             self._own[path] = self._share(path, lambda: _slim(ask()))
         return self._own[path]
@@ -57,8 +57,8 @@ class Remembered:
             return ask()
         with file:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX)  # who comes while the question is asked waits for its answer
-            except OSError:  # a network's file system may have no locks
+                fcntl.flock(file, fcntl.LOCK_EX)  # a worker that comes while the question is asked waits for its answer
+            except OSError:  # network file systems may have no locks
                 return ask()
             file.seek(0)
             kept = file.read()
@@ -66,7 +66,7 @@ class Remembered:
                 known: Object | None = json.loads(_CIPHER.decrypt(kept, ttl=FRESH_S))
                 return known
             if kept == _FAILED:
-                fcntl.flock(file, fcntl.LOCK_UN)  # one after the other, all would wait for a server that is away
+                fcntl.flock(file, fcntl.LOCK_UN)  # else all would wait in turn for a server that is down
             return _ask_and_keep(file, ask)
 
 

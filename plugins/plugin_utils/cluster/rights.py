@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the kubeconfig's user may do, asked before it is tried."""
+"""What the kubeconfig's user may do, checked before it is tried."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
 def is_allowed(cluster: Cluster, verb: str, group: str, resource: str, namespace: str = "", name: str = "") -> bool:
-    """Whether the user may; `resource` with its subresource (`pods/exec`). ClusterError if no one answers."""
+    """Whether the user may; `resource` includes its subresource (`pods/exec`). ClusterError without an answer."""
     kind, _slash, sub = resource.partition("/")
     wanted = {"verb": verb, "group": group, "resource": kind, "subresource": sub, "namespace": namespace, "name": name}
     body = {

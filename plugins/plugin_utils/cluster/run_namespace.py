@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A Namespace that one run makes and takes away. What a killed run left is taken away by a later one: a label tells
-whose it is, the annotation `<label>-until` from when on it is a leftover."""
+"""A Namespace that one run makes and deletes. A later run deletes what a killed run left: a label names the test,
+and the annotation `<label>-until` says when it becomes a leftover."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ RUN = "winkube.node/run"
 
 
 def new_run() -> str:
-    """What marks everything that a run makes."""
+    """A random mark for everything that a run makes."""
     return secrets.token_hex(8)
 
 
 def body(label: str, name: str, until: str, run: str) -> dict[str, Any]:
-    """The Namespace. Its workloads are let do what Windows pods do (baseline)."""
+    """The Namespace. Its workloads may do what Windows pods do (baseline)."""
     labels = {
         label: "true",
         "app.kubernetes.io/managed-by": "winkube.node",
@@ -44,7 +44,7 @@ def body(label: str, name: str, until: str, run: str) -> dict[str, Any]:
 
 
 def create(cluster: Cluster, namespace: dict[str, Any]) -> None:
-    """Make it. ClusterError where one of that name is there, which is then someone else's and is left alone."""
+    """Make it. ClusterError if one of that name exists; it belongs to someone else and is left alone."""
     try:
         cluster.create(PATH, namespace)
     except ClusterError as error:
@@ -59,7 +59,7 @@ def create(cluster: Cluster, namespace: dict[str, Any]) -> None:
 
 
 def wait_until_gone(cluster: Cluster, name: str, clock: Clock, timeout_s: float) -> None:
-    """ClusterError when the Namespace is still there after so long."""
+    """ClusterError if the Namespace still exists after that time."""
     wait_for(
         clock,
         timeout_s,
@@ -70,8 +70,8 @@ def wait_until_gone(cluster: Cluster, name: str, clock: Clock, timeout_s: float)
 
 
 def delete_own(cluster: Cluster, label: str, name: str, run: str = "") -> bool:
-    """Delete a run's Namespace with all in it, without waiting; whether it was there. Not one without the label
-    (ClusterError), nor, where `run` names one, another run's."""
+    """Delete a run's Namespace with everything in it, without waiting; whether it existed. ClusterError for one
+    without the label; with `run`, another run's is left alone."""
     found = cluster.get(f"{PATH}/{name}")
     if found is None or (run and (found["metadata"].get("annotations") or {}).get(RUN) != run):
         return False
@@ -81,7 +81,7 @@ def delete_own(cluster: Cluster, label: str, name: str, run: str = "") -> bool:
 
 
 def sweep(cluster: Cluster, label: str, now: datetime) -> tuple[str, ...]:
-    """Delete those with the label whose time is up; their names."""
+    """Delete namespaces with the label whose time is up; their names."""
     swept = []
     for item in cluster.items(f"{PATH}?labelSelector={label.replace('/', '%2F')}%3Dtrue"):
         metadata = item["metadata"]

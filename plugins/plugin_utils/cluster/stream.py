@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Streams of the Kubernetes API over WebSockets, by the package websocket-client, which the package `kubernetes` needs.
+"""Streams of the Kubernetes API over WebSockets, through the package websocket-client, a dependency of `kubernetes`.
 
-Why not kubernetes.stream: it connects without a time limit and takes no option for one (ws_client.create_websocket;
-`_request_timeout` counts from the connection on), and a refusal loses its HTTP status. Source: kubernetes 37.0.2.
+kubernetes.stream is unsuitable: it connects without a time limit and has no option for one (ws_client.create_websocket;
+`_request_timeout` starts after the connection), and a refusal loses its HTTP status. Source: kubernetes 37.0.2.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ def messages(configuration: Any, tls: ssl.SSLContext, path: str, timeout_s: floa
 def connect(
     configuration: Any, tls: ssl.SSLContext, path: str, timeout_s: float, protocols: Sequence[str] = PROTOCOLS
 ) -> Iterator[WebSocket]:
-    """The WebSocket at `path`, which speaks one of the protocols; closed afterwards.
+    """The WebSocket at `path` with one of the protocols; closed afterwards.
 
-    ClusterError, with the status of the answer, if the server refuses, or cannot be reached: no program has been
-    started then, and the error may be one that passes. Later what websocket-client raises, a time that is up among it.
+    ClusterError, with the answer's status, if the server refuses or cannot be reached: then no program has started, and
+    the error may be temporary. Later errors are websocket-client's own, including timeouts.
     """
     if _missing is not None:
         raise ClusterError(
@@ -118,7 +118,7 @@ def _where(configuration: Any, path: str) -> str:
 
 
 def _reason(error: WebSocketBadStatusException) -> str:
-    """The sentence of the Status object that a refusal carries."""
+    """The message of the Status object in a refusal."""
     body = error.resp_body or b""
     text = body.decode(errors="replace") if isinstance(body, bytes) else str(body)
     message = (decode_object(text) or {}).get("message")
@@ -170,9 +170,9 @@ _STDIN, _CLOSE = 0, 255
 def conversation(
     configuration: Any, tls: ssl.SSLContext, path: str, stdin: Iterable[bytes], protocols: Sequence[str]
 ) -> Iterator[tuple[int, bytes]]:
-    """(channel, bytes) of the exec at `path`, while it is sent `stdin`, until the server closes it.
+    """(channel, bytes) of the exec at `path`, with `stdin` as its input, until the server closes it.
 
-    The program sees the end of its input only where the server speaks v5. ClusterError if the server refuses, with the
+    The program sees the end of its input only if the server speaks v5. ClusterError if the server refuses, with the
     status of its answer, or is lost.
     """
     server = str(configuration.host)
@@ -198,12 +198,12 @@ def _heard(socket: Any) -> Iterator[tuple[int, bytes]]:
 
 @contextmanager
 def _speaking(socket: Any, stdin: Iterable[bytes]) -> Iterator[None]:
-    """Sends in a thread of its own: a program may answer before it has read everything."""
+    """Send in a separate thread: a program may answer before it has read everything."""
     over = threading.Event()
 
     def speak() -> None:
         pinged = time.monotonic()
-        # What went wrong is told to the thread that listens, by the same connection.
+        # The listening thread gets the error through the connection.
         with suppress(WebSocketException, OSError):
             for piece in stdin:
                 for start in range(0, len(piece), PIECE):

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What one run asks about a node, apart from the node itself: the cluster, files and addresses on the
-controller. Each is asked once, however often it is planned."""
+"""What one run asks the cluster, and the files and addresses on the controller, about a node. Each question is asked
+once, however often the node is planned."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ _CLUSTER = "the cluster itself"
 
 
 class Controller(Protocol):
-    """What of the controller is needed; the action of a task has it."""
+    """What a component needs from the controller. A task's action implements it."""
 
     def read_url(self, address: str) -> str:
         """The text behind an https address."""
 
     def read_file(self, path: str) -> bytes:
-        """A file, looked for as Ansible looks in `files`. OSError if it cannot be read."""
+        """A file's bytes; the path is searched as Ansible searches `files`. OSError if it cannot be read."""
 
     def render(self, template: str, variables: Mapping[str, Any], role: str) -> str:
-        """A template of the role, or the user's own in its place, filled in."""
+        """A rendered template: the role's, or the user's in its place."""
 
     def warn_once(self, sentence: str) -> None:
-        """A warning of the task."""
+        """Show a warning of the task once."""
 
 
 class Asks:
-    """The answers about one node. With `shared`, a folder of the run, what cluster and addresses answer is kept there
-    for the other nodes of the `task` too: for a plan, which changes nothing."""
+    """The answers about one node. `shared` is a folder of the run that keeps the answers of the cluster and of
+    addresses for the other nodes of `task` too. Only for planning, which changes nothing."""
 
     def __init__(self, controller: Controller, host: str, *, shared: Path | None = None, task: str = "") -> None:
         self.host = host
@@ -51,17 +51,17 @@ class Asks:
         self._held = ExitStack()
 
     def once(self, what: str, ask: Callable[[], T]) -> T:
-        """What `ask` returns; it is called the first time that `what` is needed."""
+        """The result of `ask`, which is called only the first time that `what` is needed."""
         if what not in self._answers:
             self._answers[what] = ask()
         found: T = self._answers[what]
         return found
 
     def cluster(self, options: Mapping[str, Any]) -> Cluster | None:
-        """The cluster; None without a kubeconfig, and for an image, which belongs to none.
+        """The cluster. None without a kubeconfig, and for an image, which belongs to no cluster.
 
         Raises:
-            ClusterError: The kubeconfig cannot be read, or leads nowhere.
+            ClusterError: The kubeconfig cannot be read, or its server does not answer.
         """
 
         def open_cluster() -> Cluster | None:
@@ -74,13 +74,13 @@ class Asks:
         return self.once(_CLUSTER, open_cluster)
 
     def _find_memory(self, whose: object) -> Remembered | None:
-        """What the nodes of the task have been told, of a cluster or in general; None for each by itself."""
+        """The answers that the nodes of this task share, per cluster or for all; None if each node asks for itself."""
         if self._shared is None:
             return None
         return Remembered(self._shared, json.dumps([self._task, whose], sort_keys=True, default=str))
 
     def of_cluster(self, options: Mapping[str, Any], what: str, ask: Callable[[Cluster], T]) -> T | None:
-        """What `ask` gets from the cluster; None without one. ClusterError if it does not answer."""
+        """The result of `ask` for the cluster; None without one. ClusterError if the cluster does not answer."""
 
         def ask_cluster() -> T | None:
             cluster = self.cluster(options)
@@ -99,15 +99,15 @@ class Asks:
         return str((found or {})["text"])
 
     def warn(self, sentence: str) -> None:
-        """A warning; planning twice does not say it twice."""
+        """Show a warning once, even if the node is planned twice."""
         self.once(f"warning {sentence}", lambda: self._controller.warn_once(sentence))
 
     def hold(self, what: str, enter: Callable[[], AbstractContextManager[T]]) -> T:
-        """What exists only during a stage, such as a token; `let_go` ends it."""
+        """Something that exists only during a stage, such as a token. `let_go` ends it."""
         if what not in self._answers:
             self._held.callback(self._answers.pop, what, None)
         return self.once(what, lambda: self._held.enter_context(enter()))
 
     def let_go(self) -> None:
-        """End what is held."""
+        """End everything that `hold` began."""
         self._held.close()

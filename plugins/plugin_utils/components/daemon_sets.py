@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which DaemonSets of a cluster run on a node; the scheduler's rules as far as they tell Windows from Linux.
+"""Which DaemonSets of a cluster run on a node: the scheduler's rules, as far as they separate Windows from Linux.
 
 Labels and terms as in the API: kubernetes core/v1, NodeSelectorTerm.
 """
@@ -15,7 +15,7 @@ from ..facts.node_labels import ARCH_LABEL, HOSTNAME_LABEL, OS_LABEL
 
 
 def labels_of(node: Mapping[str, Any] | None, name: str) -> dict[str, str]:
-    """The node's labels; of one that has not joined yet those that its kubelet will set."""
+    """The node's labels; for one that has not joined yet, those that its kubelet will set."""
     if node is not None:
         return {str(key): str(value) for key, value in (node.get("metadata", {}).get("labels") or {}).items()}
     return {OS_LABEL: "windows", ARCH_LABEL: "amd64", HOSTNAME_LABEL: name}
@@ -28,12 +28,13 @@ def full_name(daemon_set: Mapping[str, Any]) -> str:
 
 
 def running(daemon_sets: Iterable[Mapping[str, Any]], program: str, labels: Mapping[str, str]) -> tuple[str, ...]:
-    """The DaemonSets that run `program` (a part of their name, or of a container's name or image) on such a node."""
+    """The DaemonSets that run `program` on such a node. `program` is a part of their name, or of a container's name
+    or image."""
     return tuple(full_name(each) for each in daemon_sets if _is_of(each, program) and runs_on(each, labels))
 
 
 def runs_on(daemon_set: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Whether node selector and required node affinity let its pods onto a node with these labels."""
+    """Whether node selector and required node affinity allow its pods on a node with these labels."""
     spec = _pod_spec(daemon_set)
     selector = spec.get("nodeSelector") or {}
     if any(labels.get(key) != value for key, value in selector.items()):
@@ -66,8 +67,8 @@ _HOST_PATHS = {"cni/bin": "bin", "cni/net.d": "conf"}
 def cni_folders(
     daemon_sets: Iterable[Mapping[str, Any]], programs: Iterable[str], labels: Mapping[str, str]
 ) -> dict[str, tuple[str, str]]:
-    r"""Where the DaemonSet of a network that runs on such a node writes to: `bin` and `conf` -> (DaemonSet, Windows
-    path such as `C:\opt\cni\bin`); what it does not tell is not there."""
+    r"""Where the DaemonSet of a network on such a node writes: `bin` and `conf` -> (DaemonSet, Windows path such as
+    `C:\opt\cni\bin`). An unknown folder is left out."""
     found: dict[str, tuple[str, str]] = {}
     words = tuple(programs)
     for each in daemon_sets:
@@ -83,7 +84,7 @@ def cni_folders(
             }
             for variable in container.get("env") or ():
                 what, value = CNI_VARIABLES.get(str(variable.get("name"))), str(variable.get("value") or "")
-                # Of a folder that is mounted the container's own path says nothing of the host.
+                # If the folder is mounted, the path in the container says nothing about the host.
                 value = str(mounts.get(value) or value)
                 if what and "$" not in value and (path := _windows(value)):
                     found.setdefault(what, (full_name(each), path))
@@ -96,7 +97,7 @@ def cni_folders(
 
 
 def _windows(path: str) -> str:
-    r"""A path as a DaemonSet may write it (`/opt/cni/bin`, `C:\\opt\\cni\\bin`) as Windows takes it; empty for none."""
+    r"""A DaemonSet's path (`/opt/cni/bin`, `C:\\opt\\cni\\bin`) as a Windows path; empty for none."""
     parts = [part for part in path.replace("\\", "/").split("/") if part]
     if not parts:
         return ""
@@ -116,7 +117,7 @@ def _pod_spec(daemon_set: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _matches(term: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Every expression of a term has to hold; matchFields (the node's name) are taken to hold."""
+    """Whether every expression of a term holds. matchFields (the node's name) count as true."""
     return all(_holds(expression, labels) for expression in term.get("matchExpressions") or ())
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a component says of itself, once. Reading, reset, verify, logs, the provisioner and the documentation ask it.
+"""What a component declares once. Reading, reset, verify, logs, the provisioner and the documentation use it.
 
 registry.py lists all components; docs/architecture.md tells how to add one.
 """
@@ -38,8 +38,8 @@ def _path_of_windows(_layout: Layout) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A program that is run to its end. `path` are the folders of the Path that it is given, in which it looks others
-    up, `account` is whose rights it has where the runner's task starts it."""
+    """A program that runs to its end. `path` are the folders in which it looks up others; `account` is its account
+    if the runner's task starts it."""
 
     program: Place
     path: Places
@@ -50,11 +50,11 @@ class Started:
 class ServiceKind:
     """How a program runs as a service.
 
-    `managers`: those it can run under, the default first: `nssm`, `sc` (sc.exe; the program speaks to the service
-    control manager), `registered` (as `sc`, and the program makes the service itself). `native_flag`: what tells the
-    program that it is a service; empty: it finds out by itself; None: it cannot be one. `why` is said to who asks for
-    another manager; `source` is where the flag was read. `wrapped`: it prints its log, so that under sc.exe
-    kube-log-runner keeps that.
+    `managers` are the possible service managers, the default first: `nssm`, `sc` (sc.exe; the program speaks to the
+    service control manager), `registered` (as `sc`, but the program makes its service). `native_flag` tells the program
+    that it is a service; empty: it finds out by itself; None: it cannot be one. `why` explains a refusal of another
+    manager; `source` is where the flag was read. `wrapped`: it prints its log, so under sc.exe kube-log-runner writes
+    it to a file.
     """
 
     managers: tuple[str, ...]
@@ -67,15 +67,15 @@ class ServiceKind:
 
 @dataclass(frozen=True, slots=True)
 class Daemon:
-    """The program of a component and the service that runs it.
+    """A component's program and its service.
 
-    `program` is where the program lies, `asks` the arguments that make it say its version and end (none: it must not
-    be started to find out). `rank` orders starts: lower ones first; services are stopped the other way round.
-    `of_cluster`: it talks to the API server, and is stopped while a node joins again. `log` is where it logs if its
-    service does not say, `event_source` under which name it does in the event log Application instead. `pipe` is the
-    named pipe that is there while it works. `healthz` is the URL at which it says whether it is healthy, by the service
-    as the probe lists it and the reading; empty where it says so nowhere. `path` are folders of its Path, and `account`
-    is whose rights it has: unless told otherwise a service has the machine's Path, of which Windows' own are sure.
+    `program` is its path; `asks` are the arguments that make it print its version and end (none: it has no such
+    arguments). `rank` orders starts, lowest first; stops run the other way. `of_cluster`: it talks to the API server
+    and is stopped while a node joins again. `log` is its log if the service does not set one; `event_source` is its
+    source in the event log Application, if it logs there. `pipe` is the named pipe that exists while it works.
+    `healthz` gives its health URL from the service as the probe lists it and the reading; empty if there is none.
+    `path` are folders that its Path must have, and `account` is its account: unless set otherwise a service gets the
+    machine's Path, of which only Windows' own folders are certain.
     """
 
     service: Place
@@ -96,16 +96,13 @@ class Daemon:
 class Component:
     """A part of a node.
 
-    `name` is what people call it, `role` the name of its role and tag, `interface` the options of its module and the
-    variables of its role. `reads` is what it needs to know of a node
-    whatever its options. `expected` tells whether a node has to have it. `settings` are its configuration files without
-    secrets; `files` what else of it lies on the node, `tools` the programs beside its own, `runs` those of them that
-    look others up; `folders` those in which
-    something of it may lie, `rules` the names of its firewall rules: a reset takes all of these away. `bound` are the
-    files and the folders, these unless they are empty, that are of this one machine or its cluster: no image may have
-    them.
-    `optional`: site.yml runs the role only where `winkube_<role>` is true. `stages` bring it about, one after the
-    other; `after` is what is done when they are through.
+    `name` is what people call it, `role` its role and tag, `interface` its module's options and its role's variables.
+    `reads` is what it needs to know of a node, whatever its options. `expected`: whether a node must have it.
+    `settings` are its configuration files without secrets; `files` its other files; `tools` the programs beside its
+    own, and `runs` those of them that look up others; `folders` those that may hold something of it; `rules` its
+    firewall rules. A reset removes all of these. `bound` are files, and folders if not empty, that belong to this one
+    machine or its cluster: no image may have them. `optional`: site.yml runs the role only if `winkube_<role>` is true.
+    `stages` run in order; `after` runs when all are done.
     """
 
     name: str

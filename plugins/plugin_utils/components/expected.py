@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node should be, for everything that looks whether it is."""
+"""What a node should be, for every check."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ SERVICE = "service"
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What the node should be. Without `kubernetes` only containerd is looked at. CIDRs may be empty (not known).
-    `optional_components` are the roles that run only where they are switched on. `versions` are the releases that are
-    wanted, by role; an empty one is not compared. `calico`: its operator brings the network. `windows_revisions` are
-    the user's own entries of bad ones."""
+    """What the node should be. Without `kubernetes` only containerd is checked. CIDRs may be empty (unknown).
+    `optional_components` are the roles that run only where switched on. `versions` are the wanted releases by role;
+    an empty one is not compared. `calico`: its operator brings the network. `windows_revisions` are the user's own
+    entries of bad ones."""
 
     node_name: str
     kubernetes: bool
@@ -40,8 +40,7 @@ class Expected:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Expected:
-        """From a module's options, which are called as the fields; those that the module does not have stay as they
-        are by default."""
+        """From a module's options of the same names; fields without an option keep their default."""
         named = {each.name: options[each.name] for each in fields(cls) if each.name in options}
         if named.get("network_mode") == calico.MODE:
             named |= {"network_mode": calico.hns_mode(calico.MODE), "network_name": calico.NETWORK, "calico": True}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command line of kubelet or kube-proxy as the program itself reads it, and what it would not start with.
+"""The command line of kubelet or kube-proxy as the program parses it, and reasons why it would not start.
 
 Both programs parse with spf13/pflag: `--name=value`, `--name value`, `--flag` for booleans, one letter after a single
 hyphen; underscores in names are hyphens; the last of two equal flags counts. Source: pflag v1.0.5 flag.go, parseArgs.
@@ -29,8 +29,8 @@ _GLUED = re.compile(r".--([a-z][a-z0-9-]+)(?:=|$)")
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """One flag on a command line: its normalized name, its value (`true` for a boolean without one), and as written.
-    `place` says where it stands, for sentences."""
+    """One flag on a command line: its normalized name, its value (`true` for a boolean without one), and its
+    original text. `place` says where it comes from, for messages."""
 
     name: str
     value: str
@@ -40,17 +40,17 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """A parsed command line: its flags in order, and one sentence for each mistake that parsing by itself shows."""
+    """A parsed command line: its flags in order, and one sentence for each syntax error."""
 
     given: tuple[Given, ...]
     problems: tuple[str, ...]
 
     def find_last(self, name: str) -> Given | None:
-        """The occurrence that counts."""
+        """The occurrence that counts: the last one."""
         return next((flag for flag in reversed(self.given) if flag.name == name), None)
 
     def gates(self) -> dict[str, bool]:
-        """Feature gates of all --feature-gates together, later ones winning. Malformed entries are left out."""
+        """The feature gates of all --feature-gates; later ones win. Malformed entries are left out."""
         found: dict[str, bool] = {}
         for flag in self.given:
             if flag.name == "feature-gates":
@@ -59,10 +59,9 @@ class CommandLine:
 
 
 def read(parts: Iterable[tuple[str, Sequence[str]]], table: FlagTable, line: Line) -> CommandLine:
-    """Reads arguments (without the program) out of several places, in the order in which the program gets them.
+    """Parse arguments (without the program) from several places, in the order in which the program gets them.
 
-    A flag that the table does not have is a sentence; whether it would take the next argument is then taken from how
-    that begins.
+    A flag missing from the table is an error; whether it takes the next argument is then guessed from how that begins.
     """
     arguments = [(argument, place) for place, words in parts for argument in words]
     known = table.known(line)
@@ -105,8 +104,8 @@ def read(parts: Iterable[tuple[str, Sequence[str]]], table: FlagTable, line: Lin
 
 
 def contradictions(line: CommandLine) -> list[str]:
-    """Flags given twice with different values: the last one wins, and a reader sees the first. --feature-gates add up,
-    there it is the single gate that counts."""
+    """Flags given twice with different values: the last one wins, but a reader sees the first. Several
+    --feature-gates add up, so only single gates are compared."""
     found: list[str] = []
     seen: dict[str, Given] = {}
     gates: dict[str, tuple[bool, Given]] = {}
@@ -148,7 +147,7 @@ def gate_problems(line: CommandLine, program: str, version: Line) -> list[str]:
 
 
 def line_problem(version: Line) -> str | None:
-    """The sentence for a release that no table covers, None if it can be judged."""
+    """A sentence if no table covers the release; None if one does."""
     try:
         line_for(version)
     except UnknownLineError as error:
@@ -157,17 +156,17 @@ def line_problem(version: Line) -> str | None:
 
 
 def render_gates(gates: Mapping[str, bool]) -> str:
-    """The value of one --feature-gates for all of them, sorted, so that it is the same at each run."""
+    """The value of one --feature-gates for all gates, sorted so that it is the same at each run."""
     return ",".join(f"{name}={str(value).lower()}" for name, value in sorted(gates.items()))
 
 
 def _would_take(flag: Flag | None, following: str) -> bool:
-    """Whether a flag that is not in this line was meant to have the next argument for its value."""
+    """Whether a flag that the table does not have probably takes the next argument."""
     return not following.startswith("-") if flag is None else not flag.boolean
 
 
 def _name(text: str) -> tuple[str, bool, str]:
-    """Name, whether there is `=`, what follows it. An empty name: this is not a flag."""
+    """(name, whether there is `=`, what follows it). An empty name: this is not a flag."""
     if text.startswith("--") and len(text) > 2:
         name, equals, value = text[2:].partition("=")
         return normalize(name), bool(equals), value

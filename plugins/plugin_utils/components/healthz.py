@@ -1,8 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a kubelet or a kube-proxy says whether it is healthy: as it is wanted, as it was started, and the wait on
-it."""
+"""The health address of a kubelet or kube-proxy: from its settings, from its running service, and a wait for it."""
 
 from __future__ import annotations
 
@@ -26,16 +25,16 @@ LOOPBACK = "127.0.0.1"
 
 
 def find_kubelet(line: CommandLine, config: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Host and port, for a URL on the node itself, of a kubelet with these arguments and this KubeletConfiguration (its
-    `healthzPort` and `healthzBindAddress` count); None if it answers nowhere. An argument wins over the file; port 0
-    turns the server off. Source: kubernetes v1.37.1 cmd/kubelet/app/server.go, run."""
+    """(host, port) of the health URL on the node itself, for a kubelet with these arguments and this
+    KubeletConfiguration (`healthzPort`, `healthzBindAddress`); None if it has none. An argument wins over the file;
+    port 0 turns the server off. Source: kubernetes v1.37.1 cmd/kubelet/app/server.go, run."""
     port, address = line.find_last("healthz-port"), line.find_last("healthz-bind-address")
     where = port.value if port else str(_or(config.get("healthzPort"), KUBELET_PORT))
     host = address.value if address else str(_or(config.get("healthzBindAddress"), LOOPBACK))
     try:
         bound = ipaddress.ip_address(host)
     except ValueError:
-        return None  # a kubelet takes no such address, and says so itself
+        return None  # the kubelet refuses such an address itself
     if not where.isdigit() or where == "0":
         return None
     text = LOOPBACK if bound.is_unspecified else str(bound)
@@ -43,7 +42,7 @@ def find_kubelet(line: CommandLine, config: Mapping[str, Any]) -> tuple[str, str
 
 
 def port_of_kubelet(line: CommandLine, config: Mapping[str, Any]) -> int:
-    """The port at which it serves logs, exec and metrics: an argument wins over the file."""
+    """The port of the kubelet's API (logs, exec, metrics); an argument wins over the file."""
     given = line.find_last("port")
     where = given.value if given else str(_or(config.get("port"), SERVING_PORT))
     return int(where) if where.isdigit() else SERVING_PORT
@@ -54,17 +53,17 @@ def _or(value: Any, default: Any) -> Any:
 
 
 def wait_healthy(port: str, timeout_s: int, host: str = LOOPBACK) -> Op:
-    """Until `/healthz` on this port of the node answers 200; `host` is the address that it listens on."""
+    """A wait until `/healthz` on this port of the node answers 200; the program listens on `host`."""
     url = f"http://{host}:{port}/healthz"
     return Op("wait", {"for": "http", "url": url, "status": 200, "timeout_s": timeout_s})
 
 
-# With which arguments a service that is there starts its program, and where that then says whether it is healthy.
+# The arguments of an existing service, and its health address.
 
 
 def find_arguments(found: Mapping[str, Any], program: str) -> tuple[str, ...] | None:
-    """The arguments with which the service starts `program`, whatever runs it; None if that cannot be told, as for a
-    script. `found` is the service as the probe lists it."""
+    """The arguments with which the service starts `program`, under any manager; None if unknown, as for a script.
+    `found` is the service as the probe lists it."""
     nssm = found.get("nssm")
     if nssm is not None:
         words = [str(nssm.get("Application") or ""), *command_line.split(f"x {nssm.get('AppParameters') or ''}")[1:]]
@@ -79,7 +78,7 @@ def find_arguments(found: Mapping[str, Any], program: str) -> tuple[str, ...] | 
 def local_port(
     program: Callable[[Layout], str], flag: str, default: int, url: str
 ) -> Callable[[Mapping[str, Any], Layout, Reading], str]:
-    """The address `url`, with the port of `--flag` or the default one for its `{}`: a `Daemon.healthz`."""
+    """A `Daemon.healthz`: `url` with the port of `--flag`, or the default port, for its `{}`."""
 
     def healthz(found: Mapping[str, Any], layout: Layout, _reading: Reading) -> str:
         words = find_arguments(found, program(layout))
@@ -91,18 +90,19 @@ def local_port(
 
 
 def kube_proxy(argv: Sequence[str]) -> tuple[str, str] | None:
-    """Host and port, for a URL on the node itself; None if it answers nowhere, or a configuration file says where."""
+    """(host, port) of kube-proxy's health URL on the node itself; None if there is none, or if a configuration file
+    sets it."""
     return kube_proxy_args.healthz_of(read((("kube-proxy", argv),), KUBE_PROXY, NEWEST))
 
 
 def kubelet(argv: Sequence[str], config: str) -> tuple[str, str] | None:
-    """The same for a kubelet; `config` is the text of its configuration file, if that was read."""
+    """The same for a kubelet; `config` is the text of its configuration file, empty if it was not read."""
     settings = {name: _setting(config, name) for name in ("healthzPort", "healthzBindAddress")}
     return find_kubelet(read((("kubelet", argv),), KUBELET, NEWEST), settings)
 
 
 def _setting(config: str, wanted: str) -> str:
-    """One setting of a file that kubeadm wrote: a line of its own. Read without a YAML parser."""
+    """One setting of a file that kubeadm wrote, on a line of its own; a YAML parser is not needed."""
     for row in config.splitlines():
         key, colon, value = row.partition(":")
         if colon and key == wanted:
@@ -111,5 +111,5 @@ def _setting(config: str, wanted: str) -> str:
 
 
 def url_of(where: tuple[str, str] | None) -> str:
-    """The address of `/healthz` at this host and port; empty for none."""
+    """The URL of `/healthz` at this host and port; empty for none."""
     return f"http://{where[0]}:{where[1]}/healthz" if where else ""

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who of the cluster has to reach a node's ports, and the rules of the Windows firewall for it."""
+"""Which of the cluster's machines must reach a node's ports, and the rules of the Windows firewall for them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HEALTH_CHECKS = "winkube_health_check_sources"
 
 
 def addresses(cluster: Cluster) -> tuple[str, ...] | None:
-    """The addresses of the cluster's nodes and of its API servers, which may be no nodes; None for who may not list
+    """The addresses of the cluster's nodes and API servers (which may not be nodes); None without the right to list
     them."""
     try:
         nodes, slices = cluster.nodes(), cluster.items(SLICES)
@@ -47,10 +47,10 @@ def addresses(cluster: Cluster) -> tuple[str, ...] | None:
 def scope(
     given: Iterable[str], management: Management, cluster: str, known: Iterable[str] | None
 ) -> tuple[Network, ...]:
-    """Who may come in: `given`, else the pods' networks (`cluster`) and the node's own, if all that is `known`
-    of the cluster lies in these. Empty: everyone, since a machine left out could reach nothing.
+    """Who may connect: `given`, else the pods' networks (`cluster`) and the node's own if these contain all `known`
+    addresses. Empty means everyone: a machine left out could reach nothing.
 
-    Refused for what is not a network; `any` in `given` is everyone.
+    Refused for a text that is not a network; `any` in `given` means everyone.
     """
     named = tuple(given)
     if named:
@@ -62,15 +62,15 @@ def scope(
 
 
 def kubelet(networks: tuple[Network, ...] = (), port: int = KUBELET_PORT) -> FirewallRule:
-    """Lets them reach the kubelet."""
+    """The rule that lets them reach the kubelet."""
     return FirewallRule(KUBELET_RULE, "TCP", port, networks, adopts=True)
 
 
 def health_checks(given: Iterable[str] = (ANY,), port: str = "", node_ports: str = NODE_PORTS) -> FirewallRule:
-    """Lets load balancers ask at `port`, empty for none, whether kube-proxy is healthy, and at a Service's
-    healthCheckNodePort whether it has endpoints here. No one in `given`: the rule is not there.
+    """The rule for load balancers: `port` (empty for none) for kube-proxy's health, and a Service's healthCheckNodePort
+    for its endpoints here. An empty `given` removes the rule.
 
-    Refused for what is not a network or a range of ports.
+    Refused for a text that is not a network or a range of ports.
     """
     named = tuple(given)
     first, _dash, last = node_ports.partition("-")
@@ -85,7 +85,7 @@ def health_checks(given: Iterable[str] = (ANY,), port: str = "", node_ports: str
 
 
 def vxlan(networks: tuple[Network, ...] = (), *, wanted: bool = True) -> FirewallRule:
-    """Lets them reach flannel's port for overlay networks."""
+    """The rule that lets them reach flannel's port for overlay networks."""
     return FirewallRule(VXLAN_RULE, "UDP", PORT, networks, wanted=wanted, adopts=True)
 
 

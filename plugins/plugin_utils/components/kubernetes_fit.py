@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Releases that options name, and what the wanted Kubernetes means for containerd: the sandbox image, and whether the
-two go together."""
+"""Releases in options, and what the wanted Kubernetes means for containerd: the sandbox image, and whether the two
+work together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..facts.version import Line, Version, VersionError
 
 
 def release(text: str, what: str) -> Version:
-    """The release that an option names, here for the whole task. Refused, naming `what`, for a text that is none."""
+    """The release in an option. Refused, with `what` as its name, if the text is not a release."""
     try:
         return Version.parse(text, what)
     except VersionError as error:
@@ -24,15 +24,14 @@ def release(text: str, what: str) -> Version:
 
 
 def kubernetes_line(text: str) -> Line | None:
-    """The line of the wanted Kubernetes; None for none. Refused for a text that is not a release."""
+    """The minor release of the wanted Kubernetes; None for none. Refused if the text is not a release."""
     return release(text, "kubernetes_version").line if text else None
 
 
 def pause_image(wanted: str, line: Line | None, source: str, build: int | None) -> str:
-    """The sandbox image: the `wanted` one, else the one of this Kubernetes from `source` that runs on this `build`
-    of Windows.
+    """The sandbox image: `wanted`, else the one of this Kubernetes from `source` that runs on this `build` of Windows.
 
-    Without a Kubernetes, the newest supported one's. Refused if there is none.
+    Without a Kubernetes, that of the newest supported one. Refused if there is none.
     """
     if wanted:
         return wanted
@@ -43,7 +42,7 @@ def pause_image(wanted: str, line: Line | None, source: str, build: int | None) 
 
 
 def check_pair(line: Line | None, containerd: Version, warn: Callable[[str], None]) -> None:
-    """Refused if the two cannot work together; an untested pair is a warning."""
+    """Refused if the two cannot work together; warns about an untested pair."""
     if line is None:
         return
     try:

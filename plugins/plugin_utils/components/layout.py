@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-r"""Where things are on a node. One dict, `winkube_node`, that every role passes to its module, so that one read
+"""Where things are on a node: one dict, `winkube_node`, which every role passes to its module, so that one reading
 serves them all."""
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from .options import Option, Variable
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Paths are absolute; `pipe` is the name of a named pipe without `\\\\.\\pipe\\`; `registry_hosts` are the
-    registries that have a folder below `certs_dir`, `credential_providers` names of programs that the kubelet asks.
-    What each is for, and its default, is said in PLACES here and in the tables of the components."""
+    r"""Paths are absolute; `pipe` is the name of a named pipe without `\\.\pipe\`; `registry_hosts` are the
+    registries with a folder below `certs_dir`, `credential_providers` names of the kubelet's providers. PLACES here
+    and the tables of the components document each field and its default."""
 
     state_dir: str
     root: str
@@ -53,7 +53,7 @@ class Layout:
 
     @classmethod
     def of(cls, node: Mapping[str, Any]) -> Layout:
-        """From the `node` argument of a module. Refused with one sentence per path that is none."""
+        """From a module's argument `node`. Refused with one sentence per invalid path."""
         lists = ("registry_hosts", "credential_providers")
         places = [field.name for field in fields(cls) if field.name not in lists]
         hosts, providers = (tuple(str(one) for one in node.get(name) or ()) for name in lists)
@@ -77,7 +77,7 @@ class Layout:
 
     @property
     def containerd_bin_dir(self) -> str:
-        """Where containerd's programs lie."""
+        """The folder of containerd's programs."""
         return windows_path.parent(self.containerd_binary)
 
     @property
@@ -87,17 +87,17 @@ class Layout:
 
     @property
     def log_runner(self) -> str:
-        """What keeps the logs of services that sc.exe makes."""
+        """The program that writes the logs of services under sc.exe."""
         return windows_path.join(self.root, "kube-log-runner.exe")
 
     @property
     def runner(self) -> str:
-        """The script that works off batches."""
+        """The script that executes batches."""
         return windows_path.join(self.state_dir, "runner.ps1")
 
     @property
     def changes(self) -> str:
-        """Whose batch changed which component last."""
+        """The file that records which batch last changed each component."""
         return windows_path.join(self.state_dir, "changes.json")
 
     def backup(self, mark: str) -> str:

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Limits for the logs that nothing else keeps small: nssm rotates and removes nothing, containerd does neither.
+"""Limits for logs that nothing else keeps small: nssm rotates but deletes nothing, containerd does neither.
 
-AKS has a daily task for the same (AgentBaker staging/cse/windows/provisioningscripts/windowslogscleanup.ps1: all but
-the newest five). Ours starts the runner each hour; the runner does what logs.json says (docs/protocol.md, section 7).
+AKS has a daily task for the same (AgentBaker staging/cse/windows/provisioningscripts/windowslogscleanup.ps1: it keeps
+the newest five). Ours starts the runner each hour; the runner follows logs.json (docs/protocol.md, section 7).
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ READ_LIMIT = 16 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """A log is rotated at `max_mb` megabytes; the newest `keep_files` rotated files stay, for `keep_days`."""
+    """A log is rotated at `max_mb` megabytes. Its newest `keep_files` rotated files stay, for at most `keep_days`
+    days."""
 
     max_mb: int = 10
     keep_files: int = 10
@@ -39,8 +40,7 @@ class Limits:
 
 
 def limits(given: Mapping[str, Any]) -> Limits | None:
-    """From the option `log`; None where `keep_files` is 0: older files are not ours. Refused for numbers that
-    are none."""
+    """From the option `log`; None if `keep_files` is 0: then older files are not ours. Refused for invalid numbers."""
     found = Limits(int(given["max_mb"]), int(given["keep_files"]), int(given["keep_days"]))
     if found.max_mb < 1 or found.keep_days < 1 or found.keep_files < 0:
         raise Refused(
@@ -52,8 +52,8 @@ def limits(given: Mapping[str, Any]) -> Limits | None:
 
 @dataclass(frozen=True, slots=True)
 class LogLimits:
-    """`logs` of the services, and the one that containerd holds open, within `limits`; None: the task is taken away.
-    `backup` is the folder of the batch that keeps the old files for the undo."""
+    """The services' `logs`, and the one that containerd holds open, stay within `limits`; None removes the task.
+    `backup` is the batch's folder that keeps the old files for the undo."""
 
     layout: Layout
     limits: Limits | None
@@ -66,7 +66,7 @@ class LogLimits:
         return "limits of logs"
 
     def reads(self) -> tuple[Query, ...]:
-        """What is written down, and the task."""
+        """The present logs.json, and the task."""
         return (file_query(self._path("logs.json"), content_limit=READ_LIMIT), _task())
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
@@ -74,7 +74,7 @@ class LogLimits:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Write logs.json and make the task, or take both away."""
+        """Write logs.json and make the task, or remove both."""
         present = reading.text(self._path("logs.json"))
         there = reading.parts.get(_task().key) or {}
         task = bool(there.get("exists"))
@@ -150,7 +150,7 @@ class LogLimits:
         return Op("write", args).undone_by(back)
 
     def _xml(self, *, stays: bool) -> Op:
-        """The same for each node with this state folder; it stays where the task was there before."""
+        """The task's XML, the same for each node with this state folder. It stays if the task existed before."""
         path, xml = self._path("logs.xml"), runner_task.xml(self.layout.state_dir, ABOUT, since=SINCE, every=EVERY)
         write = Op("write", {"path": path, "content": as_base64(xml)})
         return write if stays else write.undone_by(Op("remove", {"path": path}))

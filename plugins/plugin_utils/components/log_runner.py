@@ -1,9 +1,9 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""kube-log-runner.exe, which keeps the log of kubelet and kube-proxy where sc.exe makes their services.
+"""kube-log-runner.exe, which writes the logs of kubelet and kube-proxy if sc.exe made their services.
 
-A component whose service runs under sc has these resources among its own.
+A component whose service runs under sc includes these resources.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NAME = "kube-log-runner"
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """When a log gets a new file, and for how long kube-log-runner keeps the old ones (nssm keeps them for ever)."""
+    """When a log gets a new file, and how long kube-log-runner keeps old ones (nssm keeps them forever)."""
 
     max_mb: int = 10
     keep_days: int = 14
@@ -35,7 +35,7 @@ class Rotation:
 
 @dataclass(frozen=True, slots=True)
 class LogRunnerThere:
-    """kube-log-runner.exe must be at `path` already; nothing is changed for it."""
+    """kube-log-runner.exe must already be at `path`; nothing changes."""
 
     path: str
 
@@ -71,8 +71,8 @@ def find_source(
     unverified: Collection[str],
     read_url: ReadUrl,
 ) -> Source | None:
-    """The requested source; None for an empty URL: it is there already. Refused for a text that is not a release,
-    and for one that does not rotate."""
+    """The requested source; None for an empty URL: the program is there already. Refused for an invalid release, and
+    for one without rotation."""
     wanted = release(version, "winkube_log_runner_version")
     if wanted.line < facts.LOG_RUNNER_ROTATES:
         raise Refused(
@@ -93,7 +93,7 @@ def find_source(
 
 
 def build_resources(layout: Layout, wanted: Source | None, mark: str) -> tuple[Resource, ...]:
-    """kube-log-runner.exe in a folder that only administrators write to. `mark` is the id of the batch."""
+    """kube-log-runner.exe in a folder to which only administrators may write. `mark` is the batch's id."""
     there: Resource = LogRunnerThere(layout.log_runner) if wanted is None else _programs(layout, wanted, mark)
     return (*guard_always(windows_path.parent(layout.log_runner)), there)
 
@@ -104,7 +104,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
 
 
 def wrapper(program: str, log_file: str, rotation: Rotation) -> tuple[str, ...]:
-    """What stands before a program and its arguments in ImagePath."""
+    """The part of ImagePath before the program and its arguments."""
     return (
         program,
         f"-log-file={log_file}",

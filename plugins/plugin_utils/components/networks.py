@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The node's adapters and HNS networks as they were read, and the cluster's address ranges."""
+"""The node's adapters and HNS networks from the reading, and the cluster's address ranges."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ _VIRTUAL = re.compile(r"^vEthernet \((?P<name>.+)\)(?: \d+)?$", re.IGNORECASE)
 
 
 def adapters_query() -> Query:
-    """The IP interfaces of the machine."""
+    """The machine's IP interfaces."""
     return Query(ADAPTERS, "adapters")
 
 
 def hns_query(*objects: str) -> Query:
-    """HNS's own objects, `networks` unless others are named."""
+    """HNS's objects, `networks` unless others are named."""
     return Query(HNS, "hns", (("objects", objects or ("networks",)),))
 
 
 def physical(name: str) -> str:
-    """The adapter below a virtual switch: `Ethernet` of `vEthernet (Ethernet)`, else the name itself."""
+    """The physical adapter below a virtual switch: `Ethernet` of `vEthernet (Ethernet)`, else the name itself."""
     match = _VIRTUAL.match(name)
     return match["name"] if match else name
 
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """One IP interface. `addresses` are (address, prefix length), IPv4 only; `ipv6` those of IPv6."""
+    """One IP interface. `addresses` are (address, prefix length) of IPv4; `ipv6` those of IPv6."""
 
     name: str
     up: bool
@@ -54,7 +54,7 @@ class Adapter:
 
     @property
     def physical(self) -> str:
-        """The name of the adapter below: `Ethernet` of `vEthernet (Ethernet)`, else its own."""
+        """The physical adapter's name: `Ethernet` of `vEthernet (Ethernet)`, else its own."""
         return physical(self.name)
 
     @property
@@ -79,7 +79,7 @@ class Adapter:
 
 @dataclass(frozen=True, slots=True)
 class Management:
-    """The address that the cluster knows the node by, and where it is."""
+    """The node's address in the cluster, and its adapter."""
 
     address: str
     prefix: int
@@ -87,19 +87,19 @@ class Management:
 
     @property
     def subnet(self) -> str:
-        """The network that the address lies in, such as 10.127.130.0/24."""
+        """The network of the address, such as 10.127.130.0/24."""
         return str(ipaddress.ip_interface(f"{self.address}/{self.prefix}").network)
 
     @property
     def ipv6(self) -> tuple[ipaddress.IPv6Interface, ...]:
-        """The adapter's addresses of IPv6 that other machines reach."""
+        """The adapter's IPv6 addresses that other machines can reach."""
         found = (ipaddress.IPv6Interface(f"{address}/{prefix}") for address, prefix in self.adapter.ipv6)
         return tuple(each for each in found if not each.ip.is_link_local)
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """One HNS network. `adapter` is the physical adapter's name, empty for one that has none."""
+    """One HNS network. `adapter` is the physical adapter's name, empty if the network has none."""
 
     name: str
     id: str
@@ -110,7 +110,7 @@ class Network:
 
 
 def adapters(reading: Reading) -> tuple[Adapter, ...]:
-    """As read. Refused if they could not be read."""
+    """The adapters in the reading. Refused if they could not be read."""
     found = reading.parts.get(ADAPTERS)
     if not isinstance(found, Sequence):
         why = found.get("error", "") if isinstance(found, Mapping) else "it was not asked for"
@@ -119,10 +119,10 @@ def adapters(reading: Reading) -> tuple[Adapter, ...]:
 
 
 def management(reading: Reading, *, interface_name: str, address: str) -> Management:
-    """The node's address: `address` if it is one of the host's, else the first of the adapter `interface_name`.
+    """The node's address: `address` if the host has it, else the first of the adapter `interface_name`.
 
-    Where there is a virtual switch already, the address is on `vEthernet (<interface name>)`. Refused with the names of
-    the adapters that there are, or the addresses.
+    With a virtual switch the address is on `vEthernet (<interface name>)`. Refused with the names of the existing
+    adapters, or the addresses.
     """
     all_of_them = adapters(reading)
     if address:
@@ -150,7 +150,7 @@ def management(reading: Reading, *, interface_name: str, address: str) -> Manage
 
 
 def hns_networks(reading: Reading) -> tuple[Network, ...] | None:
-    """The HNS networks, None where there is no HNS. Refused if HNS answered with an error."""
+    """The HNS networks; None without HNS. Refused if HNS answered with an error."""
     found = reading.parts.get(HNS)
     if not isinstance(found, Mapping) or "error" in found:
         why = found.get("error", "") if isinstance(found, Mapping) else "it was not asked for"
@@ -181,7 +181,7 @@ def _network(found: Mapping[str, Any]) -> Network:
         name=str(found.get("Name") or ""),
         id=str(found.get("ID") or found.get("Id") or ""),
         type=str(found.get("Type") or ""),
-        # One that was made on the switch's own adapter names that.
+        # A network made on the switch's own adapter names that one.
         adapter=physical(str(found.get("NetworkAdapterName") or "")),
         management_ip=str(found.get("ManagementIP") or ""),
         prefixes=tuple(str(each.get("AddressPrefix") or "") for each in found.get("Subnets") or ()),
@@ -197,7 +197,7 @@ def _addresses(found: Iterable[Adapter]) -> str:
 
 
 def ranges(text: str, what: str) -> tuple[Range, ...]:
-    """The networks in `10.244.0.0/16` or, for two families, `10.244.0.0/16,fd00:10:244::/56`. Refused if it is none."""
+    """The networks in `10.244.0.0/16` or, for two families, `10.244.0.0/16,fd00:10:244::/56`. Refused if invalid."""
     if not text.strip():
         raise Refused(f"{what} is empty; name a range such as 10.244.0.0/16.")
     found = []
@@ -210,7 +210,7 @@ def ranges(text: str, what: str) -> tuple[Range, ...]:
 
 
 def parse_ranges(text: str) -> tuple[Range, ...]:
-    """The networks in `10.244.0.0/16,fd00::/56`; what is none is left out."""
+    """The networks in `10.244.0.0/16,fd00::/56`; invalid parts are left out."""
     found = []
     for part in text.split(","):
         try:
@@ -235,7 +235,7 @@ ONE_FAMILY = ("calico", "flannel")
 
 
 def has_two_families(text: str) -> bool:
-    """Whether both IPv4 and IPv6 are in it; another check reports what is not a range."""
+    """Whether it has both IPv4 and IPv6 networks; another check reports invalid parts."""
     try:
         return len({each.version for each in ranges(text, "")}) > 1
     except Refused:
@@ -243,12 +243,12 @@ def has_two_families(text: str) -> bool:
 
 
 def node_addresses(own: Management, cluster: str, given: str) -> tuple[str, ...]:
-    """The node's addresses as its kubelet is to report them: `given` (winkube_kubelet_node_ip), else the IPv4 address
-    and, where the pods have both families, the adapter's IPv6 address, in the order of the pods' ranges.
+    """The addresses that the kubelet should report: `given` (winkube_kubelet_node_ip), else the IPv4 address and, if
+    the pods have both families, the adapter's IPv6 address, in the order of the pods' ranges.
 
-    A kubelet that is told one address reports only that one: pods of the host's network and NodePorts then lack the
-    other family. Source: kubernetes v1.37.1 pkg/kubelet/nodestatus/setters.go, NodeAddress. Refused where two families
-    are wanted and one address is given, or the adapter has no IPv6 address, or several.
+    A kubelet with one address reports only that one: pods of the host's network and NodePorts then lack the other
+    family. Source: kubernetes v1.37.1 pkg/kubelet/nodestatus/setters.go, NodeAddress. Refused if two families are
+    wanted and one address is given, or the adapter has no IPv6 address or several.
     """
     addresses = tuple(part.strip() for part in given.split(",")) if given else ()
     if not has_two_families(cluster):
@@ -272,14 +272,14 @@ def node_addresses(own: Management, cluster: str, given: str) -> tuple[str, ...]
 
 
 def list_own_networks(own: Management, cluster: str) -> tuple[Range, ...]:
-    """The networks that the node's own addresses lie in: of IPv6 too where the pods have both families."""
+    """The networks of the node's own addresses; IPv6 too if the pods have both families."""
     ipv6 = tuple(each.network for each in own.ipv6) if has_two_families(cluster) else ()
     return (ipaddress.ip_network(own.subnet), *dict.fromkeys(ipv6))
 
 
 def two_families_problem(mode: str, cni: str, build: int | None) -> str:
-    """Why a node cannot have IPv4 and IPv6 ranges, the rest of a sentence; empty if it can. `cni` is `flannel`,
-    `calico`, or what the user brings, whose cni.conf is the user's: no ExceptionList of ours has IPv6 networks.
+    """Why a node cannot have IPv4 and IPv6 ranges: the end of a sentence, empty if it can. `cni` is `flannel`,
+    `calico`, or the user's own, whose cni.conf is the user's: no ExceptionList of ours has IPv6 networks.
 
     Sources: flannel Documentation/configuration.md (dual-stack: vxlan, extension and host-gw on Linux only); kubernetes
     pkg/proxy/winkernel/proxier.go (overlay networks have one family); Calico's limitations of Windows (only IPv4).
@@ -302,7 +302,7 @@ def two_families_problem(mode: str, cni: str, build: int | None) -> str:
 
 
 def range_problems(cluster: str, service: str, dns: str, mode: str, subnet: str) -> tuple[str, ...]:
-    """What is wrong with the cluster's ranges together with the node's own subnet, one sentence each."""
+    """Conflicts of the cluster's ranges with each other or with the node's own subnet, one sentence each."""
     pods, services = ranges(cluster, "winkube_cluster_cidr"), ranges(service, "winkube_service_cidr")
     problems = []
     for name, networks in (("winkube_cluster_cidr", pods), ("winkube_service_cidr", services)):
@@ -334,13 +334,13 @@ def range_problems(cluster: str, service: str, dns: str, mode: str, subnet: str)
 
 
 def exception_list_covers(exceptions: Iterable[str], address: str) -> bool:
-    """Whether traffic from pods to `address` goes out with the pod's own address, not translated."""
+    """Whether traffic from pods to `address` keeps the pod's own address."""
     wanted = ipaddress.ip_address(address)
     return any(wanted in ipaddress.ip_network(each) for each in exceptions)
 
 
 def find_uncovered(exceptions: Iterable[str], needed: Iterable[str]) -> tuple[str, ...]:
-    """Which of the IPv4 networks in `needed` the exceptions do not cover whole; two halves cover a network."""
+    """The IPv4 networks of `needed` that the exceptions do not cover entirely; two halves together cover a network."""
     networks = (ipaddress.ip_network(each) for each in exceptions)
     covers = list(ipaddress.collapse_addresses(each for each in networks if isinstance(each, ipaddress.IPv4Network)))
     return tuple(each for each in needed if not any(ipaddress.IPv4Network(each).subnet_of(one) for one in covers))

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""nssm.exe itself: there, out of nssm's own zip or as a program by its URL, and 2.24.
+"""nssm.exe itself: version 2.24, from nssm's zip or from the program's own URL.
 
-A component whose service runs under nssm has these resources among its own.
+A component whose service runs under nssm includes these resources.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class NssmSource:
 
 @dataclass(frozen=True, slots=True)
 class NssmVersion:
-    """What is at `path` is nssm 2.24, as far as its version resource tells; nothing is changed for it.
+    """The program at `path` is nssm 2.24 by its version resource; nothing changes for it.
 
-    `programs` brings nssm.exe in; None if another part does that.
+    `programs` brings nssm.exe; None if another part does.
     """
 
     path: str
@@ -52,7 +52,7 @@ class NssmVersion:
         return self.path
 
     def reads(self) -> tuple[Query, ...]:
-        """The program with its version."""
+        """The program and its version."""
         return (_query(self.path),)
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
@@ -60,7 +60,8 @@ class NssmVersion:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Never a change. Refused if nssm.exe is missing and not installed, or if the one that stays is not 2.24."""
+        """Never a change. Refused if nssm.exe is missing and will not be installed, or if the present one is not
+        2.24."""
         found = reading.file(self.path)
         if self.programs is None and not found.get("exists"):
             raise Refused(
@@ -80,10 +81,10 @@ class NssmVersion:
 def nssm_source(
     *, url: str, checksum: str, proxy: str | None, unverified: Collection[str], read_url: Callable[[str], str]
 ) -> NssmSource | None:
-    """The source that was asked for; None for an empty URL: nssm.exe is there already.
+    """The requested source; None for an empty URL: nssm.exe is there already.
 
-    The checksum of nssm's own nssm-2.24.zip is known, for any host; everything else needs one.
-    Refused for another version, and for a file that is neither nssm's zip by its name nor an .exe.
+    The checksum of nssm's own nssm-2.24.zip is known, on any host; everything else needs one. Refused for another
+    version, and for a file that is neither nssm's zip by its name nor an .exe.
     """
     if not url:
         return None
@@ -111,7 +112,7 @@ def nssm_source(
 
 
 def build_resources(layout: Layout, wanted: NssmSource | None, mark: str) -> tuple[Resource, ...]:
-    """nssm.exe in a folder that only administrators write to. `mark` is the id of the batch."""
+    """nssm.exe in a folder to which only administrators may write. `mark` is the batch's id."""
     programs = _programs(layout, wanted, mark) if wanted else None
     return (
         *guard_always(windows_path.parent(layout.nssm)),
@@ -142,5 +143,5 @@ def _query(path: str) -> Query:
 
 
 def _is_wanted(version: str) -> bool:
-    """2.24, 2.24.0.0 and 2.24-101-g897c7ad, but not 2.240."""
+    """True for 2.24, 2.24.0.0 and 2.24-101-g897c7ad, but not for 2.240."""
     return re.match(rf"{re.escape(facts.NSSM_VERSION)}(?!\d)", version) is not None

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The options of a component's module and the variables of its role, in one table.
 
-The module's documentation and argument_spec, the role's defaults, specification, task and table of variables are made
-of it. So is what the first task of a run plans with: `arguments` says which variable gives which option.
+It generates the module's documentation and argument_spec, and the role's defaults, specification, task and table of
+variables. The first task of a run plans with it too: `arguments` says which variable sets which option.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SECRET = "Secret. "
 
 
 class _Same:
-    """The default of a variable that has its option's."""
+    """Marks a variable whose default is its option's."""
 
 
 SAME = _Same()
@@ -27,9 +27,9 @@ SAME = _Same()
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable of the component's own role. `default` may be a template; without one it is the option's. `text` is
-    what the role says of it, in Ansible's markup; without one what the module says of the option. `shown` is what the
-    README has for its default, where that says more than the value."""
+    """A variable of the component's own role. `default` may be a template; without one the option's counts. `text`
+    is the role's description in Ansible's markup; without one the option's counts. `shown` replaces the default in
+    the README if it explains more than the value."""
 
     name: str
     default: Any = SAME
@@ -41,8 +41,8 @@ class Variable:
 class Option:
     """An option of a module.
 
-    `variable` gives it its value in the role: a variable of that role, or an expression of shared ones; an option with
-    neither has one per suboption. `default` None: it has none. Several descriptions are paragraphs.
+    `variable` sets it in the role: a variable of that role, or an expression of shared ones. An option without one has
+    a variable per suboption, or none. `default` None: it has none. Several descriptions are paragraphs.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Option:
     variable: Variable | str = ""
 
     def document(self) -> dict[str, Any]:
-        """As a module's documentation has it."""
+        """The option in the form of a module's documentation."""
         text = self.description
         found: dict[str, Any] = {"description": text if isinstance(text, str) else list(text), "type": self.type}
         if self.elements:
@@ -74,12 +74,12 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """What a component's module and role are to their users.
+    """A component's module and role, as users see them.
 
     `module` is the module's name, `summary` the short description of both, `task` the title of the role's task.
     `shared` are the fragments winkube.node.<name> of options that modules share. `places` are its folders, files and
-    names of services on a node, each a field of `Layout` and a suboption of `node`; their variables are those of the
-    role winkube.
+    names of services on a node, each a field of `Layout` and a suboption of `node`; their variables belong to the role
+    winkube.
     """
 
     module: str
@@ -96,7 +96,7 @@ PROXY = Option("proxy", "str", "A web proxy for the download.", default="", vari
 
 
 def build_unverified_option(*names: str) -> Option:
-    """`allow_unverified`, for the sources that these names stand for."""
+    """The option `allow_unverified`, for sources of these names."""
     return Option(
         "allow_unverified",
         "list",
@@ -108,7 +108,7 @@ def build_unverified_option(*names: str) -> Option:
 
 
 def checksum_option(name: str, variable: Variable, *, sums: str = "the publisher's sum file") -> Option:
-    """`checksum` of a source; `allow_unverified` knows the source under this name."""
+    """The option `checksum` of a source that `allow_unverified` knows by this name."""
     return Option(
         "checksum",
         "str",
@@ -124,7 +124,7 @@ def checksum_option(name: str, variable: Variable, *, sums: str = "the publisher
 def service_seconds(
     text: str, start: int, stop: int, start_variable: Variable | str = "", stop_variable: Variable | str = ""
 ) -> tuple[Option, Option]:
-    """The time limits of a service; `text` says for what it is waited when it starts."""
+    """The time limits of a service; `text` says what the start waits for."""
     stopping = "Seconds in which the service has to stop."
     return (
         Option("start_timeout", "int", text, default=start, variable=start_variable),
@@ -159,7 +159,8 @@ NODE_ADDRESS = (
 
 
 def kubernetes_source(program: str, *, needed: str = "") -> tuple[Option, Option]:
-    """`source` of a program of Kubernetes, and `allow_unverified`; `needed` says when, if not always."""
+    """The options `source` of a Kubernetes program and `allow_unverified`. `needed` says when the source is needed,
+    unless always."""
     prefix = f"winkube_{program.replace('-', '_')}"
     text = "The program (C(.exe)), fetched by the node; V(http), V(https), or V(file:///C:/...) on the node."
     base = Variable(
@@ -193,7 +194,7 @@ def service_option(
     manager: Variable | str = "",
     variable: Variable | str = "",
 ) -> Option:
-    """`service`, with its `manager`, of which the first is the default; `text` says what each is."""
+    """The option `service`, with its `manager` (the first is the default); `text` describes the managers."""
     chosen = Option("manager", "str", text, default=managers[0], choices=managers, variable=manager)
     return Option("service", "dict", "How the service is made and run.", options=(chosen, *others), variable=variable)
 
@@ -205,13 +206,13 @@ def extra_arguments(such: str, variable: str) -> Option:
 
 
 def build_environment_option(variable: Variable | str = "", besides: str = "such as HTTPS_PROXY") -> Option:
-    """The environment that a service has for itself."""
+    """The option `environment`: the service's own variables."""
     text = f"{SECRET}Variables of the service's own environment, {besides}. A change restarts it."
     return Option("environment", "dict", text, default={}, variable=variable)
 
 
 def depends_on(such: str, variable: Variable) -> Option:
-    """The services that Windows starts before one."""
+    """The option `depends_on`: services that Windows starts before this one."""
     text = (
         f"Services that Windows has to start before, such as V({such}), and with which it stops this one.",
         "None by default. If one of them does not come up at boot, this service stays down.",
@@ -248,13 +249,13 @@ SHARED: Mapping[str, Mapping[str, Any]] = {
 
 
 def document(options: tuple[Option, ...]) -> dict[str, Any]:
-    """Options by name, as a module's documentation has them."""
+    """Options by name, in the form of a module's documentation."""
     return {option.name: option.document() for option in options}
 
 
 def arguments(interface: Interface) -> dict[str, Any]:
-    """The module's options as templates of the collection's variables: what the role's task passes. The caller has
-    Ansible fill them in."""
+    """The module's options as templates of the collection's variables, as the role's task passes them. The caller
+    has Ansible fill them in."""
     found = _templates(interface.options)
     for fragment, names in SHARED.items():
         if fragment in interface.shared:
@@ -282,7 +283,7 @@ def _list_templates(names: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A variable of a role and the option it gives; `default` is the variable's, `text` in Ansible's markup."""
+    """A variable of a role and the option it sets. `default` is the variable's; `text` is in Ansible's markup."""
 
     variable: Variable
     option: Option
@@ -304,28 +305,28 @@ def role_variables(options: tuple[Option, ...]) -> tuple[Given, ...]:
 
 
 def _paths(options: tuple[Option, ...], before: str = "") -> Iterator[tuple[str, Option]]:
-    """Each option and suboption, by its name as `O()` has it."""
+    """Each option and suboption with its name as in `O()`."""
     for option in options:
         yield before + option.name, option
         yield from _paths(option.options, f"{before}{option.name}.")
 
 
 def _variable_name(option: Option) -> str:
-    """The variable that gives it its value; empty for none."""
+    """The variable that sets the option; empty for none."""
     if isinstance(option.variable, Variable):
         return option.variable.name
     return option.variable.partition(" ")[0]
 
 
 def _default(option: Option) -> Any:
-    """The option's default; of a dict that has none, that of its suboptions together."""
+    """The option's default; for a dict without one, the defaults of its suboptions."""
     if option.default is None and option.options and option.type == "dict":
         return {one.name: _default(one) for one in option.options}
     return option.default
 
 
 def _describe(option: Option, names: Mapping[str, str]) -> str:
-    """The description for readers who know the variables: other options are called by theirs."""
+    """The description for readers who know only variables: other options appear by their variables' names."""
     lines = (option.description,) if isinstance(option.description, str) else option.description
     text = " ".join(line.removeprefix(SECRET) for line in lines)
     return re.sub(r"\bO\(([\w.]+)", lambda found: f"C({names.get(found[1], found[1])}", text)

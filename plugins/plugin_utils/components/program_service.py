@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A component that is a program, its service and its configuration: its declaration is all the code that it has.
+"""A component that is a program, its service and its configuration; its declaration is all of its code.
 
-doc_fragments/components.py documents its options, `make generate` writes the files
-of its role that only repeat the declaration.
+doc_fragments/components.py documents its options, and `make generate` writes those files of its role that only repeat
+the declaration.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _accept_any(_version: str, _values: Values) -> None:
 
 
 def answers(url: str) -> Callable[[Values, int], tuple[Op, ...]]:
-    """Ready when this address answers 200, with the option `port` for its `{}`."""
+    """The gate that passes when `url` answers 200; its `{}` is the option `port`."""
 
     def build_gate(values: Values, seconds: int) -> tuple[Op, ...]:
         return (Op("wait", {"for": "http", "url": url.format(values["port"]), "status": 200, "timeout_s": seconds}),)
@@ -70,18 +70,17 @@ def answers(url: str) -> Callable[[Values, int], tuple[Op, ...]]:
 class Recipe:
     """How one program becomes a service.
 
-    `summary` is the role's and the module's short description, `description` what the module's documentation says
-    besides, `example` the options in it; `title` the service's display name. `version` is the release that the role
-    installs, from `url` and checked by `sums`, both templates of the role; `no_url` is what to do where no one
-    publishes the program. `members` are its files in a release archive, `{version}` for the release: the program,
-    and what comes beside it. `arguments` are the program's; `log_arguments` say where it logs, where nssm does not
-    keep what it prints. `config` is the role's template of its configuration (JSON or YAML by the name before
-    `.j2`), which is written beside the program and restarts the service; it gets one variable of the role's name:
-    the options, `node` with the places on the node, and `folder`, the program's. `leaves` are files that the
-    program itself makes in that folder. `check` refuses a version or options that do not do. `ready` is waited for
-    after a start, within its seconds; the service also has to stay up. Each of `options` that names no variable
-    gets `winkube_<role>_<name>`. `port` is the TCP port that others may reach, where there is a firewall rule for
-    it. `queries` are read besides.
+    `summary` is the short description of role and module, `description` the rest of the module's, `example` its options
+    in the example; `title` is the service's display name. The role installs the release `version` from `url`, checked
+    by `sums`; both are templates of the role. `no_url` says what to do if nobody publishes the program. `members` are
+    its files in a release archive, with `{version}` for the release: the program, and what lies beside it. `arguments`
+    are the program's; `log_arguments` say where it logs unless nssm writes its output. `config` is the role's template
+    of its configuration (JSON or YAML by the name before `.j2`), which lies beside the program and restarts the
+    service. The template gets one variable of the role's name: the options, `node` with the layout, and `folder`, the
+    program's. `leaves` are files that the program itself makes in that folder. `check` refuses an unsuitable version or
+    options. A start waits for `ready`, within its seconds; the service must also stay up. An item of `options` without
+    a variable gets `winkube_<role>_<name>`. `port` is the TCP port that others may reach, if there is a firewall rule
+    for it. `queries` are read too.
     """
 
     summary: str
@@ -108,10 +107,9 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class Args(Managed):
-    """Arguments of such a module, checked. `archive` tells whether `source` is a release archive or only the program;
-    `config` is the text of its configuration;
-    `sources` may reach the port: an empty one is everyone, None leaves the firewall alone; `mark` is the id of the
-    batch."""
+    """Checked arguments of such a module. `archive`: `source` is a release archive, not only the program. `config`
+    is the text of its configuration. `sources` may reach the port: an empty one means everyone, None leaves the
+    firewall alone. `mark` is the batch's id."""
 
     layout: Layout
     source: Source
@@ -124,7 +122,7 @@ class Args(Managed):
 
 @dataclass(frozen=True, slots=True)
 class ProgramService:
-    """A component of this kind; `component` is its declaration, `daemon` and `recipe` are parts of it."""
+    """A component of this kind. `component` is its declaration; `daemon` and `recipe` are parts of it."""
 
     component: Component
     daemon: Daemon
@@ -136,7 +134,7 @@ class ProgramService:
         return next(iter(self.component.rules), "")
 
     def build_resources(self, args: Args) -> tuple[Resource, ...]:
-        """Folders, program, configuration, firewall rule, service. Refused for a version or options that do not do."""
+        """Folders, program, configuration, firewall rule, service. Refused for an unsuitable version or options."""
         self.recipe.check(args.source.version or "", args.values)
         return (
             *self._folders(args.layout),
@@ -148,7 +146,7 @@ class ProgramService:
         )
 
     def reads(self, layout: Layout) -> tuple[Query, ...]:
-        """What `build_resources` reads for this layout, whatever its other arguments."""
+        """Everything that `build_resources` reads for this layout, whatever its other arguments."""
         resources: tuple[Resource, ...] = (
             *self._folders(layout),
             self._programs(layout, Source("", None, ""), archive=True, mark=""),
@@ -265,7 +263,7 @@ def _config_paths(daemon: Daemon, recipe: Recipe, layout: Layout) -> tuple[str, 
 
 
 def _config(made: ProgramService, given: Given) -> str:
-    """The text of its configuration; empty where it has none. Refused for what cannot be read as what it is."""
+    """The text of its configuration; empty if it has none. Refused if it does not parse."""
     if not made.recipe.config:
         return ""
     template, role = str(given.options["config_template"]), made.component.role
@@ -283,7 +281,7 @@ def _config(made: ProgramService, given: Given) -> str:
 
 
 def _arguments(made: ProgramService, given: Given) -> Args:
-    """Its arguments from the module's options. Refused without a source."""
+    """The arguments from the module's options. Refused without a source."""
     url = given.options["source"]["url"]
     if not url:
         variable = f"winkube_{made.component.role}_url"
@@ -308,7 +306,7 @@ def _template(template: str, variable: Variable) -> Option:
 
 
 def _interface(name: str, role: str, daemon: Daemon, recipe: Recipe) -> Interface:
-    """The options that all modules of this kind have, and those of the recipe."""
+    """The options of all modules of this kind, and those of the recipe."""
 
     def build_variable(option: str, *default: Any, **more: str) -> Variable:
         return Variable(f"winkube_{role}_{option}", *default, **more)

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All components of a node, in the order in which site.yml runs their roles: the only list of them.
-What is read of a node follows from it."""
+"""All components of a node, in the order of their roles in site.yml: the only list of them. What is read of a node
+follows from it."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ DAEMONS: dict[str, Daemon] = {each.name: each.daemon for each in COMPONENTS if e
 
 
 def start_order(*, of_cluster: bool = False) -> tuple[Daemon, ...]:
-    """The services in the order in which they are started; on request only those that talk to the API server."""
+    """The services in start order; with `of_cluster` only those that talk to the API server."""
     return tuple(
         sorted((each for each in DAEMONS.values() if each.of_cluster or not of_cluster), key=lambda each: each.rank)
     )
 
 
 def stop_order(where: Layout, *, of_cluster: bool = False) -> tuple[str, ...]:
-    """The names of the services in the order in which they are stopped."""
+    """The names of the services in stop order."""
     return tuple(each.service(where) for each in reversed(start_order(of_cluster=of_cluster)))
 
 
@@ -71,7 +71,7 @@ def rules() -> tuple[str, ...]:
 
 
 def read_plan(where: Layout, components: Iterable[Component] | None = None) -> tuple[Query, ...]:
-    """All queries of these components, or of all, for a node with this layout, one per thing."""
+    """All queries of these components, or of all components, for a node with this layout, without duplicates."""
     return merge_queries(
         (
             system_query(),

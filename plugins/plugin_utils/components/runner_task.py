@@ -19,20 +19,20 @@ NO_TASK = 1
 
 
 def create(path: str, file: str) -> Op:
-    """Make the task from the XML in `file`, or replace it."""
+    """Make or replace the task from the XML in `file`."""
     return run(SCHTASKS, "/Create", "/TN", path, "/XML", file, "/F")
 
 
 def delete(path: str) -> Op:
-    """Take the task away, if it is there."""
+    """Delete the task if it exists."""
     return run(SCHTASKS, "/Delete", "/TN", path, "/F", ok_exit=(0, NO_TASK))
 
 
 def xml(state_dir: str, about: str, *, since: str, every: str) -> bytes:
-    """The task that starts the runner from the UTC time `since` on, `every` so long (`PT5M`), also after a missed
+    """The task that starts the runner from the UTC time `since`, repeated each `every` (`PT5M`), also after a missed
     start; in the encoding that schtasks.exe takes.
 
-    Windows starts a missed task later (StartWhenAvailable) only if it is repeated for ever or has an end. Source:
+    Windows makes up for a missed start (StartWhenAvailable) only if the task repeats forever or has an end. Source:
     learn.microsoft.com, ITaskSettings::get_StartWhenAvailable.
     """
     script = (

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A component's program as a service under one of the managers that can run it, and what that waits for at boot."""
+"""A component's program as a service under one of its managers, and what that service waits for at boot."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ Source: containerd cmd/containerd/command/service_windows.go, SetRecoveryActions
 
 @dataclass(frozen=True, slots=True)
 class ServiceArgs:
-    """A service as a component wants it, whatever its manager.
+    """The service that a component wants, under any manager.
 
-    `component` is its name in sentences, `kind` its declaration's; `arguments` are the program's own. `log_file` is
-    used by nssm and, under sc, by `log_runner` (its path; empty for none); a program that logs by itself has its own
-    argument for that in `native_arguments`, which nssm does not get. `rotation` is the log's.
+    `component` is its name in messages, `kind` its declaration's; `arguments` are the program's own. nssm writes
+    `log_file`; under sc `log_runner` does (its path; empty for none). A program that logs by itself has an argument for
+    that in `native_arguments`, which nssm does not get. `rotation` is the log's.
     """
 
     component: str
@@ -57,11 +57,11 @@ class ServiceArgs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Managed:
-    """How a service is run, among the arguments of a component that has one.
+    """How to run a component's service.
 
-    `manager` is one of its kind's, the first where it is empty; `tools` bring in what that needs: nssm.exe, or
-    kube-log-runner.exe; `rotation` is the log's, `environment` are variables as `NAME=value`, `depends_on` services.
-    One that `rests` is not started only because it is stopped.
+    `manager` is one of its kind's, the first if empty; `tools` bring what it needs: nssm.exe or kube-log-runner.exe;
+    `rotation` is the log's, `environment` are variables as `NAME=value`, `depends_on` services. A service that `rests`
+    is not started just because it is stopped.
     """
 
     manager: str = ""
@@ -89,9 +89,9 @@ def service_of(
     directory: str = "",
     log_file: str = "",
 ) -> Service:
-    """The service of a component's daemon. `component` is its name in sentences and, unless `log_file` is given, of its
-    log; `uses` are files besides the program whose change restarts it. Refused for a manager that cannot run
-    the program."""
+    """The service of a component's daemon. `component` is its name in messages and, unless `log_file` is given, in
+    its log's name; a change of a file in `uses`, besides the program, restarts it. Refused for a manager that cannot
+    run the program."""
     kind, name, program = daemon.kind, daemon.service(layout), daemon.program(layout)
     manager = args.manager or kind.managers[0]
     wrapped = kind.wrapped and manager == "sc"
@@ -131,7 +131,7 @@ Source: nssm env.cpp, set_environment_block."""
 
 
 def _path(declared: tuple[str, ...], manager: str, environment: tuple[str, ...]) -> tuple[str, ...]:
-    """The folders of a service's Path: that in its environment takes the place of the machine's."""
+    """The folders of a service's Path. A Path in its environment replaces the machine's."""
     for entry in environment:
         name, _equals, value = entry.partition("=")
         if name.casefold() == "path":
@@ -142,7 +142,7 @@ def _path(declared: tuple[str, ...], manager: str, environment: tuple[str, ...])
 
 
 def _check_path(component: str, daemon: Daemon, layout: Layout, manager: str, environment: tuple[str, ...]) -> None:
-    """Refused for a Path in which the program would not find what it starts by name."""
+    """Refused for a Path in which the program would not find the programs that it starts by name."""
     needs: dict[str, list[looked_up.Need]] = {}
     path = _path(daemon.path(layout), manager, environment)
     for need in looked_up.unmet(component, path, windows_path.parent(layout.kubelet_binary)):
@@ -189,26 +189,25 @@ def definition(args: ServiceArgs) -> Definition:
     )
 
 
-# Which services a service waits for at boot (DependOnService).
-#
-# None by default: a hard dependency makes Windows stop this service whenever the other one is stopped, and one that
-# could not be started at boot keeps this one down (Windows error 1068), which failure actions do not mend.
+# Services that a service waits for at boot (DependOnService). None by default: Windows stops this service whenever one
+# of them is stopped, and if one cannot start at boot this one stays down (Windows error 1068), which failure actions do
+# not repair.
 
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """`service` depends on `names` and on nothing else. A change restarts nothing."""
+    """`service` depends on exactly `names`. A change restarts nothing."""
 
     service: Service
     names: tuple[str, ...]
 
     @property
     def label(self) -> str:
-        """The service, and what of it."""
+        """The label of the change."""
         return f"dependencies of the service {self.service.name}"
 
     def reads(self) -> tuple[Query, ...]:
-        """The service and those it must depend on."""
+        """The service and its dependencies."""
         return (services_query((self.service.name, *self.names)),)
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
@@ -216,7 +215,7 @@ class Dependencies:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Set the list if it differs. Refused for a name that is not a service of the node."""
+        """Set the list if it differs. Refused for a name that is not a service on the node."""
         absent = [name for name in self.names if reading.service(name) is None]
         if absent:
             raise Refused(

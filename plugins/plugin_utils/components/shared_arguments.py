@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Arguments that several components have, from the options that their modules share."""
+"""Arguments of several components, from the options that their modules share."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def source_of(
     option: str = "source",
     wanted: Mapping[str, Any] | None = None,
 ) -> Source:
-    """Where a program comes from.
+    """The source of a program.
 
     Args:
-        component: The program, the component itself if none is named.
-        version: Its release, that of the option `version` if none is named.
-        option: The option that says where from. One without a proxy of its own goes through that of `source`.
-        wanted: What says where from and which release, where that is not an option of its own.
+        component: The program; by default the component itself.
+        version: Its release; by default the option `version`.
+        option: The option with the source. Without a proxy of its own it uses that of `source`.
+        wanted: Source and release, if they are not in an option of their own.
 
     Raises:
-        Refused: Nothing vouches for the program.
+        Refused: The program has no checksum.
     """
     options = given.options
     component, version = component or given.name, version or str((wanted or options)["version"])
@@ -66,7 +66,7 @@ def _note_trust(given: Given, program: str, wanted: Mapping[str, Any]) -> None:
 
 
 def service_options(given: Given, daemon: Daemon) -> dict[str, Any]:
-    """The fields of `Managed`, from the options that the modules of services share."""
+    """The fields of `Managed` from the options that services share."""
     options = given.options
     service = options["service"]
     return {
@@ -82,8 +82,8 @@ def service_options(given: Given, daemon: Daemon) -> dict[str, Any]:
 
 
 def service_manager(given: Given, daemon: Daemon) -> str:
-    """The service's manager. `auto` keeps the present one (kube-proxy without one follows the kubelet). A new node gets
-    the manager under which graceful node shutdown works, if that is on by default."""
+    """The service's manager. `auto` keeps the present one (kube-proxy without one follows the kubelet). A new node
+    gets the manager with which graceful node shutdown works, if that is on by default."""
     wanted = str(given.options["service"]["manager"])
     if wanted != "auto":
         return wanted
@@ -95,13 +95,13 @@ def service_manager(given: Given, daemon: Daemon) -> str:
 
 
 def environment(wanted: Mapping[str, Any]) -> tuple[str, ...]:
-    """A service's variables as `NAME=value`, sorted, so that they are the same at each run."""
+    """A service's variables as `NAME=value`, sorted so that they are the same at each run."""
     return tuple(f"{name}={value}" for name, value in sorted(wanted.items()))
 
 
 def service_tools(given: Given, daemon: Daemon) -> Resources:
-    """nssm.exe, where the service runs under it, or kube-log-runner.exe, where that keeps its log: only then does
-    anybody have to say where it comes from."""
+    """nssm.exe if the service runs under it, or kube-log-runner.exe if that writes its log: only then a source is
+    required."""
     manager = service_manager(given, daemon)
     if manager == "nssm":
         return nssm.build_resources(
@@ -134,7 +134,7 @@ def program_alone(
     resources: Callable[[Layout, Source, tuple[Resource, ...], str], Resources],
     component: str = "",
 ) -> Resources:
-    """What an image has of a program whose service names the machine; nothing where the program is the cluster's."""
+    """An image's part of a program whose service names the machine; nothing if the cluster runs the program."""
     if given.options["managed_by"] == "cluster":
         return ()
     tools = service_tools(given, daemon)
@@ -142,12 +142,12 @@ def program_alone(
 
 
 def kubernetes_version(given: Given) -> Version:
-    """The wanted release. Refused for what is not a release."""
+    """The wanted release. Refused if it is invalid."""
     return release(given.options["version"], "winkube_kubernetes_version")
 
 
 def management(given: Given) -> networks.Management:
-    """The node's address in the cluster's network. Refused if there is none."""
+    """The node's address in the cluster. Refused if it has none."""
     options = given.options
     return networks.management(
         given.reading, interface_name=options["interface_name"], address=options["management_ip"]
@@ -155,8 +155,8 @@ def management(given: Given) -> networks.Management:
 
 
 def inbound_networks(given: Given) -> tuple[Network, ...] | None:
-    """Who may reach a port of the node; empty is everyone, None: the firewall is left alone, as in an image,
-    since the rule would name the node's own network."""
+    """Who may reach a port of the node. Empty means everyone; None leaves the firewall alone, as in an image, where
+    the rule would name this node's network."""
     options = given.options
     wanted = options["firewall"]
     if options["golden_image"] or not wanted["enabled"]:
@@ -166,7 +166,7 @@ def inbound_networks(given: Given) -> tuple[Network, ...] | None:
 
 
 def check_skew(given: Given, version: Version) -> tuple[Notice, ...]:
-    """Refused if this release does not go with the cluster's API server. A notice if that is unknown."""
+    """Refused if this release does not work with the cluster's API server; a notice if that is unknown."""
     server = given.asks.of_cluster(given.options, "version", lambda cluster: cluster.version())
     if given.options["golden_image"]:
         return ()
@@ -179,7 +179,7 @@ def check_skew(given: Given, version: Version) -> tuple[Notice, ...]:
 
 
 def feature_gates(wanted: Mapping[str, Any]) -> dict[str, bool]:
-    """Feature gates; a variable on the command line is a text. Refused for what is neither true nor false."""
+    """Feature gates; on the command line a value is a string. Refused unless it is true or false."""
     words = {"true": True, "false": False}
     found = {str(name): words.get(str(value).lower()) for name, value in wanted.items()}
     wrong = [name for name, value in found.items() if value is None]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a component's programs come from: the URL and the checksum a person gave, made into a source or refused."""
+"""The source of a component's programs: URL and checksum from the user, made into a source or refused."""
 
 from __future__ import annotations
 
@@ -37,12 +37,10 @@ def source(
     read_url: ReadUrl,
     proxy: str | None = None,
 ) -> Source:
-    """The source of `component`. Refused without a checksum, unless the component is named in
-    `winkube_allow_unverified`.
+    """The source of `component`. Refused without a checksum, unless `winkube_allow_unverified` names the component.
 
-    `checksum` is `sha256:<64 hex digits>`, the https address of a sum file, which the controller reads, or
-    a file SHA256SUMS on the controller. A file with a pin has that in place of none, and of a sum file on its own
-    server.
+    `checksum` is `sha256:<64 hex digits>`, the https address of a sum file, which the controller reads, or a file
+    SHA256SUMS on the controller. A pinned hash replaces a missing checksum, and a sum file on the file's own server.
     """
     scheme = urlsplit(url).scheme.lower()
     if scheme not in {"http", "https", "file"}:
@@ -63,7 +61,7 @@ def source(
 
 
 def trusts_server(url: str, checksum: str) -> bool:
-    """Whether the sum of a file comes from the server of the file, so that it vouches for itself."""
+    """Whether the checksum comes from the server of the file itself, and so proves little."""
     return _is_same_server(url, checksum) and find_pin(url) is None
 
 
@@ -73,7 +71,7 @@ def _is_same_server(url: str, checksum: str) -> bool:
 
 
 def as_meant(checksum: str) -> str:
-    """Without the newline that YAML's blocks end with, the blanks that are copied along, and capitals in the digits."""
+    """The checksum without the newline that ends YAML's blocks, without copied blanks, its digits in lower case."""
     said = checksum.strip()
     return "".join(said.split()).lower() if said[:6].lower() == "sha256" else said
 
@@ -95,13 +93,13 @@ def _sha256(component: str, url: str, given: str, read_url: ReadUrl) -> str:
 
 
 def _why(error: OSError) -> str:
-    """What urllib means, without its own wrapping: `Connection refused`, `HTTP Error 404: Not Found`."""
+    """urllib's message without its wrapping: `Connection refused`, `HTTP Error 404: Not Found`."""
     cause = error if isinstance(error, HTTPError) else getattr(error, "reason", error)
     return str(getattr(cause, "strerror", None) or cause)
 
 
 def from_sum_file(component: str, url: str, address: str, read_url: ReadUrl) -> str:
-    """The sha256 that a sum file has of the file at `url`. Refused if it cannot be read, or does not list that file."""
+    """The sha256 for `url` in a sum file. Refused if the sum file cannot be read, or does not list the file."""
     try:
         text = read_url(address)
     except OSError as error:
@@ -117,8 +115,8 @@ def from_sum_file(component: str, url: str, address: str, read_url: ReadUrl) -> 
         return str(sums[0][0]).lower()
     listed = [(str(digest).lower(), str(path).removeprefix("./")) for digest, path in sums if path is not None]
     named = [(digest, path) for digest, path in listed if path.rsplit("/", 1)[-1] == name]
-    # A list names a file by its path: the same name in another folder is another file, such as another release's. Only
-    # a sum of this one file, which lies beside it (kubelet.exe.sha256), may tell the folder in which it was made.
+    # A sum file names files by their path: the same name in another folder is another file, such as another release's.
+    # Only the sum of this one file, beside it (kubelet.exe.sha256), may name the folder in which it was made.
     beside = len(sums) == 1 and _without_query(address).startswith(path_of_url)
     found = {digest for digest, path in named if "/" in path and f"/{path_of_url}".endswith(f"/{path}")}
     found = found or {digest for digest, path in named if "/" not in path or beside}
@@ -142,12 +140,12 @@ def from_sum_file(component: str, url: str, address: str, read_url: ReadUrl) -> 
 
 
 def _without_query(address: str) -> str:
-    """A signature, such as a store's ?sig=.., names no file."""
+    """The address without its query: a signature, such as a store's ?sig=.., is not part of a file's name."""
     return re.split(r"[?#]", address, maxsplit=1)[0]
 
 
 def text_of(data: bytes) -> str:
-    """The text of a sum file, which Windows' own programs write with a byte order mark, or in UTF-16."""
+    """The text of a sum file; Windows' own programs write it with a byte order mark, or in UTF-16."""
     wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return data.decode("utf-16" if wide else "utf-8-sig", errors="replace")
 
@@ -157,7 +155,7 @@ def _read_file(path: str) -> str:
 
 
 def is_archive(component: str, url: str) -> bool:
-    """Whether `url` names a release archive (.tar.gz, .tgz, .zip) rather than a program (.exe). Refused if it is
+    """Whether `url` names a release archive (.tar.gz, .tgz, .zip) rather than a program (.exe). Refused if it names
     neither."""
     path = urlsplit(url).path.lower()
     if path.endswith((".tar.gz", ".tgz", ".zip")):

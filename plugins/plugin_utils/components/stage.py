@@ -1,9 +1,9 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The stages of a component: what is wanted at each, as a function of arguments, reading and answers.
+"""The stages of a component: the wanted resources of each, as a function of arguments, reading and answers.
 
-task/converge.py goes through them from top to bottom; each ends in one batch, or in none.
+task/converge.py runs them from top to bottom; each ends in at most one batch.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .layout import Layout
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What is planned from. `name` is the component's, `mark` the id of the batch that will be sent; `check` says that
-    none will. `programs` are the names of all that run as services on a node."""
+    """The input of planning. `name` is the component's, `mark` the id of the batch to be sent; with `check` none is
+    sent. `programs` are the names of all programs that run as services on a node."""
 
     name: str
     options: Mapping[str, Any]
@@ -36,11 +36,11 @@ class Given:
 
     @property
     def is_unsettled(self) -> bool:
-        """Whether this is only planned, and behind changes that are only planned as well."""
+        """Whether this task only plans, on a reading that is itself only planned."""
         return self.check and self.reading.predicted
 
     def warn(self, sentences: Iterable[str]) -> None:
-        """Each as a warning about the component."""
+        """Warn of each, with the component's name."""
         for sentence in sentences:
             self.asks.warn(f"{self.name}: {sentence}")
 
@@ -58,11 +58,11 @@ def _nothing_learned(_given: Given, _batch: Batch, _answer: Mapping[str, Any]) -
 
 @dataclass(frozen=True, slots=True)
 class First:
-    """A batch that a stage sends before its own, since only what it leaves tells the rest.
+    """A batch that a stage sends before its own, because planning the rest needs its result.
 
-    `batch` is None if nothing is asked. `steps` are printed. `learned` is what the answer says, as
-    parts of the reading that only this task knows. `planned`: the rest is planned before, so that what it would refuse
-    is refused first. `unsettled` is said of a node to which the same has to be sent again at once.
+    `batch` is None if nothing must be asked. `steps` are printed. `learned` is the answer as parts of the reading,
+    known only to this task. `planned`: the rest is planned beforehand, so that a refusal comes first. `unsettled` is
+    the error if the node needs the same batch again at once.
     """
 
     batch: Callable[[Given, Resources], Batch | None]
@@ -116,8 +116,8 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """What there is to say when all stages are through. `steps` were taken in the cluster; `result` is added to the
-    task's; `told` puts what is known now into the steps' texts; `problem`, if there is one, fails the task."""
+    """What remains when all stages are done. `steps` were taken in the cluster; `result` is merged into the task's;
+    `told` puts values that are known now into the steps' texts; `problem`, if set, fails the task."""
 
     steps: tuple[str, ...] = ()
     result: Mapping[str, Any] = field(default_factory=dict)
@@ -130,5 +130,5 @@ Ending = Callable[[Given, Collection[str], bool], After]
 
 
 def nothing_after(_given: Given, _acted: Collection[str], _changed: bool) -> After:
-    """The end of most components."""
+    """The end of most components: nothing."""
     return After()

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Addresses as they may be shown: in steps, errors, receipts and journals. Pure.
+"""Addresses without their secrets, for steps, errors, receipts and journals. Pure.
 
-User and password, every value of a query, a fragment, and a path's own parameters (`;token=..`) become `***`. No
-list of names decides which value of a query is a secret: each store of files has its own (sig, token, ..).
+User and password, every value of a query, a fragment, and a path's own parameters (`;token=..`) become `***`. No list
+of names decides which value of a query is secret: each file store has its own (sig, token, ..).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SHORT = 4
 
 
 def mask(address: str) -> str:
-    """The address without what may be a secret. One that is malformed, too: everything before its last @ goes."""
+    """The address without anything that may be secret. Of a malformed one, everything before its last @ is masked."""
     if _PATH.match(address):
         return address
     lead, user, rest = _split(address)
@@ -38,8 +38,8 @@ def mask(address: str) -> str:
 
 
 def mask_in(text: object, *addresses: str | None) -> str:
-    """A text, such as an error's, in which every address is `mask`, and in which the secret parts of `addresses` stand
-    nowhere else either: urllib says of a port that is none `nonnumeric port: 'PASSWORD@host'`."""
+    """A text, such as an error's, with every address masked and without the secret parts of `addresses` anywhere:
+    urllib reports an invalid port as `nonnumeric port: 'PASSWORD@host'`."""
     said = str(text)
     for address in addresses:
         if address:
@@ -52,17 +52,17 @@ def mask_in(text: object, *addresses: str | None) -> str:
 
 
 def _split(address: str) -> tuple[str, str, str]:
-    """What stands before user and password, these, and what stands behind."""
+    """The parts before, inside and after user and password."""
     found = _LEAD.match(address)
     lead = found[0] if found else ""
     rest = address[len(lead) :]
     authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
     if "@" in rest and not _HOST.fullmatch(authority):
-        # A password in which a / or ? is written as such ends the authority for every parser.
+        # An unescaped / or ? in a password ends the authority for every parser.
         end = authority.rfind("@") if "@" in authority else rest.rfind("@")
         return lead, rest[:end], rest[end + 1 :]
     if not _HOST.fullmatch(authority):
-        # No @ at all: what stands where a port should is most likely a password.
+        # No @ at all: the text in place of a port is most likely a password.
         name, _colon, password = authority.partition(":")
         return lead, password, f"{name}:{HIDDEN}{rest[len(authority) :]}"
     return lead, "", rest

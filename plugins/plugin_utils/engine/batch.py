@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A batch: the ops of one component, what they rely on, how they are undone, and the envelope they travel in."""
+"""A batch: a component's ops, what they rely on, their undo, and the envelope that carries them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ MAX_BYTES = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One step on the node, with the steps that undo it and the arguments that are secret (docs/protocol.md,
-    section 2)."""
+    """One step on the node, the ops that undo it, and the names of its secret arguments (docs/protocol.md, section
+    2)."""
 
     op: str
     args: Mapping[str, Any]
@@ -29,11 +29,11 @@ class Op:
     secrets: tuple[str, ...] = ()
 
     def undone_by(self, *undo: Op) -> Op:
-        """The same op with its undo."""
+        """The same op with this undo."""
         return replace(self, undo=undo)
 
     def wire(self, n: int | None = None) -> dict[str, Any]:
-        """The op as the runner takes it; `n` is its place in the batch, undo ops have none."""
+        """The op as the runner takes it. `n` is its place in the batch; undo ops have none."""
         wire: dict[str, Any] = {"op": self.op, "args": dict(self.args)}
         if n is not None:
             wire |= {"n": n, "undo": [op.wire() for op in self.undo], "secrets": list(self.secrets)}
@@ -42,8 +42,8 @@ class Op:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one component wants done, in order, and the readiness check (`gate`) that decides whether it worked. `was`:
-    the fingerprint of what it replaces, which the node notes."""
+    """A component's ops, in order, and the checks (`gate`) that decide whether they worked. `was` is the fingerprint
+    of what the batch replaces; the node records it."""
 
     component: str
     ops: tuple[Op, ...]
@@ -54,7 +54,7 @@ class Batch:
     was: str = ""
 
     def wire(self, batch_id: str) -> dict[str, Any]:
-        """The batch as it is written to the node."""
+        """The batch as it is written on the node."""
         return {
             "schema": SCHEMA,
             "id": batch_id,
@@ -68,7 +68,7 @@ class Batch:
 
 
 def encode(envelope: Mapping[str, Any]) -> str:
-    """The one string that node_apply takes: base64 of gzip of JSON. ValueError if it is more than the 4 MB a node
+    """The one string that node_apply takes: base64 of gzip of JSON. ValueError if it exceeds the 4 MB that a node
     accepts."""
     text = json.dumps(envelope, separators=(",", ":"), sort_keys=True).encode()
     encoded = base64.b64encode(gzip.compress(text, compresslevel=9, mtime=0)).decode()
@@ -84,10 +84,10 @@ def decode(encoded: str) -> dict[str, Any]:
 
 
 def as_base64(data: bytes) -> str:
-    """File content as it travels in `write`."""
+    """A file's content for the op `write`."""
     return base64.b64encode(data).decode()
 
 
 def flatten(ops: Iterable[Iterable[Op]]) -> tuple[Op, ...]:
-    """One tuple of ops from several."""
+    """All ops in one tuple."""
     return tuple(op for group in ops for op in group)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Command lines by the rules of CommandLineToArgvW, so that they compare as argument lists.
+"""Command lines by the rules of CommandLineToArgvW, for comparison as argument lists.
 
 Source: learn.microsoft.com, "Parsing C command-line arguments" and CommandLineToArgvW.
 """
@@ -12,12 +12,11 @@ from collections.abc import Iterable
 
 
 def split(line: str) -> list[str]:
-    r"""The argument list a program sees for `line`.
+    """The argument list that a program sees for `line`.
 
-    The first argument is the program and has simpler rules: quotes delimit, backslashes are literal. In the others
-    2n backslashes
-    before a quote are n backslashes and the quote delimits; 2n+1 are n backslashes and a literal quote; `""` inside
-    quotes is one quote.
+    The first argument is the program and has simpler rules: quotes delimit, backslashes are literal. In the others 2n
+    backslashes before a quote are n backslashes, and the quote delimits; 2n+1 are n backslashes and a literal quote;
+    `""` inside quotes is one quote.
     """
     arguments: list[str] = []
     position = 0
@@ -83,7 +82,7 @@ def _argument(line: str, position: int) -> tuple[str, int]:
 
 
 def quote(argument: str) -> str:
-    """`argument` so that `split` gives it back: quoted only where that is needed, empty as two quotes."""
+    """The argument quoted for `split`: only if necessary; an empty one as two quotes."""
     if argument and not any(char in ' \t\n\v"' for char in argument):
         return argument
     quoted: list[str] = []
@@ -108,12 +107,12 @@ def join(arguments: Iterable[str]) -> str:
 
 
 def list_arguments(line: str) -> str:
-    """A command line for people, one argument a line, so that a diff shows the one that differs."""
+    """A command line with one argument per line, so that a diff shows the one that differs."""
     return "".join(f"\n  {argument or quote(argument)}" for argument in split(line))
 
 
 def same(left: list[str], right: list[str]) -> bool:
-    """Whether two argument lists start the same thing: the program without regard to case, the rest with it."""
+    """Whether two argument lists start the same process. The program compares without case, the arguments with it."""
     if not left or not right:
         return left == right
     return left[0].replace("/", "\\").casefold() == right[0].replace("/", "\\").casefold() and left[1:] == right[1:]

@@ -1,11 +1,11 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Environment variables of services: their values may be secrets, a proxy's password among them.
+"""Environment variables of services. Their values may be secret, such as a proxy's password.
 
 A node gives only a fingerprint of each value: readings become facts, facts are cached on disk, and answers are printed
-at -vvv. Only the task that changes the values reads them, for the undo, by a separate query whose answer never becomes
-a fact.
+at -vvv. Only a task that changes the values reads them, for the undo, by a separate query whose answer never becomes a
+fact.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ NSSM_VARIABLES = ("AppEnvironmentExtra", "AppEnvironment")
 
 
 def fingerprint(entry: str) -> str:
-    """`NAME=value` with the value's sha256 in place of the value, shortened; equal entries have equal fingerprints. One
-    that a node has made already stays as it is."""
+    """`NAME=value` with a shortened sha256 in place of the value; equal entries have equal fingerprints. A
+    fingerprint made by a node is returned unchanged."""
     name, equals, value = entry.partition("=")
     if _MADE.fullmatch(value):
         return entry
@@ -34,7 +34,7 @@ def fingerprints(entries: Iterable[str] | None) -> list[str]:
 
 
 def without_values(service: Mapping[str, Any]) -> dict[str, Any]:
-    """A service as the probe returned it, with fingerprints for the values of its environment."""
+    """A service from the probe, with fingerprints in place of its environment's values."""
     clean = {**service, "environment": fingerprints(service.get("environment"))}
     parameters = service.get("nssm")
     if isinstance(parameters, Mapping):
@@ -46,8 +46,8 @@ def without_values(service: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_value(name: str, variable: Mapping[str, Any]) -> dict[str, Any]:
-    """A variable of the machine as the query `registry` returned it, with a fingerprint for its value. Names of
-    variables are the same in any case."""
+    """A variable of the machine from the query `registry`, with a fingerprint in place of its value. Names match
+    without case."""
     clean = {key: value for key, value in variable.items() if key != "value"}
     if "value" in variable:
         clean["fingerprint"] = fingerprint(f"{name.upper()}={variable['value']}")
@@ -60,5 +60,5 @@ def names_of(entries: Iterable[str] | None) -> list[str]:
 
 
 def names(entries: Iterable[str] | None) -> str:
-    """The variables' names, for people."""
+    """The variables' names as one text."""
     return ", ".join(names_of(entries)) or "none"

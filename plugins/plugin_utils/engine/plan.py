@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Compares what is wanted with what was read, and orders the steps into one batch.
+"""Compare what is wanted with the reading, and order the steps into one batch.
 
 The order is the same for every component: place new files beside the old (services run), stop dependants and then the
 service, swap, define, start the service, wait until it is ready, start the dependants, write the receipt, check
@@ -27,7 +27,7 @@ from .tools import halt, start_ops, stop_ops
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One sentence of the plan and, for the diff, what it changes."""
+    """One sentence of the plan, and what it changes, for the diff."""
 
     label: str
     text: str
@@ -36,18 +36,17 @@ class Step:
 
 
 def fingerprint(parts: Iterable[tuple[str, str]]) -> str:
-    """16 hex digits of labels and texts in any order; "" for none."""
+    """16 hex digits that identify labels and texts in any order; empty for none."""
     found = sorted(parts)
     return hashlib.sha256(json.dumps(found).encode()).hexdigest()[:16] if found else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one component has to do: nothing (`batch` is None) or one batch; and the reading as it will be.
+    """A component's work: none (`batch` is None) or one batch; and the reading after it.
 
-    `reboot` are the reasons for which the machine has to be restarted after the batch, or although there is none.
-    `waits`: the batch waits for a service that runs and was not ready when it was read; where that is in vain, a plan
-    that restarts it is next.
+    `reboot` are the reasons to restart the machine after the batch, or without one. `waits`: the batch waits for a
+    running service that was not ready when it was read; if it stays so, the next plan restarts it.
     """
 
     component: str
@@ -59,18 +58,18 @@ class Plan:
 
     @property
     def becomes(self) -> str:
-        """The fingerprint of what it brings about; that of the batch which takes it back has it as `was`."""
+        """The fingerprint of the new state. A batch that reverts it has this as its `was`."""
         return fingerprint((step.label, step.after) for step in self.steps if step.before != step.after)
 
     @property
     def changed(self) -> bool:
-        """Whether anything is to be done, apart from a restart of the machine."""
+        """Whether there is work, not counting a restart of the machine."""
         return self.batch is not None
 
 
 @dataclass(frozen=True, slots=True)
 class _Restart:
-    """How one service is brought down and up again around the swap."""
+    """How to stop one service before the swap and start it after."""
 
     stop: tuple[Op, ...]
     start: tuple[Op, ...]
@@ -81,12 +80,12 @@ class _Restart:
 
 
 def reads(resources: Sequence[Resource]) -> tuple[Query, ...]:
-    """What must be known to plan these resources."""
+    """The queries needed to plan these resources."""
     return merge_queries(query for resource in resources for query in resource.reads())
 
 
 def confides(resources: Sequence[Resource], reading: Reading) -> tuple[Query, ...]:
-    """What else is read, and kept in the task, before these resources are changed: normally nothing."""
+    """Confidential queries, made only before these resources change and kept in the task; normally none."""
     return merge_queries(query for resource in resources for query in resource.confides(reading))
 
 
@@ -98,10 +97,10 @@ def make_plan(
     deadline_s: int = 900,
     restart_unready: bool = False,
 ) -> Plan:
-    """The plan that makes `resources` true on the node that `reading` describes. Refused if one of them cannot be.
+    """The plan that makes `resources` true on the node of `reading`. Refused if one of them is impossible.
 
-    A service that runs and is not ready is waited for, since it may have been started a moment ago; with
-    `restart_unready` it is restarted.
+    A running service that is not ready is waited for, since it may just have been started; with `restart_unready` it is
+    restarted.
     """
     resources = each_once(resources)
     _refuse_unread(resources, reading)
@@ -163,9 +162,9 @@ def _restart(
     more: bool,
     restart_unready: bool,
 ) -> _Restart:
-    """A service restarts if and only if its definition, as far as that takes a restart, or a file it uses changes; one
-    that should run and does not is started unless it rests, one that must not start yet is at most stopped. If
-    `more` services are started behind it, it has to be ready first."""
+    """How to restart a service. It restarts if and only if its definition, in a part that takes a restart, or a file
+    that it uses changes. A stopped service that should run is started unless it rests; one that must not start yet
+    is at most stopped. If `more` services start after it, it must be ready first."""
     affected = redefined or bool(service.uses & touched)
     unready = service.unready(reading) if service.run and service.is_running(reading) and not affected else ""
     if unready and not restart_unready:
@@ -211,14 +210,14 @@ def _restart(
 
 
 def _undone_while_stopped(commit: tuple[Op, ...], restarts: Sequence[_Restart]) -> tuple[Op, ...]:
-    """After a power loss the machine boots and starts the service with whatever was half swapped: stop it before
-    anything is put back."""
+    """The undo of a swap. After a power loss the machine boots and starts the service with a half finished swap, so
+    it is stopped before anything is put back."""
     halt = flatten(restart.halt for restart in restarts)
     return tuple(op.undone_by(*halt, *op.undo) if op.undo else op for op in commit)
 
 
 def _list_expectations(resources: Sequence[Resource], reading: Reading) -> tuple[Expectation, ...]:
-    """Everything the plan was made from, also what it leaves alone: a batch only fits the node that was read."""
+    """Everything the plan was made from, including what it leaves alone: a batch only fits the node that was read."""
     files = [expectation for query in reads(resources) if (expectation := as_read(query, reading)) is not None]
     return (
         *files,
@@ -250,14 +249,14 @@ def _predict(
     return reading.merged(parts, predicted=True)
 
 
-# A plan and what became of it, as a task's result: `changed`, `diff` and `steps` come from the same plan object.
+# A task's result from a plan: `changed`, `diff` and `steps` come from the same object.
 
 
 def task_result(
     plan: Plan, *, check: bool, diff: bool, calls: int, answer: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """`{changed, steps: [{text, state}], winkube: {answer, outcome, batch, calls}, diff?}`; `state` is `planned`
-    or `done`; a component that failed has no result."""
+    """`{changed, steps: [{text, state}], winkube: {answer, outcome, batch, calls}, diff?}`. `state` is `planned` or
+    `done`. A failed component has no result."""
     answer = answer or {}
     outcome = answer.get("outcome")
     found: dict[str, Any] = {

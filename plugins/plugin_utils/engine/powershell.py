@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Values in PowerShell's text."""
+"""Literals in PowerShell."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _QUOTE = re.compile(f"['{TYPOGRAPHIC}]")
 
 
 def literal(text: str) -> str:
-    """The text as a string that nothing in it ends: each quote is doubled.
+    """The text as a PowerShell string; each quote is doubled, so nothing in the text ends it.
 
     Source: the same release, engine/parser/tokenizer.cs, ScanStringLiteral: the second of two quotes stays.
     """

@@ -1,12 +1,11 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is known of a node: read once, carried from task to task, never trusted longer than it should be.
+"""What is known about a node: read once, passed from task to task, trusted only for a limited time.
 
-Shape of a reading as it travels in facts:
-`{schema, run, machine, boot_id, taken_at, predicted, parts: {key: value}}`, no secrets. Keys: `system`, `services`
-(the names listed),
-`service:<name>`, `file:<path key>`, `pipe:<name>`, `registry:<path>`; values as docs/protocol.md, section 1.
+Shape of a reading in facts: `{schema, run, machine, boot_id, taken_at, predicted, parts: {key: value}}`, without
+secrets. Keys: `system`, `services` (the listed names), `service:<name>`, `file:<path key>`, `pipe:<name>`,
+`registry:<path>`; values as in docs/protocol.md, section 1.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ Value = Any
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One thing to read: `key` names it in the reading, `op` and `args` are the probe's (docs/protocol.md)."""
+    """One thing to read. `key` names it in the reading; `op` and `args` are the probe's (docs/protocol.md)."""
 
     key: str
     op: str
@@ -59,7 +58,8 @@ def _thaw(value: Value) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What the plan relied on: if `query` no longer answers `expect`, nothing is done and the answer is `stale`."""
+    """A fact that the plan relied on: if `query` no longer answers `expect`, nothing is done and the answer is
+    `stale`."""
 
     query: Query
     expect: tuple[tuple[str, Any], ...]
@@ -70,8 +70,8 @@ class Expectation:
 
 
 def as_read(query: Query, reading: Reading) -> Expectation | None:
-    """That a file, folder or registry value is still as it was read; None for what is not a single thing, such as a
-    list of services."""
+    """The expectation that a file, folder or registry value is still as it was read; None for a query that is not
+    about one thing, such as a list of services."""
     if query.op not in _IDENTITY:
         return None
     found, asked = reading.parts[query.key], dict(query.args)
@@ -88,15 +88,15 @@ def file_query(
     entries: bool = False,
     inside: tuple[str, ...] = (),
 ) -> Query:
-    """Read the file or folder at `path`: existence and kind, and what is asked for. `inside` are
-    endings of file names: of a folder's files with one of them, links and those with an owner or access list of their
-    own are listed."""
+    """A query for the file or folder at `path`: whether it exists, its kind, and what the options ask for. `inside`
+    are endings of file names: the answer lists those files of a folder that are links or have their own owner or
+    access list."""
     asked = {"sha256": sha256, "content_limit": content_limit, "sddl": sddl, "entries": entries, "inside": inside}
     return Query(file_key(path), "file", (("path", path), *((name, value) for name, value in asked.items() if value)))
 
 
 def services_query(names: Iterable[str]) -> Query:
-    """List the services: those outside the Windows folder, `names`, and what depends on them."""
+    """A query for the services outside the Windows folder, those in `names`, and what depends on them."""
     return Query("services", "services", (("names", tuple(sorted({name.casefold() for name in names}))),))
 
 
@@ -111,8 +111,8 @@ def pipe_query(name: str) -> Query:
 
 
 def http_query(url: str, service: str = "") -> Query:
-    """What the node itself gets at a URL; with `service` only while that runs, since a port without a listener
-    costs the whole time limit."""
+    """A query for what the node itself gets from a URL. With `service` only while that runs, since a port without a
+    listener costs the whole time limit."""
     return Query(f"http:{url}", "http", (("url", url), *((("service", service),) if service else ())))
 
 
@@ -127,12 +127,12 @@ def service_key(name: str) -> str:
 
 
 def confidential_query(name: str) -> Query:
-    """One service with the values of its environment; the answer stays in the task that asked."""
+    """A query for one service with its environment's values. The answer stays in the task that asked."""
     return Query(f"{CONFIDENTIAL}service:{name.casefold()}", "service", (("name", name),))
 
 
 def merge_queries(queries: Iterable[Query]) -> tuple[Query, ...]:
-    """One query per key: two components that ask for the same file get the union of what they ask."""
+    """One query per key: if two components ask for the same file, they get the union of their questions."""
     merged: dict[str, Query] = {}
     for query in queries:
         known = merged.get(query.key)
@@ -141,7 +141,7 @@ def merge_queries(queries: Iterable[Query]) -> tuple[Query, ...]:
 
 
 def widen(queries: Iterable[Query], plan: Iterable[Query]) -> tuple[Query, ...]:
-    """`queries`, each asking for all that `plan` asks of the same thing: a new answer replaces the old one whole."""
+    """`queries`, extended by what `plan` asks about the same things: a new answer replaces the old one entirely."""
     wanted = tuple(queries)
     keys = {query.key for query in wanted}
     return merge_queries((*wanted, *(query for query in plan if query.key in keys)))
@@ -159,7 +159,7 @@ def _union(left: dict[str, Value], right: dict[str, Value]) -> tuple[tuple[str, 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The parts of a node that were read, and where and when that was."""
+    """The parts of a node that were read, and where and when."""
 
     parts: Mapping[str, Value] = field(default_factory=dict)
     run: str = ""
@@ -168,7 +168,7 @@ class Reading:
 
     @property
     def machine(self) -> str:
-        """MachineGuid: survives renaming and new addresses."""
+        """MachineGuid: it survives a new name and new addresses."""
         return str(self.parts.get("system", {}).get("machine", ""))
 
     @property
@@ -183,7 +183,7 @@ class Reading:
         return int(build) if build is not None else None
 
     def missing(self, queries: Iterable[Query]) -> tuple[Query, ...]:
-        """The queries whose answer, or a part of whose answer, is not in the reading."""
+        """The queries that the reading does not answer completely."""
         return tuple(query for query in merge_queries(queries) if not self._answers(query))
 
     def _answers(self, query: Query) -> bool:
@@ -203,7 +203,7 @@ class Reading:
         return all(name in known for name in needs)
 
     def file(self, path: str) -> Mapping[str, Value]:
-        """What was read of `path`; `{"exists": False}` if it is not there. KeyError if it was not asked for."""
+        """The answer for `path`; `{"exists": False}` if there is no file. KeyError if it was not read."""
         value: Mapping[str, Value] = self.parts[file_key(path)]
         return value
 
@@ -218,14 +218,14 @@ class Reading:
             return None
 
     def service(self, name: str) -> Mapping[str, Value] | None:
-        """A service as listed, None if no service has that name. KeyError if services were not read."""
+        """A service from the list, None if no service has that name. KeyError if services were not read."""
         if "services" not in self.parts:
             raise KeyError("services")
         value: Mapping[str, Value] | None = self.parts.get(service_key(name))
         return value
 
     def services(self) -> Iterator[Mapping[str, Value]]:
-        """All services that were listed."""
+        """All listed services."""
         for part, value in self.parts.items():
             if part.startswith("service:") and value is not None:
                 yield value
@@ -233,7 +233,7 @@ class Reading:
     def merged(
         self, answers: Mapping[str, Value], queries: Iterable[Query] = (), *, predicted: bool | None = None
     ) -> Reading:
-        """The reading with new answers in it. A list of services replaces all services known."""
+        """The reading with new answers. A list of services replaces all known services."""
         parts = dict(self.parts)
         for part, value in answers.items():
             if part == "services" and isinstance(value, list):
@@ -248,8 +248,8 @@ class Reading:
         return replace(self, parts=parts, predicted=self.predicted if predicted is None else predicted)
 
     def completed(self, queries: Iterable[Query], probe: Callable[[tuple[Query, ...]], Mapping[str, Value]]) -> Reading:
-        """With the answers that it lacks; `probe` is not called if it has all. What is only planned stays so, services
-        too, of which an answer replaces all."""
+        """The reading with its missing answers; `probe` is called only if some are missing. Planned parts stay,
+        including planned services, though an answer lists all services."""
         missing = self.missing(queries)
         if not missing:
             return self
@@ -258,7 +258,7 @@ class Reading:
         return replace(found, parts={**found.parts, **planned}) if self.predicted else found
 
     def errors(self) -> dict[str, str]:
-        """The parts that could not be read, with the node's sentence."""
+        """The parts that could not be read, with the node's error."""
         return {
             part: str(value["error"])
             for part, value in self.parts.items()
@@ -266,7 +266,7 @@ class Reading:
         }
 
     def to_fact(self) -> dict[str, Value]:
-        """The reading as it is returned in `ansible_facts`."""
+        """The reading as returned in `ansible_facts`."""
         return {
             "schema": SCHEMA,
             "run": self.run,
@@ -279,7 +279,8 @@ class Reading:
 
 
 def pack(fact: Mapping[str, Value]) -> dict[str, Value]:
-    """The fact with its parts as base64 of zlib of JSON: an eighth of the size. Ansible keeps facts of every host."""
+    """The fact with its parts as base64 of zlib of JSON, an eighth of the size: Ansible keeps the facts of every
+    host."""
     text = json.dumps(fact["parts"], separators=(",", ":")).encode()
     return {**fact, "parts": base64.b64encode(zlib.compress(text)).decode()}
 
@@ -296,8 +297,8 @@ def _unpack(parts: object) -> object:
 def usable(fact: object, *, run: str, now: float, max_age: float, check: bool) -> Reading | None:
     """The reading in `fact` if it is still valid, else None.
 
-    Valid is one of this run of ansible-playbook (a fact cache can hold another run's) that is at most `max_age` seconds
-    old (0 = always read). A prediction is only valid in check mode.
+    A valid reading is of this run of ansible-playbook (a fact cache can hold another run's) and at most `max_age`
+    seconds old (0 = always read). A prediction is valid only in check mode.
     """
     if not isinstance(fact, Mapping) or fact.get("schema") != SCHEMA or fact.get("run") != run:
         return None

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The contract between the kinds of resources and the planner, and the two resources that change nothing."""
+"""The contract between resources and the planner, and the two resources that change nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .reading import Query, Reading, file_query
 
 
 class Refused(Exception):  # noqa: N818 - reads as a sentence at the place where it is raised
-    """What is wanted cannot work; nothing was done. `sentences` say why, one each."""
+    """The wanted state is impossible, and nothing was done. `sentences` say why, one each."""
 
     def __init__(self, *sentences: str) -> None:
         super().__init__("\n".join(sentences))
@@ -22,15 +22,15 @@ class Refused(Exception):  # noqa: N818 - reads as a sentence at the place where
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The steps that make one resource as wanted.
+    """The steps that bring one resource to its wanted state.
 
     `prepare` may run while services run, `commit` only while the services that use the resource are stopped, `define`
-    right before they start again. `touches` are the files (path keys) that will differ: a service that uses one of
-    them is restarted, and so is one whose own definition changes, unless all of that is in force `at_once`.
-    `predicted` are the parts of the reading afterwards, `state` what to read again.
+    right before they start again. `touches` are the files (path keys) that will differ: a service that uses one of them
+    restarts, and so does one whose own definition changes, unless the whole change takes effect `at_once`. `predicted`
+    are the parts of the reading afterwards, `state` what to read again.
 
-    `reboot` is why only a restart of the machine makes this effective, for example "the feature Containers comes
-    into force"; a change that only waits for that has neither text nor ops.
+    `reboot` is why only a restart of the machine completes this, for example "the feature Containers comes into force";
+    a change that only waits for that has neither text nor ops.
     """
 
     text: str
@@ -48,20 +48,20 @@ class Change:
 
 
 class Resource(Protocol):
-    """Something that should be there. `label` names it in diffs and sentences."""
+    """Something that should be there. `label` names it in diffs and messages."""
 
     @property
     def label(self) -> str:
         """A name for people, such as the path."""
 
     def reads(self) -> tuple[Query, ...]:
-        """What must be known to plan this resource."""
+        """The queries needed to plan this resource."""
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """What must be known besides, only by the task that changes this resource: values that may be secret."""
+        """Further queries, made only by the task that changes this resource: their answers may be secret."""
 
     def change(self, reading: Reading) -> Change | None:
-        """The change, or None if it is as wanted. Refused if it cannot be made."""
+        """The change, or None if the state is as wanted. Refused if the change is impossible."""
 
 
 # What a person should know beside the other steps of a plan, such as what was left out and why.
@@ -69,7 +69,7 @@ class Resource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A step of a plan; it changes nothing, and is not said where nothing else changes."""
+    """A step of a plan that changes nothing. It is not shown if nothing else changes."""
 
     label: str
     text: str
@@ -87,17 +87,17 @@ class Notice:
         return Change(text=self.text)
 
 
-# What others have put on the node and a plan was made from.
+# Things of others on the node that a plan was made from.
 
 
 def whole_file(path: str, content_limit: int = 0) -> Query:
-    """A file with all that tells it from another: whatever else is asked of it, the answer can be compared."""
+    """A query that identifies a file's content and state, so that any further answer about it can be compared."""
     return file_query(path, sha256=True, sddl=True, content_limit=content_limit)
 
 
 @dataclass(frozen=True, slots=True)
 class ReliesOn:
-    """Things that are read and never changed: a batch is only right as long as they are as they were read."""
+    """Things that are read and never changed: the batch is valid only while they are as they were read."""
 
     label: str
     queries: tuple[Query, ...]

@@ -21,7 +21,7 @@ ADMINS_WRITE = "O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1200a9;;;
 _TRUSTED_INSTALLER = "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464"
 _MAY_WRITE = {SYSTEM, "S-1-5-18", ADMINISTRATORS, "S-1-5-32-544", _TRUSTED_INSTALLER}
 _MAY_OWN = _MAY_WRITE
-# CREATOR OWNER entries apply only to what a user makes; who may make something is the other entries' business.
+# CREATOR OWNER entries apply only to what a user makes; the other entries say who may make something.
 _PLACEHOLDERS = {"CO", "S-1-3-0"}
 _ACE = re.compile(r"\((?P<kind>[^;]*);(?P<flags>[^;]*);(?P<rights>[^;]*);[^;]*;[^;]*;(?P<sid>[^;)]*)[^)]*\)")
 _WRITE_NAMES = {"FA", "FW", "GA", "GW", "DC", "LC", "RP", "DT", "CR", "SD", "WD", "WO"}
@@ -41,7 +41,7 @@ class Ace:
 
     @property
     def writes(self) -> bool:
-        """Whether the rights let their holder change something."""
+        """Whether the rights allow any change."""
         if self.rights.lower().startswith("0x"):
             return bool(int(self.rights, 16) & _WRITE_BITS)
         names = {self.rights[i : i + 2] for i in range(0, len(self.rights), 2)}
@@ -49,32 +49,30 @@ class Ace:
 
 
 def owner(sddl: str) -> str:
-    """The owner of `sddl`, two letters or a SID; empty if it names none."""
+    """The owner in `sddl`, two letters or a SID; empty if it has none."""
     match = re.match(r"O:(S-[\d-]+|[A-Z]{2})", sddl)
     return match.group(1) if match else ""
 
 
 def entries(sddl: str) -> tuple[Ace, ...]:
-    """The entries of the DACL of `sddl`."""
+    """The DACL's entries in `sddl`."""
     dacl = sddl.split("D:", 1)[1] if "D:" in sddl else ""
     dacl = dacl.split("S:", 1)[0] if "S:(" in dacl or "S:P" in dacl or "S:A" in dacl else dacl
     return tuple(Ace(*match.group("kind", "flags", "rights", "sid")) for match in _ACE.finditer(dacl))
 
 
 def strangers_who_write(sddl: str) -> tuple[str, ...]:
-    """The SIDs, other than SYSTEM, Administrators and TrustedInstaller, that may change a folder with this
-    descriptor."""
+    """The SIDs that may change a folder with this descriptor, except SYSTEM, Administrators and TrustedInstaller."""
     found = (ace.sid for ace in entries(sddl) if ace.kind == "A" and ace.writes and ace.sid not in _PLACEHOLDERS)
     return tuple(dict.fromkeys(sid for sid in found if sid not in _MAY_WRITE))
 
 
 def foreign_owner(sddl: str) -> str | None:
-    """The owner if it is neither SYSTEM, Administrators nor TrustedInstaller: any user can make C:\\k first and own
-    it."""
+    r"""The owner unless it is SYSTEM, Administrators or TrustedInstaller: any user can make C:\k first and own it."""
     found = owner(sddl)
     return None if not found or found in _MAY_OWN else found
 
 
 def readers(sddl: str) -> tuple[str, ...]:
-    """All SIDs that an allow entry of the DACL names, in order."""
+    """All SIDs in allow entries of the DACL, in order."""
     return tuple(dict.fromkeys(ace.sid for ace in entries(sddl) if ace.kind == "A"))

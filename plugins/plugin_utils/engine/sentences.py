@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a step says: the plan has it as an order ("install containerd"), a result as what was or would be done."""
+"""The texts of steps: orders in a plan ("install containerd"), past or conditional tense in a result."""
 
 from __future__ import annotations
 
@@ -59,24 +59,24 @@ PAST = {
 
 
 def as_result(orders: Sequence[str], *, planned: bool, diff: Collection[Mapping[str, str]] = ()) -> dict[str, Any]:
-    """Of a task's result what its steps say: `changed`, `steps`, and `diff` if there is one."""
+    """A task's `changed`, `steps`, and `diff` if there is one."""
     result: dict[str, Any] = {"changed": bool(orders), "steps": as_steps(orders, planned=planned)}
     return result | ({"diff": list(diff)} if orders and diff else {})
 
 
 def as_steps(orders: Iterable[str], *, planned: bool) -> list[dict[str, str]]:
-    """`[{text, state}]` of a result: "would install nssm 2.24", `planned`; "installed nssm 2.24", `done`."""
+    """A result's `[{text, state}]`: "would install nssm 2.24", `planned`; "installed nssm 2.24", `done`."""
     state = "planned" if planned else "done"
     return [{"text": f"would {order}" if planned else done(order), "state": state} for order in orders]
 
 
 def done(order: str) -> str:
-    """The order once it has been carried out."""
+    """The order in the past tense."""
     verb, blank, rest = order.partition(" ")
     return f"{PAST[verb]}{blank}{rest}" if verb in PAST else f"did {order}"
 
 
 def end_sentence(text: object) -> str:
-    """The text with a full stop at its end, where it has no other mark there."""
+    """The text with a full stop, unless it already ends with a punctuation mark."""
     said = str(text).rstrip()
     return said if said.endswith((".", "!", "?")) else f"{said}."

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Programs that every Windows Server has, as `run` ops."""
+"""Programs of every Windows Server, as `run` ops."""
 
 from __future__ import annotations
 
@@ -50,24 +50,24 @@ def sc(*args: str, ok_exit: Sequence[int | str] = (0,)) -> Op:
 
 
 def wait_service(name: str, state: str, timeout_s: int, stable_s: int = 0) -> Op:
-    """Until the service is in `state`, and has been for `stable_s`."""
+    """Wait until the service is in `state`, and has been for `stable_s` seconds."""
     return Op("wait", {"for": "service", "name": name, "state": state, "timeout_s": timeout_s, "stable_s": stable_s})
 
 
 def wait_gone(program: str, timeout_s: int) -> Op:
-    """Until no process runs `program`: a stopped service is not yet a free file."""
+    """Wait until no process runs `program`: the file of a stopped service may still be in use."""
     return Op("wait", {"for": "process_gone", "path": program, "timeout_s": timeout_s})
 
 
 def wait_pipe(name: str, timeout_s: int) -> Op:
-    r"""Until `\\.\pipe\<name>` is there."""
+    r"""Wait until `\\.\pipe\<name>` exists."""
     return Op("wait", {"for": "pipe", "name": name, "timeout_s": timeout_s})
 
 
 def wait_run(
     program: str, *args: str, timeout_s: int, ok_exit: Sequence[int | str] = (0,), encoding: str = "utf-8"
 ) -> Op:
-    """Until the program ends with one of `ok_exit`."""
+    """Repeat the program until it ends with one of `ok_exit`."""
     wanted = {
         "for": "run",
         "program": program,
@@ -80,8 +80,8 @@ def wait_run(
 
 
 def halt(name: str, timeout_s: int) -> Op:
-    """Stop a service, and before it what depends on it now, in whatever state they are; for undos. One that is stuck
-    on its way up has its process ended, one that does not stop in time too. Harmless if there is none."""
+    """Stop a service after its present dependants, whatever state they are in; for undos. The process of a service
+    that hangs while starting or stopping is ended. Harmless if there is none."""
     return Op("halt", {"name": name, "timeout_s": timeout_s})
 
 

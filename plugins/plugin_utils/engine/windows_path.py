@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Windows paths as the engine compares and builds them: without regard to case, always absolute."""
+"""Windows paths as the engine compares and builds them: always absolute, compared without case."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _FORBIDDEN = re.compile(r'[<>"|?*\x00-\x1f]')
 
 
 def key(path: str) -> str:
-    r"""`C:/K\..\k\Kubelet.exe` and `c:\k\kubelet.exe` are one file: give both the same key."""
+    r"""A key that is the same for `C:/K\..\k\Kubelet.exe` and `c:\k\kubelet.exe`."""
     return ntpath.normcase(ntpath.normpath(path))
 
 
 def same(left: str, right: str) -> bool:
-    """Whether two paths name the same file as far as their spelling tells."""
+    """Whether the spelling of two paths shows that they are the same file."""
     return key(left) == key(right)
 
 
 def join(*parts: str) -> str:
-    """Join with backslashes, without touching case."""
+    """The parts joined by backslashes, case unchanged."""
     return ntpath.normpath(ntpath.join(*parts))
 
 
@@ -38,9 +38,9 @@ def name(path: str) -> str:
 
 
 def problem(path: str) -> str | None:
-    r"""What is wrong with `path` as an absolute Windows path, as the end of a sentence, or None.
+    r"""Why `path` is not an absolute Windows path, as the end of a sentence; None if it is one.
 
-    Control characters are the usual sign of a double-quoted `"c:\bin"` in YAML, where `\b` is a backspace.
+    Control characters usually come from a double-quoted `"c:\bin"` in YAML, where `\b` is a backspace.
     """
     if any(ord(char) < 32 for char in path):
         return "holds a control character: in YAML write the path without double quotes"

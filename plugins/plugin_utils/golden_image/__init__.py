@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A machine that becomes an image of many nodes: what may not be cloned, and what is put to rest before.
+"""A machine that becomes an image of many nodes: what must not be cloned, and what is stopped first.
 
 Private to the collection: playbooks use its modules.
 """

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of a machine would be the same on every node that is made of its image, and must not be.
+"""What would be the same on every node of an image, and must not be.
 
-One table: CHECKS. Where things lie is said by the components (`Component.bound`, `settings`), whose own values are
-looked for in whatever stays. Nothing is removed here: someone has put it there, and each sentence says how it goes.
+One table: CHECKS. The components declare where things are (`Component.bound`, `settings`); whatever stays is searched
+for the machine's own values. Nothing is removed here: somebody put it there, and each sentence says how to remove it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _RESET = "It is one node's. Remove it, or take the node apart first: playbooks/r
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The machine that is looked at. `cni_data_dir` is where host-local notes addresses."""
+    """The machine to check. `cni_data_dir` is where host-local records addresses."""
 
     layout: Layout
     cni_data_dir: str
@@ -67,14 +67,14 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Something that belongs to this one machine: what it is, and what to do."""
+    """Something that belongs to this one machine, and the remedy."""
 
     what: str
     remedy: str
 
     @property
     def sentence(self) -> str:
-        """For the maker of the image."""
+        """A sentence for the maker of the image."""
         return f"{self.what}. {self.remedy}."
 
 
@@ -82,7 +82,7 @@ Check = Callable[[Scope, Reading], Iterator[Bound]]
 
 
 def reads(scope: Scope, reading: Reading) -> tuple[Query, ...]:
-    """What the checks need to know; `reading` tells the values that are looked for, and which receipts there are."""
+    """What the checks read. `reading` has the values to search for, and the names of the receipts."""
     layout = scope.layout
     texts = (*_settings(layout), *receipts(layout, reading))
     return merge_queries(
@@ -101,29 +101,29 @@ def reads(scope: Scope, reading: Reading) -> tuple[Query, ...]:
 
 
 def find(scope: Scope, reading: Reading) -> tuple[Bound, ...]:
-    """Everything that is in the way of an image, in the order of CHECKS."""
+    """Everything that blocks an image, in the order of CHECKS."""
     return tuple(found for check in CHECKS for found in check(scope, reading))
 
 
 def receipts(layout: Layout, reading: Reading) -> tuple[str, ...]:
-    """The notes of where programs came from, which stay: they spare the nodes the downloads."""
+    """The receipts of programs, which stay: they save the nodes the downloads."""
     folder = receipt_folder(layout)
     return tuple(windows_path.join(folder, name) for name in entries(folder, reading) if name.endswith(".json"))
 
 
 def receipt_folder(layout: Layout) -> str:
-    """Where they lie."""
+    """The receipts' folder."""
     return windows_path.join(layout.state_dir, "receipts")
 
 
 def entries(folder: str, reading: Reading) -> tuple[str, ...]:
-    """What lies in a folder; nothing if it is not there, or no one looked."""
+    """A folder's entries; empty if it does not exist or was not read."""
     return tuple(str(each) for each in (reading.parts.get(file_key(folder)) or {}).get("entries") or ())
 
 
 def list_remaining(layout: Layout, reading: Reading) -> tuple[str, ...]:
-    """Sentences about what blocks nothing but matters: what to delete right before sysprep, and credentials that every
-    node would get."""
+    """Sentences about what does not block an image but matters: what to delete right before sysprep, and credentials
+    that every node would get."""
     found = [
         f"{path} has credentials of a registry: anyone who gets the image has them. Leave them out of "
         "winkube_registries for the image, or guard the image like them"
@@ -148,7 +148,7 @@ def list_remaining(layout: Layout, reading: Reading) -> tuple[str, ...]:
 
 
 def _files(scope: Scope, reading: Reading) -> Iterator[Bound]:
-    """Kubeconfigs, keys and certificates, what kubeadm, flanneld and kube-proxy have written, pods and containers."""
+    """Kubeconfigs, keys and certificates; files of kubeadm, flanneld and kube-proxy; pods and containers."""
     for component in registry.COMPONENTS:
         for path in component.bound(scope.layout):
             found = reading.parts.get(file_key(path)) or {}
@@ -183,7 +183,7 @@ def _networks(_scope: Scope, reading: Reading) -> Iterator[Bound]:
 
 
 def _find_unfinished(scope: Scope, reading: Reading) -> Iterator[Bound]:
-    """What the collection itself has begun here."""
+    """What the collection itself has left open."""
     folder = scope.layout.state_dir
     for name in entries(folder, reading):
         if name in _OPEN:
@@ -201,7 +201,7 @@ def _cri_tcp(scope: Scope, reading: Reading) -> Iterator[Bound]:
 
 
 def _values(scope: Scope, reading: Reading) -> Iterator[Bound]:
-    """The machine's own name, addresses and id, in whatever is cloned."""
+    """The machine's own name, addresses and id, in anything that is cloned."""
     wanted = own_values(reading)
     for service in registry.DAEMONS.values():
         name = service.service(scope.layout)
@@ -236,7 +236,7 @@ CHECKS: tuple[Check, ...] = (_files, _addresses, _networks, _find_unfinished, _c
 
 
 def own_values(reading: Reading) -> Mapping[str, str]:
-    """What only this machine has: the value, and what it is."""
+    """This machine's own values, each with its description."""
     system = reading.parts.get("system") or {}
     found = {str(system.get("computer_name") or ""): "the machine's name", reading.machine: "the machine's id"}
     for adapter in networks.adapters(reading):
@@ -247,8 +247,8 @@ def own_values(reading: Reading) -> Mapping[str, str]:
 
 
 def _of_one_machine(service: Mapping[str, Any], wanted: Mapping[str, str]) -> tuple[str, ...]:
-    """What in a service's command line is of one machine: arguments that say so, whatever their value, since it may be
-    a former address; and the machine's own values."""
+    """What in a service's command line belongs to one machine: certain arguments, whatever their value, since it may
+    be a former address; and the machine's own values."""
     nssm = service.get("nssm") or {}
     line = " ".join(str(text) for text in (service.get("image_path") or "", *nssm.values()))
     flags = [found[0] for found in _FLAGS.finditer(line)]
@@ -257,7 +257,7 @@ def _of_one_machine(service: Mapping[str, Any], wanted: Mapping[str, str]) -> tu
 
 
 def _in(text: str, wanted: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The values that a text has as a whole word or as an address's host. A part of a path or of a longer name does not
+    """The values that a text has as a whole word or as an address's host. Parts of a path or of a longer name do not
     count."""
     for value, what in wanted.items():
         if re.search(rf"(?<![\w.\\-])(?<!(?<!/)/){re.escape(value)}(?![\w\\-]|\.\w)", text, re.IGNORECASE):
@@ -275,12 +275,12 @@ def _settings(layout: Layout) -> tuple[str, ...]:
 
 
 def _folders(scope: Scope) -> tuple[str, ...]:
-    """Folders whose entries are looked at."""
+    """Folders to list."""
     return (scope.cni_data_dir, certificate_folder(scope.layout), scope.layout.state_dir, SSH_DIR)
 
 
 def _environment(reading: Reading) -> Query:
-    """Those of the machine's variables that hold one of its own values. They may hold a secret besides."""
+    """The machine's variables with one of its own values. They may also hold a secret."""
     wanted = tuple(sorted(own_values(reading)))
     args = (("path", ENVIRONMENT_KEY), ("containing", wanted))
     return Query(f"{CONFIDENTIAL}environment", "registry", args)

@@ -90,7 +90,7 @@ class Cleared:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Remove it. No undo."""
+        """Remove them. No undo."""
         past = (*self._journals(reading), *self._notes(reading), *self._logs(reading))
         if not past:
             return None
@@ -117,7 +117,7 @@ class Cleared:
         return tuple(windows_path.join(self._batches, each) for each in entries(self._batches, reading) if each != own)
 
     def _own_journal(self, reading: Reading) -> str:
-        """The journal of the batch that has put the machine to rest before."""
+        """The journal of the batch that stopped this machine for an image before."""
         text = reading.text(self._receipt) if file_key(self._receipt) in reading.parts else None
         try:
             return str(json.loads(text or "{}").get("source", {}).get("journal") or "")
@@ -130,7 +130,7 @@ class Cleared:
         return (*found, *((self.layout.changes,) if self._changes(reading) - {NAME} else ()))
 
     def _changes(self, reading: Reading) -> set[str]:
-        """The components of which it is noted who changed them: a node would take that for its own past."""
+        """The components with a record of who changed them: a node would take it for its own past."""
         path = self.layout.changes
         text = reading.text(path) if file_key(path) in reading.parts else None
         try:

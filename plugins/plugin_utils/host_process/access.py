@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Programs and files of a node through its HostProcess pod: makes the pod, finds it again, runs what it is given."""
+"""Programs and files of a node through its HostProcess pod: make the pod, find it again, run programs in it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ QUIET_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """How a program ended, and what it wrote."""
+    """A program's exit code and output."""
 
     exit_code: int
     stdout: bytes
@@ -63,9 +63,9 @@ class Done:
 
 
 class Access:
-    """The way to one node. `say` hears what is waited for, as sentences.
+    """The way to one node. `say` gets sentences about what is waited for.
 
-    Everything may raise ClusterError: the cluster, the pod or the connection to it is not there.
+    Everything may raise ClusterError: there is no cluster, no pod, or no connection to it.
     """
 
     def __init__(
@@ -84,8 +84,8 @@ class Access:
     # -- the pod -------------------------------------------------------------------------------------------------
 
     def ensure(self, keep: Callable[[Callable[[Access], object]], object] = lambda removal: None) -> bool:
-        """See that the pod runs; whether it had to be made. Before anything is made, `keep` gets what takes it away
-        again when the run is over."""
+        """Make sure that the pod runs; True if it had to be made. Before anything is made, `keep` gets the function
+        that removes it at the end of the run."""
         found = self.cluster.get(self.wanted.path)
         if found is not None and pod.state(found).ready:
             return False
@@ -156,7 +156,7 @@ class Access:
             self.clock.sleep(LOOK_S)
 
     def _node_sentence(self) -> str:
-        """What the Node says of itself where that is the reason."""
+        """What the Node says about itself if that is the reason."""
         node = self.cluster.node(self.wanted.node)
         if node is None:
             return f" There is no Node {self.wanted.node} in {self.cluster.server}."
@@ -171,7 +171,7 @@ class Access:
         return f"{self.wanted.namespace}/{self.wanted.name}"
 
     def _sweep(self) -> None:
-        """Delete what earlier runs have left in the namespace."""
+        """Delete the remains of earlier runs in the namespace."""
         now = datetime.now(UTC)
         for found in self.cluster.items(f"{self.wanted.collection}?{urlencode({'labelSelector': pod.LABEL})}"):
             if pod.is_over(found, now):
@@ -182,7 +182,7 @@ class Access:
         return self._delete(self.wanted.name)
 
     def remove_namespace(self) -> None:
-        """Delete the namespace, which this run has made. ClusterError while a pod is in it."""
+        """Delete the namespace that this run made. ClusterError while it has a pod."""
         found = self.cluster.items(self.wanted.collection)
         if any("deletionTimestamp" not in each["metadata"] for each in found):
             raise ClusterError(f"The namespace {self.wanted.namespace} is in use.")
@@ -194,7 +194,7 @@ class Access:
     # -- what is run in it ---------------------------------------------------------------------------------------
 
     def run(self, program: str, arguments: str, stdin: bytes | None) -> Done:
-        """A program of the host; it gets `stdin` and its end, or nothing at all. No argument has blanks in it."""
+        """Run a program of the host; it gets `stdin` and its end, or no input. No argument may contain blanks."""
         argv = _argv(program, arguments)
         fits = len(" ".join(argv)) <= LINE_LIMIT
         if fits and stdin is None:
@@ -205,19 +205,19 @@ class Access:
             except ClusterError as error:
                 if error.status not in {400, 403}:
                     raise
-                self._is_v5 = False  # the gate is off; where it was something else, v4 fails for the same reason
+                self._is_v5 = False  # the gate is off; if the cause is another one, v4 fails for it too
         return self._order("run", len(stdin or b""), program, arguments, [stdin] if stdin else ())
 
     def put(self, source: Path, path: str) -> str:
-        """A file of the controller becomes `path`; the sha256 of what is there then. ClusterError with the node's
-        sentence if it cannot be written."""
+        """Copy a file of the controller to `path`; returns the sha256 of the result. ClusterError with the node's
+        message if it cannot be written."""
         done = self._order("put", source.stat().st_size, path, "", _pieces(source))
         if done.exit_code:
             raise ClusterError(f"{path} could not be written: {_text(done.stderr)}")
         return _text(done.stdout)
 
     def fetch(self, path: str) -> bytes:
-        """The bytes of a file. ClusterError with the node's sentence if it cannot be read."""
+        """A file's bytes. ClusterError with the node's message if it cannot be read."""
         done = self._order("fetch", 0, path, "", ())
         if done.exit_code:
             raise ClusterError(f"{path} could not be read: {_text(done.stderr)}")
@@ -232,7 +232,7 @@ class Access:
         return self._is_v5
 
     def _order(self, verb: str, count: int, first: str, second: str, data: Iterable[bytes]) -> Done:
-        """Have the script do something; see powershell/host_process.ps1."""
+        """Run one command of the script; see powershell/host_process.ps1."""
         line = "\t".join((verb, str(count), first, second)) + "\n"
 
         text = script()
@@ -258,13 +258,13 @@ class Access:
 
 
 def script() -> bytes:
-    """The script, which standard input begins with: it is longer than LINE_LIMIT."""
+    """The script. Standard input begins with it, since it is longer than LINE_LIMIT."""
     lines = SCRIPT.read_text(encoding="ascii").splitlines()
     return "".join(f"{line}\n" for line in lines if line and not line.startswith("#")).encode("ascii")
 
 
 def script_argv(count: int) -> list[str]:
-    """PowerShell that runs the script of `count` bytes. -InputFormat None: standard input is the script's own."""
+    """The command line that runs the script of `count` bytes. -InputFormat None: standard input is the script's own."""
     encoded = base64.b64encode(_START.format(count=count).encode("utf-16-le")).decode()
     return [
         pod.POWERSHELL, "-NoLogo", "-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Unrestricted",

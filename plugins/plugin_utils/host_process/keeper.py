@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Takes a pod away when the run that made it is over, however it ended.
+"""Deletes a pod when the run that made it is over, however it ended.
 
-Ansible tells a connection plugin of the end of a task, not of the end of a run. So the maker of a pod leaves a process
-behind, as ssh does for ControlPersist: it waits for the end of ansible-playbook, deletes the pod and ends.
+Ansible tells a connection plugin the end of a task, not the end of a run. So the pod's maker leaves a process behind,
+as ssh does for ControlPersist: it waits for the end of ansible-playbook, deletes the pod and ends.
 
 A file of its own: it forks, and nothing else here does.
 """
@@ -24,9 +24,9 @@ PAUSE_S = 3.0
 
 
 def identity(pid: int) -> str:
-    """When a process began, which tells it from a later one with its number; empty if it has ended."""
+    """When a process started, which distinguishes it from a later one with its number; empty if it has ended."""
     try:
-        # Linux: the fields behind the name in brackets, state first. Source: proc_pid_stat(5).
+        # Linux: the fields after the name in brackets, state first. Source: proc_pid_stat(5).
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         return "" if fields[0] in "ZX" else fields[19]
     except FileNotFoundError:
@@ -38,13 +38,13 @@ def identity(pid: int) -> str:
 
 
 def when_over(pid: int, work: Callable[[], object]) -> None:
-    """Have `work` done, and repeated where it raises, once the process `pid` is over. Returns at once."""
+    """Run `work` once the process `pid` is over, and repeat it if it raises. Returns at once."""
     began = identity(pid)
     child = os.fork()
     if child:
         os.waitpid(child, 0)
         return
-    # The way to a process of its own: whatever happens, nothing of this one's may run a second time.
+    # In the child: whatever happens, none of the parent's code may run a second time.
     with suppress(BaseException):
         if os.fork() == 0:
             os.setsid()
@@ -60,12 +60,12 @@ def _insist(work: Callable[[], object]) -> None:
         try:
             work()
             return
-        except Exception:  # no one is left to tell: the pod ends by its own time limit
+        except Exception:  # nobody is left to tell; the pod ends by its own time limit
             time.sleep(PAUSE_S)
 
 
 def _close_all() -> None:
-    """Nothing waits for this process: ansible-playbook's output ends when all that have it open have closed it."""
+    """Close all files: a reader of ansible-playbook's output waits until every process has closed it."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in range(3):
         os.dup2(nothing, number)

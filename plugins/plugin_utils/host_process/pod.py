@@ -1,11 +1,11 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The pod through which a node is reached, and what its status says about it.
+"""The pod through which a node is reached, and the meaning of its status.
 
-It runs on the host with the host's network, files and rights, and does nothing: programs are started in it by exec.
-HostProcess containers: Kubernetes 1.22 (alpha), 1.23 (beta, on by default), containerd 1.6.
-Source: kubernetes website, content/en/docs/tasks/configure-pod-container/create-hostprocess-pod.md.
+It runs on the host with the host's network, files and rights, and does nothing: exec starts programs in it. HostProcess
+containers: Kubernetes 1.22 (alpha), 1.23 (beta, on by default), containerd 1.6. Source: kubernetes website,
+content/en/docs/tasks/configure-pod-container/create-hostprocess-pod.md.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _WAITING = "while ($true) { Start-Sleep -Seconds 3600 }"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One pod: `run` identifies the run of Ansible, `owner` is for people, `lives_s` its activeDeadlineSeconds."""
+    """One pod. `run` identifies the run of Ansible, `owner` is for people, `lives_s` its activeDeadlineSeconds."""
 
     node: str
     namespace: str
@@ -52,7 +52,7 @@ class Wanted:
 
     @property
     def name(self) -> str:
-        """The same for all tasks of a run, another one for each node and run."""
+        """The same for all tasks of a run; differs for each node and run."""
         digest = hashlib.sha256(f"{self.run} {self.node}".encode()).hexdigest()[:10]
         readable = re.sub(r"[^a-z0-9-]+", "-", self.node.lower())[:40].strip("-")
         return f"winkube-{readable}-{digest}"
@@ -69,10 +69,10 @@ class Wanted:
 
 
 def body(wanted: Wanted, now: datetime) -> Object:
-    """The pod. Nothing secret is in it, and no token of a service account.
+    """The pod. It has no secrets, and no token of a service account.
 
-    It names its node and tolerates every taint: no scheduler is asked, and neither a cordon nor a node that is not
-    ready keeps it off or evicts it. It is started again after a restart of the machine.
+    It names its node and tolerates every taint: so it needs no scheduler, and neither a cordon nor a node that is not
+    ready keeps it off or evicts it. After a restart of the machine it starts again.
     """
     return {
         "apiVersion": "v1",
@@ -113,7 +113,7 @@ def body(wanted: Wanted, now: datetime) -> Object:
 
 
 def is_over(pod: Mapping[str, Any], now: datetime) -> bool:
-    """Whether a pod of ours is a leftover: its time is up, or it has ended and will not start again."""
+    """Whether our pod is a leftover: its time is up, or it has ended and will not start again."""
     metadata = pod.get("metadata") or {}
     until = str((metadata.get("annotations") or {}).get(UNTIL) or "")
     ended = (pod.get("status") or {}).get("phase") in {"Failed", "Succeeded"}
@@ -122,8 +122,8 @@ def is_over(pod: Mapping[str, Any], now: datetime) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How far a pod is. `ready`: programs can be run in it. `over`: it will never be (again). `waits`: for what, a part
-    of a sentence."""
+    """A pod's state. `ready`: it can run programs. `over`: it never will (again). `waits`: what it waits for, as a
+    clause."""
 
     ready: bool = False
     over: bool = False
@@ -131,7 +131,7 @@ class State:
 
 
 def state(pod: Mapping[str, Any]) -> State:
-    """What the pod's status says.
+    """The meaning of the pod's status.
 
     Sources: kubernetes pkg/kubelet/images/types.go and pkg/kubelet/kuberuntime (reasons of waiting),
     pkg/kubelet/lifecycle/predicate.go (a kubelet that does not admit a pod).
@@ -167,7 +167,7 @@ def _container(reason: str, message: str) -> str:
 
 
 def refusal(error: ClusterError, wanted: Wanted) -> str:
-    """Why the cluster did not take the pod, with the way out where one is known."""
+    """Why the cluster refused the pod, with the remedy if one is known."""
     text = str(error)
     if "PodSecurity" in text or "hostProcess" in text:
         return (

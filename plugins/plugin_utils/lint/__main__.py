@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-# As a shell shows programs that a signal has ended: 128 and the signal's number.
+# As a shell reports programs ended by a signal: 128 plus the signal's number.
 INTERRUPTED, READER_GONE = 130, 141
 
 
@@ -16,13 +16,13 @@ OLDEST_PYTHON = (3, 10)
 
 
 def run() -> int:
-    """The command; its exit status."""
-    # This file alone is written so that older ones can read it.
+    """Run the command; its exit status."""
+    # Older Pythons must be able to parse this file, and only this one.
     if sys.version_info[:2] < OLDEST_PYTHON:
         sys.stderr.write("workload-lint: it needs Python 3.10 or later, and this is an older one.\n")
         return 2
     try:
-        # Not above: who is quick with Ctrl-C meets the import.
+        # Imported late: a quick Ctrl-C may come during the import.
         from .cli import main
 
         status = main(sys.argv[1:])
@@ -31,7 +31,7 @@ def run() -> int:
         sys.stderr.write("workload-lint: interrupted.\n")
         return INTERRUPTED
     except BrokenPipeError:
-        # `| head` has seen enough. Python would complain again when it closes standard output.
+        # `| head` has seen enough. Without this, Python complains again when it closes standard output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return READER_GONE
     return status

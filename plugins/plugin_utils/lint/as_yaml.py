@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What PyYAML is given for a text: JSON so that it takes it, definitions without their schemas.
+"""Prepares a text for PyYAML: JSON in a form that it accepts, definitions without their schemas.
 
 A file of its own: manifest.py is about documents and objects.
 """
@@ -13,7 +13,7 @@ import re
 
 
 def as_yaml(file: str, text: str) -> str:
-    """As long as the text, so that places stay right."""
+    """The prepared text, of the same length, so that positions stay right."""
     return _json_as_yaml(text) if file.endswith(".json") else _without_schemas(text)
 
 
@@ -24,9 +24,9 @@ _SEPARATOR = re.compile(r"^---", re.MULTILINE)
 
 
 def _without_schemas(text: str) -> str:
-    """The text with blanks, as long, for the specs of CustomResourceDefinitions.
+    """The text with the specs of CustomResourceDefinitions replaced by blanks of the same length.
 
-    No rule looks into them, and the schemas of one operator are megabytes: reading them took most of its time.
+    No rule looks into them, and one operator's schemas are megabytes: parsing them took most of the time.
     """
     if "CustomResourceDefinition" not in text:
         return text
@@ -48,9 +48,9 @@ _JSON_ESCAPE = re.compile(r"\\(u[dD][89a-fA-F][0-9a-fA-F]{2}|.)")
 
 
 def _json_as_yaml(text: str) -> str:
-    """What JSON may say and YAML refuses, as something of the same length, so that places stay right.
+    """The text with JSON that YAML refuses replaced by something of the same length, so that positions stay right.
 
-    A raw tab is legal between tokens and cannot stand inside a string. An escaped UTF-16 surrogate becomes U+FFFD,
-    which is what encoding/json of Go makes of one that has no partner.
+    A raw tab is legal between tokens and cannot be inside a string. An escaped UTF-16 surrogate becomes U+FFFD, as in
+    Go's encoding/json for one without a partner.
     """
     return _JSON_ESCAPE.sub(lambda m: r"\uFFFD" if len(m[1]) > 1 else m[0], text.replace("\t", " "))

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All objects of one run, and the questions about them that rules ask across objects."""
+"""All objects of one run, and the questions that rules ask across objects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .profile import Profile, Taint
 from .target import Target, selector_os, target_of
 from .workload import TEMPLATES, Pod, holds_images, pods_of
 
-# Taints that come and go with a node's condition. Sources: k8s.io/api core/v1 well_known_taints.go; cloud-provider api.
+# Taints that follow a node's condition. Sources: k8s.io/api core/v1 well_known_taints.go; cloud-provider api.
 _CONDITIONS = (
     *(
         f"node.kubernetes.io/{condition}"
@@ -39,7 +39,7 @@ _CONDITIONS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PodCase:
-    """A pod as a rule sees it: what it is, for which system, in which cluster, among which objects."""
+    """A pod as a rule sees it: the pod, its system, the cluster, and the other objects."""
 
     pod: Pod
     target: Target
@@ -69,13 +69,13 @@ class ObjectCase:
 
 @dataclass(eq=False)
 class Catalog:
-    """The objects, in the order of the input. Objects that another object of the input made are left out."""
+    """The objects in the order of the input, without those that another object of the input made."""
 
     profile: Profile
     objects: list[KubeObject]
     pods: list[PodCase] = field(default_factory=list)
     node_pods: dict[str, list[Pod]] = field(default_factory=dict)
-    # Kinds that name images where no pod was found, and how many objects of each.
+    # Kinds that name images but have no pod, with the number of objects.
     not_looked_into: Counter[str] = field(default_factory=Counter)
 
     @cached_property
@@ -99,7 +99,7 @@ class Catalog:
 
     @cached_property
     def node_systems(self) -> Mapping[str, str]:
-        """The system of each Node of the input, by its name."""
+        """The operating system of each Node of the input, by name."""
         return {each.name: selector_os(as_map(each.metadata.get("labels"))) for each in self.of_kind("Node")}
 
     @cached_property
@@ -111,7 +111,7 @@ class Catalog:
 
     @cached_property
     def builds(self) -> tuple[int, ...]:
-        """The builds of the cluster's Windows nodes: of the Nodes in the input, else those that the profile tells."""
+        """The builds of the cluster's Windows nodes: those of the Nodes in the input, else the profile's."""
         numbers = {
             str(as_map(node.metadata.get("labels")).get(BUILD_LABEL, "")).removeprefix("10.0.")
             for node in self.windows_nodes
@@ -120,9 +120,9 @@ class Catalog:
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """What keeps pods off every Windows node: read off the Nodes in the input, else what the profile tells.
+        """The taints on every Windows node: those of the Nodes in the input, else the profile's.
 
-        Empty, too, if unknown (see taints_known).
+        Also empty if unknown (see taints_known).
         """
         if not self.windows_nodes:
             return (self.profile.taint,) if self.profile.taint else ()
@@ -143,7 +143,7 @@ class Catalog:
 
     @cached_property
     def labelled_pods(self) -> Mapping[tuple[str, str, str], list[PodCase]]:
-        """Pods by namespace and each of their labels, so that selectors need not try every pod."""
+        """Pods by namespace and each of their labels, so that a selector need not try every pod."""
         found: defaultdict[tuple[str, str, str], list[PodCase]] = defaultdict(list)
         for case in self.pods:
             for key, value in case.pod.labels.items():
@@ -151,7 +151,7 @@ class Catalog:
         return found
 
     def selected(self, selector: Mapping[str, Any], namespace: str) -> list[PodCase]:
-        """The pods that a Service's selector finds."""
+        """The pods that a Service's selector matches."""
         wanted = [(str(key), str(value)) for key, value in selector.items()]
         if not wanted:
             return []
@@ -191,12 +191,12 @@ class Catalog:
 
     @cached_property
     def default_class(self) -> str:
-        """The StorageClass of claims that name none; empty if the input has none that says so."""
+        """The StorageClass of claims without one; empty if no class of the input is the default."""
         named = (each for each in self.of_kind("StorageClass") if _is_default(each))
         return next((each.name for each in named), "")
 
     def class_of(self, claim: Mapping[str, Any]) -> str:
-        """The name of the StorageClass of a claim's spec; "" where it wants none, or it is unknown."""
+        """The name of the StorageClass in a claim's spec; "" if it wants none, or if the default is unknown."""
         return as_text(claim["storageClassName"]) if claim.get("storageClassName") is not None else self.default_class
 
     @cached_property
@@ -218,7 +218,7 @@ class Catalog:
 
     @cached_property
     def volume_users(self) -> Mapping[str, list[PodCase]]:
-        """Windows pods by the PersistentVolume that their claims are bound to, or can be bound to and to no other."""
+        """Windows pods by the PersistentVolume that their claims are bound to, or must be bound to."""
         found: defaultdict[str, list[PodCase]] = defaultdict(list)
         for claim in self.of_kind("PersistentVolumeClaim"):
             users = self.claim_users.get((claim.namespace, claim.name), [])
@@ -232,7 +232,7 @@ class Catalog:
         return found
 
     def _static_volume(self, claim: KubeObject) -> str:
-        """The one volume of the claim's class, where nothing provisions that class; else empty."""
+        """The only volume of the claim's class, if nothing provisions that class; else empty."""
         name = self.class_of(claim.spec)
         provisioner = self.find("StorageClass", name)
         if provisioner is not None and provisioner.value.get("provisioner") != "kubernetes.io/no-provisioner":
@@ -276,7 +276,8 @@ def _config_maps(pod: Pod) -> set[str]:
 
 
 def build_catalog(objects: Iterable[KubeObject], profile: Profile) -> Catalog:
-    """The catalog of a run. What a controller in the input made (ReplicaSets, Pods of a live cluster) is left out."""
+    """The catalog of a run, without objects that a controller in the input made (ReplicaSets, Pods of a live
+    cluster)."""
     everything = list(objects)
     uids = {each.metadata.get("uid") for each in everything if each.metadata.get("uid")}
     kept = [
@@ -286,7 +287,7 @@ def build_catalog(objects: Iterable[KubeObject], profile: Profile) -> Catalog:
     ]
     catalog = Catalog(profile, kept)
     for each in everything:
-        # What runs on a node is asked of the pods themselves.
+        # Pods themselves tell what runs on a node.
         for pod in pods_of(each) if each.kind == "Pod" and each.spec.get("nodeName") else ():
             catalog.node_pods.setdefault(as_text(each.spec["nodeName"]), []).append(pod)
     for each in kept:

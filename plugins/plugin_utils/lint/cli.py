@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The command line: `python -m ansible_collections.winkube.node.plugins.plugin_utils.lint [options] PATH...`
 
-Exit status: 0 nothing at or above the level, 1 findings at or above it, 2 wrong use or unreadable input.
+Exit status: 0 nothing at or above the level, 1 findings at or above it, 2 wrong usage or unreadable input.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str], out: TextIO | None = None, err: TextIO | None = None) -> int:
-    """Runs the command. argparse itself ends a wrong use with status 2."""
+    """Run the command. For wrong usage argparse itself ends the process with status 2."""
     out, err = out or sys.stdout, err or sys.stderr
     parser = _parser()
     options = parser.parse_args(arguments)
@@ -114,7 +114,7 @@ def main(arguments: Sequence[str], out: TextIO | None = None, err: TextIO | None
         documents = inputs.documents
         report = with_unreadable(lint(documents, profile, config.ignore), inputs.unreadable)
         if options.fix:
-            # A report for programs has standard output for itself.
+            # A report for programs gets standard output for itself.
             shown = out if options.format == "text" or options.output else err
             left = _fix(documents, report, profile, config, options.write, shown, err)
             report = with_unreadable(left, inputs.unreadable)
@@ -143,7 +143,7 @@ def _settings(options: argparse.Namespace) -> dict[str, object]:
 def _fix(
     documents: list[Document], report: Report, profile: Profile, config: Config, write: bool, out: TextIO, err: TextIO
 ) -> Report:
-    """Shows the changes; writes them if told to, and then reports what is left."""
+    """Show the changes; with `write` apply them and report the remaining findings."""
     fixed = fix(documents, report, profile, config.ignore)
     for each in fixed:
         out.write(each.diff)
@@ -168,7 +168,7 @@ def _print(report: Report, profile: Profile, options: argparse.Namespace, out: T
         out.writelines(render(report, profile, options.format, options.strict))
 
 
-# The rules in words, made from the table: for --list-rules, --explain and the pages in docs/rules.
+# The rules in words, from the tables: for --list-rules, --explain and the pages in docs/rules.
 
 _FIXES = {Remove: "takes the field away where it has no effect", Complete: "adds what is missing"}
 
@@ -179,7 +179,7 @@ def list_rules() -> str:
 
 
 def explain(name: str) -> str:
-    """What a rule looks at, and what to do. Raises UnknownRuleError."""
+    """What a rule looks at, and the remedy. Raises UnknownRuleError."""
     wanted = rule_id(name)
     return "\n".join("".join(f"{line}\n" for line in _explain(rule)) for rule in RULES if rule.id == wanted)
 
@@ -199,7 +199,7 @@ def _explain(rule: Rule) -> Iterator[str]:
 
 
 def of_kinds(rule: Rule) -> str:
-    """The kinds of objects that it looks at, as the end of a sentence; nothing for pods."""
+    """The kinds of objects that it looks at, as the end of a sentence; empty for pods."""
     return "" if "pod" in rule.kinds else f" of {', '.join(rule.kinds)}"
 
 

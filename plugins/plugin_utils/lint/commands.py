@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a container runs, read as Windows reads it: a list of words, a line of cmd.exe, a script of PowerShell.
+"""What a container runs, as Windows reads it: a list of words, a line of cmd.exe, a PowerShell script.
 
 The first word is a file that CreateProcess starts (containerd internal/cri/opts, hcsshim internal/cmd escapeArgs: words
-with blanks are put in quotes, nothing is expanded). cmd.exe and PowerShell read the rest by rules of their own.
+with blanks are quoted, nothing is expanded). cmd.exe and PowerShell read the rest by their own rules.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _DEEPEST = 4
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One start of a program, or a word of the shell. `words` without their quotes, `raw` as written.
+    """One program start, or one built-in of the shell. `words` have no quotes, `raw` are as written.
 
-    `after`: what stands before it (`&&`, `;`, `|`, "" at the beginning). `files`: what is redirected to or from.
+    `after` is the operator before it (`&&`, `;`, `|`, empty at the beginning). `files` are its redirections.
     """
 
     words: tuple[str, ...]
@@ -40,9 +40,9 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """Calls that one shell makes, or (`shell` exec) the one that there is without a shell.
+    """The calls of one shell, or (`shell` exec) the only call without a shell.
 
-    `first`: how many words of the command stand before the text. `text`: what the shell reads.
+    `first`: the number of words before the text. `text`: what the shell reads.
     """
 
     shell: str
@@ -56,7 +56,7 @@ class Script:
 
 
 def scripts(words: Sequence[str], depth: int = 0) -> Iterator[Script]:
-    """The command itself, then what its shell runs, then what the shells in there run."""
+    """The command itself, then the script of its shell, then the scripts of shells in that."""
     if not words:
         return
     yield Script(EXEC, (Call(tuple(words), tuple(words), last=True),))
@@ -79,7 +79,7 @@ def _inner(words: Sequence[str], depth: int) -> Iterator[Script]:
 
 
 def _text_at(shell: str, words: Sequence[str]) -> int:
-    """The place of the first word that the shell runs; 0 where it runs a file or nothing.
+    """The index of the first word that the shell executes; 0 if it runs a file or nothing.
 
     Source: `cmd /?`; learn.microsoft.com, about_PowerShell_exe, about_Pwsh (a bare word is a file to pwsh).
     """
@@ -119,9 +119,9 @@ _POWERSHELL_TOKEN = re.compile(
 
 
 def _of_cmd(text: str) -> Iterator[Call]:
-    """Carets escape, double quotes hold words together, single quotes and semicolons are letters like others."""
+    """Calls by cmd.exe's rules: carets escape, double quotes group words, single quotes and semicolons are ordinary."""
     text = text.strip()
-    # cmd /c takes the outer quotes away. Source: cmd /?.
+    # cmd /c removes the outer quotes. Source: cmd /?.
     if text.startswith('"') and text.endswith('"') and text.count('"') != 2:
         text = text[1:-1]
     return _calls(_CMD_TOKEN, text, _bare_for_cmd)

@@ -36,7 +36,7 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """`settings` are those of profile.with_settings, not yet checked; `file` is empty where there is no file."""
+    """`settings` are those of profile.with_settings, still unchecked; `file` is empty if there is none."""
 
     settings: dict[str, Any] = field(default_factory=dict)
     exclude: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class Config:
 
 
 def read_config(path: Path) -> Config:
-    """Reads the file. Raises ConfigError with line and remedy for anything that it would otherwise pass over."""
+    """Read the file. Raises ConfigError, with line and remedy, for anything that it would otherwise ignore."""
     try:
         text = path.read_text(encoding="utf-8-sig")
         documents = read_documents(str(path), text)

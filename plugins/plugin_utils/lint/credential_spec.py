@@ -1,9 +1,9 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is wrong with a credential spec of a gMSA: by the linter in manifests, by the diagnosis in the cluster.
+"""Mistakes in a gMSA credential spec, for the linter (manifests) and the diagnosis (cluster).
 
-A file of its own: two packages judge by it.
+A file of its own, because two packages use it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _FIELDS = ("Sid", "MachineAccountName", "Guid", "DnsTreeName", "DnsName", "NetBi
 
 
 def faults(spec: Mapping[str, Any]) -> Iterator[str]:
-    """Each a half sentence that follows the spec's name. Sources: learn.microsoft.com, Create gMSAs for Windows
-    containers (credential specs) and ICcgDomainAuthCredentials; microsoft/hcsshim internal/hcsoci."""
+    """The mistakes, each a clause that follows the spec's name. Sources: learn.microsoft.com, Create gMSAs for
+    Windows containers (credential specs) and ICcgDomainAuthCredentials; microsoft/hcsshim internal/hcsoci."""
     if "ActiveDirectory" not in as_list(spec.get("CmsPlugins")):
         yield "does not name ActiveDirectory in CmsPlugins"
     directory, domain = as_map(spec.get("ActiveDirectoryConfig")), as_map(spec.get("DomainJoinConfig"))

@@ -1,11 +1,11 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Edits of a YAML or JSON text that leave every other character as it was: comments, order, quotes, blank lines.
+"""Edits of a YAML or JSON text that keep every other character: comments, order, quotes, blank lines.
 
-A library that loads and dumps would lay the whole file out again. Here the node tree says where a key stands, and only
-those characters are cut out or put in. The caller loads the result and compares it with what it should say
-(see fix), so a text that this file misreads is left alone.
+A library that loads and dumps would reformat the whole file. Here the node tree tells where a key is, and only those
+characters are removed or inserted. The caller loads the result and compares it with the expected value (see fix), so a
+text that this file misreads is left alone.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from .model import Path
 
 
 class EditError(Exception):
-    """The place cannot be edited safely (an alias, a merge key, a shape that this file does not know)."""
+    """The place cannot be edited safely: an alias, a merge key, or an unknown shape."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Take away the entry of a mapping that `path` names."""
+    """Remove the mapping entry at `path`."""
 
     path: Path
 
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """Make `key: value` the first entry of the mapping that `path` names; with `key` None: the first item of a list."""
+    """Insert `key: value` as the first entry of the mapping at `path`; with `key` None, as the first item of a list."""
 
     path: Path
     key: str | None
@@ -54,7 +54,7 @@ class Splice:
 
 
 def splices_of(document: Document, text: str, edits: Sequence[Edit]) -> list[Splice]:
-    """What to change in `text`, the file that the document is a part of. Raises EditError: then nothing of it."""
+    """The changes of `text`, the file that contains the document. Raises EditError without a partial result."""
     cuts = _whole(document, edits)
     by_mapping: defaultdict[Path, set[Any]] = defaultdict(set)
     for path in cuts:
@@ -75,7 +75,7 @@ def apply_splices(text: str, splices: Iterable[Splice]) -> str:
 
 
 def apply_to_value(document: Document, value: Any, edits: Sequence[Edit]) -> None:
-    """The same edits on a copy of the loaded value, in place."""
+    """Apply the same edits in place to a copy of the loaded value."""
     for path in _whole(document, edits):
         del _inside(value, path[:-1])[path[-1]]
     for edit in edits:
@@ -97,7 +97,7 @@ def _node(document: Document, path: Path) -> yaml.Node:
         step = child(node, part)
         if step is None or node is None:
             raise EditError("the place comes from an alias or a merge key")
-        # A node behind an alias stands outside of its parent.
+        # A node behind an alias lies outside of its parent.
         first, last = node.start_mark.index, node.end_mark.index
         node = step[1]
         if not first <= node.start_mark.index <= node.end_mark.index <= last:
@@ -108,7 +108,7 @@ def _node(document: Document, path: Path) -> yaml.Node:
 
 
 def _whole(document: Document, edits: Sequence[Edit]) -> list[Path]:
-    """The cuts, with a mapping in place of its entries where all of them go: no empty securityContext stays behind."""
+    """The cuts; a mapping that would lose all entries is removed itself, so that no empty securityContext remains."""
     paths = list(dict.fromkeys(edit.path for edit in edits if isinstance(edit, Cut)))
     while True:
         for parent in dict.fromkeys(path[:-1] for path in paths):
@@ -142,7 +142,7 @@ def _cut(document: Document, text: str, path: Path, keys: set[Any]) -> Iterator[
             else:
                 yield Splice(start, following or _end(*entries[last]), "")
         elif text[line:start].strip():
-            # The first entry of a list item stands behind the dash: pull the next entry up to it.
+            # The first entry of a list item follows the dash: move the next entry up to it.
             if following is None:
                 raise EditError("it is all that a list item holds")
             yield Splice(start, following, "")
@@ -154,7 +154,7 @@ def _cut(document: Document, text: str, path: Path, keys: set[Any]) -> Iterator[
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """[1, 2, 5] -> (1, 2), (5, 5)."""
+    """Consecutive numbers as (first, last): [1, 2, 5] -> (1, 2), (5, 5)."""
     first = previous = None
     for number in numbers:
         if previous is not None and first is not None and number != previous + 1:
@@ -167,7 +167,8 @@ def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def _end(key: yaml.Node, value: yaml.Node) -> int:
-    """Where the last character of an entry stands; a block collection's mark lies behind blank lines and comments."""
+    """The end of an entry's last character; PyYAML's mark of a block collection lies behind blank lines and
+    comments."""
     if isinstance(value, yaml.CollectionNode) and not value.flow_style and value.value:
         last = value.value[-1]
         return _end(*last) if isinstance(last, tuple) else _end(last, last)
@@ -189,7 +190,7 @@ def _put(document: Document, text: str, edit: Put, cut: set[Any]) -> Splice:
         anchor = node.start_mark
         value: Any = [edit.value]
     else:
-        # In front of the first entry that stays.
+        # before the first entry that stays
         anchor = next((key.start_mark for key, _value in node.value if key.value not in cut), None)
         value = {edit.key: edit.value}
     if anchor is None:

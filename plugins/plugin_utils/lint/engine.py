@@ -27,7 +27,7 @@ _IGNORED = "It is accepted and has no effect on Windows."
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A finding beside what it was made from, which a fix needs."""
+    """A finding with the rule and object behind it, which a fix needs."""
 
     finding: Finding
     rule: Rule
@@ -38,7 +38,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`pods`: how many are windows, linux, unknown. `found` holds the silenced ones too, in the order of the input."""
+    """`pods` counts windows, linux, unknown. `found` includes silenced findings, in the order of the input."""
 
     found: tuple[Found, ...]
     pods: Mapping[str, int]
@@ -46,7 +46,7 @@ class Report:
     unused: tuple[Ignore, ...] = ()
     # Files that could not be read, as findings of the rule UNREADABLE.
     unreadable: tuple[Finding, ...] = ()
-    # Kinds of objects that name images where no pod was found -> how many.
+    # Kinds that name images but have no pod -> number of objects.
     not_looked_into: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -54,12 +54,12 @@ class Report:
         return [*self.unreadable, *(each.finding for each in self.found if not each.finding.silenced)]
 
     def shown(self, strict: bool = False) -> list[Finding]:
-        """The findings for people: without hygiene, which `folded` counts."""
+        """The findings for people, without hygiene; `count_hygiene` counts those."""
         return [each for each in self.findings if strict or each.rule not in HYGIENE]
 
     @property
     def folded(self) -> Counter[str]:
-        """How often each rule of hygiene has found something."""
+        """The number of findings per hygiene rule."""
         return Counter(each.rule for each in self.findings if each.rule in HYGIENE)
 
     @property
@@ -74,7 +74,7 @@ class Report:
 
 
 def with_unreadable(report: Report, faults: Sequence[UnreadableError]) -> Report:
-    """The report with a finding for each file that could not be read: a template is not a fault, another file is."""
+    """The report with a finding for each unreadable file: information for a template, an error for any other file."""
     findings = tuple(
         Finding(
             rule=UNREADABLE,
@@ -99,7 +99,7 @@ def with_unreadable(report: Report, faults: Sequence[UnreadableError]) -> Report
 
 
 def lint(documents: Iterable[Document], profile: Profile, ignore: Sequence[Ignore] = ()) -> Report:
-    """Checks every object of these documents. Raises SilenceError for an annotation that names no rule or no reason."""
+    """Check every object of these documents. Raises SilenceError for an annotation without a known rule or a reason."""
     with no_garbage_collection():
         return _lint(documents, profile, ignore)
 
@@ -131,7 +131,7 @@ def _lint(documents: Iterable[Document], profile: Profile, ignore: Sequence[Igno
 
 
 def _is_unrendered(value: Any, path: Path) -> bool:
-    """Is what the finding is about still to be filled in, as "{{ .Values.image }}", "<your name>" or `!Ref Image`?"""
+    """Whether the value is still a placeholder: "{{ .Values.image }}", "<your name>" or `!Ref Image`."""
     for part in path:
         try:
             value = value[part]
@@ -140,7 +140,7 @@ def _is_unrendered(value: Any, path: Path) -> bool:
     return isinstance(value, Tagged) or (isinstance(value, str) and _UNFILLED.search(value) is not None)
 
 
-# Helm and Jinja2; envsubst; what a page leaves to its reader.
+# Helm and Jinja2; envsubst; placeholders in documentation.
 _UNFILLED = re.compile(r"\{\{|\$\{\w+\}|<[ ]?[A-Za-z][\w -]*>")
 
 
@@ -166,7 +166,7 @@ _RULES_BY_KIND: Mapping[str, tuple[Rule, ...]] = {
     kind: tuple(rule for rule in RULES if kind in rule.kinds)
     for kind in {kind for rule in RULES for kind in rule.kinds} - {"pod"}
 }
-# Objects that serve Linux pods as well: what Windows cannot do matters only where Windows pods use them.
+# Objects that serve Linux pods too: limits of Windows matter only if Windows pods use them.
 _USED_BY_PODS = ("Service", "ConfigMap", "Secret", "PersistentVolumeClaim", "PersistentVolume", "StorageClass")
 
 
@@ -234,7 +234,7 @@ def _make_finding(
 
 
 def _same(document: Document, origin: Document, path: Path) -> bool:
-    """Does what was rendered stand in the base as it is? Of a field that is missing, its holder counts."""
+    """Whether the base has the same value as the rendered document. For a missing field its parent is compared."""
     made: Any = document.value
     base: Any = origin.value
     for number, part in enumerate(path):
@@ -255,7 +255,7 @@ def _part(value: Any, part: str | int) -> Any:
 
 
 def _excerpt(document: Document, line: int, path: Path) -> str:
-    """The line of the text, without credentials; nothing of a variable whose name says that it is a secret."""
+    """The line of the text without credentials; empty for a variable whose name says that it is secret."""
     holder: Any = document.value
     for part in path[:-1]:
         try:
@@ -269,7 +269,8 @@ def _excerpt(document: Document, line: int, path: Path) -> str:
 
 @lru_cache(maxsize=4096)
 def _sentence(text: str, values: tuple[tuple[str, str], ...]) -> str:
-    """A sentence with its values, without credentials. Not str.format: values and remedies hold braces of their own."""
+    """The template with its values, without credentials. str.format does not work here: values and remedies contain
+    braces."""
     for name, value in values if "{" in text else ():
         text = text.replace("{" + name + "}", value)
     return mask(text)

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which edits are safe: fields that have no effect on Windows go, what a Windows pod ought to say comes.
+"""Safe edits: remove fields without effect on Windows, add what a Windows pod should say.
 
-Two promises, both checked before anything is handed out: the edited text says exactly what the edits say and nothing
-else, and no finding is in it that was not there before.
+Two guarantees are checked before anything is returned: the edited text has exactly the edited values, and it has no new
+finding.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .target import OS_LABELS
 
 @dataclass(frozen=True, slots=True)
 class FixedFile:
-    """A file before and after; `refused` says why something fixable was left alone, one sentence each."""
+    """A file before and after. `refused` says why fixable findings remain, one sentence each."""
 
     file: str
     before: str
@@ -44,7 +44,7 @@ class FixedFile:
 
 
 def fix(documents: Sequence[Document], report: Report, profile: Profile, ignore: Sequence[Ignore]) -> list[FixedFile]:
-    """The files that something can be changed in, in the order of the input. Silenced findings are left alone."""
+    """The files that can be changed, in the order of the input. Silenced findings are left alone."""
     work: defaultdict[str, dict[int, list[Found]]] = defaultdict(dict)
     for found in report.found:
         if found.finding.fixable and not found.finding.silenced:
@@ -60,7 +60,7 @@ def fix(documents: Sequence[Document], report: Report, profile: Profile, ignore:
 
 
 def after_fix(documents: Sequence[Document], fixed: Sequence[FixedFile]) -> list[Document]:
-    """Documents as they are when the files are written."""
+    """All documents after the files are written."""
     changed = {each.file: each.after for each in fixed if each.after != each.before}
     kept = [document for document in documents if document.file not in changed]
     return kept + [document for file, text in changed.items() for document in read_documents(file, text)]
@@ -72,7 +72,7 @@ def _key(found: Found) -> tuple[str, str, str, str]:
 
 
 def _stay_rejected(report: Report) -> set[int]:
-    """Pods with a field that the API server rejects beside os.name, and that stays: os.name must not come to these."""
+    """Pods that keep a field which the API server rejects together with os.name: these must not get os.name."""
     return {
         id(found.pod)
         for found in report.found
@@ -114,7 +114,7 @@ def _fix_file(groups: Sequence[Sequence[Found]], rejected: set[int]) -> FixedFil
 
 
 def _says(file: str, before: str, after: str, expected: Mapping[int, Any]) -> bool:
-    """Does the edited text say what the edits say, in every document of the file?"""
+    """Whether every document of the edited text has the expected value."""
     wanted = [expected.get(document.start, document.value) for document in read_documents(file, before)]
     try:
         if file.endswith(".json"):
@@ -138,7 +138,7 @@ def _edits(group: Sequence[Found], rejected: set[int]) -> Iterator[Edit]:
 
 
 def _completions(case: PodCase, what: set[str]) -> Iterator[Edit]:
-    """The last of these comes first in the text."""
+    """What to add to the pod. The last one comes first in the text."""
     spec = (*case.pod.prefix, "spec")
     if "toleration" in what:
         tolerations = [toleration_of(taint) for taint in missing_tolerations(case)]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an image's name says of the system and the Windows build it is made for. No registry is asked."""
+"""What an image's name says about its system and Windows build. No registry is asked."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ _LINUX_REPOSITORIES = frozenset(
         "quay.io/kiwigrid/k8s-sidecar",
     ]
 )
-# All that stands below these.
+# Everything below these.
 _LINUX_NAMESPACES = (
     "bitnami/",
     "confluentinc/",
@@ -262,7 +262,7 @@ _PUBLIC_REGISTRIES = ("mcr.microsoft.com/", "quay.io/", "gcr.io/", "ghcr.io/", "
 
 
 def split_image(image: str) -> tuple[str, str]:
-    """(repository, tag) of an image's name; names of Docker Hub without their host, the tag empty if there is none."""
+    """(repository, tag) of an image's name; Docker Hub's names without their host; an empty tag if there is none."""
     name = image.partition("@")[0]
     repository, _colon, tag = name.rpartition(":") if ":" in name.rpartition("/")[2] else (name, "", "")
     for prefix in ("index.docker.io/", "docker.io/", "public.ecr.aws/docker/", "mirror.gcr.io/", "library/"):
@@ -288,7 +288,7 @@ def image_os(image: str) -> str:
 
 
 def linux_for_sure(image: str) -> bool:
-    """Is it a publisher's own image for Linux? A private mirror may hold anything behind its tags."""
+    """Whether it is a publisher's own image for Linux. A private mirror may hold anything behind its tags."""
     repository = split_image(image)[0]
     host = repository.partition("/")[0]
     on_docker_hub = "/" not in repository or not re.search(r"[.:]|^localhost$", host)
@@ -297,13 +297,13 @@ def linux_for_sure(image: str) -> bool:
 
 
 def windows_for_sure(image: str) -> bool:
-    """Is it one of Microsoft's base images for Windows?"""
+    """Whether it is one of Microsoft's base images for Windows."""
     return _WINDOWS_REPOSITORY.match(split_image(image)[0]) is not None
 
 
 @lru_cache(maxsize=4096)
 def image_build(image: str) -> int | None:
-    """The Windows build that the tag names, None if it names none (several systems, a digest, a plain version)."""
+    """The Windows build in the tag, None if there is none (several systems, a digest, a plain version)."""
     repository, tag = split_image(image)
     match = _BUILD_TAG.search(tag)
     if match is None or (match["bare"] and not _WINDOWS_REPOSITORY.match(repository)):

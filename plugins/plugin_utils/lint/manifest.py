@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads manifests: YAML or JSON text, several documents, lists of objects, and objects that came from a cluster.
+"""Reads manifests: YAML or JSON text, several documents, lists of objects, and objects from a cluster.
 
 A document keeps its values and its place in the text. The tree with line and column of every path is parsed again, from
-the document's own text, only if something is found there.
+the document's own text, only if there is a finding in it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from .model import Path, as_list, as_map, as_text
 
 @contextmanager
 def no_garbage_collection() -> Iterator[None]:
-    """Node trees are kept and hold no cycles; with thousands of documents the search takes half of the time."""
+    """Disable garbage collection: node trees are kept and have no cycles, and with thousands of documents the
+    collector takes half of the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -38,9 +39,9 @@ def no_garbage_collection() -> Iterator[None]:
 
 
 class UnreadableError(Exception):
-    """A sentence that names file, line and remedy of an input which is not a manifest.
+    """An input is not a manifest: a sentence with file, line and remedy.
 
-    `template`: it holds what Helm or Jinja2 would fill in, so it is not a manifest yet.
+    `template`: it has placeholders of Helm or Jinja2, so it is not a manifest yet.
     """
 
     def __init__(self, sentence: str, file: str = "", line: int = 0, column: int = 0, template: bool = False) -> None:
@@ -73,7 +74,7 @@ _Loader.add_implicit_resolver(
 
 
 class Tagged:
-    """A value whose tag only some other program knows (`!Ref` of CloudFormation, `!vault`): there, and not known."""
+    """A value whose tag only another program understands (`!Ref` of CloudFormation, `!vault`): present, but unknown."""
 
     def __init__(self, tag: str) -> None:
         self.tag = tag
@@ -87,9 +88,9 @@ def _tag(_loader: Any, node: yaml.Node) -> Tagged:
 
 
 def _mapping(loader: Any, node: yaml.MappingNode) -> Iterator[dict[Any, Any]]:
-    """A key may be anything in YAML; one that is not a scalar stands for itself, and names no field.
+    """The mapping. A YAML key may be anything; one that is not a scalar is kept as such and names no field.
 
-    `{{ name }}` is such a key, too, and no manifest yet.
+    `{{ name }}` is such a key too, in a file that is not a manifest yet.
     """
     made: dict[Any, Any] = {}
     yield made
@@ -107,7 +108,7 @@ _Loader.add_constructor("tag:yaml.org,2002:value", yaml.SafeLoader.construct_sca
 
 
 class _PlaceLoader(_Loader):
-    """For places alone: to classify each scalar takes a third of the time, and is not needed."""
+    """For positions only: resolving the type of each scalar takes a third of the time, and is not needed."""
 
     def resolve(self, *_: Any) -> str:
         return _STR
@@ -121,10 +122,10 @@ class _PlaceLoader(_Loader):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Document:
-    """One YAML document: `text[start:end]` of a file, whose first line has `first_line` before it in the file.
+    """One YAML document: `text[start:end]` of a file; `first_line` counts the file's lines before the text.
 
-    `text` is empty for objects that came from a cluster. `column`: of `start` in its line. `inside`: the document and
-    path of a string that holds this one, whose `text` is then that string.
+    `text` is empty for objects from a cluster. `column` is that of `start` in its line. `inside`: the document and path
+    of a string that contains this document; `text` is then that string.
     """
 
     file: str
@@ -134,26 +135,26 @@ class Document:
     end: int = 0
     column: int = 0
     first_line: int = 0
-    # One of several JSON values in a row: `text` is the file, the places count from the value's own piece.
+    # One of several JSON values in sequence: `text` is the file, positions count from the value's own piece.
     piece: str = ""
     inside: tuple[Document, Path] | None = None
-    # `file` is what it was made of by a program, and says the same in other lines.
+    # A program generated it from `file`, with the same values on other lines.
     rendered: bool = False
-    # Of a rendered one: the document of a base that it was made of, where one is known.
+    # For a rendered document: the base document that it was made from, if known.
     origin: Document | None = None
 
     @property
     def editable(self) -> bool:
-        """Can what stands here be edited in the file?"""
+        """Whether its place in the file can be edited."""
         return bool(self.text) and self.inside is None and not self.rendered
 
     @property
     def own_text(self) -> str:
-        """Its piece of the text, with blanks for what stands before it in its first line."""
+        """The document's piece of the text, with blanks in place of what precedes it in its first line."""
         return " " * self.column + (self.piece or self.text)[self.start : self.end]
 
     def position(self, path: Path) -> tuple[int, int]:
-        """Line and column, from 1, of the key or item that `path` names, or of the deepest part of it that is there."""
+        """Line and column, from 1, of the key or item at `path`, or of the deepest existing part of it."""
         if not self.text:
             return 0, 0
         mark = None
@@ -169,7 +170,8 @@ class Document:
         return self._outside(*self.inside, line, column) if self.inside else (line, column + 1)
 
     def _outside(self, outer: Document, path: Path, line: int, column: int) -> tuple[int, int]:
-        """The same place in the file that holds the string; where its lines do not stand as they are, the string's."""
+        """The position in the file that contains the string; the string's own position if its lines are not there
+        unchanged."""
         first, begin = outer.position(path)
         if not _BLOCK.search(outer.line(first)):
             return first, begin
@@ -200,7 +202,7 @@ def _lines(text: str) -> list[str]:
 
 @lru_cache(maxsize=2)
 def _tree(document: Document) -> yaml.Node | None:
-    """The node tree of a document's own piece; None where the piece says nothing without the rest (a %TAG)."""
+    """The node tree of the document's own piece; None if the piece cannot be parsed without the rest (a %TAG)."""
     text = document.own_text
     loader = (_Loader if "<<" in text else _PlaceLoader)(as_yaml(document.file, text))
     try:
@@ -213,7 +215,7 @@ def _tree(document: Document) -> yaml.Node | None:
 
 
 def _merge(loader: Any, node: Any, text: str) -> Any:
-    """The tree with what its merge keys bring, which PyYAML puts there while it makes the value."""
+    """The tree with the entries of its merge keys, which PyYAML adds while it makes the value."""
     if "<<" in text:
         loader.construct_document(node)
     return node
@@ -233,16 +235,16 @@ def _trees(file: str, text: str) -> dict[int, yaml.Node]:
 
 
 def node_in_file(document: Document) -> yaml.Node | None:
-    """The document's node tree with the places that it has in the whole file, for who edits it."""
+    """The document's node tree with positions in the whole file, for edits."""
     if not document.editable or document.piece:
         return None
     return _trees(document.file, document.text).get(document.start)
 
 
 def child(node: yaml.Node | None, part: str | int) -> tuple[yaml.Node | None, yaml.Node] | None:
-    """The (key node, value node) below `node` that `part` names; the key is None for an item of a list."""
+    """The (key node, value node) of `part` below `node`; the key is None for a list item."""
     if isinstance(node, yaml.MappingNode):
-        # The last of two equal keys wins, as in the value that was constructed.
+        # Of two equal keys the last wins, as in the loaded value.
         for key, value in reversed(node.value):
             if key.value == part:
                 return key, value
@@ -253,7 +255,7 @@ def child(node: yaml.Node | None, part: str | int) -> tuple[yaml.Node | None, ya
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KubeObject:
-    """One Kubernetes object: where it stands (`document`, `prefix`) and what it is."""
+    """One Kubernetes object and its place (`document`, `prefix`)."""
 
     document: Document
     prefix: Path
@@ -269,7 +271,7 @@ class KubeObject:
 
     @property
     def sort(self) -> str:
-        """The kind, where it is one of Kubernetes itself; else with its group: a Job of Volcano is not batch's."""
+        """The kind if it is Kubernetes' own, else with its group: a Job of Volcano is not one of batch."""
         own = "." not in self.group or self.group.endswith(".k8s.io")
         return self.kind if own else f"{self.kind}.{self.group}"
 
@@ -283,12 +285,12 @@ class KubeObject:
 
     @property
     def live(self) -> bool:
-        """Did it come from an API server, which fills in every default?"""
+        """Whether it comes from an API server, which fills in every default."""
         return "uid" in self.metadata or "resourceVersion" in self.metadata
 
 
 def read_documents(file: str, text: str) -> list[Document]:
-    """Documents of a text; empty ones are left out. Raises UnreadableError with the place of the first fault."""
+    """All documents of a text except empty ones. Raises UnreadableError with the place of the first mistake."""
     pieces = _split_json(text) if text.lstrip("\ufeff \t\r\n").startswith("{") else []
     if len(pieces) > 1:
         return [
@@ -300,9 +302,9 @@ def read_documents(file: str, text: str) -> list[Document]:
 
 
 def _split_json(text: str) -> list[tuple[int, str]]:
-    """(line, from 0, text) of each JSON value of a stream that has several, as `kubectl` and `jq` write it.
+    """(line from 0, text) of each JSON value of a stream with several, as `kubectl` and `jq` write it.
 
-    Empty where the text is no such stream.
+    Empty if the text is not such a stream.
     """
     decoder = json.JSONDecoder()
     pieces: list[tuple[int, str]] = []
@@ -328,7 +330,7 @@ _BLANK = re.compile(r"[\ufeff\s]*")
 def _read(file: str, text: str) -> list[Document]:
     documents: list[Document] = []
     loader = _Loader(as_yaml(file, text))
-    # Without an anchor nothing is there twice, and no value holds itself.
+    # Without an anchor nothing is shared, and no value contains itself.
     make = loader.construct_document if _ANCHOR.search(text) else _Maker(loader).value
     try:
         with no_garbage_collection():
@@ -350,7 +352,7 @@ def _read(file: str, text: str) -> list[Document]:
             _is_template(text),
         ) from error
     except yaml.reader.ReaderError as error:
-        # libyaml's reader has the character as a number, PyYAML's own as a string.
+        # libyaml's reader has the character as a number, PyYAML's as a string.
         number = error.character if isinstance(error.character, int) else ord(error.character)
         raise UnreadableError(f"{file}: this is not text: it holds the character U+{number:04X}.", file) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -367,9 +369,9 @@ _SCALARS = tuple(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool"
 
 
 class _Maker:
-    """Values of node trees without aliases: what PyYAML's constructor makes of them, in half of its time.
+    """Makes values from node trees without aliases: the same as PyYAML's constructor, in half of its time.
 
-    Keys and other scalars than strings are the same objects in all documents; strings are their own.
+    Documents share equal keys and equal scalars other than strings.
     """
 
     def __init__(self, loader: Any) -> None:
@@ -405,10 +407,10 @@ class _Maker:
 
 
 class _UnusualError(Exception):
-    """A tag or a key that only PyYAML's own constructor knows."""
+    """A tag or key that only PyYAML's own constructor can handle."""
 
 
-# Longer strings (scripts, certificates) are seldom there twice.
+# longer strings (scripts, certificates) seldom repeat
 _SHARED = 64
 
 
@@ -416,17 +418,17 @@ _TEMPLATE = re.compile(r"\{\{|\{%|<%")
 
 
 def _is_template(text: str) -> bool:
-    """Does it hold what Helm, Jinja2 or ERB fills in?"""
+    """Whether it has placeholders of Helm, Jinja2 or ERB."""
     return _TEMPLATE.search(text) is not None
 
 
-# `kind: ` or `"kind": ` at the beginning of a line: only such a file says that it is for Kubernetes.
+# `kind: ` or `"kind": ` at the beginning of a line marks a file for Kubernetes.
 _SAYS_KIND = re.compile(r"""^[ \t{-]*["']?kind["']?\s*:""", re.MULTILINE)
 _SAYS_VERSION = re.compile(r"""^[ \t{-]*["']?apiVersion["']?\s*:""", re.MULTILINE)
 
 
 def says_that_it_is_a_manifest(text: str) -> bool:
-    """Does a text name apiVersion and kind, whether it can be read or not?"""
+    """Whether a text names apiVersion and kind, readable or not."""
     return bool(_SAYS_KIND.search(text) and _SAYS_VERSION.search(text))
 
 
@@ -448,7 +450,7 @@ def _line_at(text: str, index: int) -> str:
 
 
 def live_documents(objects: Sequence[Any], source: str = "cluster") -> list[Document]:
-    """Objects that the API server answered, as documents without text."""
+    """Objects from the API server, as documents without text."""
     for number, value in enumerate(objects):
         if not isinstance(value, dict):
             raise UnreadableError(f"{source}: item {number} is not a mapping but {json.dumps(value)[:60]}.")
@@ -456,14 +458,14 @@ def live_documents(objects: Sequence[Any], source: str = "cluster") -> list[Docu
 
 
 def objects_of(document: Document) -> Iterator[KubeObject]:
-    """The Kubernetes objects of a document; the items of a List each for themselves. Other documents yield nothing."""
+    """The Kubernetes objects of a document, each item of a List separately. Other documents yield nothing."""
     for thing in _unwrap(document, (), document.value):
         yield thing
         yield from _find_embedded(thing)
 
 
 def _find_embedded(thing: KubeObject) -> Iterator[KubeObject]:
-    """Manifests that stand as text in a ConfigMap or Secret, as those of a ClusterResourceSet of Cluster API."""
+    """Manifests in the text of a ConfigMap or Secret, as for a ClusterResourceSet of Cluster API."""
     for holder in _TEXTS.get(thing.kind, ()):
         for key, text in as_map(thing.value.get(holder)).items():
             if isinstance(text, str) and _LOOKS_LIKE_PODS.search(text) and "apiVersion:" in text:
@@ -482,8 +484,8 @@ _TEXTS = {"ConfigMap": ("data",), "Secret": ("stringData",)}
 _LOOKS_LIKE_PODS = re.compile(r"^\s*(?:- )?containers:", re.MULTILINE)
 
 
-# Where other objects stand whole in an object: Template of OpenShift; ManifestWork of Open Cluster Management and Work
-# of Karmada; SyncSet of Hive. Source: their API types.
+# Fields that contain whole objects: Template of OpenShift; ManifestWork of Open Cluster Management and Work of Karmada;
+# SyncSet of Hive. Source: their API types.
 _HOLDERS = (("objects",), ("spec", "workload", "manifests"), ("spec", "resources"))
 
 
@@ -499,7 +501,7 @@ def _unwrap(document: Document, prefix: Path, value: Any) -> Iterator[KubeObject
     kind, version = as_text(value.get("kind")), as_text(value.get("apiVersion"))
     if kind.endswith("List") and isinstance(value.get("items"), list):
         for number, item in enumerate(value["items"]):
-            # The API server leaves kind and apiVersion out of the items of a typed list.
+            # The API server omits kind and apiVersion in the items of a typed list.
             if isinstance(item, dict) and kind != "List" and "kind" not in item:
                 item = {"apiVersion": version, "kind": kind.removesuffix("List"), **item}
             yield from _unwrap(document, (*prefix, "items", number), item)

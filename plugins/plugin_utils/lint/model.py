@@ -35,7 +35,7 @@ def show_path(path: Path) -> str:
     return text
 
 
-# Fields of pods that name an object, whose name is not a secret.
+# Fields of pods that name an object, whose name is not secret.
 _SECRET_KEY = (
     r"(?:(?![\w.-]*(?:gmsaCredentialSpecName|secretName)\b)[\w.-]*(?:pass(?:word|wd)?|pwd|secret|token|credential"
     r"|(?:api|access|account|shared)[-_]?(?:access[-_]?)?key)[\w.-]*)"
@@ -48,8 +48,8 @@ _IN_YAML = re.compile(rf"(?P<before>^\W*{_SECRET_KEY}[\"']?:\s+[\"']?){_VALUE}",
 
 
 def mask(text: str) -> str:
-    """A text without the passwords of its URLs and the values of keys that name a secret."""
-    # Most texts hold none, and the patterns are slow.
+    """A text without passwords in URLs and without values of keys that name a secret."""
+    # Most texts have none, and the patterns are slow.
     if "@" in text:
         text = _IN_URL.sub(r"\g<before>***", text)
     if _MAY_HOLD_KEY.search(text):
@@ -58,12 +58,12 @@ def mask(text: str) -> str:
 
 
 def names_secret(name: str) -> bool:
-    """Does the name of a variable or key say that its value is a secret?"""
+    """Whether the name of a variable or key says that its value is secret."""
     return re.fullmatch(_SECRET_KEY, name, re.IGNORECASE) is not None
 
 
 def as_map(value: Any) -> dict[str, Any]:
-    """The value if it is a mapping, else an empty one: a rule must survive every manifest, however odd."""
+    """The value if it is a mapping, else an empty one: a rule must survive every manifest."""
     return value if isinstance(value, dict) else {}
 
 
@@ -77,7 +77,7 @@ def as_text(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One place where a rule applies. `path` counts from the root of what the rule was given (pod or object)."""
+    """One place where a rule applies. `path` starts at the rule's input (pod or object)."""
 
     path: Path
     values: Mapping[str, str] = field(default_factory=dict)
@@ -86,10 +86,10 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One sentence for the reader, with everything the reports need.
+    """One finding, with everything that reports need.
 
-    `line` and `column` count from 1; both are 0 for objects that came from no file. `silenced` is the reason that
-    somebody gave for accepting the finding, empty if there is none.
+    `line` and `column` count from 1; both are 0 for objects without a file. `silenced` is the reason why somebody
+    accepted the finding, empty if nobody did.
     """
 
     rule: str
@@ -106,7 +106,7 @@ class Finding:
     excerpt: str = ""
     fixable: bool = False
     silenced: str = ""
-    # Was it accepted elsewhere than at the object (by the configuration)?
+    # It was accepted by the configuration, not at the object.
     external: bool = False
 
     def as_dict(self) -> dict[str, Any]:

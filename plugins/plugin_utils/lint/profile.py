@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The cluster that the manifests are meant for. Many limits depend on it: say more, and the answers get sharper."""
+"""The cluster that the manifests are for. Many limits depend on it: more settings give more precise findings."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ MODES = ("l2bridge", "overlay")
 FAMILIES = ("IPv4", "IPv6")
 UNKNOWN_PODS = ("skip", "windows")
 
-# Windows builds by the names that people give them. Sources: Kubernetes documentation, Guide for
-# running Windows containers; Microsoft's pages on base images and on version compatibility of containers.
+# Windows builds by their common names. Sources: Kubernetes documentation, Guide for running Windows containers;
+# Microsoft's pages on base images and on version compatibility of containers.
 BUILD_NAMES: Mapping[str, int] = {
     "2016": 14393,
     "1709": 16299,
@@ -51,7 +51,7 @@ BUILD_TITLES: Mapping[int, str] = {
 
 
 class SettingError(Exception):
-    """A sentence about a setting with a value that it cannot have."""
+    """An invalid value of a setting; the text is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +66,12 @@ class Taint:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What is known of the cluster.
+    """What is known about the cluster.
 
-    `minor`: Kubernetes 1.<minor>. `builds`: the Windows builds of its nodes, empty if not told. `taint`: what keeps
-    other pods off the Windows nodes, None if nothing does or, without `taint_told`, it is unknown. `dsr`: None if
-    unknown. `ip_families`: of the cluster, empty if not told.
-    `host_network_gate`: is WindowsHostNetwork on in the kubelet. `unknown_pods`: what to do with pods that do not
-    say for which system they are.
+    `minor`: Kubernetes 1.<minor>. `builds`: the Windows builds of its nodes, empty if unknown. `taint`: what keeps
+    other pods off the Windows nodes, None if nothing does or, without `taint_told`, if unknown. `dsr`: None if unknown.
+    `ip_families`: the cluster's, empty if unknown. `host_network_gate`: whether the kubelet has WindowsHostNetwork on.
+    `unknown_pods`: how to treat pods that do not name their system.
     """
 
     minor: int = NEWEST_MINOR
@@ -85,7 +84,7 @@ class Profile:
     ip_families: tuple[str, ...] = ()
     host_network_gate: bool = False
     unknown_pods: str = "skip"
-    # What somebody has said of rules by their names: another severity, or None: switched off.
+    # The user's severity of a rule or id; None switches it off.
     severities: Mapping[str, Severity | None] = field(default_factory=dict)
 
 
@@ -146,7 +145,7 @@ def _read_switched_off(value: Any) -> dict[str, Severity | None]:
 
 
 def _severities(value: Any) -> dict[str, Severity | None]:
-    """`RULE=warning,RULE=info`, or a mapping of them."""
+    """From `RULE=warning,RULE=info`, or from a mapping."""
     pairs = value.items() if isinstance(value, Mapping) else (str(each).partition("=")[::2] for each in _several(value))
     names = {severity.name.lower(): severity for severity in Severity}
     found: dict[str, Severity | None] = {}
@@ -174,7 +173,7 @@ SETTINGS = tuple(_READERS)
 
 
 def with_settings(profile: Profile, settings: Mapping[str, Any]) -> Profile:
-    """The profile with the settings put over it; the names are those of the module's options. Raises SettingError."""
+    """The profile with these settings, named as the module's options. Raises SettingError."""
     changes: dict[str, Any] = {}
     earlier: dict[str, Severity | None] = {}
     for name, value in settings.items():

@@ -27,14 +27,14 @@ SCHEMA = 1
 
 
 def place(finding: Finding) -> str:
-    """`file:line:column`; with the object where there are no lines; the file alone where it is not a manifest."""
+    """`file:line:column`; the object where there are no lines; only the file if it is not a manifest."""
     if finding.line:
         return f"{finding.file}:{finding.line}:{finding.column}"
     return f"{finding.file}: {finding.object}" if finding.object else finding.file
 
 
 def headline(finding: Finding) -> str:
-    """`file:line:column: severity: message [rule]`, which editors know from compilers."""
+    """`file:line:column: severity: message [rule]`, the form of compilers, which editors know."""
     return f"{place(finding)}: {finding.severity.name.lower()}: {finding.message} [{finding.rule}]"
 
 
@@ -44,7 +44,7 @@ def as_lines(report: Report, strict: bool = False) -> Iterator[str]:
 
 
 def as_junit(report: Report, strict: bool = False) -> Iterator[str]:
-    """JUnit's XML, which CI servers show as tests: a suite for each file, a case for each finding."""
+    """JUnit XML, which CI servers show as tests: a suite for each file, a case for each finding."""
     root = ElementTree.Element("testsuites", name="workload_lint")
     suites: dict[str, ElementTree.Element] = {}
     for finding in report.shown(strict):
@@ -66,13 +66,13 @@ _NOT_IN_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
 def fold(report: Report, how: str = "--strict") -> str:
-    """What hygiene would say, as one line; empty where there is nothing. `how`: what shows each."""
+    """The findings of hygiene as one line; empty if there are none. `how`: the option that shows each."""
     counted = ", ".join(f"{rule} {count}" for rule, count in sorted(report.folded.items()))
     return f"Hygiene, shown by {how}: {counted}." if counted else ""
 
 
 def as_text(report: Report, strict: bool = False) -> Iterator[str]:
-    """A finding as compilers write it; then the line it is about, where that is, and what to do."""
+    """A finding in the form of compilers, then its line of the text if there is one, then the remedy."""
     for finding in report.shown(strict):
         yield f"{headline(finding)}\n"
         if finding.excerpt:
@@ -112,7 +112,7 @@ def summary(report: Report) -> str:
 
 
 def as_dict(report: Report, profile: Profile) -> dict[str, Any]:
-    """The JSON report. `schema` changes when a key goes away or changes its meaning."""
+    """The JSON report. `schema` changes when a key is removed or changes its meaning."""
     return {
         "schema": SCHEMA,
         "profile": profile_dict(profile),
@@ -131,7 +131,7 @@ def as_dict(report: Report, profile: Profile) -> dict[str, Any]:
 
 
 def profile_dict(profile: Profile) -> dict[str, Any]:
-    """The profile under the names of the settings."""
+    """The profile by the names of its settings."""
     return {
         "profile": f"1.{profile.minor}",
         "runtime": profile.runtime,
@@ -171,9 +171,9 @@ def as_github(report: Report, strict: bool = False) -> Iterator[str]:
 
 
 def render(report: Report, profile: Profile, form: str, strict: bool = False) -> Iterator[str]:
-    """The report in one of FORMATS, piece by piece: that of a big repository is larger than what it is about.
+    """The report in one of FORMATS, in pieces: for a large repository it is larger than its input.
 
-    `strict`: with hygiene, which JSON always has.
+    `strict` includes hygiene, which JSON always has.
     """
     if form == "json":
         return _dump(as_dict(report, profile))
@@ -190,7 +190,7 @@ _DOCUMENTATION = "https://github.com/winkube/winkube.node/blob/main/docs"
 
 
 def as_sarif(report: Report, version: str, strict: bool = False) -> dict[str, Any]:
-    """One run. Silenced findings are in it with a suppression, as the standard has it."""
+    """One run. A silenced finding has a suppression, as the standard requires."""
     ids = sorted({rule.id for rule in RULES})
     found = [*report.shown(strict), *report.silenced]
     if report.unreadable:
@@ -232,7 +232,7 @@ def _sentence(text: str) -> str:
 
 
 def _default_level(rules: Iterable[Rule]) -> str:
-    """The worst that the rule says in the newest Kubernetes."""
+    """The worst severity of the rule in the newest Kubernetes."""
     severities = [rule.level.of(Profile(), declared) for rule in rules for declared in (True, False)]
     return _LEVELS[max(each or Severity.INFO for each in severities)]
 
@@ -242,7 +242,7 @@ def _result(finding: Finding, index: int) -> dict[str, Any]:
     if finding.object:
         location["logicalLocations"] = [{"fullyQualifiedName": f"{finding.object}: {finding.path}"}]
     if finding.line or PurePath(finding.file).suffix:
-        # Code scanning shows nothing without a line; a template's are not those of what it is rendered to.
+        # Code scanning shows nothing without a line; a rendered document's lines are not those of its template.
         region = {"startLine": finding.line or 1, "startColumn": finding.column or 1}
         location["physicalLocation"] = {"artifactLocation": {"uri": _uri(finding.file)}, "region": region}
     result: dict[str, Any] = {

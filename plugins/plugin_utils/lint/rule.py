@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A rule, how bad its findings are by Kubernetes version, container runtime and `os.name: windows`, and the ways
-in which rules find their places. The rules themselves are tables: see rules_*."""
+"""A rule; the severity of its findings by Kubernetes version, container runtime and `os.name: windows`; and ways to
+find places. The rules themselves are tables: see rules_*."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from .model import Hit, Path, Severity, as_list, as_map, as_text
 from .profile import NEWEST_MINOR, OLDEST_MINOR, Profile
 from .workload import Container
 
-# (first minor it holds for, severity); None: nothing to say there.
+# (first minor it applies to, severity); None: no finding there
 Steps = tuple[tuple[int, Severity | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """`declared` stands in for `steps` where the pod says os.name windows, `docker` where the runtime is docker.
+    """The severity of a rule. `declared` replaces `steps` if the pod says os.name windows, `docker` if the runtime is
+    docker.
 
-    `admission`: with os.name the API server rejects the pod from this minor on, which the message then says.
+    `admission`: from this minor on the API server rejects a pod with os.name, and the message says so.
     """
 
     steps: Steps
@@ -43,7 +44,7 @@ class Level:
         return severity
 
     def describe(self) -> str:
-        """In words, for the documentation: made by asking, so that it cannot differ from the answers."""
+        """The severity in words, for the documentation; derived from the answers, so that both agree."""
         plain = self._spans(declared=False)
         told = self._spans(declared=True)
         parts = [plain] if plain == told else [f"{told} with `os.name: windows`", f"{plain} without"]
@@ -75,11 +76,11 @@ def by_minor(*steps: tuple[int, Severity | None]) -> Level:
 
 
 def reject_since(since: int = 24, otherwise: Severity | None = Severity.WARNING, exists: int = OLDEST_MINOR) -> Level:
-    """A field that the API server rejects in pods that say os.name windows from 1.<since> on.
+    """The severity of a field that the API server rejects from 1.<since> on in pods with os.name windows.
 
-    Before, and in pods that do not say so, it is accepted and has no effect. `exists`: the first minor that knows
-    the field. Source: k8s.io/kubernetes pkg/apis/core/validation validateWindows of 1.23 to 1.37; 1.23 has it behind
-    the alpha gate IdentifyPodOS, which is off by default.
+    Before, and in pods without os.name, it is accepted and has no effect. `exists`: the first minor that knows the
+    field. Source: k8s.io/kubernetes pkg/apis/core/validation validateWindows of 1.23 to 1.37; 1.23 has it behind the
+    alpha gate IdentifyPodOS, which is off by default.
     """
     before: Steps = ((exists, otherwise),)
     return Level(before, declared=(*before, (since, Severity.ERROR)), admission=since)
@@ -89,13 +90,13 @@ def on_docker(docker: Severity, otherwise: Severity | None) -> Level:
     return Level(((OLDEST_MINOR, otherwise),), docker=docker)
 
 
-Case = Any  # PodCase or ObjectCase, as the rule's kinds say
+Case = Any  # PodCase or ObjectCase, according to the rule's kinds
 Find = Callable[[Case], Iterable[Hit]]
 Test = Callable[[Any], bool]
 ALL_CONTAINERS = "spec.containers[*]"
 PODS = ("pod",)
 
-# Where many rules are known from: pages that have said more in some releases than in others.
+# The source of many rules: pages whose content varied between releases.
 DOC = "Kubernetes documentation, Windows containers"
 GUIDE = "Kubernetes documentation, Guide for running Windows containers"
 KEP = "kubernetes/enhancements KEP-116, Windows node support"
@@ -103,14 +104,14 @@ KEP = "kubernetes/enhancements KEP-116, Windows node support"
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """A fix: take the field away, if `when` holds for its value. For fields that have no effect on Windows."""
+    """A fix: remove the field if `when` holds for its value. For fields without effect on Windows."""
 
     when: Test = lambda _value: True
 
 
 @dataclass(frozen=True, slots=True)
 class Complete:
-    """A fix: add what a Windows pod ought to say (`os`, `selector`, `toleration`)."""
+    """A fix: add what a Windows pod should say (`os`, `selector`, `toleration`)."""
 
     what: tuple[str, ...]
 
@@ -119,9 +120,9 @@ class Complete:
 class Rule:
     """One rule, or a part of one.
 
-    `id` names what is wrong, as users write it in annotations; several with one id are parts of one rule. `kinds`:
-    `pod` or kinds of objects. `all_pods`: also asked for pods that are not known to be Windows pods. `message` may use
-    {value}, {what} and what else the hit carries, and {consequence} of fields that the API server rejects. `paths` is
+    `id` names the problem, as users write it in annotations; several with one id are parts of one rule. `kinds`: `pod`
+    or kinds of objects. `all_pods`: it also applies to pods that are not known to be Windows pods. `message` may use
+    {value}, {what} and other values of the hit, and {consequence} for fields that the API server rejects. `paths` is
     for the documentation.
     """
 
@@ -139,12 +140,12 @@ class Rule:
 
     @property
     def keys(self) -> frozenset[str]:
-        """It finds nothing in a pod that has none of these keys, wherever they stand; empty: it has to be asked."""
+        """Without one of these keys, at any depth, a pod has no finding; empty: the rule must look at every pod."""
         return getattr(self.find, "keys", frozenset())
 
 
 def needing(*keys: str) -> Callable[[Find], Find]:
-    """Says of a way to find places which keys a pod has to have one of."""
+    """Decorates a finder with the keys of which a pod must have one."""
 
     def mark(find: Find) -> Find:
         find.keys = frozenset(keys)  # type: ignore[attr-defined]
@@ -169,7 +170,7 @@ def keys_of(case: PodCase) -> frozenset[str]:
 
 
 def is_set(value: Any) -> bool:
-    """Presence counts, whatever the value: fields of pointer type. null is absence to the API server."""
+    """Whether a field is present, whatever its value, as for pointer types. To the API server null is absence."""
     return value is not None
 
 
@@ -184,16 +185,16 @@ def _hit(path: Path, value: Any, container: str = "") -> Hit:
 
 
 def short(value: Any, width: int = 60) -> str:
-    """A value for a sentence."""
+    """A shortened value for a sentence."""
     text = value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
     text = " ".join(text.split())
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
 def fields(*names: str, test: Test = is_set, unless: Callable[[PodCase], bool] | None = None) -> Find:
-    """Finds fields by their dotted paths from the pod, where `test` holds for the value.
+    """A finder of fields by their dotted paths in the pod, for which `test` holds.
 
-    `spec.containers[*]` stands for the containers of all three lists. `unless` exempts whole pods.
+    `spec.containers[*]` means the containers of all three lists. `unless` exempts whole pods.
     """
     of_pod = [tuple(name.split(".")) for name in names if not name.startswith(ALL_CONTAINERS)]
     of_container = [
@@ -226,11 +227,11 @@ def dig(value: Any, path: tuple[str, ...]) -> Any:
 
 
 def is_pipe(path: str) -> bool:
-    """Is it a named pipe of Windows?"""
+    """Whether the path is a named pipe of Windows."""
     return path.replace("/", "\\").lower().startswith("\\\\.\\pipe\\")
 
 
-# Many rules ask one pod for the same: what is cached is of the pod that is looked at.
+# Many rules ask the same about one pod: the cache holds the answer for the current pod.
 @lru_cache(maxsize=1)
 def volumes(case: PodCase) -> tuple[tuple[Path, dict[str, Any]], ...]:
     return tuple(
@@ -252,7 +253,7 @@ def mounts(case: PodCase) -> tuple[tuple[Path, dict[str, Any], str], ...]:
 
 
 def list_projected(path: Path, volume: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    """(path, name of the file) of every item that a volume projects, of all its sources."""
+    """(path, file name) of every item that a volume projects, from all its sources."""
     parts = [((*path, kind), as_map(volume.get(kind))) for kind in ("configMap", "secret", "downwardAPI")]
     for number, source in enumerate(as_list(as_map(volume.get("projected")).get("sources"))):
         here = (*path, "projected", "sources", number)
@@ -263,7 +264,7 @@ def list_projected(path: Path, volume: dict[str, Any]) -> Iterator[tuple[Path, s
                 yield (*root, "items", number, "path"), name
 
 
-# Their images for Windows bring tools of Unix. Source: kubernetes/kubernetes test/images busybox, agnhost.
+# Their Windows images contain Unix tools. Source: kubernetes/kubernetes test/images busybox, agnhost.
 BRINGS_TOOLS = re.compile(r"(^|/)(busybox|agnhost)([:@]|$)")
 
 
@@ -277,7 +278,7 @@ _COMMANDS: tuple[tuple[str, ...], ...] = (
 
 @lru_cache(maxsize=1)
 def word_lists(case: PodCase) -> tuple[tuple[Path, list[str], Container], ...]:
-    """(path, words, container) of whatever a container runs: command, args, probes and lifecycle hooks."""
+    """(path, words, container) of everything a container runs: command, args, probes and lifecycle hooks."""
     return tuple(
         ((*container.path, *place), list(map(str, words)), container)
         for container in case.pod.containers
@@ -288,7 +289,7 @@ def word_lists(case: PodCase) -> tuple[tuple[Path, list[str], Container], ...]:
 
 @lru_cache(maxsize=1)
 def commands(case: PodCase) -> tuple[tuple[Path, str, str], ...]:
-    """(path, text, container name) of the same."""
+    """(path, text, container name) of the same commands."""
     return tuple((path, " ".join(words), container.name) for path, words, container in word_lists(case))
 
 
@@ -307,6 +308,6 @@ _VALUE = re.compile(r"\{([a-z]+)\}")
 
 
 def with_gaps(sentence: str, gap: str = r"<\1>") -> str:
-    """A sentence of the table where its values are not known; what becomes of a field is told by the severity."""
+    """A message with placeholders for unknown values; the severity tells what happens to a field."""
     general = sentence.replace("{consequence}", "").replace("{field} is {set}", "the field is set").strip()
     return _VALUE.sub(gap, general)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All rules, by theme, and whether there is one of a name."""
+"""All rules by theme, and a lookup by name."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ RULES: tuple[Rule, ...] = (
 )
 POD_RULES = tuple(rule for rule in RULES if "pod" in rule.kinds)
 IDS: tuple[str, ...] = tuple(sorted({rule.id for rule in RULES}))
-# Good housekeeping: each pod runs without it. Reports for people fold it into one line, --strict shows it.
+# Good practice: a pod runs without it. Reports for people fold these into one line; --strict shows them.
 HYGIENE = frozenset(["missing-memory-limit", "missing-cpu-request", "missing-os-name", "unequal-memory-request"])
-# What is said of files that are not manifests; no rule, since there is no object to ask.
+# For files that are not manifests; it is not a rule, since there is no object.
 UNREADABLE = "unreadable-file"
 
 
 class UnknownRuleError(Exception):
-    """A sentence about a rule id that does not exist."""
+    """A rule id does not exist; the text is a sentence."""
 
 
 def rule_id(name: str) -> str:
-    """The id that somebody wrote. Raises UnknownRuleError, with the nearest ids, if there is none."""
+    """The id for a name from the user. Raises UnknownRuleError, with the nearest ids, if there is none."""
     wanted = name.strip().lower()
     if wanted in IDS:
         return wanted

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Accounts that a container or the host does not know, and credential specs that cannot be used."""
+"""Accounts that a container or the host does not have, and invalid credential specs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _spec_objects(case: ObjectCase) -> Iterator[Hit]:
 
 
 _OF_LINUX = frozenset(["root", "nobody", "daemon", "www-data", "nginx", "nonroot"])
-# What stands before the name of an account of the machine itself. Source: learn.microsoft.com, Security identifiers.
+# Prefixes of the machine's own accounts. Source: learn.microsoft.com, Security identifiers.
 _OF_THE_MACHINE = frozenset(["nt authority", "nt service", "builtin", "user manager", "window manager", "."])
 _SERVICE_DOMAIN = "NT AUTHORITY"
 

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Fields that a Windows pod must not have: with `os.name: windows` the API server rejects it.
 
-Which field is rejected since when was read from validateWindows in pkg/apis/core/validation of Kubernetes 1.23 to
-1.37, and is compared with what the real code answers (tests/real/apiserver_judge). Fields of pointer type are rejected
-by presence, so `privileged: false` too; `hostPID` and `hostIPC` are plain booleans, so `false` is absence.
+The release that first rejects each field is from validateWindows in pkg/apis/core/validation of Kubernetes 1.23 to
+1.37, and a test compares it with the real code (tests/real/apiserver_judge). Fields of pointer type are rejected if
+present, so `privileged: false` too; `hostPID` and `hostIPC` are plain booleans, so `false` is absence.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _WORKING = frozenset({"runAsNonRoot", "windowsOptions"})
 
 @needing("securityContext")
 def _other_pod_fields(case: PodCase) -> Iterator[Hit]:
-    """Pod securityContext fields that no rule of their own names. runAsNonRoot works since 1.24."""
+    """Fields of the pod's securityContext without a rule of their own. runAsNonRoot works since 1.24."""
     allowed = _WORKING if case.profile.minor >= 24 else frozenset({"windowsOptions"})
     for field, value in case.pod.security.items():
         if value is not None and field not in allowed and field not in _POD_FIELDS_WITH_RULE:
@@ -99,17 +99,16 @@ def _options_of_linux(case: PodCase) -> Iterator[Hit]:
             yield Hit((*container.path, "securityContext", "windowsOptions"), {}, container.name)
 
 
-# The kubelet of 1.29 and later passes over the owner of a token's file on Windows. Source: k8s.io/kubernetes
-# pkg/volume/util atomic_writer.go of v1.28.15 (os.Chown), atomic_writer_unsupported.go of v1.29.14;
-# kubernetes/kubernetes#102849.
+# From 1.29 on the kubelet ignores the owner of a token's file on Windows. Source: k8s.io/kubernetes pkg/volume/util
+# atomic_writer.go of v1.28.15 (os.Chown), atomic_writer_unsupported.go of v1.29.14; kubernetes/kubernetes#102849.
 _PASSES_OVER_OWNERS = 29
 _REFUSES_DECLARED = 24
 
 
 def _owns_its_token(case: PodCase) -> bool:
-    """Does the kubelet try to give the service account's token to a Linux user, which fails on Windows?
+    """Whether the kubelet tries to give the service account's token to a Linux user, which fails on Windows.
 
-    It does where all containers have the same one. Source: k8s.io/kubernetes pkg/volume/util FsUserFrom.
+    It does if all containers have the same one. Source: k8s.io/kubernetes pkg/volume/util FsUserFrom.
     """
     refused = case.declared and case.profile.minor >= _REFUSES_DECLARED
     if case.profile.minor >= _PASSES_OVER_OWNERS or refused:

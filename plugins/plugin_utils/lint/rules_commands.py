@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What containers run and which names they call: heuristics over commands, arguments and environment."""
+"""What containers run and which names they call: heuristics on commands, arguments and environment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .catalog import ObjectCase, PodCase
 from .model import Hit, Path, Severity, as_map, as_text
 from .rule import ALL_CONTAINERS, BRINGS_TOOLS, DOC, Rule, always, commands, environment, mounts, needing, volumes
 
-# Ends of names that are of the world, of a company, or of a file: no namespaces.
+# Suffixes of public, company or file names, which are not namespaces.
 _PUBLIC_OR_FILE = frozenset(
     [
         "com",
@@ -113,23 +113,23 @@ _HALF_NAME = re.compile(
 )
 
 
-# Of these, what is more often a namespace where something says that it is a host: `Host=postgres.db`.
+# Of these, a namespace if something marks it as a host: `Host=postgres.db`.
 _BOTH = frozenset(["db", "sql"])
 
 
 def _foreign(namespace: str, host: bool) -> bool:
-    """Is it the end of a public name or of a file? `host`: something says that a host is meant."""
+    """Whether it is the suffix of a public name or of a file. `host`: something marks it as a host."""
     return namespace.lower() in _PUBLIC_OR_FILE and not (host and namespace in _BOTH)
 
 
-# The same in the middle of a text: behind a scheme, a user, the key of a connection string, or before a port.
+# The same inside a text: after a scheme, a user, the key of a connection string, or before a port.
 _HALF_NAME_IN_TEXT = re.compile(
     r"(?:(?P<scheme>[a-z][a-z0-9+.-]*://)(?:[^/@\s\"']+@)?|(?P<key>\b(?:server|host|hostname|addr|address|data source"
     r"|endpoint|broker|brokers|bootstrap\.servers|url)\s*[=:]\s*(?:tcp:)?)|(?<![\w./@:\\-]))"
     r"(?P<pod>[a-z][a-z0-9-]*-\d+\.)?(?P<service>[a-z][a-z0-9-]*)\.(?P<namespace>[a-z][a-z0-9-]*)(?P<svc>\.svc)?(?P<port>:\d+)?(?![\w-]|\.\w)",
     re.IGNORECASE,
 )
-# Shorter numbers behind a colon are lines and versions as well.
+# shorter numbers after a colon are also lines and versions
 _SHORTEST_PORT = len(":80")
 
 
@@ -162,7 +162,7 @@ _OF_HTTPS = re.compile(r"\bhttps://[a-z][a-z0-9-]*\.(?P<domain>[a-z][a-z0-9-]*)(
 
 
 def _domains(case: PodCase) -> frozenset[str]:
-    """Ends of names that the pod's variables call by https: Ingresses have certificates, Services mostly have none."""
+    """Suffixes of names that the pod's variables call by https: Ingresses have certificates, Services mostly do not."""
     texts = [value for _path, _name, value, _container in environment(case)]
     return frozenset(match["domain"] for text in texts for match in _OF_HTTPS.finditer(text))
 
@@ -173,7 +173,7 @@ def _is_known_service(case: PodCase | ObjectCase, match: re.Match[str]) -> bool:
 
 
 def _complete_name(match: re.Match[str]) -> dict[str, str]:
-    # A pod of a StatefulSet has a name below that of its Service.
+    # A pod of a StatefulSet has a name below its Service's.
     name = f"{match['pod'] or ''}{match['service']}.{match['namespace']}"
     return {"value": name + (match["svc"] or ""), "full": f"{name}.svc.cluster.local"}
 
@@ -193,7 +193,7 @@ def _in_text(case: PodCase | ObjectCase, text: str, domains: frozenset[str] = fr
 
 
 def _list_hosts(case: PodCase) -> Iterator[tuple[Path, str, str]]:
-    """(path, host, container name) of probes and hooks that ask by HTTP or TCP."""
+    """(path, host, container name) of HTTP and TCP probes and hooks."""
     for container in case.pod.containers:
         lifecycle = as_map(container.value.get("lifecycle"))
         asked: list[tuple[Path, Any]] = [
@@ -226,7 +226,7 @@ def _is_external(host: str) -> bool:
 
 
 def _is_loopback(host: str) -> bool:
-    """`ping -n 60 127.0.0.1 > NUL` is how cmd.exe sleeps; it asks no DNS."""
+    """Whether it is the loopback: `ping -n 60 127.0.0.1 > NUL` is cmd.exe's sleep and needs no DNS."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -251,8 +251,8 @@ def _external_pings(case: PodCase) -> Iterator[Hit]:
                 yield Hit(path, {"value": match["host"]}, container)
 
 
-# Folders that an image for Windows does not have. /bin/x, /opt/x, /tmp/x, /var/x are C:\bin\x and so on there, which
-# images for both systems have: of them only the tools of Unix count.
+# Folders that a Windows image does not have. /bin/x, /opt/x, /tmp/x, /var/x are C:\bin\x and so on, which images for
+# both systems have: below them only Unix tools count.
 _LINUX_PATH = re.compile(r"""(?:^|[\s"'=])(?P<path>/(?:sbin|usr|etc|dev|proc|sys|root|home)/[\w./-]*)""")
 _UNIX_TOOLS = (
     "sh|bash|ash|dash|zsh|cat|ls|rm|cp|mv|touch|test|true|false|chmod|chown|ln|grep|sed|awk|pgrep|pkill|kill|killall"
@@ -261,7 +261,7 @@ _UNIX_TOOLS = (
 _TOOL_BY_PATH = re.compile(rf"(?:^|[\s\"'=])(?P<path>/bin/(?:{_UNIX_TOOLS}))(?![\w.-])")
 _SCRIPT = re.compile(r"(?P<path>\S+\.sh)(?=\s|$)")
 _BARE_TOOL = re.compile(rf"(?P<path>{_UNIX_TOOLS})(?=\s|$)")
-# In PowerShell many of them are names of cmdlets; cmd.exe knows none.
+# Many of them are names of cmdlets in PowerShell; cmd.exe has none.
 _CMD = re.compile(r"(?:\S*[\\/])?cmd(?:\.exe)?\s", re.IGNORECASE)
 _TOOL_IN_CMD = re.compile(rf"(?:/[cks]\s+\"?\s*|[&|(]\s*)(?P<path>export|source|{_UNIX_TOOLS})(?=\s)", re.IGNORECASE)
 _LINUX_SIGNAL = re.compile(r"\bkill\s+-(?:s\s+)?(?P<signal>(?:SIG)?(?:TERM|HUP|INT|QUIT|USR1|USR2)|1|2|3|15)\b")
@@ -276,7 +276,7 @@ def _linux_commands(case: PodCase) -> Iterator[Hit]:
         if not brings:
             found += [match["path"] for match in _TOOL_BY_PATH.finditer(text)]
         signals = list(_LINUX_SIGNAL.finditer(text))
-        # Arguments begin with a program only where there is no command.
+        # Arguments start with a program only if there is no command.
         if path[-1] == "command" and not found and (match := _SCRIPT.match(text)):
             yield Hit(path, {"value": match["path"], "what": "script", "where": " in a command"}, container)
         elif not brings and path[-1] == "command" and not signals and (match := _BARE_TOOL.match(text)):

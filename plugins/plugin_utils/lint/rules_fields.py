@@ -18,7 +18,7 @@ from .workload import TEMPLATES
 
 
 def _walk(value: Any, owner: str, path: Path) -> Iterator[tuple[Path, str, str, Field | None]]:
-    """(path, type, name, field) of everything that a value has, None for a field that the type has not."""
+    """(path, type, name, field) of everything in a value; None for a field that the type does not have."""
     known = types().get(owner)
     if known is None or not isinstance(value, dict):
         return
@@ -48,7 +48,7 @@ def _like(owner: str, name: str) -> str:
 
 
 def _unknown_fields(case: PodCase) -> Iterator[Hit]:
-    """Custom kinds have fields of their own beside those of a pod."""
+    """Unknown fields. Custom kinds may have fields besides those of a pod."""
     if case.pod.object.sort not in TEMPLATES or not case.pod.whole:
         return
     told: Path = ("",)
@@ -57,7 +57,7 @@ def _unknown_fields(case: PodCase) -> Iterator[Hit]:
             continue
         there = field is not None and field.first <= case.profile.minor
         gone = field is not None and field.last is not None and field.last < case.profile.minor
-        # Of a security context its own rules say what Windows does not have.
+        # A security context has its own rules for Windows.
         spoken_of = owner == "PodSecurityContext" or (owner == "SecurityContext" and field is not None)
         if isinstance(name, str) and (not there or gone) and not spoken_of:
             near = _like(owner, name) if field is None else ""

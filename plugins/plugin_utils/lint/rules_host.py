@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""As whom and in what a pod runs: HostProcess, gMSA, and the isolation that Kubernetes does not have."""
+"""The account and isolation of a pod: HostProcess, gMSA, Hyper-V."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _host_process_without_network(case: PodCase) -> Iterator[Hit]:
 
 
 def _host_process_of(case: PodCase) -> Iterator[tuple[Any, bool | None, bool]]:
-    """(container, its own hostProcess, the one in force). Source: validateWindowsHostProcessPod."""
+    """(container, its own hostProcess, the effective one). Source: validateWindowsHostProcessPod."""
     at_pod = as_map(case.pod.security.get("windowsOptions")).get("hostProcess")
     for container in case.pod.containers:
         own = as_map(container.security.get("windowsOptions")).get("hostProcess")
@@ -94,7 +94,7 @@ _USER: Path = ("securityContext", "windowsOptions", "runAsUserName")
 
 
 def user_names(case: PodCase) -> Iterator[tuple[Path, str, str, bool]]:
-    """(path, runAsUserName, container name, is it of a HostProcess container) where one is written."""
+    """(path, runAsUserName, container name, whether it is a HostProcess container) for each one that is set."""
     yield from (
         (path, name, container, of_host)
         for path, security, container, of_host in (
@@ -163,7 +163,7 @@ def _gmsa_misnamed(case: PodCase) -> Iterator[Hit]:
 
 @needing("gmsaCredentialSpecName")
 def _gmsa_unknown(case: PodCase) -> Iterator[Hit]:
-    """Only where credential specs are among the input."""
+    """Only if credential specs are among the input."""
     known = {each.name for each in case.catalog.of_kind("GMSACredentialSpec")}
     for path, name, container in _gmsa(case):
         if known and name not in known and _SUBDOMAIN.fullmatch(name):

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Images that do not exist or are no longer maintained. No registry is asked; unknown images give no finding.
+"""Images that do not exist or are no longer maintained. No registry is asked; unknown images have no finding.
 
 A file of its own: the linter has one file of rules for each subject.
 """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What containers mount, and from where on the node."""
+"""What containers mount, and from which place on the node."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _is_file(path: str) -> bool:
 
 
 def _secret_volumes(case: PodCase) -> set[str]:
-    """Names of the volumes that hold Secrets, also beside other sources."""
+    """Names of the volumes that contain Secrets, also with other sources."""
     return {
         as_text(volume.get("name"))
         for _path, volume in volumes(case)
@@ -49,9 +49,10 @@ _OF_FILES = ("configMap", "projected", "downwardAPI")
 
 @needing("subPath", "subPathExpr")
 def _sub_paths(case: PodCase) -> Iterator[Hit]:
-    """With Docker every part of a volume, with containerd what looks like a file: folders work.
+    """subPath: with Docker always a fault, with containerd only for something that looks like a file, since folders
+    work.
 
-    Host processes see their volumes through the host's own file system, files of them, too.
+    Host processes see their volumes, including single files, through the host's own file system.
     """
     if case.pod.host_process:
         return
@@ -93,10 +94,10 @@ def _single_files(case: PodCase) -> Iterator[Hit]:
 
 @needing("hostPath")
 def _host_writes(case: PodCase) -> Iterator[Hit]:
-    """hostPath that a container may write; pipes are not files, host processes see the host's own files.
+    """A writable hostPath. Pipes are not files, and host processes see the host's own files.
 
-    With containerd a mapped folder is the host's own, for writing as well (microsoft/hcsshim internal/hcsoci
-    createMounts): CSI drivers leave their sockets there.
+    With containerd a mapped folder is the host's own, also for writing (microsoft/hcsshim internal/hcsoci
+    createMounts): CSI drivers put their sockets there.
     """
     if case.pod.host_process or case.profile.runtime != "docker":
         return
@@ -111,7 +112,7 @@ def _host_writes(case: PodCase) -> Iterator[Hit]:
             yield Hit((*path, "mountPath"), {"value": source}, container)
 
 
-# Folders that no Windows node has. /etc, /run and /var are there: the kubelet, CNI plugins and flannel make them on C:.
+# Folders that no Windows node has. /etc, /run and /var exist: kubelet, CNI plugins and flannel make them on C:.
 _LINUX_HOST_PATH = re.compile(
     r"/(?:proc|sys|dev|usr|lib|lib64|bin|sbin|boot|home|root)(?:/|$)"
     r"|/etc/(?:localtime|timezone|ssl|pki|machine-id|os-release|passwd|group|shadow|sysctl\.d|systemd)(?:/|$)"
@@ -151,7 +152,7 @@ def _mounts_at_the_root(case: PodCase) -> Iterator[Hit]:
 
 @needing("volumeMounts")
 def _mounts_at_one_folder(case: PodCase) -> Iterator[Hit]:
-    """The API server compares them letter by letter, Windows neither by case nor by the kind of slash."""
+    """The API server compares mount paths exactly; Windows ignores case and the kind of slash."""
     seen: dict[tuple[str, str], str] = {}
     for path, mount, container in mounts(case):
         target = as_text(mount.get("mountPath"))
@@ -176,7 +177,7 @@ def _no_file_names(case: PodCase) -> Iterator[Hit]:
 
 @needing("workingDir")
 def _other_drives(case: PodCase) -> Iterator[Hit]:
-    """A container has C:, and each drive that a volume is mounted as."""
+    """Working folders on other drives: a container has C:, and each drive that a volume is mounted as."""
     mounted: dict[str, set[str]] = {}
     for _path, mount, name in mounts(case):
         mounted.setdefault(name, set()).add(as_text(mount.get("mountPath"))[:2].upper())
@@ -195,7 +196,7 @@ def _recursive_read_only(case: PodCase) -> Iterator[Hit]:
 
 
 def _propagation(rejected: bool) -> Find:
-    """Bidirectional is for privileged containers alone; the rest containerd passes over on Windows."""
+    """Bidirectional is only for privileged containers; on Windows containerd ignores the rest."""
 
     @needing("mountPropagation")
     def find(case: PodCase) -> Iterator[Hit]:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names and paths as Windows takes them: no case, no dots at the end, reserved names, drives, 260 characters."""
+"""Names and paths by Windows' rules: no case, no final dots, reserved names, drives, 260 characters."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _NAMING = "learn.microsoft.com, Naming files, paths and namespaces"
 _LONGEST = 260
 _CONTROL = re.compile(r"[\x00-\x1f]")
 _SHOWN = {"\t": "a TAB (\\t)", "\n": "a line feed (\\n)", "\r": "a carriage return (\\r)", "\b": "a backspace (\\b)"}
-# A backslash of a path in double quotes: what stood behind it is gone.
+# A path in double quotes whose backslash was an escape: the character after it is gone.
 _SPOILED_PATH = re.compile(r"(?:^|[\s=;\"'])[A-Za-z]:[^\s;\"']*(?P<sign>[\t\n\r\x07\x08\x0b\x0c\x1b])\S")
 
 
 def _paths(case: PodCase) -> Iterator[tuple[Path, str, str]]:
-    """(path, text, container name) of every field that is a path of Windows."""
+    """(path, text, container name) of every field that is a Windows path."""
     for path, mount, container in mounts(case):
         for key in ("mountPath", "subPath", "subPathExpr"):
             if isinstance(mount.get(key), str):
@@ -76,12 +76,12 @@ _SHARE = re.compile(r"[\\/]{2}[^\\/.?]")
 
 @needing("volumeMounts", "workingDir", "hostPath")
 def _impossible_paths(case: PodCase) -> Iterator[Hit]:
-    """Devices by their names, signs that no name has, and shares, which nothing can be mounted over."""
+    """Device names, forbidden characters, and shares, over which nothing can be mounted."""
     for path, text, container in _paths(case):
         bare = re.sub(r"^[A-Za-z]:(?=[\\/]|$)", "", _EXPANDED.sub("", text))
         device = next((part for part in re.split(r"[\\/]", bare) if _RESERVED.fullmatch(part)), "")
         sign = _NO_SIGN.search(bare)
-        # Pipes and devices; and what a template fills in.
+        # Pipes and devices; placeholders of templates.
         if text.startswith(("\\\\.\\", "\\\\?\\", "//./")) or ("<" in text and ">" in text):
             continue
         if path[-1] == "mountPath" and _SHARE.match(text):
@@ -148,7 +148,7 @@ _SANDBOX = re.compile(r"CONTAINER_SANDBOX_MOUNT_POINT", re.IGNORECASE)
 
 @needing("volumeMounts", "workingDir", "hostPath")
 def _not_expanded(case: PodCase) -> Iterator[Hit]:
-    """hcsshim fills in one variable, for host processes. Source: microsoft/hcsshim internal/jobcontainers."""
+    """hcsshim expands one variable, for host processes. Source: microsoft/hcsshim internal/jobcontainers."""
     for path, text, container in _paths(case):
         found = _EXPANDED.search(text)
         if found and not (case.pod.host_process and _SANDBOX.search(text)):
@@ -185,7 +185,7 @@ _RESERVED = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9]|lpt[0-9])(
 
 
 def _keys(case: ObjectCase) -> Iterator[tuple[Path, str]]:
-    """Keys that become files of Windows pods; a volume with items takes those alone."""
+    """Keys that become files in Windows pods; a volume with items takes only those."""
     if any(_whole(pod, case.object.kind, case.object.name) for pod in case.pods):
         for holder in ("data", "binaryData", "stringData"):
             for key in as_map(case.object.value.get(holder)):
@@ -223,7 +223,7 @@ def _keys_by_case(case: ObjectCase) -> Iterator[Hit]:
 
 @needing("items")
 def _files_by_case(case: PodCase) -> Iterator[Hit]:
-    """Of one volume: paths of its items, over all its sources."""
+    """Paths of items in one volume, over all its sources."""
     for path, volume in volumes(case):
         seen: dict[str, str] = {}
         for place, name in list_projected(path, volume):
@@ -233,7 +233,7 @@ def _files_by_case(case: PodCase) -> Iterator[Hit]:
 
 
 _NEEDS = ("Directory", "File", "Socket", "CharDevice", "BlockDevice")
-# What the kubelet, containerd and CNI plugins make on a node. Source: kubernetes-sigs/sig-windows-tools.
+# What kubelet, containerd and CNI plugins make on a node. Source: kubernetes-sigs/sig-windows-tools.
 _THERE = re.compile(
     r"/(?:var/(?:log/(?:pods|containers)|lib/kubelet)|etc/(?:cni|kubernetes)|run/flannel|opt/cni|k)(?:/|$)"
 )

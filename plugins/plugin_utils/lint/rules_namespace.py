@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the namespace, and webhooks that it or the pod asks for, do to a Windows pod."""
+"""What the namespace, and webhooks requested by it or by the pod, do to a Windows pod."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .rule import Rule, always, by_minor
 from .workload import Container
 
 _ENFORCE = "pod-security.kubernetes.io/enforce"
-# From this minor on the level restricted asks nothing of Linux from pods that say os.name windows.
+# From this minor on the level restricted requires nothing specific to Linux from pods with os.name windows.
 _KNOWS_SYSTEMS = 25
 
 
@@ -53,10 +53,10 @@ def _as_on_linux(case: PodCase, container: Container) -> bool:
     return container.security.get("allowPrivilegeEscalation") is False and "ALL" in dropped and bool(profile)
 
 
-# What asks a webhook for a container, and with which values: of a pod's annotations and labels, of its Namespace's.
-# Sources: istio.io, Installing the sidecar; linkerd.io, Automatic proxy injection; developer.hashicorp.com, Vault Agent
-# Injector annotations; kuma.io, data plane on Kubernetes; opentelemetry.io, Operator for Kubernetes: their images are
-# for Linux alone.
+# Keys and values with which a pod's annotations and labels, or its Namespace's, ask a webhook for a container. Sources:
+# istio.io, Installing the sidecar; linkerd.io, Automatic proxy injection; developer.hashicorp.com, Vault Agent Injector
+# annotations; kuma.io, data plane on Kubernetes; opentelemetry.io, Operator for Kubernetes: their images are for Linux
+# only.
 _ON = ("true",)
 _ASKED_OF_POD: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "sidecar.istio.io/inject": ("Istio", _ON),
@@ -65,7 +65,7 @@ _ASKED_OF_POD: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "kuma.io/sidecar-injection": ("Kuma", ("enabled", "true")),
     "azure.workload.identity/inject-proxy-sidecar": ("Azure Workload Identity", _ON),
 }
-# Whatever the value, which may be a name: of annotations.
+# Annotations that count whatever their value, which may be a name.
 _ASKED_BY_PRESENCE = (
     (re.compile(r"instrumentation\.opentelemetry\.io/inject-\w.*"), "OpenTelemetry's instrumentation"),
     (re.compile(r"admission\.datadoghq\.com/\w+-lib\.(?:custom-image|version)"), "Datadog's instrumentation"),
@@ -75,7 +75,7 @@ _ASKED_OF_NAMESPACE: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "linkerd.io/inject": ("Linkerd", ("enabled", "ingress")),
     "kuma.io/sidecar-injection": ("Kuma", ("enabled", "true")),
 }
-# By which a pod refuses what its namespace asks for.
+# The pod's way to refuse what its namespace asks for.
 _REFUSED = {"istio-injection": "sidecar.istio.io/inject"}
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Services in front of Windows pods, and the CNI configuration that brings them there."""
+"""Services in front of Windows pods, and their CNI configuration."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DEFAULT_STICKY_SECONDS = 10800
 
 
 def backends(case: ObjectCase) -> tuple[int, str]:
-    """How many pods can be behind the Service, and by what that is known."""
+    """The largest number of pods behind the Service, and how that is known."""
     namespace = case.object.namespace
     addresses = _addresses(case)
     total, words = 0, []
@@ -65,7 +65,7 @@ def _addresses(case: ObjectCase) -> int:
 
 
 def _headless(case: ObjectCase) -> bool:
-    """Then kube-proxy has nothing to do with it: DNS answers with the pods themselves."""
+    """Whether the Service is headless: DNS answers with the pods themselves, without kube-proxy."""
     return case.spec.get("clusterIP") == "None" or case.spec.get("type") == "ExternalName"
 
 
@@ -93,7 +93,7 @@ def _local_policy_unknown(case: ObjectCase) -> Iterator[Hit]:
 
 
 def _how_dsr(case: ObjectCase) -> str:
-    """What turns direct server return on in this version: a flag that is off by default, and up to 1.32 a gate."""
+    """How to turn direct server return on in this version: a flag that is off by default, and up to 1.32 a gate."""
     found = gate("kube-proxy", "WinDSR", Line(1, case.profile.minor))
     needs_gate = found is not None and not found.default
     return "kube-proxy --enable-dsr=true" + (" and its feature gate WinDSR=true" if needs_gate else "")
@@ -107,7 +107,7 @@ def _local_policy_with_dsr(case: ObjectCase) -> Iterator[Hit]:
 
 
 def _node_builds(case: ObjectCase) -> tuple[int, ...]:
-    """Of the pods behind the Service, where they select a build, else of the cluster."""
+    """The builds that the pods behind the Service select, else the cluster's."""
     selected = {build for pod in case.pods for build in pod.target.builds}
     return tuple(sorted(selected)) if selected else case.catalog.builds
 
@@ -119,7 +119,7 @@ def _affinity(case: ObjectCase) -> Iterator[Hit]:
 
 
 def _sticky_time(case: ObjectCase) -> Iterator[Hit]:
-    """10800 is what the API server fills in, so it says nothing of the author's will."""
+    """The API server fills in 10800, so that value may not be the author's."""
     seconds = as_map(as_map(case.spec.get("sessionAffinityConfig")).get("clientIP")).get("timeoutSeconds")
     if seconds is not None and seconds != _DEFAULT_STICKY_SECONDS and not _headless(case):
         yield Hit(("spec", "sessionAffinityConfig", "clientIP", "timeoutSeconds"), {"value": str(seconds)})
@@ -147,7 +147,7 @@ def _families(case: ObjectCase) -> tuple[list[str], str]:
 
 
 def _single_ipv6(told: bool) -> Find:
-    """Single-family Services work in a dual-stack cluster, also those of IPv6. `told`: the cluster is known."""
+    """Single-family Services work in a dual-stack cluster, also IPv6 ones. `told`: the cluster's families are known."""
 
     def find(case: ObjectCase) -> Iterator[Hit]:
         families, policy = _families(case)
@@ -176,8 +176,8 @@ def _ipv6_on_overlay(case: ObjectCase) -> Iterator[Hit]:
         yield Hit(("spec", "ipFamilies"))
 
 
-# What kube-proxy in winkernel mode does not read. Source: k8s.io/kubernetes pkg/proxy/winkernel proxier.go, 1.22 to
-# 1.37: no use of LoadBalancerSourceRanges and of the hints behind trafficDistribution; #107019, #120033.
+# Fields that kube-proxy in winkernel mode does not read. Source: k8s.io/kubernetes pkg/proxy/winkernel proxier.go, 1.22
+# to 1.37: no use of LoadBalancerSourceRanges and of the hints behind trafficDistribution; #107019, #120033.
 _NOT_READ = {
     "loadBalancerSourceRanges": "packets of all sources reach the pods through Windows nodes",
     "trafficDistribution": "Windows nodes send to all endpoints alike",
@@ -197,7 +197,7 @@ def _unknown_type(case: ObjectCase) -> Iterator[Hit]:
 
 
 def _old_policies(case: ObjectCase) -> Iterator[Hit]:
-    """A cni.conf in a ConfigMap: keys of the old form under apiVersion 2, which decode to nothing."""
+    """A cni.conf in a ConfigMap with keys of the old form under apiVersion 2, which have no effect."""
     for name, text in as_map(case.object.value.get("data")).items():
         if not isinstance(text, str) or "OutBoundNAT" not in text:
             continue
@@ -213,7 +213,7 @@ def _old_policies(case: ObjectCase) -> Iterator[Hit]:
 
 
 def _networks(parsed: Any) -> Iterator[dict[str, Any]]:
-    """Every part of a network configuration that says apiVersion 2, itself or in what it is delegated from."""
+    """Every part of a network configuration with apiVersion 2, its own or that of the plugin that delegates to it."""
     for part in (as_map(parsed), *map(as_map, as_list(as_map(parsed).get("plugins")))):
         delegate = as_map(part.get("delegate"))
         for each in (part, delegate):

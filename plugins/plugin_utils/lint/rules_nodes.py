@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a pod requires of its node that no Windows node has."""
+"""Requirements of a pod that no Windows node fulfils."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BUILD = re.compile(r"\d+\.\d+\.\d{5}")
 
 
 def _list_required(case: PodCase) -> Iterator[tuple[Path, list[tuple[str, list[str]]]]]:
-    """(path, [(label, values; none if it has to be there only)]) of the nodeSelector and of each required term."""
+    """(path, [(label, values; empty if it only has to exist)]) of the nodeSelector and of each required term."""
     selector = as_map(case.pod.spec.get("nodeSelector"))
     if selector:
         yield ("spec", "nodeSelector"), [(str(key), [str(value)]) for key, value in selector.items()]
@@ -33,7 +33,7 @@ def _list_required(case: PodCase) -> Iterator[tuple[Path, list[tuple[str, list[s
 
 @needing("nodeSelector", "affinity")
 def _find_misformed_builds(case: PodCase) -> Iterator[Hit]:
-    """Source: k8s.io/kubernetes pkg/kubelet nodestatus: the label has major, minor and build."""
+    """The label has major, minor and build. Source: k8s.io/kubernetes pkg/kubelet nodestatus."""
     for path, asked in _list_required(case):
         for key, values in asked:
             for value in values:
@@ -55,7 +55,7 @@ def _on_no_windows_node(key: str, values: list[str]) -> bool:
 
 @needing("nodeSelector", "affinity")
 def _no_such_node(case: PodCase) -> Iterator[Hit]:
-    """Terms of an affinity are alternatives: each has to ask for what no Windows node has."""
+    """Affinity terms are alternatives: the finding requires that no Windows node matches any of them."""
     terms = []
     for path, asked in _list_required(case):
         wrong = [
@@ -74,7 +74,7 @@ _LINUX_HANDLER = re.compile(r"(?:kata|runsc|gvisor|runc|crun|youki|nvidia|firecr
 
 
 def _runtime_class_of_linux(seen: bool) -> Find:
-    """`seen`: the RuntimeClass is among the input; without it, its name is all that there is."""
+    """`seen`: the RuntimeClass is among the input; otherwise only its name is known."""
 
     def find(case: PodCase) -> Iterator[Hit]:
         name = as_text(case.pod.spec.get("runtimeClassName"))

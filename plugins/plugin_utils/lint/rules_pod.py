@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What containers and pods say that Windows does differently: users, names, signals, images, the host's network."""
+"""What Windows does differently for containers and pods: users, names, signals, images, the host's network."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _windows_options(case: PodCase) -> Iterator[tuple[Any, dict[str, Any], str]]
         yield container.path, as_map(container.security.get("windowsOptions")), container.name
 
 
-# Source: k8s.io/kubernetes pkg/apis/core/validation validateWindowsSecurityContextOptions, the same from v1.22 to
+# Source: k8s.io/kubernetes pkg/apis/core/validation validateWindowsSecurityContextOptions, unchanged from v1.22 to
 # v1.37.
 _NETBIOS = re.compile(r'[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}')
 _DNS_LABEL = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
@@ -32,7 +32,7 @@ _LONGEST_USER = 104
 
 
 def user_name_fault(name: str) -> str:
-    """Why the API server refuses this runAsUserName; empty if it does not."""
+    """Why the API server refuses this runAsUserName; empty if it accepts it."""
     if not name:
         return "it is empty"
     if re.search(r"[\x00-\x1f\x7f]", name):
@@ -65,7 +65,7 @@ def _bad_user_names(case: PodCase) -> Iterator[Hit]:
 
 @needing("runAsNonRoot")
 def _administrator_as_non_root(case: PodCase) -> Iterator[Hit]:
-    """Container settings win over the pod's, each by itself, as in the kubelet's effective security context."""
+    """A container's setting overrides the pod's, field by field, as in the kubelet's effective security context."""
     at_pod = as_map(case.pod.security.get("windowsOptions")).get("runAsUserName")
     for container in case.pod.containers:
         options = as_map(container.security.get("windowsOptions"))
@@ -79,7 +79,7 @@ def _administrator_as_non_root(case: PodCase) -> Iterator[Hit]:
 @needing("terminationGracePeriodSeconds")
 def _grace_period(case: PodCase) -> Iterator[Hit]:
     period = case.pod.spec.get("terminationGracePeriodSeconds")
-    # 30 is the API server's default: in a live object it says nothing of the author's will. 0 asks for no grace.
+    # 30 is the API server's default, so in a live object it may not be the author's. 0 means no grace.
     if isinstance(period, int) and period not in (0, 30):
         yield Hit(("spec", "terminationGracePeriodSeconds"), {"value": str(period)})
 
@@ -107,7 +107,7 @@ _ITS_OWN_PROGRAM = ("servicemonitor", "w3wp", "w3svc")
 
 
 def _without_log_monitor(case: PodCase) -> Iterator[Hit]:
-    """An image known to log to the event log, ETW or files that runs its own program, and not under LogMonitor."""
+    """An image that logs to the event log, ETW or files and runs its own program without LogMonitor."""
     for container in case.pod.containers:
         command = " ".join(map(str, as_list(container.value.get("command")))).lower()
         run = f"{command} {' '.join(map(str, as_list(container.value.get('args'))))}".lower()
@@ -136,7 +136,8 @@ _HOST_NETWORK = always(Severity.WARNING)
 
 @needing("hostNetwork")
 def _host_network(case: PodCase) -> Iterator[Hit]:
-    """HostProcess pods need it. The gate WindowsHostNetwork (alpha 1.26, deprecated 1.33) makes it a choice."""
+    """hostNetwork without HostProcess, which requires it. The gate WindowsHostNetwork (alpha 1.26, deprecated 1.33)
+    allows both."""
     gate = case.profile.host_network_gate and 26 <= case.profile.minor <= 32
     if case.pod.spec.get("hostNetwork") is True and not case.pod.host_process and not gate:
         yield Hit(("spec", "hostNetwork"))
@@ -155,7 +156,7 @@ def _dns_without_servers(case: PodCase) -> Iterator[Hit]:
 
 @needing("hostPort")
 def _host_ports(case: PodCase) -> Iterator[Hit]:
-    """On the host's network the two are one port."""
+    """On the host's network hostPort and containerPort are the same port."""
     if case.pod.spec.get("hostNetwork") is not True:
         return
     for container in case.pod.containers:
@@ -168,7 +169,7 @@ def _host_ports(case: PodCase) -> Iterator[Hit]:
 
 @needing("procMount")
 def _find_unmasked(case: PodCase) -> Iterator[Hit]:
-    """For pods of any system; beside os.name windows another rule says that the field must not be there."""
+    """For pods of any system; with os.name windows another rule reports the field."""
     for container in case.pod.containers:
         kind = container.security.get("procMount")
         wrong = kind is not None and kind not in ("Default", "Unmasked")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How Windows starts a container's processes: what is a program at all, and what variables tell it."""
+"""How Windows starts a container's processes: what counts as a program, and what variables do to it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LINE_IN_ONE_WORD = re.compile(
 
 @needing("command")
 def _no_programs(case: PodCase) -> Iterator[Hit]:
-    """The first word has to be a file: Windows starts it by CreateProcess, no shell reads it."""
+    """The first word must be a file: Windows starts it by CreateProcess, without a shell."""
     for path, words, container in word_lists(case):
         if path[-1] != "command":
             continue
@@ -36,7 +36,7 @@ def _no_programs(case: PodCase) -> Iterator[Hit]:
             yield Hit(path, {"value": first[:60], "what": "a whole command line in one word"}, container.name)
 
 
-# At the beginning, behind a shell's option, or behind what separates commands.
+# At the beginning, after a shell's option, or after a command separator.
 _TIMEOUT = re.compile(
     r"(?:^|[&|;(]\s*|[/-](?:[cks]|command)\s+\"?\s*)timeout(?:\.exe)?\s+(?:/t\s+)?-?\d+", re.IGNORECASE
 )
@@ -44,7 +44,7 @@ _TIMEOUT = re.compile(
 
 @needing("command", "args")
 def _waits_at_the_console(case: PodCase) -> Iterator[Hit]:
-    """Probes and hooks have no console input, containers only if they ask for it."""
+    """Probes and hooks have no console input; containers have it only on request."""
     interactive = {each.path for each in case.pod.containers if each.value.get("stdin") or each.value.get("tty")}
     for path, text, container in commands(case):
         started = path[3:] in (("command",), ("args",))
@@ -53,7 +53,7 @@ def _waits_at_the_console(case: PodCase) -> Iterator[Hit]:
 
 
 _POWERSHELL = re.compile(r"(?:\S*[\\/])?(?:powershell|pwsh)(?:\.exe)?", re.IGNORECASE)
-# What the API server fills in.
+# the API server's default
 _DEFAULT_SECONDS = 1
 
 
@@ -67,13 +67,13 @@ def _hasty_probes(case: PodCase) -> Iterator[Hit]:
                 yield Hit(path, {"value": words[0]}, container.name)
 
 
-# Seconds that a Windows container takes to start at least. Source: learn.microsoft.com, Optimize Windows containers.
+# The minimum start time of a Windows container in seconds. Source: learn.microsoft.com, Optimize Windows containers.
 _LEAST_SECONDS = 10
 
 
 @needing("livenessProbe")
 def _impatient_probes(case: PodCase) -> Iterator[Hit]:
-    """Numbers that somebody wrote; the defaults give a container thirty seconds."""
+    """Only explicit values: the defaults give a container thirty seconds."""
     for container in case.pod.containers:
         probe = as_map(container.value.get("livenessProbe"))
         numbers = [probe.get(name, default) for name, default in _DEFAULTS.items()]
@@ -94,7 +94,7 @@ _IANA_ZONE = re.compile(r"(?:Africa|America|Antarctica|Asia|Atlantic|Australia|E
 
 
 def _list_mounts(case: PodCase) -> dict[str, list[str]]:
-    """Folders that a volume is mounted at, by container: they are there, on C:."""
+    """Folders with a mounted volume, by container: these exist, on C:."""
     found: dict[str, list[str]] = {}
     for _path, mount, container in mounts(case):
         found.setdefault(container, []).append(as_text(mount.get("mountPath")).rstrip("/"))

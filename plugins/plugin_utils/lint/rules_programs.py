@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What containers, probes and hooks run: programs that their image has not, and words of another shell."""
+"""Programs in containers, probes and hooks that their image does not have, and syntax of another shell."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from .model import Hit, Path, Severity, as_list, as_map
 from .rule import ALL_CONTAINERS, BRINGS_TOOLS, Find, Rule, always, dig, needing
 from .workload import Container
 
-# What comes of it if the command fails there. Sources: kubelet prober worker.go, kuberuntime_container.go
-# (startContainer kills it after a failed postStart; killContainer goes on after a failed preStop).
+# The effect of a failed command, by place. Sources: kubelet prober worker.go, kuberuntime_container.go (startContainer
+# kills it after a failed postStart; killContainer goes on after a failed preStop).
 _PLACES: dict[tuple[str, ...], str] = {
     ("command",): "the container does not start",
     ("livenessProbe", "exec", "command"): "the container is killed again and again",
@@ -51,7 +51,7 @@ _SOURCE = "microsoft/hcsshim internal/cmd; k8s.io/kubernetes pkg/kubelet prober,
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A command of a container, at `place` of it; a container's own goes on in its args."""
+    """A command of a container, at `place`; a container's own command continues in its args."""
 
     container: Container
     place: tuple[str, ...]
@@ -88,13 +88,13 @@ def _runs(case: PodCase) -> Iterator[Run]:
 
 
 def _missing(case: PodCase, container: Container, script: Script, call: Call) -> str:
-    """What holds no such program; empty if it may be there."""
+    """Why the program does not exist; empty if it may exist."""
     program, image = call.program, container.image
     if not program or BRINGS_TOOLS.search(image) or not re.fullmatch(r"[\w.+-]+", program):
         return ""
     if script.shell == CMD and program in WORDS_OF_CMD:
         return ""
-    # The script itself may have fetched it, or a volume brings it.
+    # The script itself may have downloaded it, or a volume may contain it.
     if program not in UNIX_TOOLS and _may_be_brought(container, script, call):
         return ""
     if script.shell == PWSH and program in GONE_IN_7:
@@ -116,7 +116,7 @@ def _may_be_brought(container: Container, script: Script, call: Call) -> bool:
 
 
 def _decides(run: Run, script: Script, call: Call) -> bool:
-    """Does the whole command fail with this call? A shell goes on behind `;` and `&`."""
+    """Whether the whole command fails with this call. A shell continues after `;` and `&`."""
     return script.shell == EXEC or call.last or (run.place != ("command",) and len(script.calls) == 1)
 
 
@@ -162,7 +162,7 @@ def _files_that_are_no_programs(case: PodCase) -> Iterator[Hit]:
 
 @dataclass(frozen=True, slots=True)
 class Slip:
-    """What one shell does with words that are meant for another. `severe`: the command fails by it."""
+    """A misreading by one shell of words meant for another. `severe`: it makes the command fail."""
 
     what: str
     severe: bool
@@ -298,11 +298,11 @@ _READ_THE_CONSOLE = ("pause", "read-host")
 
 
 def _is_left_to_its_input(words: tuple[str, ...]) -> str:
-    """The shell that has nothing to run, or goes on to read its input when it has run it; empty for any other."""
+    """The shell that has nothing to run, or reads its input after running it; empty for any other."""
     shell, options = program_name(words[0]), [word.lower() for word in words[1:]]
     if shell == "cmd" and (not options or any(word.startswith("/k") for word in options)):
         return "cmd.exe /k" if options else "cmd.exe"
-    # -NoExit may stand before -File and -Command only.
+    # -NoExit is allowed only before -File and -Command.
     if shell in ("powershell", "pwsh") and (not options or any(re.fullmatch(r"[-/]noe\w*", word) for word in options)):
         return f"{shell} -NoExit" if options else shell
     return ""
@@ -336,7 +336,7 @@ _REFERENCE = re.compile(r"(?<!\$)\$\(([A-Za-z_][\w.-]*)\)")
 
 @needing("env", "command", "args")
 def _find_undefined(case: PodCase) -> Iterator[Hit]:
-    """`$(NAME)` is filled in by the kubelet, from the variables of the container; of env, from those before it."""
+    """The kubelet expands `$(NAME)` from the container's variables; in env only from earlier ones."""
     for container in case.pod.containers:
         if container.value.get("envFrom"):
             continue
@@ -353,7 +353,7 @@ def _find_undefined(case: PodCase) -> Iterator[Hit]:
         for path, text in texts:
             for found in _REFERENCE.finditer(text):
                 known = found[1] in names or _OF_SERVICES.search(found[1])
-                # A small word is a command of some shell: `$(hostname)`, `$(date)`.
+                # A lower-case name is a shell command: `$(hostname)`, `$(date)`.
                 if not known and not found[1].islower():
                     yield Hit(path, {"value": found.group(), "name": found[1]}, container.name)
 

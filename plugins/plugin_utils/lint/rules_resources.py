@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""CPU and memory: Windows does not kill for memory, it pages; and it has no huge pages."""
+"""CPU and memory: Windows pages rather than kill for memory, and it has no huge pages."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _huge_pages(case: PodCase) -> Iterator[Hit]:
 
 
 def _list_sizes(case: PodCase) -> Iterator[tuple[Any, dict[str, Any], dict[str, Any]]]:
-    """(container, requests, limits); ephemeral containers cannot have any."""
+    """(container, requests, limits); ephemeral containers have neither."""
     for container in case.pod.containers:
         if container.kind != "ephemeralContainers":
             resources = as_map(container.value.get("resources"))
@@ -41,7 +41,7 @@ def _list_sizes(case: PodCase) -> Iterator[tuple[Any, dict[str, Any], dict[str, 
 
 
 def _both(case: PodCase, *resources: str) -> Iterator[tuple[Any, str, Fraction, Fraction, dict[str, str]]]:
-    """(container, resource, request, limit, both as they are written) where a container has the two."""
+    """(container, resource, request, limit, both as written) for containers that set both."""
     for container, requests, limits in _list_sizes(case):
         for resource in resources:
             request, limit = quantity(requests.get(resource)), quantity(limits.get(resource))
@@ -58,7 +58,7 @@ def _request_above_limit(case: PodCase) -> Iterator[Hit]:
 
 
 def _unequal_memory(case: PodCase) -> Iterator[Hit]:
-    """A request above its limit is request-above-limit's."""
+    """A request below its limit; the rule request-above-limit has the other case."""
     for container, resource, request, limit, written in _both(case, "memory"):
         if request < limit:
             yield Hit((*container.path, "resources", "requests", resource), written, container.name)
@@ -71,7 +71,7 @@ def _no_memory_limit(case: PodCase) -> Iterator[Hit]:
 
 
 def _no_requests(case: PodCase) -> Iterator[Hit]:
-    """A limit counts as the request: the API server fills it in. Memory without both is for missing-memory-limit."""
+    """A limit counts as the request: the API server copies it. missing-memory-limit covers memory without either."""
     for container, requests, limits in _list_sizes(case):
         if "cpu" not in requests and "cpu" not in limits:
             yield Hit((*container.path, "resources", "requests"), {"what": container.name}, container.name)
@@ -83,7 +83,7 @@ _SMALLEST_CONTAINER = 40 * 1024**2
 
 @needing("limits")
 def _too_little_memory(case: PodCase) -> Iterator[Hit]:
-    """A host process brings no system of its own along."""
+    """A host process needs no system of its own."""
     for container, _requests, limits in _list_sizes(case) if not case.pod.host_process else ():
         limit = quantity(limits.get("memory"))
         if limit is not None and 0 < limit < _SMALLEST_CONTAINER:
@@ -91,7 +91,7 @@ def _too_little_memory(case: PodCase) -> Iterator[Hit]:
             yield Hit((*container.path, "resources", "limits", "memory"), values, container.name)
 
 
-# No Windows node has as many: Windows Server gives a machine up to 2,048 logical processors, clouds rent 416.
+# No Windows node has as many: Windows Server supports up to 2,048 logical processors per machine, clouds rent 416.
 _MOST_PROCESSORS = 256
 
 
@@ -126,7 +126,7 @@ def _find_resized(case: PodCase) -> Iterator[Hit]:
             yield Hit((*container.path, "resizePolicy"), {}, container.name)
 
 
-# Resources that device plugins offer which run on Linux nodes alone. Sources: the plugins' own pages; their DaemonSets.
+# Resources of device plugins that run only on Linux nodes. Sources: the plugins' own pages; their DaemonSets.
 _LINUX_DEVICES = re.compile(
     r"(?:nvidia\.com|amd\.com|(?:[a-z]+\.)?intel\.com|squat\.ai|rdma|smarter-devices|devices\.kubevirt\.io|xilinx\.com"
     r"|habana\.ai|aws\.amazon\.com|google\.com|cloud-tpus\.google\.com)/.+"

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""On which node a pod lands, and as whom: os.name, selectors, taints, RuntimeClasses, builds, HostProcess, gMSA."""
+"""The node that a pod gets: os.name, selectors, taints, RuntimeClasses, builds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _no_os_name(case: PodCase) -> Iterator[Hit]:
 
 
 def _nothing_selects(case: PodCase) -> Iterator[Hit]:
-    """For pods that say os.name: os-name-without-selector; for the others: missing-os-selector."""
+    """Pods without a selector. With os.name it is os-name-without-selector, without it missing-os-selector."""
     if not case.target.selects:
         yield Hit(("spec",), {"why": case.target.why})
 
@@ -42,14 +42,14 @@ def _find_undeclared_unselected(case: PodCase) -> Iterator[Hit]:
 
 
 def _find_unselected_without_taint(case: PodCase) -> Iterator[Hit]:
-    """A pod for Linux, or of unknown system, that the scheduler may bring to a Windows node."""
+    """A pod for Linux, or of unknown system, that the scheduler may put on a Windows node."""
     undirected = not case.target.selects and not list_terms(case.pod.spec)
     untainted = case.catalog.taints_known and not case.catalog.taints
     if undirected and not case.target.windows and untainted:
         yield Hit(("spec",))
 
 
-# Requirements on these hold on Windows nodes as well, or say nothing of them.
+# Windows nodes may fulfil these requirements too.
 _ON_EVERY_NODE = frozenset(
     [
         HOSTNAME_LABEL,
@@ -62,14 +62,15 @@ _ON_EVERY_NODE = frozenset(
 
 
 def _may_match_windows(selector: dict[str, Any], terms: list[Any]) -> bool:
-    """May a Windows node match? What is required of a label that only some nodes have may well keep the pod off."""
+    """Whether a Windows node may match. A label that only some nodes have may well keep the pod off."""
     if not all(_holds_on_windows(str(key), [value]) for key, value in selector.items()):
         return False
     return not terms or any(all(map(_open, as_list(as_map(term).get("matchExpressions")))) for term in terms)
 
 
 def _holds_on_windows(key: str, values: list[Any]) -> bool:
-    """Windows Server for other processors than amd64 runs no containers."""
+    """Whether a Windows node may have one of these values. Windows Server on processors other than amd64 runs no
+    containers."""
     return key in _ON_EVERY_NODE and (not key.endswith("/arch") or "amd64" in values)
 
 
@@ -84,8 +85,8 @@ def _open(requirement: Any) -> bool:
 def _everywhere(case: PodCase) -> Iterator[Hit]:
     """A DaemonSet for Linux, or of unknown system, that no taint and no selector keeps off Windows nodes.
 
-    The controller of DaemonSets looks at selectors and taints; os.name is not among what it asks.
-    Source: k8s.io/kubernetes pkg/controller/daemon NodeShouldRunDaemonPod.
+    Its controller checks selectors and taints, but not os.name. Source: k8s.io/kubernetes pkg/controller/daemon
+    NodeShouldRunDaemonPod.
     """
     if case.pod.object.kind != "DaemonSet" or case.target.windows or case.target.selects:
         return
@@ -109,7 +110,7 @@ def _tolerates(toleration: dict[str, Any], taint: Taint) -> bool:
 
 
 def missing_tolerations(case: PodCase) -> list[Taint]:
-    """Taints of the Windows nodes that neither pod nor RuntimeClass tolerates; none for an unknown RuntimeClass."""
+    """Taints of the Windows nodes that neither pod nor RuntimeClass tolerates; empty for an unknown RuntimeClass."""
     name = as_text(case.pod.spec.get("runtimeClassName"))
     if (name and name not in case.catalog.runtime_classes) or case.pod.spec.get("nodeName"):
         return []
@@ -126,7 +127,7 @@ def _taint_not_tolerated(case: PodCase) -> Iterator[Hit]:
 
 @needing("runtimeClassName")
 def _runtime_class_unknown(case: PodCase) -> Iterator[Hit]:
-    """Only where RuntimeClasses are among the input: a chart need not bring the cluster's."""
+    """Only if RuntimeClasses are among the input: a chart need not contain the cluster's."""
     name = as_text(case.pod.spec.get("runtimeClassName"))
     if name and case.catalog.runtime_classes and name not in case.catalog.runtime_classes:
         known = ", ".join(sorted(case.catalog.runtime_classes))
@@ -135,7 +136,7 @@ def _runtime_class_unknown(case: PodCase) -> Iterator[Hit]:
 
 @needing("runtimeClassName")
 def _runtime_class_conflict(case: PodCase) -> Iterator[Hit]:
-    """Source: k8s.io/kubernetes plugin/pkg/admission/runtimeclass setScheduling: equal keys must have equal values."""
+    """Equal keys must have equal values. Source: k8s.io/kubernetes plugin/pkg/admission/runtimeclass setScheduling."""
     runtime_class = as_map(case.catalog.runtime_classes.get(as_text(case.pod.spec.get("runtimeClassName"))))
     of_class = as_map(as_map(runtime_class.get("scheduling")).get("nodeSelector"))
     for key, value in as_map(case.pod.spec.get("nodeSelector")).items():
@@ -169,7 +170,7 @@ def _titles(builds: Sequence[int]) -> str:
 
 
 def _find_unselected_build(case: PodCase) -> Iterator[Hit]:
-    """The pod may come to a node that cannot run the image: of several builds that it selects, else of the cluster."""
+    """The pod may get a node that cannot run the image: among the builds that it selects, else the cluster's."""
     if case.pod.host_process:
         return
     selected = case.target.builds
@@ -187,7 +188,7 @@ def _find_unselected_build(case: PodCase) -> Iterator[Hit]:
 
 
 def _builds_that_no_node_runs_together(case: PodCase) -> Iterator[Hit]:
-    """Container images of one pod whose builds no Windows Server runs beside each other."""
+    """Images in one pod whose builds no Windows Server can run together."""
     if case.pod.host_process or len(case.pod.containers) < 2:
         return
     named = [(each, image_build(each.image)) for each in case.pod.containers]
@@ -216,7 +217,7 @@ def _node_labels(case: ObjectCase) -> Iterator[Hit]:
 
 
 def _node_memory(case: ObjectCase) -> Iterator[Hit]:
-    """Limits of the pods that run on a Windows node (known of live clusters) against what it can give."""
+    """Memory limits of the pods on a Windows node (known for live clusters) against its allocatable memory."""
     if case.object not in case.catalog.windows_nodes:
         return
     allocatable = quantity(as_map(as_map(case.object.value.get("status")).get("allocatable")).get("memory"))
@@ -240,7 +241,7 @@ _OS_NAME = Level(((24, Severity.INFO),))
 _SELECTOR = Complete(("selector", "toleration"))
 
 
-# What people write who mean Windows.
+# Misspellings of windows.
 _SLIPS = ("win", "window", "windows-server", "windowsserver", "windows_server", "win64")
 
 
@@ -249,7 +250,7 @@ def _capital(said: str) -> bool:
 
 
 def _os_beside_template(case: PodCase) -> Iterator[Hit]:
-    """In a Deployment and its like the pod's fields stand below template.spec."""
+    """os.name beside the template: in a Deployment and the like the pod's fields belong below template.spec."""
     if case.pod.prefix and as_map(case.pod.object.spec.get("os")).get("name") and not case.pod.declared:
         yield Hit(("spec",), {"value": str(as_map(case.pod.object.spec["os"])["name"]), "kind": case.pod.object.kind})
 

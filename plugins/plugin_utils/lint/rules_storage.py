@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Volumes: kinds that Windows does not have, ways of mounting that it cannot do."""
+"""Volumes: types that Windows does not support, and ways of mounting that it cannot do."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NOT_FOR_WINDOWS = frozenset(
         "storageos",
     ]
 )
-# Drivers by their names, and those whose file is a script or program of Windows.
+# Drivers by name, and those whose file is a script or program for Windows.
 _FLEX_OF_WINDOWS = re.compile(r"smb|cifs|iscsi|\.(?:cmd|exe|ps1|bat)$", re.IGNORECASE)
 _UNIX_MOUNT_OPTION = re.compile(
     r"^(uid|gid|file_mode|dir_mode|forceuid|forcegid|noperm|mfsymlinks|nobrl|cache|actimeo)\b"
@@ -83,7 +83,7 @@ def _memory_media(case: PodCase) -> Iterator[Hit]:
 
 @needing("defaultMode", "mode")
 def _modes(case: PodCase) -> Iterator[Hit]:
-    """0644 is what the API server fills in, so it says nothing of the author's will."""
+    """The API server fills in 0644, so that value may not be the author's."""
     for path, volume in volumes(case):
         for kind in ("configMap", "secret", "projected", "downwardAPI"):
             source = as_map(volume.get(kind))
@@ -104,7 +104,7 @@ def _octal(value: object) -> str:
     return f"{value:#o}" if isinstance(value, int) else str(value)
 
 
-# CSI drivers and provisioners whose node part runs on Linux alone, by the end of their names, and what they serve.
+# CSI drivers and provisioners whose node part runs only on Linux, by the end of their names, and what they serve.
 # Sources: the drivers' own pages on supported platforms, and their manifests, whose node DaemonSets select Linux.
 _LINUX_DRIVERS = {
     "nfs": "NFS",
@@ -144,14 +144,15 @@ _LINUX_DRIVERS = {
 
 
 def _linux_driver(name: str) -> str:
-    """What a driver serves that Windows nodes cannot mount, empty if it is not known as such a driver."""
+    """What a driver serves that Windows nodes cannot mount; empty if it is not such a driver."""
     if "nfs" in name.lower():
         return "NFS"
     return next((what for ending, what in _LINUX_DRIVERS.items() if name == ending or name.endswith(f".{ending}")), "")
 
 
 def _asks_for_nfs(parameters: dict[str, Any]) -> bool:
-    """Drivers that serve NFS and SMB: file.csi.azure.com has `protocol`, csi.trident.netapp.io `nasType`."""
+    """Whether it asks for NFS. Drivers for NFS and SMB: file.csi.azure.com has `protocol`, csi.trident.netapp.io
+    `nasType`."""
     named = (as_text(value) for key, value in parameters.items() if _PROTOCOL.search(str(key)))
     return any(value.lower().startswith("nfs") for value in named)
 
@@ -259,7 +260,8 @@ def _linux_file_systems_of_object(case: ObjectCase) -> Iterator[Hit]:
             yield Hit(("spec", str(kind), "fsType"), {"value": value})
 
 
-# CSI drivers that grow volumes of Windows pods. Source: the drivers' own documentation and node services for Windows.
+# CSI drivers that can grow volumes of Windows pods. Source: the drivers' own documentation and node services for
+# Windows.
 _GROW_ON_WINDOWS = frozenset(
     ["disk.csi.azure.com", "file.csi.azure.com", "ebs.csi.aws.com", "pd.csi.storage.gke.io", "csi.vsphere.vmware.com"]
 )
@@ -271,9 +273,8 @@ def _growing_class(case: ObjectCase) -> Iterator[Hit]:
         yield Hit(("allowVolumeExpansion",), {"user": case.pods[0].pod.object.label})
 
 
-# Drivers that write files into a folder of the pod: they neither format nor attach, and csi-proxy does nothing for
-# them. Sources: kubernetes-sigs/secrets-store-csi-driver deploy/secrets-store-csi-driver-windows.yaml; the drivers'
-# manifests.
+# Drivers that write files into a folder of the pod: they neither format nor attach, and need no csi-proxy. Sources:
+# kubernetes-sigs/secrets-store-csi-driver deploy/secrets-store-csi-driver-windows.yaml; the drivers' manifests.
 _MOUNTS_NO_DISK = re.compile(r"secrets-store|csi\.spiffe\.io|csi\.cert-manager\.io|image\.csi")
 
 
@@ -284,7 +285,7 @@ def _words_of(case: PodCase) -> Iterator[str]:
 
 
 def _csi_without_proxy(case: PodCase) -> Iterator[Hit]:
-    """A node plugin is told by the registrar beside it. It needs HostProcess or the pipes of csi-proxy."""
+    """A node plugin, which a registrar beside it gives away. It needs HostProcess or csi-proxy's pipes."""
     if case.pod.host_process:
         return
     if any(
@@ -302,7 +303,7 @@ def _csi_without_proxy(case: PodCase) -> Iterator[Hit]:
 
 
 def _volumes_of_linux_nodes(case: ObjectCase) -> Iterator[Hit]:
-    """A volume that only Linux nodes can reach, or whose folder is one of theirs."""
+    """A volume that only Linux nodes can reach, or whose folder is on one of them."""
     if not case.pods:
         return
     user = case.pods[0].pod.object.label

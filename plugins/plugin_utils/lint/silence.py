@@ -1,9 +1,9 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Findings that somebody accepts: by an annotation at the object, or by an entry in the configuration file.
+"""Accepted findings: by an annotation on the object, or by an entry in the configuration file.
 
-Both need a reason, and both refuse rule ids that do not exist: a silencing that silences nothing is a trap.
+Both need a reason, and both refuse rule ids that do not exist: a silencing without effect is a trap.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ANNOTATION = "lint.winkube.node/"
 
 
 class SilenceError(Exception):
-    """A sentence about an annotation or entry that silences nothing or says no reason."""
+    """An annotation or entry that has no effect or no reason; the text is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)

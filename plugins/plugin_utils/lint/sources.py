@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From the names that a user gives to documents: files, folders, patterns, standard input, charts, kustomizations."""
+"""From the user's names to documents: files, folders, patterns, standard input, charts, kustomizations."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from .model import as_list, as_map
 _CHART = "Chart.yaml"
 _KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _LONGEST_S = 120
-# What helm writes above each document. Source: helm.sh/helm pkg/action, renderResources.
+# helm's comment above each document. Source: helm.sh/helm pkg/action, renderResources.
 _SOURCE = re.compile(r"^# Source: [^/\n]+/(\S+)$", re.MULTILINE)
 
 
 def to_render(folder: Path) -> list[Path]:
-    """Folders of charts, the outermost ones, and of kustomizations that no other one takes in.
+    """Folders of charts, the outermost ones, and of kustomizations that no other one includes.
 
-    Kustomizations only where something at hand can render them: else their files are manifests for themselves.
+    Kustomizations only if a program to render them is available; otherwise their files are separate manifests.
     """
     charts = [each.parent for each in sorted(folder.rglob(_CHART))]
     charts = [each for each in charts if not any(other in each.parents for other in charts)]
@@ -44,7 +44,7 @@ def to_render(folder: Path) -> list[Path]:
 
 
 def _list_parts(kustomization: Path) -> Iterator[Path]:
-    """What a kustomization is made of, and itself where it is a Component, which is rendered by others alone."""
+    """What a kustomization consists of, and itself if it is a Component, which only others render."""
     if any(value.get("kind") == "Component" for value in _values(kustomization)):
         yield kustomization.parent.resolve()
     yield from (each.resolve() for each in _list_named(kustomization))
@@ -66,16 +66,16 @@ def _values(kustomization: Path) -> list[dict[str, Any]]:
 
 
 def _kustomize() -> list[str]:
-    """The command that renders kustomizations; empty if there is none at hand."""
+    """The command that renders kustomizations; empty if none is available."""
     if program := shutil.which("kustomize"):
         return [program, "build"]
     return [program, "kustomize"] if (program := shutil.which("kubectl")) else []
 
 
 def documents_of(folder: Path) -> list[Document]:
-    """Documents of a chart or kustomization, each under the name of the template that it is made of.
+    """Documents of a chart or kustomization, each under the name of its template.
 
-    Raises UnreadableError where it cannot be rendered.
+    Raises UnreadableError if it cannot be rendered.
     """
     chart = folder / _CHART
     if not chart.is_file():
@@ -104,7 +104,7 @@ def _by_template(chart: Path, documents: list[Document], text: str) -> Iterator[
 
 
 def _bases(kustomization: Path, seen: set[Path]) -> Iterator[Document]:
-    """Documents of the files that a kustomization names, and of the folders it takes in."""
+    """Documents of the files that a kustomization names, and of the folders that it includes."""
     seen.add(kustomization.resolve())
     for part in _list_named(kustomization):
         if part.is_file() and part.suffix in SUFFIXES:
@@ -118,7 +118,7 @@ def _bases(kustomization: Path, seen: set[Path]) -> Iterator[Document]:
 
 
 def _origin(made: Document, bases: list[Document]) -> Document | None:
-    """The one base of this kind whose name is in the rendered one's: prefixes and suffixes come beside it."""
+    """The only base of this kind whose name is in the rendered name, which may have a prefix and a suffix."""
 
     def identity(document: Document) -> tuple[object, str]:
         value = as_map(document.value)
@@ -131,7 +131,8 @@ def _origin(made: Document, bases: list[Document]) -> Document | None:
 
 
 def _output(file: Path, command: list[str], template: bool = False) -> str:
-    """`template`: where it fails, what it lacks may be fetched or generated later, so it is not a manifest yet."""
+    """The output. `template`: a failure may be due to parts that are fetched or generated later, so it is not a
+    manifest yet."""
     shown = f"{Path(command[0]).name} {' '.join(command[1:])}"
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_LONGEST_S, check=False)
@@ -149,18 +150,18 @@ SUFFIXES = (".yaml", ".yml", ".json")
 
 @dataclass(slots=True)
 class Inputs:
-    """What was read, and what could not be: one bad file does not keep the others from being looked into."""
+    """Readable documents, and the unreadable files: one bad file does not hide the others."""
 
     documents: list[Document] = field(default_factory=list)
     unreadable: list[UnreadableError] = field(default_factory=list)
 
 
 def read_inputs(names: Sequence[str], exclude: Sequence[str] = ()) -> Inputs:
-    """Documents of all files but the excluded, each file once.
+    """Documents of all files except the excluded ones, each file once.
 
-    Folders with a Chart.yaml or a kustomization are rendered where `helm`, `kustomize` or `kubectl` is at hand. A file
-    of a folder that cannot be read and does not say that it is a manifest is left to those it is for. Raises
-    UnreadableError for a name that is not there, and where nothing of all could be read and not all are templates.
+    Folders with a Chart.yaml or a kustomization are rendered if `helm`, `kustomize` or `kubectl` is available. An
+    unreadable file of a folder is ignored if it does not claim to be a manifest. Raises UnreadableError for a name that
+    does not exist, and if no file could be read and not all are templates.
     """
     inputs = Inputs()
     seen: set[str] = set()
@@ -176,7 +177,7 @@ def read_inputs(names: Sequence[str], exclude: Sequence[str] = ()) -> Inputs:
 
 
 def read_paths(names: Sequence[str]) -> list[Document]:
-    """Documents of all files. Raises UnreadableError for the first that cannot be read."""
+    """Documents of all files. Raises UnreadableError for the first one that cannot be read."""
     inputs = read_inputs(names)
     for each in inputs.unreadable:
         raise each
@@ -197,7 +198,7 @@ def _read(file: str, inputs: Inputs, named: bool) -> None:
 
 
 def _anyhow(path: Path) -> str:
-    """The text of a file, whatever its encoding may be."""
+    """The text of a file in any encoding."""
     try:
         return path.read_bytes().decode("utf-8", "replace").replace("\0", "")
     except OSError:
@@ -205,7 +206,7 @@ def _anyhow(path: Path) -> str:
 
 
 def _standard_input() -> str:
-    """Standard input in its own encoding: PowerShell pipes UTF-16 to a file and a file to here."""
+    """Standard input in its own encoding: PowerShell's pipes may be UTF-16."""
     raw = getattr(sys.stdin, "buffer", None)
     if raw is None:
         return sys.stdin.read()
@@ -221,7 +222,7 @@ def _files(name: str, exclude: Sequence[str]) -> Iterator[str]:
     if name == "-" or path.is_file():
         yield name
     elif path.is_dir():
-        # A hidden folder (.git, .venv) holds nothing that is deployed.
+        # Hidden folders (.git, .venv) contain nothing that is deployed.
         rendered = to_render(path)
         found = [each for each in path.rglob("*") if each.suffix in SUFFIXES and each.is_file()]
         shown = [each for each in found if not any(p.startswith(".") for p in each.relative_to(path).parts)]
@@ -240,7 +241,7 @@ def _files(name: str, exclude: Sequence[str]) -> Iterator[str]:
 
 
 def _is_excluded(file: str, patterns: Sequence[str]) -> bool:
-    """By its whole name, a part of it from some folder on, or a folder that it is in."""
+    """Whether a pattern matches the whole name, the end of it from some folder on, or a folder above."""
     return any(
         fnmatch(file, each)
         or fnmatch(file, f"*/{each}")
@@ -251,7 +252,7 @@ def _is_excluded(file: str, patterns: Sequence[str]) -> bool:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file; UTF-8, or UTF-16, which PowerShell's > writes. Line ends stay as they are."""
+    """The text of a UTF-8 file, or UTF-16, which PowerShell's > writes. Line ends are kept."""
     try:
         data = path.read_bytes()
         return data.decode(_encoding(data))
@@ -265,14 +266,14 @@ def read_text(path: Path) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes the text in the encoding that the file has."""
+    """Write the text in the file's present encoding."""
     path.write_bytes(text.encode(_encoding(path.read_bytes())))
 
 
 def _encoding(data: bytes) -> str:
     if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         return "utf-16"
-    # Without its mark: a manifest begins with letters, whose other bytes are nil.
+    # UTF-16 without a mark: a manifest begins with letters, whose high bytes are zero.
     if data[1:4:2] == b"\0\0" and data[:1] != b"\0":
         return "utf-16-le"
     return "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8"

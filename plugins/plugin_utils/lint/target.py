@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Decides for which system a pod is meant, by what it says itself; `unknown` is an answer."""
+"""Decides which system a pod is for by its own content; `unknown` is an answer."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`os`: windows, linux or unknown. `evidence`: all that was found, the deciding one first.
+    """`os`: windows, linux or unknown. `evidence`: all evidence, the deciding one first.
 
-    `selects`: does the scheduler bring the pod to this system (selector, affinity, RuntimeClass, a named node)?
-    `builds`: the Windows builds that it selects, one of which its node has; empty if any.
+    `selects`: whether the scheduler brings the pod to this system (selector, affinity, RuntimeClass, a named node).
+    `builds`: the Windows builds that it selects, one of which its node has; empty for any.
     """
 
     os: str
@@ -76,12 +76,12 @@ class Target:
 
 
 def _system(name: str) -> str:
-    """The system that somebody means who writes `Windows`, which is not a label of a node (see unknown-os-name)."""
+    """The system meant by a misspelling such as `Windows`, which is not a node's label (see unknown-os-name)."""
     return name.lower() if name.lower() in SYSTEMS else ""
 
 
 def selector_os(selector: Mapping[str, Any]) -> str:
-    """The system that a nodeSelector brings a pod to, empty if it does not say."""
+    """The system that a nodeSelector selects, empty if it selects none."""
     for label in OS_LABELS:
         if as_text(selector.get(label)):
             return _system(as_text(selector[label]))
@@ -91,7 +91,7 @@ def selector_os(selector: Mapping[str, Any]) -> str:
 
 
 def other_systems(selector: Mapping[str, Any]) -> list[str]:
-    """Labels of a nodeSelector that no node has beside the one that decides: those of the other system."""
+    """Labels of a nodeSelector for the other system than the deciding label's: no node has both."""
     decided = selector_os(selector)
     said = ((key, _system_of(str(key), str(value))) for key, value in selector.items())
     return [f"{key}: {selector[key]}" for key, system in said if system and decided and system != decided]
@@ -130,7 +130,7 @@ def _requirement_os(requirement: Any) -> str:
 
 
 def _label_build(key: str, value: str) -> int | None:
-    """The build that a label's value stands for, None if it tells none."""
+    """The build of a label's value, None if it has none."""
     if key == BUILD_LABEL:
         number = value.removeprefix("10.0.")
         return int(number) if number.isdigit() else None
@@ -138,13 +138,13 @@ def _label_build(key: str, value: str) -> int | None:
 
 
 def list_terms(spec: Mapping[str, Any]) -> list[Any]:
-    """The terms of the node affinity without which the scheduler leaves the pod alone."""
+    """The terms of the node affinity, of which the scheduler requires one."""
     node = as_map(as_map(spec.get("affinity")).get("nodeAffinity"))
     return as_list(as_map(node.get("requiredDuringSchedulingIgnoredDuringExecution")).get("nodeSelectorTerms"))
 
 
 def affinity_os(spec: Mapping[str, Any]) -> str:
-    """The system that the required node affinity brings a pod to: all its terms, which are alternatives, must agree."""
+    """The system that the required node affinity selects: all its terms, which are alternatives, must agree."""
     found = {
         next(filter(None, map(_requirement_os, as_list(as_map(term).get("matchExpressions")))), "")
         for term in list_terms(spec)
@@ -159,7 +159,7 @@ def runtime_class_os(spec: Mapping[str, Any], classes: RuntimeClasses) -> str:
 
 
 def tolerates_windows(toleration: Any) -> bool:
-    """Does it name the taint of Windows nodes? A toleration of everything names nothing."""
+    """Whether it names the taint of Windows nodes; a toleration of everything does not."""
     entry = as_map(toleration)
     return entry.get("key") in WINDOWS_TAINT_KEYS and str(entry.get("value")).lower() == "windows"
 
@@ -185,7 +185,7 @@ def _by_runtime_class(pod: Pod, classes: RuntimeClasses) -> Iterator[Evidence]:
 
 
 def _asks_for_windows(options: Any) -> bool:
-    """`hostProcess: false` alone is what policies ask of pods for Linux as well."""
+    """Whether the options mean Windows: policies require `hostProcess: false` from Linux pods too."""
     return any(value for key, value in as_map(options).items() if key != "hostProcess") or (
         as_map(options).get("hostProcess") is True
     )
@@ -234,7 +234,7 @@ def _builds(pod: Pod, classes: RuntimeClasses) -> tuple[int, ...]:
     for term in list_terms(pod.spec):
         named = _term_builds(term)
         if not named:
-            # Terms are alternatives: by this one the pod may come to any build.
+            # Terms are alternatives: with this one the pod may get any build.
             return ()
         found |= named
     return tuple(sorted(found))
@@ -250,10 +250,10 @@ def _term_builds(term: Any) -> set[int]:
 
 
 def target_of(pod: Pod, classes: RuntimeClasses, nodes: Mapping[str, str] = MappingProxyType({})) -> Target:
-    """The first witness decides; that others disagree is for a rule to say. `nodes`: systems of known Nodes by name."""
+    """The first evidence decides; a rule reports contradictions. `nodes`: systems of known Nodes by name."""
     evidence = tuple(found for witness in _WITNESSES for found in witness(pod, classes))
     if named := nodes.get(as_text(pod.spec.get("nodeName"))):
-        # Behind os.name and selectors, before what only hints at a system.
+        # After os.name and selectors, before mere hints.
         strong = [each for each in evidence if each.strong]
         rest = [each for each in evidence if not each.strong]
         evidence = (*strong, Evidence(named, f"spec.nodeName is a Node with {named}"), *rest)
@@ -262,7 +262,7 @@ def target_of(pod: Pod, classes: RuntimeClasses, nodes: Mapping[str, str] = Mapp
         selector_os(as_map(pod.spec.get("nodeSelector")))
         or affinity_os(pod.spec)
         or runtime_class_os(pod.spec, classes)
-        # What a RuntimeClass that is not in the input selects cannot be known; assume that it does.
+        # What an unknown RuntimeClass selects is unknown; assume that it selects the system.
         or (known_class and known_class not in classes)
         or pod.spec.get("nodeName")
     )

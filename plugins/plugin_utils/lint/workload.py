@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds the pods in an object: the Pod itself, or the templates of whatever makes pods."""
+"""Finds the pods in an object: the Pod itself, or the templates of anything that makes pods."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .model import Path, as_list, as_map, as_text
 
 CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 
-# Where the pod template stands, by kind. Sources: k8s.io/api batch/v1, core/v1 PodTemplate.
+# The place of the pod template, by kind. Sources: k8s.io/api batch/v1, core/v1 PodTemplate.
 TEMPLATES: dict[str, Path] = {
     "Pod": (),
     "PodTemplate": ("template",),
@@ -30,7 +30,7 @@ TEMPLATES: dict[str, Path] = {
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """One container, of any of the three lists; `path` counts from the pod."""
+    """One container of any of the three lists; `path` starts at the pod."""
 
     path: Path
     name: str
@@ -51,9 +51,9 @@ class Container:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pod:
-    """A pod or pod template. `root` is the mapping that holds metadata and spec, `prefix` its path in the document.
+    """A pod or pod template. `root` is the mapping with metadata and spec, `prefix` its path in the document.
 
-    An object may hold several (JobSet, LeaderWorkerSet, Volcano's Job).
+    An object may have several (JobSet, LeaderWorkerSet, Volcano's Job).
     """
 
     object: KubeObject
@@ -61,18 +61,18 @@ class Pod:
     root: dict[str, Any]
     spec: dict[str, Any]
     containers: tuple[Container, ...]
-    # Where parts of a pod that stands in pieces really are: path of the pod -> path of the object.
+    # The real places of a pod that is assembled from pieces: path of the pod -> path of the object.
     places: Mapping[Path, Path] = field(default_factory=dict)
-    # Does any container run as a process of the host? Source: k8s.io/kubernetes validateWindowsHostProcessPod.
+    # Whether any container runs as a process of the host. Source: k8s.io/kubernetes validateWindowsHostProcessPod.
     host_process: bool = field(init=False)
 
     @property
     def whole(self) -> bool:
-        """Does it stand in the text as it is?"""
+        """Whether the text contains the pod as it is."""
         return not self.places
 
     def locate(self, path: Path) -> Path:
-        """The path in the document of a path in the pod."""
+        """The document's path for a path in the pod."""
         for length in range(len(path), -1, -1) if self.places else ():
             if path[:length] in self.places:
                 return (*self.prefix, *self.places[path[:length]], *path[length:])
@@ -101,10 +101,10 @@ class Pod:
         object.__setattr__(self, "host_process", of_host)
 
 
-# Kinds whose pods stand elsewhere, or whose `containers` are not containers of a pod.
+# Kinds whose pods are elsewhere, or whose `containers` are not containers of a pod.
 _NO_PODS = frozenset(["CustomResourceDefinition", "ConfigMap", "Secret"])
-# Argo Workflows: a template holds one container or several beside its own scheduling, the Workflow the rest.
-# Source: argoproj/argo-workflows pkg/apis/workflow/v1alpha1 workflow_types.go Template, WorkflowSpec.
+# Argo Workflows: a template has one container or several and its own scheduling, the Workflow the rest. Source:
+# argoproj/argo-workflows pkg/apis/workflow/v1alpha1 workflow_types.go Template, WorkflowSpec.
 _ARGO_GROUP = "argoproj.io"
 _ARGO_KINDS = frozenset(["Workflow", "WorkflowTemplate", "ClusterWorkflowTemplate", "CronWorkflow"])
 _ARGO_SHARED = ("nodeSelector", "tolerations", "affinity", "securityContext", "volumes", "hostAliases")
@@ -112,10 +112,10 @@ _ARGO_OF_WORKFLOW = ("hostNetwork", "dnsPolicy", "dnsConfig", "serviceAccountNam
 
 
 def pods_of(thing: KubeObject) -> tuple[Pod, ...]:
-    """The pods and pod templates in an object, in the order of the text; none where there are none.
+    """The pods and pod templates in an object, in the order of the text.
 
-    Kinds of Kubernetes have theirs where TEMPLATES says. Any other kind is searched: whatever has `containers` below
-    a `spec` is a pod (Deployments of OpenShift, JobSet, LeaderWorkerSet, Volcano, ScaledJob, rollouts, operators).
+    Kubernetes' own kinds have them where TEMPLATES says. Any other kind is searched: whatever has `containers` below a
+    `spec` is a pod (Deployments of OpenShift, JobSet, LeaderWorkerSet, Volcano, ScaledJob, rollouts, operators).
     """
     if thing.kind in _NO_PODS:
         return ()
@@ -160,7 +160,7 @@ _OF_CONTAINER = frozenset(
 
 
 def _flat_pod(thing: KubeObject, template: dict[str, Any], path: Path) -> Pod | None:
-    """A template whose one container stands flat in its spec, beside the pod's fields: RunnerDeployment and the like.
+    """A template whose only container is in its spec, beside the pod's fields: RunnerDeployment and the like.
 
     Source: actions/actions-runner-controller apis RunnerPodSpec.
     """
@@ -176,7 +176,7 @@ def _flat_pod(thing: KubeObject, template: dict[str, Any], path: Path) -> Pod | 
 
 
 def _argo(thing: KubeObject) -> Iterator[Pod]:
-    """A pod for each template: a view that a Workflow has nowhere as a whole, with the places that its parts have."""
+    """A pod for each template: an assembled view, with the real places of its parts."""
     at: Path = ("spec", "workflowSpec") if thing.kind == "CronWorkflow" else ("spec",)
     workflow = _inside(thing.value, at)
     for number, template in enumerate(as_list(workflow.get("templates"))):
@@ -212,14 +212,14 @@ def _argo_containers(template: dict[str, Any], here: Path) -> dict[str, list[tup
 
 
 def holds_images(thing: KubeObject) -> bool:
-    """Does it name images in a way that no pod was found in? For saying what was not looked into."""
+    """Whether it names images without a recognised pod; reports list such kinds."""
     return thing.kind not in _NO_PODS and _names_images(thing.value)
 
 
 def _names_images(value: Any) -> bool:
     if isinstance(value, dict):
         image = value.get("image")
-        # Operators have it in pieces; the image of a machine's disk is another thing.
+        # Operators have it in pieces; the image of a machine's disk is something else.
         named = isinstance(image, str) or "repository" in as_map(image) or "containers" in value
         return named or any(_names_images(inner) for key, inner in value.items() if key != "status")
     return isinstance(value, list) and any(map(_names_images, value))

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which CNI made what HNS holds: by the names of networks and endpoints, and by cni.conf."""
+"""Guess which CNI made HNS's objects, by the names of networks and endpoints, and by cni.conf."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A name that only one CNI gives. `what` is `network`, `endpoint`, `type` (of a network) or `plugin` (in
+    """A name that only one CNI uses. `what` is `network`, `endpoint`, `type` (of a network) or `plugin` (in
     cni.conf)."""
 
     cni: str
@@ -56,8 +56,8 @@ MARKS: tuple[Mark, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """`name` is `unknown` without a mark; `why` are the marks, a phrase each. Several CNIs at once are a mixture, of
-    which the one with most marks is named."""
+    """`name` is `unknown` without a mark; `why` are the marks, a phrase each. Of several CNIs, the one with most
+    marks is named."""
 
     name: str
     why: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class Guess:
 
 
 def guess(hns: Hns, conf: Conf | None = None) -> Guess:
-    """From the names that are there."""
+    """The guess from the names that exist."""
     found: dict[str, list[str]] = {}
     for cni, why in _marks(hns, conf):
         reasons = found.setdefault(cni, [])

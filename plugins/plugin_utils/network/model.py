@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""HNS's objects, whichever of its two APIs showed them.
+"""HNS's objects, from either of its two APIs.
 
 Ids are without case and braces; addresses and prefixes as HNS writes them; types in lower case.
 """
@@ -36,7 +36,7 @@ NEEDED = {
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A policy of an endpoint, with the settings that the checks need; the others are empty."""
+    """A policy of an endpoint, with the settings that the checks need; others are empty."""
 
     type: str
     exceptions: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Subnet:
-    """A range of a network; `vsid` is the overlay's virtual subnet (VNI), 0 where there is none."""
+    """A range of a network; `vsid` is the overlay's virtual subnet (VNI), 0 for none."""
 
     prefix: str
     gateway: str = ""
@@ -55,7 +55,7 @@ class Subnet:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """One network. `adapter` is the physical adapter's name, empty for one that has none."""
+    """One network. `adapter` is the physical adapter's name, empty for none."""
 
     id: str
     name: str
@@ -68,7 +68,7 @@ class Network:
 
     @property
     def prefixes(self) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
-        """The ranges that can be read."""
+        """The ranges that can be parsed."""
         return tuple(found for each in self.subnets if (found := _network(each.prefix)) is not None)
 
     @property
@@ -79,7 +79,7 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One endpoint. `state` and `encap_overhead` are None where HNS does not say; `dns_suffixes` in HNS's order."""
+    """One endpoint. `state` and `encap_overhead` are None if HNS does not tell; `dns_suffixes` are in HNS's order."""
 
     id: str
     name: str
@@ -98,13 +98,13 @@ class Endpoint:
 
     @property
     def label(self) -> str:
-        """How sentences name it."""
+        """Its name in sentences."""
         return f"endpoint {self.id[:8]} ({self.name or 'without a name'}, {', '.join(self.addresses) or 'no address'})"
 
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """One network namespace; `endpoints` and `containers` are the ids of what it holds."""
+    """One network namespace; `endpoints` and `containers` are the ids of its members."""
 
     id: str
     default: bool = False
@@ -115,7 +115,7 @@ class Namespace:
 
 @dataclass(frozen=True, slots=True)
 class LoadBalancer:
-    """One load balancing rule: traffic to `vips`, port `external`, goes to `internal` of the list's endpoints."""
+    """One load balancing rule: traffic to `vips` at port `external` goes to port `internal` of the list's endpoints."""
 
     vips: tuple[str, ...]
     protocol: str
@@ -137,9 +137,9 @@ class PolicyList:
 
 @dataclass(frozen=True, slots=True)
 class Hns:
-    """All of it. `available` is false where there is no HNS; `errors` are the sentences about what it did not answer,
-    by kind of object, and such a kind is then empty here without being empty there. `cut` are the keys whose values a
-    listing left out, by kind; `unasked` the kinds that no one asked for."""
+    """Everything. `available` is false without HNS; `errors` are sentences by kind of object that HNS did not
+    answer: such a kind is empty here, though not there. `cut` are the keys whose values a listing truncated, by
+    kind; `unasked` the kinds that were not requested."""
 
     available: bool = True
     networks: tuple[Network, ...] = ()
@@ -151,17 +151,17 @@ class Hns:
     unasked: tuple[str, ...] = ()
 
     def knows(self, *kinds: str) -> bool:
-        """Whether HNS is there and has answered all of these kinds (`networks`, `endpoints`, ..), whole."""
+        """Whether HNS exists and has answered all of these kinds (`networks`, `endpoints`, ..) completely."""
         lacking = {kind for kind, _text in self.errors} | set(self.unasked)
         lacking |= {kind for kind, keys in self.cut if set(keys) & NEEDED[kind]}
         return self.available and not lacking & set(kinds)
 
     def network(self, name: str) -> Network | None:
-        """By name, whose case does not matter."""
+        """The network by name, without case."""
         return next((each for each in self.networks if each.name.casefold() == name.casefold()), None)
 
     def network_of(self, endpoint: Endpoint) -> Network | None:
-        """The network that the endpoint is in; None if that is gone."""
+        """The endpoint's network; None if that is gone."""
         return next((each for each in self.networks if each.id == endpoint.network), None)
 
     def endpoint(self, identity: str) -> Endpoint | None:
@@ -169,11 +169,11 @@ class Hns:
         return next((each for each in self.endpoints if each.id == identity), None)
 
     def attached(self, endpoint: Endpoint) -> bool:
-        """Whether it is in a namespace, which one or the other of the two says."""
+        """Whether the endpoint is in a namespace; either of the two may say so."""
         return bool(endpoint.namespace) or any(endpoint.id in each.endpoints for each in self.namespaces)
 
     def balancers(self) -> Iterator[tuple[PolicyList, LoadBalancer]]:
-        """Every rule with its list."""
+        """Every rule, with its list."""
         for each in self.policy_lists:
             for balancer in each.balancers:
                 yield each, balancer

@@ -1,11 +1,11 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""HNS's JSON into the model: API v1 (HNSCall, Get-HnsNetwork) and v2 (computenetwork.dll, hnsdiag).
+"""HNS's JSON as models: API v1 (HNSCall, Get-HnsNetwork) and v2 (computenetwork.dll, hnsdiag).
 
-Which of the two an object is shows in its keys, so that a dump may hold both. Sources: hcsshim internal/hns
-(hnsnetwork.go, hnsendpoint.go, hnspolicylist.go, namespace.go) for v1, hcsshim hcn (hcnnetwork.go, hcnendpoint.go,
-hcnnamespace.go, hcnloadbalancer.go) for v2.
+An object's keys tell its API, so a dump may mix both. Sources: hcsshim internal/hns (hnsnetwork.go, hnsendpoint.go,
+hnspolicylist.go, namespace.go) for v1, hcsshim hcn (hcnnetwork.go, hcnendpoint.go, hcnnamespace.go, hcnloadbalancer.go)
+for v2.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ Object = Mapping[str, Any]
 
 
 class HnsError(Exception):
-    """A sentence: HNS did not answer, or what it answered cannot be read."""
+    """HNS did not answer, or its answer cannot be read; the text is a sentence."""
 
 
 def parse(answer: object) -> Hns:
-    """The probe's answer to the query `hns` (docs/protocol.md): each kind a text of JSON or `{"error": sentence}`."""
+    """From the probe's answer to the query `hns` (docs/protocol.md): each kind a JSON text or `{"error": sentence}`."""
     if not isinstance(answer, Mapping):
         return Hns(unasked=KINDS)
     if "error" in answer:
@@ -73,14 +73,14 @@ def parse(answer: object) -> Hns:
 
 
 def _at_home(found: Endpoint, networks: tuple[Network, ...]) -> Endpoint:
-    """With its network's id where a listing has only the name."""
+    """The endpoint with its network's id, if a listing has only the name."""
     named = [each.id for each in networks if each.name.casefold() == found.network_name.casefold()]
     return replace(found, network=named[0]) if not found.network and len(named) == 1 else found
 
 
 def parse_list(answer: object, kind: str) -> pasted.Pasted:
-    """The list in one answer: HNS's own JSON, with or without `{"Success", "Output"}` around it, or what a person
-    pasted. HnsError if it is an error, or none of these."""
+    """The objects in one answer: HNS's own JSON, with or without `{"Success", "Output"}` around it, or text pasted
+    by a person. HnsError if it is an error, or anything else."""
     if isinstance(answer, Mapping):
         raise HnsError(str(answer.get("error") or f"HNS did not list its {kind}"))
     text = answer if isinstance(answer, str) else json.dumps(answer)
@@ -114,7 +114,7 @@ def _normalise_keys(found: Object) -> Object:
 
 
 def network(found: Object) -> Network:
-    """One network of either API."""
+    """One network, from either API."""
     v2 = "Ipams" in found
     subnets = _subnets_v2(found) if v2 else _subnets_v1(found)
     pools = _list(found.get("MacPool", {}).get("Ranges")) if v2 else _list(found.get("MacPools"))
@@ -135,7 +135,7 @@ def network(found: Object) -> Network:
 
 
 def _address(value: object) -> str:
-    """Without the length of its range, which Antrea writes into its transparent network. Source: antrea
+    """The address without its prefix length, which Antrea writes into its transparent network. Source: antrea
     pkg/agent/util/util_windows.go, CreateHNSNetwork; that HNS lists it as it was written is unverified."""
     return str(value or "").partition("/")[0]
 
@@ -164,7 +164,7 @@ def _subnets_v2(found: Object) -> tuple[Subnet, ...]:
 
 
 def endpoint(found: Object) -> Endpoint:
-    """One endpoint of either API."""
+    """One endpoint, from either API."""
     v2 = "IpConfigurations" in found or "HostComputeNetwork" in found
     flags = int(found.get("Flags") or 0)
     if v2:
@@ -203,7 +203,7 @@ def endpoint(found: Object) -> Endpoint:
 
 
 def _policy(found: Object) -> Policy:
-    """A policy of either form: its settings beside `Type` (v1) or below `Settings` (v2)."""
+    """A policy of either form: settings beside `Type` (v1) or below `Settings` (v2)."""
     inner = found.get("Settings")
     settings: Object = inner if isinstance(inner, Mapping) else found
     exceptions = settings.get("Exceptions") or settings.get("ExceptionList")
@@ -216,8 +216,8 @@ def _policy(found: Object) -> Policy:
 
 
 def namespace(found: Object) -> Namespace:
-    """One namespace of either API."""
-    # Under API v1 `Resources` is HNS' allocator, and what the namespace holds stands in `ResourceList`.
+    """One namespace, from either API."""
+    # Under API v1 `Resources` is HNS' allocator, and `ResourceList` has the namespace's members.
     resources = [*_list(found.get("ResourceList")), *_list(found.get("Resources"))]
     held: dict[str, list[str]] = {"Endpoint": [], "Container": []}
     for each in resources:
@@ -281,7 +281,7 @@ def _balancer_v2(found: Object) -> PolicyList:
 
 
 def identity(value: object) -> str:
-    """An id as it is compared: HNS writes its case, and braces around it, now so and now so; zeros for none."""
+    """An id for comparison: HNS varies its case and its braces; zeros mean none."""
     found = str(value or "").strip("{} ").casefold()
     return found if found.strip("0-") else ""
 
@@ -292,7 +292,7 @@ def _protocol(value: object) -> str:
 
 
 def _every(value: object) -> Iterable[Any]:
-    """A list; what stands alone, as PowerShell writes a list of one, and nothing for null."""
+    """The items of a list; a single value, as PowerShell writes a list of one; nothing for null."""
     if value is None or value == "":
         return ()
     return value if isinstance(value, list) else (value,)

@@ -38,15 +38,15 @@ class PastedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Pasted:
-    """`objects` with the keys as they were printed; `cut` names the keys whose values PowerShell cut, each once."""
+    """`objects` have the keys as printed; `cut` names the keys whose values PowerShell truncated, each once."""
 
     objects: tuple[Object, ...]
     cut: tuple[str, ...] = ()
 
 
 def read(text: str, kind: str = "") -> Pasted:
-    """The objects in a text. `kind` (`networks`, `endpoints`, ..) chooses a section of hnsdiag's listing. PastedError
-    for a text in which there are none."""
+    """The objects in a text. `kind` (`networks`, `endpoints`, ..) selects a section of hnsdiag's listing.
+    PastedError if there are none."""
     text = text.replace("\x00", "").lstrip("\ufeff").strip()
     if not text:
         return Pasted(())
@@ -64,7 +64,7 @@ def read(text: str, kind: str = "") -> Pasted:
 
 
 def json_values(text: str) -> list[Any] | None:
-    """Every value of a text of one or several JSON values in a row, with or without commas; None for another text."""
+    """All values of a text of one or several JSON values in sequence, with or without commas; None for other text."""
     decoder, values, at = json.JSONDecoder(), [], 0
     while at < len(text):
         try:
@@ -77,8 +77,8 @@ def json_values(text: str) -> list[Any] | None:
 
 
 def _within(text: str) -> list[Any] | None:
-    """The JSON that stands among lines of another kind, as a window has it (`VERBOSE: Result :` before it, in any
-    language, a prompt after it); None where no line begins with an object or a list of objects."""
+    """The JSON among other lines, as in a copied window (`VERBOSE: Result :` before it, in any language, a prompt
+    after it); None if no line begins with an object or a list of objects."""
     decoder, values, at = json.JSONDecoder(), [], 0
     for found in _JSON.finditer(text):
         if found.start() < at:
@@ -98,7 +98,7 @@ def _blank(text: str, at: int) -> int:
 
 
 def _flat(values: list[Any]) -> Iterator[Object]:
-    """Objects out of lists and out of HNS' own answer `{"Success", "Output"}`."""
+    """Objects from lists and from HNS' own answer `{"Success", "Output"}`."""
     for each in values:
         if isinstance(each, list):
             yield from _flat(each)
@@ -130,7 +130,7 @@ def _value(value: Any, key: str, cut: dict[str, None]) -> Any:
 
 
 def screen_value(text: str) -> Any:
-    """A value as PowerShell writes it: `@{a=1; b=2}`, `{x, y}`, several of them in a row, a number, True, a text."""
+    """A value as PowerShell prints it: `@{a=1; b=2}`, `{x, y}`, several of them in sequence, a number, True, a text."""
     text = text.strip()
     if text.startswith("@{") and _closes(text, 1) == len(text) - 1:
         return dict(_pairs(text[2:-1]))
@@ -144,7 +144,7 @@ def screen_value(text: str) -> Any:
 
 
 def _closes(text: str, at: int) -> int:
-    """Where the brace at `at` is closed; -1 if it is not."""
+    """The position where the brace at `at` closes; -1 if it does not."""
     depth = 0
     for number in range(at, len(text)):
         depth += {"{": 1, "}": -1}.get(text[number], 0)
@@ -154,7 +154,7 @@ def _closes(text: str, at: int) -> int:
 
 
 def _apart(text: str, mark: str) -> Iterator[str]:
-    """The parts between marks that lie in no braces."""
+    """The parts between marks outside of braces."""
     depth, begin = 0, 0
     for number, letter in enumerate(text):
         depth += {"{": 1, "}": -1}.get(letter, 0)
@@ -184,7 +184,7 @@ def _parse_printed(lines: list[str]) -> Iterator[Object]:
 
 
 def _section(lines: list[str], kind: str) -> list[str]:
-    """The lines of one kind in `hnsdiag list all`."""
+    """The lines of one kind in the output of `hnsdiag list all`."""
     wanted = {"policylists": "loadbalancer"}.get(kind, kind.rstrip("s"))
     found: list[str] = []
     taken = False
@@ -197,7 +197,8 @@ def _section(lines: list[str], kind: str) -> list[str]:
 
 
 def _table(head: str, rows: list[str], rule: str = "") -> Iterator[Object]:
-    """By the columns of the dashes below the head, else of the words in it; a last column takes the rest of the row."""
+    """Rows by the columns of the dashes below the head, else by the head's words; the last column takes the rest of
+    the row."""
     heading = re.finditer(r"-+", rule) if rule else re.finditer(r"\S+(?: (?=[A-Z])\S+)*", head)
     starts = [each.start() for each in heading]
     names = [head[begin:end].strip(" |") for begin, end in zip(starts, [*starts[1:], None], strict=True)]
@@ -211,7 +212,7 @@ def _table(head: str, rows: list[str], rule: str = "") -> Iterator[Object]:
 
 
 def _lists(lines: list[str]) -> Iterator[Object]:
-    """Blocks of `Key : value`, a blank line or a key that stands there already ends one."""
+    """Blocks of `Key : value`; a blank line or a repeated key ends a block."""
     width = max((len(line) for line in lines), default=0)
     found: dict[str, str] = {}
     last, previous = "", ""
@@ -228,7 +229,7 @@ def _lists(lines: list[str]) -> Iterator[Object]:
                 found = {}
             found[last] = (pair[2] or "").strip()
         elif last:
-            # A screen's width cuts in the middle of a word; otherwise the line was broken at a blank.
+            # A screen's width breaks lines inside words; otherwise the line was broken at a blank.
             glue = "" if len(previous) >= width else " "
             found[last] = (found[last] + glue + line.strip()).strip()
         previous = line
@@ -237,5 +238,5 @@ def _lists(lines: list[str]) -> Iterator[Object]:
 
 
 def _open(value: str) -> bool:
-    """Whether a brace in a value is not closed yet."""
+    """Whether a brace in the value is still open."""
     return value.count("{") > value.count("}")

@@ -1,11 +1,11 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How many blocks of 64 ports are still free: HNS takes one for each endpoint whose traffic it translates.
+"""The number of free blocks of 64 ports: HNS takes one for each endpoint whose traffic it translates.
 
-From the texts of `netsh.exe interface ipv4 show dynamicport tcp` and `show excludedportrange tcp`, of which only the
-numbers are read, since the words are localised. Source: microsoft/SDN Kubernetes/windows/debug/collectlogs.ps1, which
-counts the same blocks.
+From the output of `netsh.exe interface ipv4 show dynamicport tcp` and `show excludedportrange tcp`. Only the numbers
+are read, since the words are localised. Source: microsoft/SDN Kubernetes/windows/debug/collectlogs.ps1, which counts
+the same blocks.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _RANGE = re.compile(r"^\s*(\d+)\s+(\d+)\s*\*?\s*$", re.MULTILINE)
 
 
 class PortsError(Exception):
-    """A sentence: what netsh printed cannot be read."""
+    """netsh's output cannot be read; the text is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The dynamic range of a protocol, both ends in it, and the blocks that are free there."""
+    """A protocol's dynamic range, both ends included, and its free blocks."""
 
     protocol: str
     start: int

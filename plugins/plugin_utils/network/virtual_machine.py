@@ -1,9 +1,9 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Nodes that are virtual machines: pods send with addresses (MAC) of their own, which the hypervisor has to allow.
+"""Nodes that are virtual machines: pods send with their own MAC addresses, which the hypervisor must allow.
 
-From inside the machine it cannot be seen whether it does. A Hyper-V host can be asked:
+The machine itself cannot see whether it does. A Hyper-V host can be asked:
 
     Get-VMNetworkAdapter -VMName * | Select-Object VMName, Name, MacAddress,
         @{n='MacAddressSpoofing'; e={[string]$_.MacAddressSpoofing}} | ConvertTo-Json
@@ -33,7 +33,7 @@ PCS Systemtechnik); 52-54-00 is libvirt's own, in no registry.
 
 
 class VmAdaptersError(Exception):
-    """A sentence: what the Hyper-V host said cannot be read."""
+    """The Hyper-V host's output cannot be read; the text is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class VmAdapter:
 
 
 def parse(text: str) -> tuple[VmAdapter, ...]:
-    """What the command in this module's docstring prints. VmAdaptersError if it is something else."""
+    """From the output of the command in this module's docstring. VmAdaptersError for anything else."""
     try:
         found = json.loads(text)
     except ValueError:
@@ -74,12 +74,12 @@ def _adapter(found: Mapping[str, Any]) -> VmAdapter:
 
 
 def plain(mac: str) -> str:
-    """An address without separators, in capitals."""
+    """The address without separators, in capitals."""
     return mac.replace("-", "").replace(":", "").upper()
 
 
 def hypervisor(adapters: Iterable[Mapping[str, Any]]) -> str:
-    """What the machine runs on, by its adapters as the probe lists them; empty if that does not show."""
+    """The hypervisor, by the machine's adapters as the probe lists them; empty if they do not tell."""
     for each in adapters:
         if str(each.get("name") or "").casefold().startswith("vethernet"):
             continue
@@ -91,7 +91,7 @@ def hypervisor(adapters: Iterable[Mapping[str, Any]]) -> str:
 
 
 def reminder(adapters: Iterable[Mapping[str, Any]]) -> str:
-    """What has to be looked at from outside; empty for what is not a virtual machine, as far as that shows."""
+    """What to check from outside; empty if the machine is not a virtual machine, as far as that shows."""
     found = hypervisor(adapters)
     if not found:
         return ""

@@ -4,9 +4,9 @@
 """Sends requests to a node and survives a lost connection.
 
 After any exception of the connection the outcome of a batch is unknown: the node is asked for the batch's id until it
-answers or the time is up. Only if it says that it has never had this id, the batch is sent again, once; the first one
-may then still arrive, and does nothing, since a node takes an id once. A call without an answer in its time limit is a
-lost connection, too. What a node answers is docs/protocol.md.
+answers or the time is up. Only if it has never seen this id, the batch is sent again, once; if the first one still
+arrives it does nothing, since a node takes an id once. A call without an answer in its time limit counts as a lost
+connection too. docs/protocol.md describes the node's answers.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ END_S = 2.0
 
 
 class NoAnswerError(Exception):
-    """The time was up; `seconds` is how much there was."""
+    """The time is up; `seconds` was the limit."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"no answer for {seconds:g} s")
@@ -48,15 +48,15 @@ class NoAnswerError(Exception):
 
 
 class _TimeUp(BaseException):
-    """No Exception: a plugin that tries again after any of those has to let it pass."""
+    """Not an Exception, so that plugins that retry after any Exception let it pass."""
 
 
 def within(seconds: float, work: Callable[[], T]) -> T:
-    """What `work` returns or raises. NoAnswerError if it takes longer than `seconds`; the programs that it was waiting
+    """The result or exception of `work`. NoAnswerError if it takes longer than `seconds`; the programs that it waits
     for are then ended.
 
-    A task's own `timeout` that is up earlier stays as it is. Without a limit outside of the main thread, which alone
-    gets signals.
+    An earlier `timeout` of the task itself still applies. Outside of the main thread there is no limit, since only that
+    thread gets signals.
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
@@ -89,7 +89,7 @@ def within(seconds: float, work: Callable[[], T]) -> T:
 
 
 def _programs(error: BaseException | None) -> Iterator[subprocess.Popen[bytes]]:
-    """Those that the interrupted functions were waiting for: Ansible's ssh plugin leaves its ssh running."""
+    """The programs that the interrupted functions were waiting for: Ansible's ssh plugin leaves its ssh running."""
     while error is not None:
         traceback = error.__traceback__
         while traceback is not None:
@@ -128,15 +128,15 @@ Execute = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 
 class NodeError(Exception):
-    """The node's answer does not match the question. The text is a sentence."""
+    """The node's answer does not match the request. The text is a sentence."""
 
 
 class NeverArrivedError(NodeError):
-    """The connection was lost, and the node has never had the batch. The text is a sentence."""
+    """The connection was lost, and the node has never received the batch. The text is a sentence."""
 
 
 class Silence(ConnectionError):  # noqa: N818 - what it says
-    """A call had no answer in its time limit, and was ended here. The text is a sentence."""
+    """A call got no answer in its time limit, and was ended here. The text is a sentence."""
 
 
 class OutcomeUnknown(Exception):  # noqa: N818 - what it says
@@ -149,7 +149,7 @@ class OutcomeUnknown(Exception):  # noqa: N818 - what it says
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Time, so that tests need not wait."""
+    """The clock, replaceable so that tests need not wait."""
 
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
@@ -157,11 +157,11 @@ class Clock:
 
 @dataclass(slots=True)
 class Link:
-    """One node's link for one task. `calls` counts the remote executions it has made.
+    """One node's link for one task. `calls` counts its remote executions.
 
-    `reset` closes the connection, `abandon` what is left of one that has gone silent; `reconnect_s` is how long a lost
-    node is waited for; `answer_s` how long a node may take for an answer, beside what it works on meanwhile;
-    `runner_mode` is `task` (a SYSTEM scheduled task) or `inline`. `noted` hears of everything that was read.
+    `reset` closes the connection, `abandon` the remains of a silent one. `reconnect_s` is how long to wait for a lost
+    node; `answer_s` how long a node may take for an answer, besides its work. `runner_mode` is `task` (a SYSTEM
+    scheduled task) or `inline`. `noted` is called with everything that was read.
     """
 
     execute: Execute
@@ -187,8 +187,8 @@ class Link:
     """Earlier batches that the node has finished or rolled back on this task's behalf: `{id, outcome}`."""
 
     def probe(self, queries: Sequence[Query], *, again: bool = True) -> dict[str, Any]:
-        """Read: one remote call, `{key: value}`. NodeError if the module failed; exceptions of the connection pass
-        through. A node that has gone silent is asked `again` until it answers or `reconnect_s` is over."""
+        """Read with one remote call: `{key: value}`. NodeError if the module failed; exceptions of the connection
+        pass through. With `again` a silent node is asked again until it answers or `reconnect_s` is over."""
         request = {"schema": SCHEMA, "state_dir": self.state_dir, "queries": [query.wire() for query in queries]}
         args = {"request": encode(with_hns(request))}
         try:
@@ -220,10 +220,10 @@ class Link:
         )
 
     def apply(self, batch: Batch, batch_id: str, known_runner: str | None = None) -> dict[str, Any]:
-        """Send the batch and return what became of it (docs/protocol.md, section 2).
+        """Send the batch and return its outcome (docs/protocol.md, section 2).
 
-        `known_runner` is the sha256 of the node's runner.ps1, None if it has none; the runner's text travels only if
-        it is another.
+        `known_runner` is the sha256 of the node's runner.ps1, None if it has none; the runner's text is sent only if it
+        differs.
 
         OutcomeUnknown if the node does not come back; NodeError if the module failed before it took the batch.
         """
@@ -242,19 +242,19 @@ class Link:
     def _submit(self, args: dict[str, Any], batch: Batch, batch_id: str) -> dict[str, Any]:
         try:
             answer = self._run("node_apply", args, self._submit_limit(batch))
-        except Exception as lost:  # connection plugins raise many types; each means: outcome unknown
+        except Exception as lost:  # connection plugins raise many types; after each the outcome is unknown
             return self._ask(batch, batch_id, lost)
         if not _is_answer(answer):
             return self._ask(batch, batch_id, _failure(answer))
         if answer["answer"] == "accepted" and self._is_cut_off_by(batch):
-            # A connection that dies without a word is noticed a minute later only: this one is closed before.
+            # A connection that dies silently is noticed only after a minute: close this one first.
             self.renew()
             self.clock.sleep(SWITCHED_S)
             return self._ask(batch, batch_id, ConnectionError("it was closed before the node's network changes"))
         return self._until_over(answer, batch, batch_id)
 
     def acknowledge(self, batch_id: str) -> dict[str, Any]:
-        """Tell the node that a failed undo has been looked at."""
+        """Tell the node that a person has looked at a failed undo."""
         answer = self._run("node_apply", {"batch": encode(self._envelope("acknowledge", batch_id))}, self.answer_s)
         if not _is_answer(answer):
             raise NodeError(f"The node could not be asked: {_failure(answer)}")
@@ -311,7 +311,7 @@ class Link:
         )
 
     def _until_over(self, answer: dict[str, Any], batch: Batch, batch_id: str) -> dict[str, Any]:
-        """A batch that is still running when the node's patience ends is asked for again, up to its deadline."""
+        """Ask again for a batch that is still running when the node stops following it, up to the batch's deadline."""
         started = self.clock.now()
         while answer.get("outcome") == "running" and self.clock.now() - started < batch.deadline_s:
             self.said(progress.sentence(batch, answer, self.clock.now() - started + self._follow_s(batch)))
@@ -328,13 +328,12 @@ class Link:
         return self.runner_mode == "inline"
 
     def _is_cut_off_by(self, batch: Batch, done: int = 0) -> bool:
-        """Whether open connections die without a word in what the node has yet to do of the batch, of which so many ops
-        are `done`: on a new or removed virtual switch. The batch goes on without its session, unless that works on it.
-        """
+        """Whether the rest of the batch, after `done` ops, silently breaks open connections by making or removing a
+        virtual switch. The batch continues without its session, unless the session executes it."""
         return not self._is_inline and any(op.op in _SWITCHES for op in batch.ops[done:])
 
     def _follow_s(self, batch: Batch, done: int = 0) -> float:
-        """How long a node follows a batch in one call: then it says `running`, and what it is at is told."""
+        """How long a node follows a batch in one call. Then it answers `running`, and its progress is shown."""
         most = progress.WATCHED_S if self._is_cut_off_by(batch, done) else self.progress_s
         return min(batch.deadline_s, self.answer_s, most)
 
@@ -344,16 +343,16 @@ class Link:
         return self._follow_s(batch, done) + patience_s
 
     def _submit_limit(self, batch: Batch) -> float:
-        """Seconds for the call that sends the batch. Inline it works on it: taking it back may last as long as its
-        steps did."""
+        """Seconds for the call that sends the batch. Inline, that call also executes it, and its rollback may take
+        as long as its ops."""
         return self.answer_s + (2 * batch.deadline_s if self._is_inline else self._follow_s(batch))
 
     def carry(self, work: Callable[[], T]) -> T:
-        """A file on its way to the node, in parts that are as quick as an answer. Silence if one is not."""
+        """Send a part of a file; each part is as quick as an answer. Silence if it is not."""
         return self._bound(self.answer_s, work, "it was sent a file")
 
     def renew(self) -> None:
-        """Close the connection, so that the next call opens another."""
+        """Close the connection, so that the next call opens a new one."""
         self._bound(self.answer_s, self.reset, "its connection was closed")
 
     def _envelope(self, kind: str, batch_id: str, batch: Batch | None = None, done: int = 0) -> dict[str, Any]:
@@ -378,7 +377,7 @@ class Link:
         return answer
 
     def _bound(self, limit_s: float, work: Callable[[], T], doing: str) -> T:
-        """Silence if it takes longer than `limit_s`; nothing of that connection is then left here."""
+        """Run `work`. Silence if it takes longer than `limit_s`; nothing of that connection then remains here."""
         try:
             answer: T = self.within(limit_s, work)
             return answer
@@ -391,22 +390,22 @@ class Link:
 
 
 def person() -> str:
-    """Who runs this playbook: `user@host`."""
+    """The user of this playbook: `user@host`."""
     return f"{getpass.getuser()}@{socket.gethostname()}"
 
 
 def controller() -> str:
-    """Which run this is: `user@host (pid n)`, the same for all tasks of one run; its workers are forks of it."""
+    """This run: `user@host (pid n)`, the same for all tasks of one run, whose workers are its forks."""
     return f"{person()} (pid {os.getppid()})"
 
 
 class ModuleError(NodeError):
-    """The module ran on the node and failed: the connection is well."""
+    """The module ran on the node and failed; the connection works."""
 
 
 def loses_connection(batch: Batch, through: Collection[str] = ()) -> bool:
-    """Whether every connection of the machine, or the one `through` these services, is lost while the batch is worked
-    on: the first network on an adapter makes a virtual switch, and a restart is one."""
+    """Whether the batch breaks every connection of the machine, or the one `through` these services: the first
+    network on an adapter makes a virtual switch, and so does a restart."""
     return any(
         op.op in _SWITCHES
         or (op.op == "run" and windows_path.name(str(op.args["program"])).casefold() == "shutdown.exe")
@@ -426,8 +425,8 @@ def recovered_sentence(recovered: Mapping[str, Any]) -> str:
 
 
 def _failure(answer: Mapping[str, Any]) -> NodeError:
-    """Why there is no answer. Where Ansible could make nothing of what came back (it then hands on `module_stdout`),
-    the connection may have ended in its middle."""
+    """Why there is no answer. If Ansible could not parse the output (it then returns `module_stdout`), the
+    connection may have ended in the middle of it."""
     text = _failure_message(answer, str(answer))
     return NodeError(text) if "module_stdout" in answer else ModuleError(text)
 
@@ -450,7 +449,7 @@ ids of PowerShell's own errors (unverified on a machine under such a policy)."""
 
 
 def _failure_message(answer: Mapping[str, Any], nothing: str) -> str:
-    """The message of a failed module, and what holds it back where that can be told."""
+    """The message of a failed module, with the policy that blocks it if that can be told."""
     said = str(answer.get("msg") or nothing)
     all_said = " ".join(str(answer.get(name, "")) for name in ("msg", "exception", "module_stdout", "module_stderr"))
     return next((f"{end_sentence(said)} {why}" for pattern, why in _HELD_BACK if pattern.search(all_said)), said)
@@ -461,7 +460,7 @@ def _is_answer(answer: Mapping[str, Any]) -> bool:
 
 
 def _pauses(total_s: float, clock: Clock) -> Iterator[float]:
-    """Growing pauses until `total_s` have gone by, at least one."""
+    """Growing pauses until `total_s` have passed, at least one."""
     started = clock.now()
     pause = FIRST_PAUSE_S
     while True:

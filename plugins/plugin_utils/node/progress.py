@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node is at while a batch takes its time: a line every few seconds on a terminal, every minute in a log.
+"""The progress of a long batch: a line every few seconds on a terminal, every minute in a log.
 
-The node does nothing for it. An answer `running` lists the ops that are done, so the next one is under way. The size of
-`<path>.part` tells how far a download is (docs/protocol.md, section 2).
+The node does nothing extra for it. An answer `running` lists the finished ops, so the next one is under way. The size
+of `<path>.part` tells how far a download is (docs/protocol.md, section 2).
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ _DOES = {
 
 
 def part_queries(batch: Batch) -> tuple[Query, ...]:
-    """How much of each download is there."""
+    """Queries for the size of each unfinished download."""
     return tuple(file_query(_part(op)) for op in batch.ops if op.op == "fetch")
 
 
 def sentence(batch: Batch, answer: Mapping[str, Any], seconds: float) -> str:
-    """What the node is at by an answer that says `running`: `containerd: is downloading <url>: 12.3 MB, 40 s`.
-    `seconds`: since the batch was sent."""
+    """The node's progress, from an answer `running`: `containerd: is downloading <url>: 12.3 MB, 40 s`. `seconds`:
+    since the batch was sent."""
     done = len(answer.get("results") or ())
     if done < len(batch.ops):
         what = _of(batch.ops[done], answer.get("state") or {})
@@ -62,7 +62,7 @@ def sentence(batch: Batch, answer: Mapping[str, Any], seconds: float) -> str:
 
 
 def without_parts(answer: Mapping[str, Any], batch: Batch) -> dict[str, Any]:
-    """The answer without what only progress asked for."""
+    """The answer without the parts that only progress asked for."""
     keys = {query.key for query in part_queries(batch)} - {query.key for query in batch.state}
     state = {key: value for key, value in (answer.get("state") or {}).items() if key not in keys}
     return {**answer, "state": state} if "state" in answer else dict(answer)
@@ -98,7 +98,7 @@ def _show(value: Any) -> str:
 
 
 def _address(url: str) -> str:
-    """Without a user and a password."""
+    """The address without user and password."""
     scheme, mark, rest = url.partition("://")
     host, slash, path = rest.partition("/")
     return f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path}".partition("?")[0]

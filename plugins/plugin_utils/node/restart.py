@@ -1,12 +1,12 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Restarting the machine, and knowing when it is really back.
+"""Restart the machine, and find out when it is really back.
 
-A node is back when it has answered twice with the same new boot id. One answer is not enough: WinRM comes up to two
-minutes after SSH and first answers 401 and 503, and an HNS network's switch can take the first connection down again.
-Windows may also be configuring features, and restart once more. So the node has to reach the logon screen, where no one
-needs to log on, or keep its boot id for SETTLED_S.
+A node is back when it has answered twice with the same new boot id. One answer is not enough: WinRM starts up to two
+minutes after SSH and first answers 401 and 503, and an HNS network's switch can break the first connection. Windows may
+also be configuring features, and restart once more. So the node must reach the logon screen (nobody needs to log on),
+or keep its boot id for SETTLED_S.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def step(reasons: Sequence[str]) -> Step:
 
 
 def waits_sentence(host: str, reasons: Sequence[str]) -> str:
-    """What is said where the machine may not be restarted."""
+    """The warning if the machine may not be restarted."""
     return (
         f"{host} has to be restarted before all of this is in force: {'; '.join(reasons)}. It was not restarted, "
         "since the option reboot is false; restart it and run again."
@@ -72,8 +72,8 @@ def waits_sentence(host: str, reasons: Sequence[str]) -> str:
 
 
 def batch(component: str, reasons: Sequence[str], reading: Reading) -> Batch:
-    """One op that restarts the machine; it does nothing if the machine has been restarted since it was read. Refused
-    for a machine that does not tell one boot from another: its return could not be noticed."""
+    """One op that restarts the machine, unless it was restarted since it was read. Refused for a machine that does
+    not distinguish its boots: its return could not be noticed."""
     if not reading.boot_id:
         raise Refused(
             f"{component}: the machine has to be restarted ({'; '.join(reasons)}), but cannot say when it was started "
@@ -91,7 +91,8 @@ def batch(component: str, reasons: Sequence[str], reading: Reading) -> Batch:
 
 
 def wait_until_back(link: Link, boot_id: str, timeout_s: float) -> None:
-    """Wait for two answers in a row with the same boot id other than `boot_id`, and for the logon screen or SETTLED_S.
+    """Wait for two successive answers with the same boot id other than `boot_id`, and for the logon screen or
+    SETTLED_S.
 
     NodeError after `timeout_s` seconds. Every exception of the connection counts as "not yet": each connection plugin
     has its own, and a starting machine answers 401 and 503 for a while.

@@ -1,9 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The texts of runner.ps1, which the controller sends to a node that has another one, or none, and of hns.ps1 and
-hns_read.ps1, which call HNS. `make generate` writes them.
-"""
+"""The text of runner.ps1, sent to nodes with another one or none, and of hns.ps1 and hns_read.ps1, which call HNS.
+`make generate` writes them."""
 
 from __future__ import annotations
 
@@ -18,33 +17,30 @@ RUNNER = Path(__file__).parent / "runner.ps1"
 
 @cache
 def runner_text() -> str:
-    """runner.ps1: ASCII, line ends LF. Its first statement is its `param`, as PowerShell wants it."""
+    """runner.ps1: ASCII, line ends LF. Its first statement is its `param`, as PowerShell requires."""
     return RUNNER.read_text(encoding="ascii")
 
 
 @cache
 def runner_sha256() -> str:
-    """The sha256 of `runner_text()` as UTF-8, lower-case hex: what the node has is compared with it."""
+    """The sha256 of `runner_text()` as UTF-8, lower-case hex, to compare with the node's."""
     return hashlib.sha256(runner_text().encode()).hexdigest()
 
 
-# The script text that calls HNS, and what it travels with.
-#
-# It calls Windows by P/Invoke, which endpoint protection looks at closely: no other text of the collection does, so
-# that a batch or a reading without HNS brings nothing of the kind to the node.
+# The script that calls HNS, sent only when needed. It uses P/Invoke, which endpoint protection watches closely; no
+# other text of the collection does, so a batch or reading without HNS brings nothing of the kind to the node.
 
 HNS_PREFIX = "hns"
 """So begins the name of each op, wait kind and query that needs it (docs/protocol.md)."""
 
 
 def with_hns(sent: Mapping[str, Any]) -> dict[str, Any]:
-    """A request of node_probe or an envelope of node_apply, with the field `hns` if anything in it needs that."""
+    """A request of node_probe or an envelope of node_apply, with the field `hns` if anything in it needs HNS."""
     return {**sent, "hns": hns_text(reads="queries" in sent)} if needs_hns(sent) else dict(sent)
 
 
 def needs_hns(sent: Any) -> bool:
-    """Whether any op, wait or query in a document names HNS, at whatever depth: ops, undo lists, gate, `pre`,
-    `state`."""
+    """Whether any op, wait or query in the document names HNS, at any depth: ops, undo lists, gate, `pre`, `state`."""
     if isinstance(sent, Mapping):
         words = (sent.get("op"), sent.get("for"))
         named = any(isinstance(word, str) and word.startswith(HNS_PREFIX) for word in words)
@@ -54,7 +50,7 @@ def needs_hns(sent: Any) -> bool:
 
 @cache
 def hns_text(*, reads: bool = False) -> str:
-    """hns.ps1, or hns_read.ps1 for what only `reads`. Plain: what is unpacked and then made a script block has the
-    shape of a stager, for AMSI and for the attack-surface rule on obfuscated scripts."""
+    """hns.ps1, or hns_read.ps1 if HNS is only read. Not compressed: to AMSI and the attack-surface rule on
+    obfuscated scripts, text that is unpacked and made a script block looks like a stager."""
     name = "hns_read.ps1" if reads else "hns.ps1"
     return (RUNNER.parent / name).read_text(encoding="ascii")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What OpenSSH needs so that a node which goes silent is noticed, and so that its shared connection ends with it."""
+"""OpenSSH's settings that detect a silent node, and that end its shared connection with it."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ EXIT_S = 5.0
 
 
 def add_keep_alive(arguments: str | None) -> str:
-    """ssh's arguments with ours behind them: OpenSSH takes the first value of an option, so that any before wins."""
+    """ssh's arguments followed by ours: OpenSSH uses an option's first value, so an earlier one wins."""
     said = (arguments or "").strip()
     return said if KEEP_ALIVE in said else f"{said} {KEEP_ALIVE}".strip()
 
 
 def keep_alive(connection: Any) -> None:
-    """The connection of a task, whatever inventory its host is from; others than ssh are left alone."""
+    """Set this for a task's connection, whatever the host's inventory; connections other than ssh stay unchanged."""
     if _is_ssh(connection):
         for option in ("ssh_extra_args", "sftp_extra_args", "scp_extra_args"):
             connection.set_option(option, add_keep_alive(connection.get_option(option)))
 
 
 def end_shared(connection: Any) -> None:
-    """End the process that keeps a connection open for several calls (ControlPersist): a dead one would swallow the
-    next call. Ansible's own `reset` only has it take no more calls, and it would stay."""
+    """End the process that keeps a connection open for several calls (ControlPersist): a dead one would block the
+    next call. Ansible's own `reset` only stops it from taking more calls."""
     build = getattr(connection, "_build_command", None)
     if not _is_ssh(connection) or build is None:
         return
@@ -44,7 +44,7 @@ def end_shared(connection: Any) -> None:
     if pid is None:
         return
     _ask_master(build(ssh, "ssh", "-O", "exit", host))
-    # It says goodbye to the node first, and may wait for ever until that is sent.
+    # It says goodbye to the node first, and may wait forever until that is sent.
     until = time.perf_counter() + EXIT_S
     with suppress(OSError):
         while time.perf_counter() < until:
@@ -54,7 +54,7 @@ def end_shared(connection: Any) -> None:
 
 
 def _ask_master(command: list[bytes]) -> str:
-    """What the shared connection's process says; nothing if there is none."""
+    """The reply of the shared connection's process; empty if there is none."""
     with suppress(OSError, subprocess.TimeoutExpired):
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=EXIT_S)
         return (done.stdout + done.stderr).decode(errors="replace")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node answered, in a sentence for the person who ran the playbook."""
+"""A node's answer as a sentence for the person who runs the playbook."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ACKNOWLEDGE = "playbooks/repair.yml -e winkube_repair=acknowledge -e winkube_bat
 
 
 def must_be_done(answer: Mapping[str, Any], component: str) -> None:
-    """Nothing if the batch is done. NodeError with the whole story otherwise."""
+    """NodeError, with the whole story, unless the batch is done."""
     if answer.get("answer") == "accepted" and answer.get("outcome") == "done":
         return
     raise NodeError(f"{component}: {sentence(answer)}")
@@ -66,7 +66,7 @@ def sentence(answer: Mapping[str, Any]) -> str:
 
 
 def stale_sentence(answer: Mapping[str, Any]) -> str:
-    """What had changed on the node between plan and act."""
+    """What changed on the node between plan and batch."""
     items = answer.get("stale") or ()
     what = "; ".join(f"{item.get('key')} is {item.get('found')}, was planned as {item.get('expect')}" for item in items)
     return f"the node has changed since it was read: {what}"

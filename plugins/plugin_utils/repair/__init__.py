@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node mended or taken apart: joined again, its network made again, taken over from scripts, or reset.
+"""Repair or dismantle a node: join again, rebuild its network, take over from scripts, reset.
 
-What is removed is ours: what the layout names, what the receipts list, HNS networks of our own names and in our own
-ranges. The rest is left, and said.
+Only our own things are removed: what the layout names, what the receipts list, HNS networks with our names in our
+ranges. The rest stays and is reported.
 
 Private to the collection: playbooks use its modules.
 """
@@ -36,7 +36,7 @@ ONCE = {
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Refused without an option that the action needs, and with one that it would do nothing with."""
+    """Refused if an option that the action needs is missing, or if one is set that it ignores."""
     action = options["action"]
     needed = NEEDED.get(action, "action")
     if not options[needed]:

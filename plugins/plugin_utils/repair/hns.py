@@ -1,10 +1,11 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""HNS networks of ours that are in the way, and how one is removed: what hangs on it first, addresses waited for last.
+"""HNS networks of ours that are in the way, and their removal: first what depends on them, last a wait for the
+addresses.
 
-A network of type nat is never removed, nor one with another name than ours or another range than the cluster's, nor one
-with endpoints of others.
+Never removed: a network of type nat, one with a foreign name or a range outside the cluster's, or one with endpoints of
+others.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def record_query(layout: Layout) -> Query:
 
 
 def list_recorded(layout: Layout, reading: Reading) -> tuple[str, ...]:
-    """Their ids; none if nothing was noted or it cannot be read."""
+    """Their ids; empty without a readable record."""
     if not reading.parts.get(file_key(_record(layout)), {}).get("exists"):
         return ()
     try:
@@ -60,15 +61,15 @@ def _record(layout: Layout) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ours:
-    """What tells our networks from others: `names` (`cbr0`, the overlay's, without case) whose range lies in
-    `cluster` (the pods' network), and those whose ids are in `recorded`, the state folder's networks.json."""
+    """How to recognise our networks: `names` (`cbr0`, the overlay's, without case) with a range in `cluster` (the
+    pods' network), and those whose ids are in `recorded`, the state folder's networks.json."""
 
     names: tuple[str, ...]
     cluster: str
     recorded: tuple[str, ...] = ()
 
     def owns(self, network: Network) -> bool:
-        """Whether this network was made by this collection or by the flanneld that it runs."""
+        """Whether this collection, or the flanneld that it runs, made the network."""
         if network.type not in POD_TYPES:
             return False
         if network.id in self.recorded:
@@ -81,21 +82,21 @@ class Ours:
 
 
 def own_names(overlay: str) -> tuple[str, ...]:
-    """The names that a flanneld of ours gives its networks, in either mode: a node may have been in the other one.
-    `overlay` is the one that is wanted for overlay, empty for the usual one."""
+    """The network names of our flanneld, in either mode: a node may have been in the other one. `overlay` is the
+    wanted overlay name, empty for the default."""
     return tuple(
         dict.fromkeys((*(each.network for each in BACKENDS.values()), f"flannel.{VNI}", *filter(None, (overlay,))))
     )
 
 
 def hns(reading: Reading) -> Hns:
-    """What HNS has, as it was read."""
+    """HNS in the reading."""
     return parse(reading.parts.get(ALL))
 
 
 def guests(found: Hns, network: Network) -> tuple[Endpoint, ...]:
-    """Endpoints on it that someone uses: of pods that run, of other containers. Not the bridge's own `<name>_ep`, nor
-    kube-proxy's remote ones, nor what a pod that is gone has left without namespace and container."""
+    """Endpoints on it that are in use: of running pods, of other containers. Not the bridge's own `<name>_ep`, nor
+    kube-proxy's remote ones, nor remains of a dead pod without namespace and container."""
     return tuple(
         each
         for each in _on(found, network)
@@ -104,8 +105,8 @@ def guests(found: Hns, network: Network) -> tuple[Endpoint, ...]:
 
 
 def remove(found: Hns, going: Sequence[Network], adapters: Sequence[Adapter]) -> tuple[Op, ...]:
-    """Remove these networks, with the policy lists and endpoints that hang on them; if no virtual switch is left on
-    the adapter after that, it gets back what it had."""
+    """Remove these networks with their policy lists and endpoints; if no virtual switch then remains on the adapter,
+    restore the adapter's settings."""
     ops: list[Op] = []
     ends = [each for network in going for each in _on(found, network) if not _is_bridge(each, network)]
     hanging = {each.id for network in going for each in _on(found, network)}
@@ -123,7 +124,7 @@ def remove(found: Hns, going: Sequence[Network], adapters: Sequence[Adapter]) ->
 
 
 def request(network: Network) -> str:
-    """What made this network: the JSON text to POST to `/networks/`."""
+    """The request that made this network: the JSON text to POST to `/networks/`."""
     names = {"l2bridge": "L2Bridge", "overlay": "Overlay", "transparent": "Transparent", "l2tunnel": "L2Tunnel"}
     subnets = []
     for each in network.subnets:
@@ -143,13 +144,13 @@ def request(network: Network) -> str:
 
 
 def remove_objects(kind: str, ids: Sequence[str]) -> Op:
-    """Endpoints or policy lists by their ids. No undo: the program that made them makes them again at its start."""
+    """Remove endpoints or policy lists by id. No undo: the program that made them makes them again at its start."""
     return Op("hns_remove", {"objects": kind, "ids": sorted(ids)})
 
 
 def _find_switched(found: Hns, going: Sequence[Network], adapters: Sequence[Adapter]) -> Adapter | None:
-    """The adapter that has the node's address, if the last network on it goes, and with it the virtual switch: the
-    connection breaks, and the addresses go back to the adapter below."""
+    """The adapter with the node's address, if its last network goes, and with it the virtual switch: then the
+    connection breaks, and the addresses return to the adapter below."""
     adapter = going[-1].adapter if going else ""
     gone = {each.id for each in going}
     if not adapter or any(each.adapter == adapter and each.id not in gone for each in found.networks):
@@ -163,5 +164,5 @@ def _on(found: Hns, network: Network) -> tuple[Endpoint, ...]:
 
 
 def _is_bridge(endpoint: Endpoint, network: Network) -> bool:
-    """flannel's own endpoint of host-gw, which goes with its network."""
+    """Whether it is flannel's own host-gw endpoint, which goes with its network."""
     return endpoint.name.casefold() == f"{network.name}_ep".casefold()

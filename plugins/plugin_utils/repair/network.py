@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Remedies for a node whose network is stuck, each a batch of its own, ordered so that one makes the next needless.
+"""Remedies for a stuck node network, each a batch, ordered so that one may make the next unnecessary.
 
-Starts stopped services in the order of a first boot, removes conflicting networks and endpoints, and relaunches
-flanneld a bounded number of times. Only then, and only if allowed, it writes subnet.env. Source of the order:
+They start stopped services in the order of a first boot, remove conflicting networks and endpoints, and relaunch
+flanneld a bounded number of times. Only then, and only if allowed, subnet.env is written. Source of the order:
 kubernetes/website, Windows troubleshooting, "flanneld is stuck in ..." and "My Windows Pods cannot launch because of
 missing /run/flannel/subnet.env".
 """
@@ -40,10 +40,9 @@ AUTO = 2
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """How the node should be. `network` is flannel's HNS network, `pod_cidr` the range of its Node (empty: not known),
-    `timeout_s` how long a launch of flanneld may take until its network is there, `retries` how often it is launched
-    once more, `nodes` are all Nodes of the cluster (None: it cannot be asked). What may be done besides has the names
-    of the module's options."""
+    """What the node should be. `network` is flannel's HNS network, `pod_cidr` its Node's range (empty: unknown),
+    `timeout_s` how long to wait for the network after a launch of flanneld, `retries` how many further launches,
+    `nodes` all Nodes of the cluster (None: unknown). Other fields are named as the module's options."""
 
     layout: Layout
     node_name: str
@@ -70,7 +69,7 @@ class Wanted:
         nodes: Sequence[Mapping[str, Any]] | None,
         recorded: tuple[str, ...],
     ) -> Wanted:
-        """From the module's options; `recorded` are the ids of the networks that batches have made."""
+        """From the module's options; `recorded` are the ids of the networks that batches made."""
         mode, name = options["network_mode"], options["network_name"]
         flannel_conf.check_mode(mode, None)
         own = next((each for each in nodes or () if _name(each) == options["node_name"]), {})
@@ -96,7 +95,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """One batch. `why` is what was seen, `text` what is done about it, both without a full stop."""
+    """One batch. `why` is the observation, `text` the remedy, both without a full stop."""
 
     why: str
     text: str
@@ -104,7 +103,7 @@ class Remedy:
 
 
 class Node(Protocol):
-    """The node that is repaired."""
+    """The node to repair."""
 
     seen: Reading
     """As it was when it was last read."""
@@ -113,14 +112,14 @@ class Node(Protocol):
         """Read it again."""
 
     def send(self, remedy: Remedy) -> None:
-        """Work it off and look. An exception if it was rolled back."""
+        """Execute it and read the node again. Raises if it was rolled back."""
 
     def attempt(self, remedy: Remedy) -> str:
-        """Work it off and look; why it was rolled back, empty if it was not."""
+        """Execute it and read the node again; why it was rolled back, empty if it was not."""
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What the remedies are chosen by."""
+    """What the choice of remedies reads."""
     return merge_queries(
         (
             system_query(),
@@ -133,11 +132,11 @@ def reads(layout: Layout) -> tuple[Query, ...]:
 
 
 def repair(wanted: Wanted, node: Node) -> str:
-    """Remedies one after the other, each chosen by what the one before has left; why flanneld is stuck still, empty if
-    it is not. Refused for what no restart mends."""
+    """Apply remedies one by one, each chosen by the state that the one before left; why flanneld is still stuck,
+    empty if it is not. Refused for a problem that no restart fixes."""
     if wanted.switch_mode and (going := other_mode(wanted, node.seen)):
         node.send(switch_mode(wanted, going, node.seen))
-        return ""  # nothing is up until site.yml has made the networks of the other mode
+        return ""  # nothing works until site.yml has made the networks of the other mode
     _refuse_other_life(wanted, node.seen)
     before = hns.hns(node.seen)
     if in_the_way(wanted, before, before):
@@ -154,8 +153,8 @@ def repair(wanted: Wanted, node: Node) -> str:
 
 
 def _refuse_other_life(wanted: Wanted, reading: Reading) -> None:
-    """A node that has to join again, and a network of the other mode. A lease alone that is of another range than
-    podCIDR and network was edited: flanneld, launched again, writes it again."""
+    """Refused for a node that must join again, and for a network of the other mode. A lease that alone has another
+    range than podCIDR and network was edited: a new launch makes flanneld write it again."""
     network = hns.hns(reading).network(wanted.network)
     fits = bool(wanted.pod_cidr) and network is not None and ipaddress.ip_network(wanted.pod_cidr) in network.prefixes
     edited = subnet_env.path(wanted.layout) if fits else ""
@@ -174,8 +173,8 @@ def _refuse_other_life(wanted: Wanted, reading: Reading) -> None:
 
 
 def _launch(wanted: Wanted, node: Node) -> str:
-    """flanneld again, at most so many times; then, where it is allowed, subnet.env in its place: without its network
-    a lease would help no one."""
+    """Launch flanneld again, a limited number of times; then, if allowed, write subnet.env in its place: a lease is
+    useless without its network."""
     made = launch_until_there(wanted, 1 + wanted.retries, node.seen, node.attempt, node.look)
     if not made or not made[-1].error:
         return ""
@@ -197,7 +196,7 @@ def _name(node: Mapping[str, Any]) -> str:
 
 
 def waits_for_network(wanted: Wanted, reading: Reading) -> str:
-    """Why flanneld counts as stuck: its network is not there, or has no management address. Empty if it is not."""
+    """Why flanneld counts as stuck: its network is missing, or has no management address. Empty if it is not stuck."""
     service = wanted.layout.flanneld_service
     if reading.service(service) is None:
         return ""
@@ -213,7 +212,7 @@ def waits_for_network(wanted: Wanted, reading: Reading) -> str:
 
 
 def lacks_lease(wanted: Wanted, reading: Reading) -> str:
-    """That flanneld has not written subnet.env, or one that does not fit this node. Empty if it has."""
+    """A clause if flanneld has not written subnet.env, or one that does not fit this node; else empty."""
     if reading.service(wanted.layout.flanneld_service) is None:
         return ""
     path = subnet_env.path(wanted.layout)
@@ -231,8 +230,8 @@ def lacks_lease(wanted: Wanted, reading: Reading) -> str:
 
 
 def down(wanted: Wanted, reading: Reading) -> tuple[str, ...]:
-    """Our services that did not start with the machine, in the order of a first boot. Excludes services with start
-    type manual or disabled."""
+    """Our services that did not start with the machine, in the order of a first boot, without those of start type
+    manual or disabled."""
     return tuple(
         name
         for name in _boot_order(wanted.layout)
@@ -241,8 +240,8 @@ def down(wanted: Wanted, reading: Reading) -> tuple[str, ...]:
 
 
 def other_mode(wanted: Wanted, reading: Reading) -> tuple[Network, ...]:
-    """Our networks on the node's adapters of another type than the mode's. A virtual switch has one type, so these
-    networks block the mode."""
+    """Our networks on the node's adapters with another type than the mode's. A virtual switch has one type, so they
+    block the mode."""
     kind = BACKENDS[wanted.mode].hns_type.casefold()
     return tuple(each for each in hns.hns(reading).networks if wanted.ours.owns(each) and each.type != kind)
 
@@ -250,8 +249,8 @@ def other_mode(wanted: Wanted, reading: Reading) -> tuple[Network, ...]:
 def in_the_way(wanted: Wanted, before: Hns, now: Hns) -> tuple[Endpoint, ...]:
     """Endpoints of dead pods that keep an address from others.
 
-    Each is on our networks, was seen twice, and has neither namespace nor container. Its address belongs to another
-    endpoint, too, or is outside of the node's range.
+    Each is on our networks, was seen twice, and has neither namespace nor container; and its address also belongs to
+    another endpoint, or is outside the node's range.
     """
     cidr = ipaddress.ip_network(wanted.pod_cidr) if wanted.pod_cidr else None
     earlier = {each.id for each in _dead(wanted, before)}
@@ -294,7 +293,7 @@ def _ipv4(cluster: str) -> str:
 
 
 def remove_endpoints(wanted: Wanted, dead: Sequence[Endpoint], reading: Reading) -> Remedy:
-    """Those in the way, by their ids."""
+    """Remove the dead endpoints by id."""
     named = ", ".join(each.label for each in dead)
     return _remedy(
         f"{named} of pods that are gone keep addresses",
@@ -306,7 +305,7 @@ def remove_endpoints(wanted: Wanted, dead: Sequence[Endpoint], reading: Reading)
 
 
 def remove_policy_lists(wanted: Wanted, reading: Reading) -> Remedy | None:
-    """kube-proxy without what an earlier one left in HNS: stopped, all policy lists removed, started.
+    """Clean what an earlier kube-proxy left in HNS: stop kube-proxy, remove all policy lists, start it.
 
     Source: microsoft/SDN Kubernetes/windows/start-kubeproxy.ps1, `Get-HnsPolicyList | Remove-HnsPolicyList`.
     """
@@ -329,8 +328,8 @@ def remove_policy_lists(wanted: Wanted, reading: Reading) -> Remedy | None:
 
 
 def relaunch(wanted: Wanted, why: str, reading: Reading) -> Remedy:
-    """flanneld stopped and started, until its network and its lease are there. Refused for one that is not told its
-    node, which would end with the same again."""
+    """Stop and start flanneld, until its network and its lease exist. Refused if it is not told its node, since it
+    would end the same way."""
     layout = wanted.layout
     service = layout.flanneld_service
     found = reading.service(service) or {}
@@ -361,8 +360,8 @@ class Launch:
 def launch_until_there(
     wanted: Wanted, tries: int, reading: Reading, send: Callable[[Remedy], str], look: Callable[[], Reading]
 ) -> tuple[Launch, ...]:
-    """flanneld again, until its network and its lease are there, at most `tries` times; nothing where they are. `send`
-    returns why an attempt was rolled back, `look` reads the node again."""
+    """Launch flanneld again, at most `tries` times, until its network and its lease exist; empty if they do already.
+    `send` returns why an attempt was rolled back, `look` reads the node again."""
     made: list[Launch] = []
     while len(made) < tries:
         why = waits_for_network(wanted, reading) or lacks_lease(wanted, reading)
@@ -377,7 +376,8 @@ def launch_until_there(
 
 
 def start_in_order(wanted: Wanted, names: Sequence[str], reading: Reading) -> Remedy:
-    """Services that stayed down after a boot, each behind what it needs: containerd's pipe, flannel's network."""
+    """Start services that stayed down after a boot, each after its prerequisites: containerd's pipe, flannel's
+    network."""
     layout = wanted.layout
     ops: list[Op] = []
     for name in names:
@@ -393,8 +393,8 @@ def start_in_order(wanted: Wanted, names: Sequence[str], reading: Reading) -> Re
 
 
 def switch_mode(wanted: Wanted, going: Sequence[Network], reading: Reading) -> Remedy:
-    """Networks of the other mode removed, with kube-proxy, kubelet and flanneld stopped; the site playbook makes those
-    of the new one. Refused while someone uses them."""
+    """Remove the networks of the other mode while kube-proxy, kubelet and flanneld are stopped; the site playbook
+    makes the new ones. Refused while they are in use."""
     layout = wanted.layout
     found = hns.hns(reading)
     order = sorted(going, key=lambda each: each.id in wanted.ours.recorded)
@@ -419,9 +419,8 @@ def switch_mode(wanted: Wanted, going: Sequence[Network], reading: Reading) -> R
 def write_lease(
     wanted: Wanted, subnet: str, nodes: Iterable[Mapping[str, Any]] | None, mtu: int, reading: Reading
 ) -> Remedy:
-    """subnet.env as flanneld would write it, for a flanneld that does not. `subnet` is the node's range, empty for the
-    podCIDR of its Node; `nodes` are all Nodes. Refused for a range that is another node's, or that no one can compare.
-    """
+    """Write subnet.env as flanneld would, if flanneld does not. `subnet` is the node's range, empty for its Node's
+    podCIDR; `nodes` are all Nodes. Refused for a range that is another node's, or that cannot be compared."""
     text = lease(wanted, subnet, nodes, mtu)
     path = subnet_env.path(wanted.layout)
     old = reading.text(path)
@@ -436,7 +435,7 @@ def write_lease(
 
 
 def lease(wanted: Wanted, subnet: str, nodes: Iterable[Mapping[str, Any]] | None, mtu: int) -> str:
-    """The text of subnet.env, with the range that was found to be only this node's."""
+    """The text of subnet.env, with a range that only this node has."""
     if nodes is None:
         raise Refused(
             "subnet.env is generated only where all nodes' ranges are known, since two nodes with one range lose each "
@@ -491,7 +490,7 @@ def _boot_order(layout: Layout) -> tuple[str, ...]:
 
 
 def _start(name: str, reading: Reading, timeout_s: int) -> tuple[Op, ...]:
-    """Start it; the undo leaves one that ran to run, and stops one that did not."""
+    """Start it; the undo stops it unless it ran before."""
     start, *waits = start_ops(name, timeout_s)
     ran = (reading.service(name) or {}).get("state") in ACTIVE
     return (start if ran else start.undone_by(halt(name, timeout_s)), *waits)

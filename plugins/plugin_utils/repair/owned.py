@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-r"""What on a node is the collection's: files by the layout and by the receipts, folders that its programs fill.
+"""What belongs to the collection on a node: files by the layout and by the receipts, folders that its programs fill.
 
-A file is ours if a role puts it at this place or a receipt lists it; a folder only if one of our services alone writes
-into it. Every other folder goes if nothing is left in it, and says what is.
+A file is ours if a role puts it at this place or a receipt lists it; a folder only if nothing but our services writes
+into it. Every other folder is removed if it is empty; otherwise its content is reported.
 """
 
 from __future__ import annotations
@@ -38,9 +38,8 @@ _COMMON = frozenset({"c:", r"c:\program files", r"c:\programdata", r"c:\windows"
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a reset is about. `keep` are words out of KEEP; `data_dir` is host-local's; `known` are files that were
-    found to be ours before, for which the receipts may be gone by now; `more` are other files and folders that are ours
-    whole."""
+    """The subject of a reset. `keep` are words from KEEP; `data_dir` is host-local's; `known` are files recognised
+    as ours before, whose receipts may be gone; `more` are other files and folders that are entirely ours."""
 
     layout: Layout
     ours: hns.Ours
@@ -59,12 +58,12 @@ class Scope:
 
     @property
     def receipts(self) -> str:
-        """The folder in which it is noted where programs came from."""
+        """The folder of the programs' receipts."""
         return windows_path.join(self.layout.state_dir, "receipts")
 
 
 def check(keep: Iterable[str]) -> frozenset[str]:
-    """What is to stay. Refused for a word that is none."""
+    """What should stay. Refused for an unknown word."""
     found = frozenset(str(each) for each in keep)
     if wrong := sorted(found - set(KEEP)):
         raise Refused(f"keep: {', '.join(wrong)}: there are only {', '.join(KEEP)}.")
@@ -72,7 +71,7 @@ def check(keep: Iterable[str]) -> frozenset[str]:
 
 
 def first_reads(scope: Scope) -> tuple[Query, ...]:
-    """What tells what else has to be looked at."""
+    """What decides what else to read."""
     return tuple(file_query(folder, entries=True) for folder in (scope.receipts, *_places(scope)))
 
 
@@ -82,7 +81,7 @@ def second_reads(scope: Scope, reading: Reading) -> tuple[Query, ...]:
 
 
 def third_reads(scope: Scope, reading: Reading) -> tuple[Query, ...]:
-    """Each thing that may be ours, put aside or not, and what lies in the folders around."""
+    """Everything that may be ours, set aside or not, and the content of its folders."""
     things = (*candidates(scope, reading), *data(scope))
     return merge_queries(
         (
@@ -95,12 +94,12 @@ def third_reads(scope: Scope, reading: Reading) -> tuple[Query, ...]:
 
 
 def files(scope: Scope, reading: Reading) -> tuple[str, ...]:
-    """Files that are there and ours, apart from what is kept."""
+    """Existing files that are ours, except those to keep."""
     return tuple(path for path in candidates(scope, reading) if is_there(path, reading))
 
 
 def put_aside(scope: Scope, reading: Reading) -> tuple[str, ...]:
-    """Files that a reset has put aside and not deleted yet."""
+    """Files that a reset has set aside and not deleted yet."""
     found = [path + ASIDE for path in candidates(scope, reading) if is_there(path + ASIDE, reading)]
     for folder in (scope.receipts, *_folders(scope, reading)):
         entries = reading.parts.get(file_key(folder), {}).get("entries") or ()
@@ -109,7 +108,7 @@ def put_aside(scope: Scope, reading: Reading) -> tuple[str, ...]:
 
 
 def data(scope: Scope) -> tuple[str, ...]:
-    """What only our services write into, and `more`: deleted whole."""
+    """Folders that only our services write to, and `more`: deleted entirely."""
     layout = scope.layout
     found = [
         layout.kubelet_dir,
@@ -122,7 +121,7 @@ def data(scope: Scope) -> tuple[str, ...]:
 
 
 def everything(scope: Scope, reading: Reading) -> tuple[str, ...]:
-    """All that goes, there or not: files, also put aside, and the folders that are deleted whole."""
+    """Everything that goes, present or not: files, also set aside, and the folders that are deleted entirely."""
     found = candidates(scope, reading)
     root = {scope.containerd_root} if layers(scope, reading) else set()
     aside = (*put_aside(scope, reading), *(path + ASIDE for path in found))
@@ -130,19 +129,19 @@ def everything(scope: Scope, reading: Reading) -> tuple[str, ...]:
 
 
 def layers(scope: Scope, reading: Reading) -> tuple[str, ...]:
-    """The layers that containerd still has: a folder with one is not deleted, since a layer may be mounted, and a
-    recursive delete has gone through one to the machine's own files. Source: moby/moby#26873."""
+    """The layers that containerd still has. A folder with layers is not deleted: one may be mounted, and a recursive
+    delete has gone through such a mount to the machine's own files. Source: moby/moby#26873."""
     found = reading.parts.get(file_key(scope.snapshots), {}).get("entries") or ()
     return tuple(each for each in found if each.isdigit())
 
 
 def folders(scope: Scope, reading: Reading) -> tuple[str, ...]:
-    """Folders that go if nothing is left in them, the deepest first."""
+    """Folders that go if they are empty, deepest first."""
     return tuple(path for path in _folders(scope, reading) if is_there(path, reading))
 
 
 def strangers(scope: Scope, reading: Reading, going: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
-    """Folders of ours that will not be empty, each with what in it is not ours, the outermost left out where only an
+    """Our folders that will not be empty, each with its foreign content; an outer folder is left out if only an
     inner one stays."""
     gone = {windows_path.key(path) for path in going}
     found: dict[str, tuple[str, ...]] = {}
@@ -162,12 +161,12 @@ def strangers(scope: Scope, reading: Reading, going: Iterable[str]) -> Mapping[s
 
 
 def is_there(path: str, reading: Reading) -> bool:
-    """Whether it was found."""
+    """Whether it exists in the reading."""
     return bool(reading.parts.get(file_key(path), {}).get("exists"))
 
 
 def candidates(scope: Scope, reading: Reading) -> tuple[str, ...]:
-    """Files that are ours wherever they are there, apart from what is kept."""
+    """Paths of files that are ours if they exist, except those to keep."""
     layout = scope.layout
     found = [
         *(path for each in registry.COMPONENTS for path in (*each.settings(layout), *each.files(layout))),
@@ -199,7 +198,7 @@ def _receipts(scope: Scope, reading: Reading) -> tuple[str, ...]:
 
 
 def _list_received(scope: Scope, reading: Reading) -> list[str]:
-    """The files that receipts list; one that cannot be read lists none."""
+    """The files that receipts list; an unreadable receipt lists none."""
     found: list[str] = []
     for path in _receipts(scope, reading):
         text = reading.text(path) if file_key(path) in reading.parts else None
@@ -213,14 +212,14 @@ def _list_received(scope: Scope, reading: Reading) -> list[str]:
 
 
 def logs(layout: Layout, reading: Reading) -> list[str]:
-    """What our services have logged, rotated files too."""
+    """Logs of our services, including rotated files."""
     folder = layout.log_dir
     entries = reading.parts.get(file_key(folder), {}).get("entries") or ()
     return [windows_path.join(folder, each) for each in entries if _LOG.fullmatch(each)]
 
 
 def _beside(scope: Scope, reading: Reading, suffix: str) -> list[str]:
-    """Programs that a replacement has left under another name: while a process still ran them, or to go back to."""
+    """Programs left under another name by a replacement: still in use, or kept for a rollback."""
     return [
         windows_path.join(folder, each)
         for folder in _places(scope)
@@ -234,7 +233,7 @@ def _places(scope: Scope) -> tuple[str, ...]:
 
 
 def _folders(scope: Scope, reading: Reading) -> tuple[str, ...]:
-    """Every folder that something of ours lies in, and those above them that are not Windows' own."""
+    """Every folder that contains something of ours, and its parents that are not Windows' own."""
     things = (*candidates(scope, reading), *data(scope), *(windows_path.join(each, "x") for each in _places(scope)))
     state = windows_path.key(scope.layout.state_dir)
     found: dict[str, str] = {}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-r"""A node that was deleted and joins again: how it is told, and what of its earlier life is in the way.
+"""A node that was deleted and joins again: how to recognise it, and what of its past is in the way.
 
 "Whenever a previously deleted node is being re-joined to the cluster, flannelD tries to assign a new pod subnet to the
 node. Users should remove" SourceVip.json and SourceVipRequest.json. Source: kubernetes/website, Windows
@@ -37,9 +37,9 @@ _PREFIX = re.compile(r"\d+\.\d+\.\d+\.\d+/\d+")
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What a node's former membership has left. `why` says why the machine has to join again, empty if it has not to;
-    `stale` are the files of another range than the node's `pod_cidr` (empty: not known yet), each with what it says;
-    `networks` the names of the HNS networks of such a range."""
+    """The remains of a node's former membership. `why`: the reason to join again, empty for none. `stale`: files
+    with another range than the node's `pod_cidr` (empty: unknown yet), each with its range. `networks`: the HNS
+    networks of such a range, by name."""
 
     why: str = ""
     pod_cidr: str = ""
@@ -53,7 +53,7 @@ class Past:
 
 
 def files(layout: Layout) -> tuple[str, ...]:
-    """The files that hold a node's old range: the two of register-svc.ps1 (microsoft/SDN), and flanneld's own."""
+    """The files that hold a node's old range: two of register-svc.ps1 (microsoft/SDN), and flanneld's own."""
     return (
         source_vip.source_vip_json(layout),
         source_vip.request_json(layout),
@@ -62,7 +62,7 @@ def files(layout: Layout) -> tuple[str, ...]:
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What is read besides what every component asks for."""
+    """What is read besides the components' own queries."""
     return merge_queries(
         (
             *(file_query(path, sha256=True, content_limit=LIMIT) for path in files(layout)),
@@ -76,15 +76,15 @@ def reads(layout: Layout) -> tuple[Query, ...]:
 
 
 def runner_reads(layout: Layout) -> tuple[Query, ...]:
-    """The node's runner: whether it has to be sent again."""
+    """The node's runner, to know whether to send it again."""
     return (file_query(layout.runner, sha256=True),)
 
 
 def past(situation: join.Situation, ours: hns.Ours, *, always: bool = False) -> Past:
-    """Whether this is a previously deleted node, and what it has left (`always`: it is to join again whatever it is).
+    """Whether this is a previously deleted node, and what remains of it (`always`: it joins again in any case).
 
-    A joined node counts as deleted if the cluster has no Node of its name, or its certificate is unusable;
-    or if its files name another range than its Node's podCIDR. Refused as `join.has_joined` refuses.
+    A joined node counts as deleted if the cluster has no Node of its name, if its certificate is unusable, or if its
+    files name another range than its Node's podCIDR. Refused as in `join.has_joined`.
     """
     layout, reading = situation.layout, situation.reading
     why = reason(replace(situation, rejoin=False))
@@ -93,7 +93,7 @@ def past(situation: join.Situation, ours: hns.Ours, *, always: bool = False) -> 
     spec = (situation.node or {}).get("spec") or {}
     cidr = "" if why else str(spec.get("podCIDR") or "")
     if not why and not cidr:
-        return Past()  # nothing to compare with: a Node that is new, or a cluster that gives no ranges
+        return Past()  # nothing to compare with: a new Node, or a cluster that assigns no ranges
     stale = stale_files(layout, cidr, reading, all_of_them=bool(why))
     found = hns.hns(reading)
     going = tuple(each.name for each in _old_networks(found, ours, cidr))
@@ -103,8 +103,7 @@ def past(situation: join.Situation, ours: hns.Ours, *, always: bool = False) -> 
 def stale_files(
     layout: Layout, cidr: str, reading: Reading, *, all_of_them: bool = False
 ) -> tuple[tuple[str, str], ...]:
-    """Files that hold another range than `cidr`, each with what it says; none without `cidr`, unless it is
-    `all_of_them`."""
+    """Files with another range than `cidr`, each with its range; none without `cidr`, except with `all_of_them`."""
     if not cidr and not all_of_them:
         return ()
     return tuple(
@@ -113,7 +112,7 @@ def stale_files(
 
 
 def reason(situation: join.Situation) -> str:
-    """Why a machine that has joined has to do so again; empty if it has not to, or has never joined."""
+    """Why a joined machine must join again; empty if it need not, or has never joined."""
     try:
         join.has_joined(situation)
     except join.Broken as broken:
@@ -126,7 +125,8 @@ def reason(situation: join.Situation) -> str:
 
 
 def _old_networks(found: Hns, ours: hns.Ours, cidr: str) -> tuple[Network, ...]:
-    """Our networks of another range than `cidr`; without one all of them. The placeholder's range is no one's."""
+    """Our networks with another range than `cidr`; without one, all of them. The placeholder's range belongs to
+    nobody."""
     wanted = ipaddress.IPv4Network(cidr) if cidr else None
     named = {name.casefold() for name in ours.names}
     return tuple(
@@ -137,7 +137,7 @@ def _old_networks(found: Hns, ours: hns.Ours, cidr: str) -> tuple[Network, ...]:
 
 
 def _other_range(path: str, cidr: str, reading: Reading) -> str:
-    """What the file says, if that is another range than `cidr`; a file that says nothing of a range is as stale."""
+    """The file's range if it differs from `cidr`; a file without a range is just as stale."""
     text = reading.text(path) or ""
     found = [ipaddress.ip_interface(each).network for each in _PREFIX.findall(text) if _is_prefix(each)]
     own = ipaddress.IPv4Network(cidr) if cidr else None
@@ -163,11 +163,11 @@ def _there(path: str, reading: Reading) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Leftovers:
-    """What of a node's earlier life is in the way is gone, and kube-proxy, kubelet and flanneld are stopped: the roles
-    that follow start them again, in their order.
+    """Remove what is in the way of a former membership, and stop kube-proxy, kubelet and flanneld: the roles that
+    follow start them again, in their order.
 
-    With `conf`, cni.conf goes as well: with it there the kubelet calls the node Ready, and without its network pods
-    fail. The role flannel writes it again behind its network.
+    With `conf` cni.conf goes too: it makes the kubelet report Ready, and without its network pods fail. The role
+    flannel writes it again after its network.
     """
 
     layout: Layout
@@ -185,7 +185,7 @@ class Leftovers:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Stop and remove. Refused if a network that is in the way carries what must not be taken away."""
+        """Stop and remove. Refused if a network that is in the way has endpoints that must stay."""
         past = self.past
         if not past.found:
             return None
@@ -238,25 +238,25 @@ class Leftovers:
 
 
 def crictl_places(layout: Layout) -> tuple[str, ...]:
-    """Where crictl.exe may lie: beside containerd, or among the node's programs."""
+    """Possible places of crictl.exe: beside containerd, or among the node's programs."""
     return (beside_containerd.path(layout), windows_path.join(layout.root, beside_containerd.MEMBER))
 
 
 def crictl(layout: Layout, reading: Reading) -> str:
-    """The crictl.exe that is there; empty if there is none, or containerd does not run."""
+    """The existing crictl.exe; empty if there is none, or if containerd does not run."""
     runs = (reading.service(layout.containerd_service) or {}).get("state") == "running"
     return next((path for path in crictl_places(layout) if runs and _there(path, reading)), "")
 
 
 def remove_pods(layout: Layout, program: str) -> Op:
-    """Every pod of containerd's stopped and removed. Source: kubernetes-sigs/cri-tools cmd/crictl/sandbox.go, rmp."""
+    """Stop and remove every pod in containerd. Source: kubernetes-sigs/cri-tools cmd/crictl/sandbox.go, rmp."""
     pipe = f"npipe:////./pipe/{layout.containerd_pipe}"
     return run(program, "--runtime-endpoint", pipe, "rmp", "--all", "--force", timeout_s=300, encoding="utf-8")
 
 
 def evict(layout: Layout, found: Hns, going: list[Network], reading: Reading) -> tuple[Op, ...]:
-    """What takes pods off networks that are to go: crictl. Refused where there is none, or others than pods use
-    them."""
+    """Remove pods from networks that will go, with crictl. Refused without it, or if anything but pods uses the
+    networks."""
     using = [(network, each) for network in going for each in hns.guests(found, network)]
     if not using:
         return ()
@@ -274,7 +274,7 @@ def evict(layout: Layout, found: Hns, going: list[Network], reading: Reading) ->
 
 
 def roles(layout: Layout, reading: Reading) -> tuple[str, ...]:
-    """The roles that follow: join, then those that start what was stopped, in the order of a first join."""
+    """The roles to run next: join, then those that start what was stopped, in the order of a first join."""
     there = [
         each.role
         for each in registry.COMPONENTS

@@ -1,11 +1,11 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node that is to be a plain machine again, in two batches.
+"""Turn a node into a plain machine again, in two batches.
 
-The first can be rolled back whole: pods and images go while containerd runs, services are stopped and removed, files
-put aside under another name, networks removed. The second deletes what was put aside, and the folders that our services
-alone wrote into; it is not rolled back, and a run that was cut goes on where that one ended.
+The first can be rolled back entirely: it removes pods and images while containerd runs, stops and removes services,
+renames files aside, and removes networks. The second deletes the renamed files and the folders of our services; it
+cannot be rolled back, and after an interruption the next run continues it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Down:
 
     @property
     def label(self) -> str:
-        """What it takes away."""
+        """What it removes."""
         return "services"
 
     def reads(self) -> tuple[Query, ...]:
@@ -65,11 +65,11 @@ class Down:
         )
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """What is needed to make the services again."""
+        """What the undo needs to recreate the services."""
         return tuple(query for name in self._order if reading.service(name) is not None for query in queries(name))
 
     def change(self, reading: Reading) -> Change | None:
-        """Stop and remove. Refused for a service of one of our names that runs someone else's program."""
+        """Stop and remove. Refused if a service with one of our names runs someone else's program."""
         there = [name for name in self._order if reading.service(name) is not None]
         if not there:
             return None
@@ -134,7 +134,7 @@ class NoPathEntry:
 
     @property
     def label(self) -> str:
-        """What is changed."""
+        """What changes."""
         return "the machine's Path"
 
     def reads(self) -> tuple[Query, ...]:
@@ -146,7 +146,7 @@ class NoPathEntry:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Take the entry out; nothing else of the value is touched."""
+        """Remove the entry; the rest of the value stays."""
         (query,) = self.reads()
         present = str(reading.parts[query.key].get("value") or "")
         entries = [each for each in present.split(";") if each]
@@ -216,9 +216,9 @@ class NoVariable:
 
 @dataclass(frozen=True, slots=True)
 class NoEventSource:
-    """The event log has no source whose texts are in our nssm.exe, which makes it when it is started as a service.
+    r"""The event log has no source whose texts are in our nssm.exe, which registers one when it starts as a service.
 
-    Source: nssm 2.24 registry.cpp, create_messages: EventLog\\Application\\NSSM; `nssm remove` leaves it.
+    Source: nssm 2.24 registry.cpp, create_messages: EventLog\Application\NSSM; `nssm remove` leaves it.
     """
 
     nssm: str
@@ -237,7 +237,7 @@ class NoEventSource:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Remove it, if it is not that of another nssm.exe."""
+        """Remove it, unless it is another nssm.exe's."""
         (query,) = self.reads()
         values = reading.parts[query.key].get("values") or {}
         program = str((values.get("EventMessageFile") or {}).get("value") or "")
@@ -258,17 +258,17 @@ class NoEventSource:
 
 @dataclass(frozen=True, slots=True)
 class Aside:
-    """Our files are not at their places any more, but beside them, until the second batch deletes them."""
+    """Our files are renamed aside, until the second batch deletes them."""
 
     scope: owned.Scope
 
     @property
     def label(self) -> str:
-        """What is put aside."""
+        """What is renamed."""
         return "files"
 
     def reads(self) -> tuple[Query, ...]:
-        """Nothing that was not read for the scope."""
+        """Nothing beyond the scope's own queries."""
         return ()
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
@@ -276,7 +276,7 @@ class Aside:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Rename each. One that an earlier reset has put aside under that name is deleted before."""
+        """Rename each. A file that an earlier reset left under that name is deleted first."""
         there = owned.files(self.scope, reading)
         if not there:
             return None
@@ -306,7 +306,7 @@ class Aside:
 
 @dataclass(frozen=True, slots=True)
 class NoNetworks:
-    """None of our HNS networks is there; the last one takes the virtual switch with it, and the adapter gets its
+    """No HNS network of ours exists. Removing the last one also removes the virtual switch, and the adapter gets its
     addresses back."""
 
     scope: owned.Scope
@@ -325,7 +325,7 @@ class NoNetworks:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Remove them; the undo makes the placeholder again, and flanneld its own. Refused while someone uses one."""
+        """Remove them; the undo makes the placeholder again, and flanneld its own. Refused while one is in use."""
         found = hns.hns(reading)
         going = sorted((each for each in found.networks if self.scope.ours.owns(each)), key=self._is_recorded)
         if not going or "networks" in self.scope.keep:
@@ -354,7 +354,7 @@ class NoNetworks:
         return network.id in self.scope.ours.recorded
 
     def _undone(self, op: Op, going: list[Network], adapters: tuple[Adapter, ...]) -> Op:
-        """A network that was made by a batch is made again by the undo, and the addresses are waited for."""
+        """Add an undo that makes a network of ours again and waits for the addresses."""
         network = next((each for each in going if op.op == "hns_network_remove" and op.args["id"] == each.id), None)
         if network is None or not self._is_recorded(network):
             return op
@@ -371,7 +371,7 @@ class NoNetworks:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What was put aside is deleted, and what only our services wrote; then every folder of ours that is empty."""
+    """Delete the renamed files and the folders of our services, then every folder of ours that is empty."""
 
     scope: owned.Scope
 
@@ -381,7 +381,7 @@ class Swept:
         return "folders"
 
     def reads(self) -> tuple[Query, ...]:
-        """Nothing that was not read for the scope."""
+        """Nothing beyond the scope's own queries."""
         return ()
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
@@ -410,13 +410,13 @@ class Swept:
         )
 
     def data(self, reading: Reading) -> tuple[str, ...]:
-        """The folders that are deleted whole: not containerd's root while it has layers."""
+        """The folders that are deleted entirely: not containerd's root while it has layers."""
         root = self.scope.containerd_root if owned.layers(self.scope, reading) else ""
         return tuple(path for path in owned.data(self.scope) if path != root and owned.is_there(path, reading))
 
 
 def list_emptied(scope: owned.Scope, reading: Reading, going: tuple[str, ...]) -> tuple[str, ...]:
-    """Folders that will be empty when `going` is gone, the deepest first."""
+    """Folders that will be empty without `going`, deepest first."""
     stay = {windows_path.key(each) for each in owned.strangers(scope, reading, going)}
     held = {key for each in stay for key in _above(each)}
     gone = {windows_path.key(path) for path in going}
@@ -430,7 +430,7 @@ def list_emptied(scope: owned.Scope, reading: Reading, going: tuple[str, ...]) -
 
 
 def inside(path: str, folder: str) -> bool:
-    """Whether `path` is `folder` or lies in it."""
+    """Whether `path` is `folder` or inside it."""
     return f"{windows_path.key(path)}\\".startswith(f"{windows_path.key(folder)}\\")
 
 
@@ -476,7 +476,7 @@ def list_left(scope: owned.Scope, reading: Reading) -> tuple[str, ...]:
 
 
 def list_undone(resources: Iterable[Resource], reading: Reading) -> tuple[str, ...]:
-    """What was to go and is there again or still, a sentence each, from a reading after the reset. Nothing in check
+    """What should be gone but exists again or still, a sentence each, from a reading after the reset. Empty in check
     mode, where the reading is the plan's."""
     if reading.predicted:
         return ()
@@ -489,6 +489,6 @@ def list_undone(resources: Iterable[Resource], reading: Reading) -> tuple[str, .
 
 
 def list_left_queries(scope: owned.Scope) -> tuple[Query, ...]:
-    """What `list_left` asks for besides what is ours: the feature's services, the runner's task, the state folder."""
+    """What `list_left` reads besides our own things: the feature's services, the runner's task, the state folder."""
     variables = (query for name in host.PROXY_VARIABLES for query in NoVariable(name).reads())
     return (*host.containers(scope.layout).reads(), TASK, file_query(scope.layout.state_dir), *variables)

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Services restarted: those of components with what leans on them; Windows' own are started where they are down.
+"""Restart services: a component's with its dependants; Windows' own are only started if they are down.
 
-A file of its own: an action of win_k8s_repair as rejoin, network and take_over are.
+A file of its own: an action of win_k8s_repair, as rejoin, network and take_over are.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STABLE_S = 5
 
 
 def names() -> tuple[str, ...]:
-    """What can be named: the components that have a service, by their roles, and Windows' own."""
+    """Valid names: the components with a service, by their roles, and Windows' own."""
     return (*(each.role for each in registry.COMPONENTS if each.daemon is not None), *WINDOWS)
 
 
@@ -38,7 +38,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
 
 
 def batch(layout: Layout, wanted: Sequence[str], reading: Reading) -> tuple[Batch, str]:
-    """The work and what it is, a sentence without a full stop. Refused for what is not a service of a node, or is not
+    """The batch, and its description without a full stop. Refused for a name that is not a service of a node, or not
     installed."""
     if unknown := [each for each in wanted if each not in names()]:
         raise Refused(f"services: there is no {', '.join(unknown)} to restart; there are {', '.join(names())}.")
@@ -70,7 +70,7 @@ def batch(layout: Layout, wanted: Sequence[str], reading: Reading) -> tuple[Batc
 
 
 def _going(layout: Layout, wanted: Sequence[str], reading: Reading) -> tuple[Daemon, ...]:
-    """The services named, and those of ours that run and lean on them, in the order of a start."""
+    """The named services and our running services that depend on them, in start order."""
     roles = {each.role: each.daemon for each in registry.COMPONENTS if each.daemon is not None}
     named = {daemon.service(layout) for role, daemon in roles.items() if role in wanted and daemon is not None}
     leaning = {other for service in named for other in running_dependants(service, reading)}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Services stopped in the order in which they lean on each other, and brought back by the undo."""
+"""Stop services in the order of their dependencies; the undo starts them again."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ TIMEOUT_S = 120
 
 
 def names(layout: Layout) -> tuple[str, ...]:
-    """The services of a node that talk to the cluster, in the order in which they are stopped."""
+    """The services of a node that talk to the cluster, in stop order."""
     return registry.stop_order(layout, of_cluster=True)
 
 
 def active(wanted: Sequence[str], reading: Reading) -> tuple[str, ...]:
-    """Those that run or are on their way to, as nssm's PAUSED is."""
+    """Those that run or are starting, such as nssm's PAUSED."""
     return tuple(name for name in wanted if (reading.service(name) or {}).get("state") in ACTIVE)
 
 
 def stop(
     wanted: Sequence[str], reading: Reading, timeout_s: int = TIMEOUT_S, *, after: Sequence[str] = ()
 ) -> tuple[Op, ...]:
-    """Stop these, first to last, when those in `after` are stopped; the undo starts them, last to first. Refused if a
-    running service of someone else's depends on one of them: no one would start it again."""
+    """Stop these, first to last, after those in `after`; the undo starts them, last to first. Refused if another's
+    running service depends on one of them: nothing would start it again."""
     ours = {name.casefold() for name in (*wanted, *after)}
     ops: tuple[Op, ...] = ()
     for name in active(wanted, reading):

@@ -1,12 +1,12 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Nodes that scripts have made: which services are theirs, and which programs run outside any service.
+"""Nodes made by scripts: their services, and programs that run outside any service.
 
-A program that was started by hand or by start.ps1 holds its ports and its files and is gone with the next restart: it
-is ended, so that a service can take its place. Services are not made again: the roles set them right.
-Sources: kubernetes/website, Adding Windows nodes (start.ps1, register-svc.ps1); kubernetes-sigs/sig-windows-tools
-hostprocess/PrepareNode.ps1 (StartKubelet.ps1); kubernetes-sigs/image-builder ansible/windows (kube-log-runner.exe).
+A program started by hand or by start.ps1 holds its ports and files, and is gone after the next restart: it is ended, so
+that a service can take its place. Services are not recreated: the roles correct them. Sources: kubernetes/website,
+Adding Windows nodes (start.ps1, register-svc.ps1); kubernetes-sigs/sig-windows-tools hostprocess/PrepareNode.ps1
+(StartKubelet.ps1); kubernetes-sigs/image-builder ansible/windows (kube-log-runner.exe).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ GONE_S = 60
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A program that runs outside any service; `path` is where it was started from."""
+    """A program outside any service; `path` is its file."""
 
     pid: int
     name: str
@@ -50,8 +50,8 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A service that runs one of Kubernetes' programs. `origin` is the script that makes such services, `ours` one that
-    is as the roles make it; `expected` is the name that the roles give the service of this program."""
+    """A service that runs one of Kubernetes' programs. `origin` is the script that makes such services, `ours` for
+    one as the roles make it; `expected` is the roles' name for this program's service."""
 
     service: str
     program: str
@@ -60,7 +60,7 @@ class Found:
 
 
 def programs(layout: Layout) -> Mapping[str, str]:
-    """The names of the programs that scripts start, each with the service that the roles have for it."""
+    """The names of programs that scripts start, each with the roles' service for it."""
     return {
         windows_path.name(daemon.program(layout)).casefold(): daemon.service(layout)
         for daemon in reversed(registry.start_order(of_cluster=True))
@@ -80,7 +80,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
 
 
 def services(layout: Layout, reading: Reading) -> tuple[Found, ...]:
-    """Every service that runs one of the programs, by itself, under nssm, or through a wrapper."""
+    """Every service that runs one of the programs, itself, under nssm, or through a wrapper."""
     return tuple(
         Found(str(service["name"]), program, origin(service), expected)
         for service in reading.services()
@@ -94,9 +94,9 @@ def origin(service: Mapping[str, Any]) -> str:
     line = _line(service)
     if "startkubelet.ps1" in line:
         return "PrepareNode.ps1"
-    if "kube-log-runner.exe" in line and "-log-file-age=" not in line:  # ours limits its log
+    if "kube-log-runner.exe" in line and "-log-file-age=" not in line:  # ours has a log limit
         return "image-builder"
-    if service.get("nssm") is not None and not service["nssm"].get("AppStderr"):  # ours log somewhere
+    if service.get("nssm") is not None and not service["nssm"].get("AppStderr"):  # ours has a log
         return "register-svc.ps1"
     return "ours"
 
@@ -115,7 +115,7 @@ def refuse_misnamed(layout: Layout, reading: Reading) -> None:
 
 
 def loose(layout: Layout, reading: Reading) -> tuple[Process, ...]:
-    """The programs that run outside a service. Refused where it cannot be told which of two is the service's."""
+    """The programs outside a service. Refused if it is unclear which of two is the service's."""
     found: list[Process] = []
     listed = [_process(each) for each in reading.parts.get(PROCESSES) or ()]
     for program in programs(layout):
@@ -130,13 +130,13 @@ def loose(layout: Layout, reading: Reading) -> tuple[Process, ...]:
 
 
 def batch(layout: Layout, going: tuple[Process, ...], reading: Reading) -> Batch | None:
-    """End these processes with what they have started, and wait until they are gone. No undo: no one knows with which
-    arguments a console started them, and the services that follow take their place."""
+    """End these processes with their children, and wait until they are gone. No undo: their console arguments are
+    unknown, and the services that follow take their place."""
     if not going:
         return None
     ops: list[Op] = []
     for each in going:
-        # The filter: a pid may be another program's by now.
+        # The filter: by now the pid may belong to another program.
         words = ("/T", "/F", "/PID", str(each.pid), "/FI", f"IMAGENAME eq {each.name}")
         ops.append(run(TASKKILL, *words, ok_exit=(0, NOT_FOUND)))
     held = sorted({each.path for each in going if not windows_path.problem(each.path)})

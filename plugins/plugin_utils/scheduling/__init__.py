@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which Windows nodes a cluster has, and what brings the right pods to them: RuntimeClasses, taints, labels.
+"""The Windows nodes of a cluster, and what brings the right pods to them: RuntimeClasses, taints, labels.
 
 Private to the collection: playbooks use its modules.
 """

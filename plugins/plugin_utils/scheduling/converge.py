@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What has to be done in the cluster so that Windows pods find Windows nodes: planned from what was read, then done."""
+"""The changes in the cluster that let Windows pods find Windows nodes: planned from a reading, then done."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ Pods = Callable[[str], Iterable[Object]]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`handler` is the runtime that RuntimeClasses name, `taints` what keeps other pods off, `labels` what every
-    Windows node gets besides, `adopt` whether RuntimeClasses of someone else may be changed."""
+    """`handler` is the runtime that RuntimeClasses name, `taints` keep other pods off, `labels` are extra labels of
+    every Windows node, `adopt`: whether someone else's RuntimeClasses may be changed."""
 
     handler: str
     taints: tuple[str, ...]
@@ -49,8 +49,8 @@ def plan(
     machines: Mapping[str, Machine],
     pods: Pods = lambda name: (),
 ) -> tuple[Change, ...]:
-    """What differs, in the order in which it is done; `pods` gives those of a Node that gets a taint. Refused for what
-    would leave pods hanging."""
+    """The changes in the order of execution; `pods` lists those of a Node that gets a taint. Refused for changes
+    that would strand pods."""
     problems = [
         f"labels: {name} is set by the kubelet, which would set it back; leave it out."
         for name in options.labels
@@ -81,7 +81,7 @@ def check_server(version: str) -> None:
 
 
 def unknown(nodes: Iterable[WindowsNode], machines: Mapping[str, Machine]) -> tuple[str, ...]:
-    """The nodes whose config.toml no one has read."""
+    """The nodes whose config.toml was not read."""
     return tuple(node.name for node in nodes if not machines.get(node.name, Machine()).config)
 
 
@@ -160,7 +160,8 @@ def _taint(node: WindowsNode, taints: Sequence[str], pods: Pods) -> Change | Non
 
 
 def _patch_taints(cluster: Cluster, name: str, taints: Sequence[str]) -> None:
-    """Taints change by themselves (not-ready); the patch names the version it was made from and is made again."""
+    """Patch the taints. They also change by themselves (not-ready): the patch names its resource version, and is
+    repeated after a conflict."""
     for attempt in range(TRIES):
         node = cluster.node(name)
         patch = node_object.with_taints(node, taints) if node is not None else None

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The Windows nodes of a cluster as their Node objects tell them."""
+"""The Windows nodes of a cluster, from their Node objects."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _KERNEL = re.compile(r"10\.0\.(\d{5})(?:\.(\d+))?")
 @dataclass(frozen=True, slots=True)
 class WindowsNode:
     """One Node. `build` is the third part of the machine's own version as its kubelet reports it (kernelVersion),
-    `label` the build that its label says; either is None where it cannot be read. `revision` is the fourth part."""
+    `label` the build in its label; either is None if unreadable. `revision` is the fourth part."""
 
     name: str
     body: Object
@@ -60,12 +60,12 @@ class WindowsNode:
 
     @property
     def selects(self) -> int | None:
-        """The build that a selector finds this Node by; the label's, for that is what the scheduler compares."""
+        """The build by which a selector finds this Node: the label's, since the scheduler compares that."""
         return self.label if self.label is not None else self.build
 
     @property
     def os_version(self) -> str:
-        """`10.0.20348.2655`, as much of it as is known; empty if nothing is."""
+        """`10.0.20348.2655`, as far as it is known; empty if unknown."""
         if self.build is None:
             return ""
         return f"10.0.{self.build}" if self.revision is None else f"10.0.{self.build}.{self.revision}"
@@ -83,18 +83,18 @@ class WindowsNode:
 
     @property
     def arch(self) -> str:
-        """The processor, as the label kubernetes.io/arch has it."""
+        """The processor in the label kubernetes.io/arch."""
         return str(node_object.labels(self.body).get(ARCH_LABEL) or _info(self.body).get("architecture") or "")
 
 
 def is_windows(node: Object) -> bool:
-    """By its label, or by what its kubelet reports where the label is missing."""
+    """By its label or, without one, by its kubelet's report."""
     said = node_object.labels(node).get(OS_LABEL) or _info(node).get("operatingSystem")
     return str(said).lower() == "windows"
 
 
 def windows_node(node: Object) -> WindowsNode:
-    """A Node taken apart.
+    """From a Node object.
 
     Source: kubernetes pkg/kubelet/winstats/perfcounter_nodestats_windows.go (kernelVersion is 10.0.<build>.<revision>),
     pkg/kubelet/kubelet_node_status.go (the label 10.0.<build>).
@@ -116,14 +116,14 @@ def windows_node(node: Object) -> WindowsNode:
 
 
 def windows_nodes(nodes: Iterable[Object]) -> tuple[WindowsNode, ...]:
-    """Those of the Nodes that are Windows, by name."""
+    """The Windows Nodes, by name."""
     return tuple(sorted((windows_node(node) for node in nodes if is_windows(node)), key=lambda each: each.name))
 
 
 def select_nodes(
     nodes: Iterable[WindowsNode], names: Sequence[str], *, cordoned: bool = False
 ) -> tuple[WindowsNode, ...]:
-    """The nodes that pods are put on: those named, else all usable ones. `cordoned`: those named may be. Refused."""
+    """The nodes for test pods: those named, else all usable ones. `cordoned`: named ones may be cordoned. Refused."""
     known = {node.name: node for node in nodes}
     if missing := [name for name in names if name not in known]:
         raise Refused(f"nodes: the cluster has no Windows node {', '.join(missing)}; it has {', '.join(known)}.")
@@ -136,8 +136,8 @@ def select_nodes(
 
 
 def list_tolerated(nodes: Iterable[WindowsNode], named: Iterable[str] = ()) -> tuple[str, ...]:
-    """The taints that pods for these Nodes have to tolerate, `<key>=<value>:<effect>`: those named, and those that the
-    usable ones have, as a provider gives them. What a Node's state brings (not-ready, pressure) is not among them.
+    """The taints that pods for these Nodes must tolerate, `<key>=<value>:<effect>`: those named, and those of the
+    usable nodes, as a provider sets them; not those of a Node's state (not-ready, pressure).
 
     Source: kubernetes staging/src/k8s.io/api/core/v1/well_known_taints.go; GKE gives its Windows Nodes
     node.kubernetes.io/os=windows:NoSchedule.

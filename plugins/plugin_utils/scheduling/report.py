@@ -1,8 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The versions and builds of a cluster's Windows nodes, and what about their labels, taints and versions is not as it
-should be."""
+"""The versions and builds of a cluster's Windows nodes, and problems of their labels, taints and versions."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ SERVERCORE = "mcr.microsoft.com/windows/servercore"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`id` is its kind, `node` the Node that it is about, `text` a sentence with what to do."""
+    """`id` is its kind, `node` its Node, `text` a sentence with the remedy."""
 
     id: str
     node: str
@@ -33,8 +32,8 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What the machine itself said, beside its Node: the build of its Windows (None: not asked) and the text of its
-    config.toml (empty: not asked)."""
+    """The machine's own answer, beside its Node: its Windows build (None: not asked) and the text of its config.toml
+    (empty: not asked)."""
 
     build: int | None = None
     config: str = ""
@@ -43,7 +42,7 @@ class Machine:
 def report(
     nodes: Sequence[WindowsNode], server: str, taints: Sequence[str], machines: Mapping[str, Machine]
 ) -> dict[str, Any]:
-    """All of it, for a task's result."""
+    """The whole report, for a task's result."""
     return {
         "server": server,
         "nodes": rows(nodes),
@@ -55,7 +54,7 @@ def report(
 def findings(
     nodes: Iterable[WindowsNode], server: str, taints: Sequence[str], machines: Mapping[str, Machine]
 ) -> tuple[Finding, ...]:
-    """Everything that is not as it should be. `server` is the API server's version, empty if not known."""
+    """All problems. `server` is the API server's version, empty if unknown."""
     return tuple(
         finding
         for node in nodes
@@ -64,7 +63,7 @@ def findings(
 
 
 def rows(nodes: Iterable[WindowsNode]) -> list[dict[str, Any]]:
-    """One line per node, for a table: versions, builds, the image and the RuntimeClass that fit it."""
+    """One row per node, for a table: versions, builds, the fitting image and RuntimeClass."""
     return [
         {
             "name": node.name,
@@ -84,13 +83,13 @@ def rows(nodes: Iterable[WindowsNode]) -> list[dict[str, Any]]:
 
 
 def image(build: int | None) -> str:
-    """The newest Server Core image that runs on this build; empty where none is known."""
+    """The newest Server Core image that runs on this build; empty if none is known."""
     known = image_names(build) if build is not None else None
     return f"{SERVERCORE}:{known.servercore}" if known else ""
 
 
 def builds(nodes: Iterable[WindowsNode]) -> list[dict[str, Any]]:
-    """One line per build: its nodes, the image and the RuntimeClass for it."""
+    """One row per build: its nodes, the image and the RuntimeClass for it."""
     found: dict[int, list[str]] = {}
     for node in nodes:
         if node.selects is not None:
@@ -109,7 +108,7 @@ def builds(nodes: Iterable[WindowsNode]) -> list[dict[str, Any]]:
 
 
 def _labels(node: WindowsNode, machines: Mapping[str, Machine]) -> list[Finding]:
-    """The kubelet sets these labels; what they say has to be what the machine is."""
+    """The kubelet's labels, which must match the machine."""
     said = machines.get(node.name, Machine()).build
     build = said if said is not None else node.build
     source = "the machine" if said is not None else "its kubelet"
@@ -137,7 +136,7 @@ def _taints(node: WindowsNode, taints: Sequence[str]) -> list[Finding]:
 
 
 def _fits(node: WindowsNode, server: str) -> list[Finding]:
-    """The versions of this node together."""
+    """Whether this node's versions work together."""
     found: list[Finding] = []
     try:
         line = Version.parse(node.kubelet).line

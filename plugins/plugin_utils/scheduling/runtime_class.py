@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""RuntimeClasses: one per build of Windows, which saves pods the selectors and tolerations; and whether nodes have the
-runtime that they name."""
+"""RuntimeClasses, one per build of Windows, which save pods their selectors and tolerations; and whether nodes have
+the runtime that they name."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Taint:
         return cls(key, value, effect)
 
     def toleration(self) -> dict[str, str]:
-        """What lets a pod onto nodes that have it; as Kubernetes' guide writes it."""
+        """The toleration of this taint, in the form of Kubernetes' guide."""
         if not self.value:
             return {"effect": self.effect, "key": self.key, "operator": "Exists"}
         return {"effect": self.effect, "key": self.key, "operator": "Equal", "value": self.value}
@@ -60,14 +60,14 @@ def runtime_class(build: int, handler: str, taints: Sequence[str], arch: str = "
 
 
 def wanted(nodes: Iterable[WindowsNode], handler: str, taints: Sequence[str]) -> tuple[dict[str, Any], ...]:
-    """One for each build that the nodes have, oldest first."""
+    """One RuntimeClass for each build of the nodes, oldest first."""
     builds = {node.selects for node in nodes if node.selects is not None}
     return tuple(runtime_class(build, handler, taints) for build in sorted(builds))
 
 
 def handlers(config: str, containerd: str) -> tuple[str, ...]:
-    """The runtimes that a config.toml of this release of containerd knows, its own among them. ValueError with a
-    reason if that cannot be told."""
+    """The runtimes in a config.toml for this release of containerd, including the built-in one. ValueError with a
+    reason if unknown."""
     try:
         version = Version.parse(containerd)
         line = release_line(version)
@@ -96,7 +96,7 @@ def handler_problem(name: str, config: str, containerd: str, handler: str) -> st
 
 
 def difference(found: Mapping[str, Any], body: Mapping[str, Any]) -> tuple[str, ...]:
-    """Which of handler, selector and tolerations differ; empty if none does."""
+    """Which of handler, selector and tolerations differ."""
     here, there = found.get("scheduling") or {}, body["scheduling"]
     said = ["handler"] if found.get("handler") != body["handler"] else []
     if here.get("nodeSelector") != there["nodeSelector"]:
@@ -107,12 +107,12 @@ def difference(found: Mapping[str, Any], body: Mapping[str, Any]) -> tuple[str, 
 
 
 def is_ours(found: Mapping[str, Any]) -> bool:
-    """Whether it was made by a run of this collection."""
+    """Whether a run of this collection made it."""
     return ((found.get("metadata") or {}).get("labels") or {}).get(MANAGED_BY) == MANAGER
 
 
 def _as_set(tolerations: Iterable[Mapping[str, Any]]) -> set[tuple[tuple[str, str], ...]]:
-    """As a set: their order means nothing, and `Equal` is the default of `operator`."""
+    """A set for comparison: the order has no meaning, and `Equal` is the default of `operator`."""
     return {
         tuple(sorted({"operator": "Equal", **{k: str(v) for k, v in each.items()}}.items())) for each in tolerations
     }

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pods that taints would leave without a place: made again, no Windows node would take them. What has to be added to
-them is said by the linter, which sees them as they would be: on no node yet.
+"""Pods that taints would strand: recreated, no Windows node would take them. The linter says what they lack; it sees
+them as on no node yet.
 
-A file of its own: nothing else about scheduling knows the linter.
+A file of its own: nothing else about scheduling uses the linter.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def find_stranded(
 
     Args:
         nodes: The Windows nodes.
-        taints: What some of them get.
-        pods: Gives the pods of a Node.
+        taints: The taints that some of them get.
+        pods: Lists the pods of a Node.
 
     Returns:
         `{pod, owner, node, advice: [{rule, message, remedy}]}` for each.
@@ -59,8 +59,8 @@ def _taint(node: Object, taints: Sequence[str]) -> Object:
 
 
 def _takes(node: Object, pod: Object) -> bool:
-    """Whether the scheduler may bring the pod here, by its selector and the taints that stay. Affinity and room are not
-    looked at: they are as they were."""
+    """Whether the scheduler may put the pod here, by its selector and the present taints. Affinity and capacity are
+    ignored: they do not change."""
     selector = (pod.get("spec") or {}).get("nodeSelector") or {}
     labels = node_object.labels(node)
     stay = [each for each in (node.get("spec") or {}).get("taints") or () if each.get("key") not in STATES]
@@ -70,8 +70,8 @@ def _takes(node: Object, pod: Object) -> bool:
 
 
 def _advice(pod: Object, nodes: Sequence[Object]) -> Iterator[dict[str, str]]:
-    """Of the pod as it is, and as it would be with a selector: of one without, the linter cannot tell that it needs the
-    toleration."""
+    """The linter's advice about the pod as it is, and with a selector: without one the linter cannot tell that it
+    needs the toleration."""
     spec = {name: value for name, value in (pod.get("spec") or {}).items() if name != "nodeName"}
     selected = {**spec, "nodeSelector": {OS_LABEL: "windows", **(spec.get("nodeSelector") or {})}}
     told = set()

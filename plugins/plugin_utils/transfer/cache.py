@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The builds that were pushed from this controller, by sha256, and the deltas between two of them.
+"""The builds pushed from this controller, by sha256, and the deltas between two of them.
 
-A delta can be made only where the build that is on the node is at hand. The folder may be deleted at any time: the
-next push of each build is then a whole one.
+A delta requires the node's present build in this cache. The folder may be deleted at any time: the next push of each
+build is then a whole one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def default_folder(environment: Mapping[str, str] | None = None) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class PushCache:
-    """`folder` is made when it is needed, only for its owner. Where that fails nothing is kept and nothing found."""
+    """`folder` is made when needed, accessible only to its owner. If that fails, nothing is kept and nothing is
+    found."""
 
     folder: Path
     max_builds: int = MAX_BUILDS
@@ -42,15 +43,15 @@ class PushCache:
 
     @classmethod
     def default(cls) -> PushCache:
-        """In the user's folder for caches."""
+        """In the user's cache folder."""
         return cls(default_folder())
 
     def has(self, sha256: str) -> bool:
-        """Whether a build of this sha256 is here; cheap, its content is looked at by `find`."""
+        """Whether a build of this sha256 is in the cache; quick, since only `find` verifies the content."""
         return bool(_SHA256.fullmatch(sha256)) and self._build(sha256).is_file()
 
     def find(self, sha256: str) -> bytes | None:
-        """The build of this sha256, if it is here and still is what it was."""
+        """The build of this sha256, if it is in the cache and intact."""
         if not _SHA256.fullmatch(sha256):
             return None
         try:
@@ -65,7 +66,7 @@ class PushCache:
         return data
 
     def keep(self, data: bytes, sha256: str) -> bool:
-        """Keep a build; the ones longest unused go. Whether it is here now."""
+        """Keep a build and drop the least recently used ones; whether it is in the cache now."""
         if len(data) > self.max_bytes:
             return False
         try:
@@ -88,9 +89,9 @@ class PushCache:
 
     @contextmanager
     def parts(self, key: str, make: Callable[[], Iterator[bytes]]) -> Iterator[list[Path]]:
-        """The parts called `key` as files, in order: made by `make` unless another task has made them; they stay for as
-        long as the context is open. Many nodes that get one build at the same time wait for the one that makes them."""
-        # contextlib throws into a generator what ends its context: the inner one is left, too.
+        """The parts called `key` as files, in order: made by `make` unless another task has made them; they stay
+        while the context is open. Nodes that get one build at the same time wait for the one that makes them."""
+        # contextlib throws into a generator what ends its context: the inner one is left too.
         with self._workshop(key) as (folder, lock):  # pylint: disable=contextmanager-generator-missing-cleanup
             complete = folder / "complete"
             if not complete.exists():
@@ -106,7 +107,7 @@ class PushCache:
 
     @contextmanager
     def _workshop(self, key: str) -> Iterator[tuple[Path, int | None]]:
-        """A folder that no one else works in, and its lock: one of the cache, else a temporary one without."""
+        """A folder that nobody else uses, and its lock: in the cache, else a temporary one without a lock."""
         folder = self.folder / "deltas" / key
         try:
             self._make(folder.parent)
@@ -156,7 +157,7 @@ def _lock_of(folder: Path) -> Path:
 
 
 def _lock(folder: Path, how: int = 0) -> int:
-    """The lock of a folder, held only by this process. Its file may be dropped while it is waited for."""
+    """The lock of a folder, held only by this process. Its file may be deleted during the wait."""
     path = _lock_of(folder)
     while True:
         lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)

@@ -3,13 +3,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The difference of two builds as instructions, and their bytes (docs/protocol.md, section 5); pure.
 
-Where a few functions of a Go program change, all that follows them moves by some bytes, and nearly every instruction
-that names an address changes with it: there is hardly a kilobyte of code in common, but the two files run beside each
-other. So short windows are looked for (anchors), and what is between anchors of one shift is taken to lie there too.
+If a few functions of a Go program change, everything after them moves by some bytes, and so does nearly every
+instruction with an address: hardly a kilobyte of code is equal, but the two files run in parallel. So short windows are
+searched (anchors), and the bytes between anchors with one shift are assumed to have the same shift.
 
-The segments so found are cut into blocks. A block that is equal is copied; one that resembles travels as the number to
-be added. Between two segments each block is tried at the shifts of both; if at neither the number has more zeros than
-not, the block travels as it is.
+The resulting segments are cut into blocks. An equal block is copied; a similar one is sent as the number to add.
+Between two segments each block is tried at both shifts; if at neither the number is mostly zeros, the block is sent as
+it is.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _HEAD = struct.Struct("<Bqi")
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """`length` bytes of the base from `offset` on, unchanged."""
+    """`length` bytes of the base from `offset`, unchanged."""
 
     offset: int
     length: int
@@ -37,8 +37,8 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Add:
-    """As many bytes of the base as `difference` has, as a number (the first byte counts least), plus that number;
-    what does not fit is dropped."""
+    """As many bytes of the base as `difference` has, read as a little-endian number, plus that number; overflow is
+    dropped."""
 
     offset: int
     difference: bytes
@@ -64,18 +64,18 @@ def encode(instruction: Instruction) -> bytes:
 
 
 def output_length(instruction: Instruction) -> int:
-    """How many bytes of the new file an instruction makes."""
+    """The number of bytes in the new file that the instruction makes."""
     if isinstance(instruction, Copy):
         return instruction.length
     return len(instruction.difference if isinstance(instruction, Add) else instruction.data)
 
 
 def difference(new: bytes, old: bytes) -> bytes:
-    """The number that added to `old` gives `new`, both of one length, the first byte counting least.
+    """The little-endian number that added to `old` gives `new`, which has the same length.
 
-    Where a field of any width at any place has grown by n, this has n there and zeros around it: after a shift the
-    addresses in a program differ by few numbers, and gzip makes little of them. Numbers this long are added at the
-    speed of C, here and in .NET, which is what lets PowerShell put 100 MB together.
+    Where a field of any width at any place has grown by n, it has n there and zeros around it: after a shift a
+    program's addresses differ by few distinct numbers, which gzip compresses well. C adds such long numbers fast, here
+    and in .NET, so that PowerShell can assemble 100 MB.
     """
     number = int.from_bytes(new, "little") - int.from_bytes(old, "little")
     if number < 0:
@@ -83,7 +83,7 @@ def difference(new: bytes, old: bytes) -> bytes:
     return number.to_bytes(len(new), "little")
 
 
-# Instructions as files to be sent: each part is one gzip member of whole instructions, so that none needs another.
+# Instructions as files for the transfer: each part is one gzip member of whole instructions, independent of the others.
 
 PART = 8 * 1000 * 1000
 """Bytes after which a part ends: a line of progress each."""
@@ -113,7 +113,7 @@ WINDOW = 16
 
 
 def _pattern(first: bytes, second: bytes) -> re.Pattern[bytes]:
-    """A byte of `first`, then one of `second`; what follows up to the length of a window is group 1."""
+    """A byte of `first`, then one of `second`; group 1 is what follows, up to the length of a window."""
     return re.compile(
         rb"(?s)[" + re.escape(first) + rb"](?=[" + re.escape(second) + rb"](.{%d}))" % (WINDOW - 2),
     )
@@ -156,8 +156,8 @@ def segments(old: bytes, new: bytes) -> list[Segment]:
 
 
 def _find_segments(old: bytes, new: bytes, pattern: re.Pattern[bytes]) -> list[Segment]:
-    """A segment begins where two anchors in a row have moved by the same, and goes on while anchors are where it has
-    them; one that is elsewhere is a chance likeness until the next one says the same."""
+    """A segment begins where two successive anchors have the same shift, and continues while anchors have it; a
+    single different anchor is a coincidence until the next one confirms it."""
     index = {match[1]: match.start() for match in pattern.finditer(old)}
     found: list[Segment] = []
     inside = False
@@ -189,7 +189,7 @@ SMALL_GAP = 32
 
 
 def delta(old: bytes, new: bytes) -> Iterator[Instruction]:
-    """What makes `new` out of `old`."""
+    """The instructions that make `new` from `old`."""
     for start, end, shift in _merge(_cover(old, new)):
         if shift is None:
             yield from _literal(new, start, end)
@@ -198,7 +198,7 @@ def delta(old: bytes, new: bytes) -> Iterator[Instruction]:
 
 
 def whole(new: bytes) -> Iterator[Instruction]:
-    """`new` out of nothing."""
+    """The instructions that make `new` from nothing."""
     return _literal(new, 0, len(new))
 
 
@@ -218,7 +218,7 @@ def _cover(old: bytes, new: bytes) -> Iterator[_Stretch]:
 
 
 def _gap(old: bytes, new: bytes, start: int, end: int, shifts: tuple[int, ...]) -> Iterator[_Stretch]:
-    """The bytes between two segments, at whatever leaves most zeros for gzip."""
+    """The bytes between two segments, at the shift that leaves most zeros for gzip."""
     if end - start < SMALL_GAP:
         if end > start:
             yield start, end, _fitting(old, start, end, shifts)
@@ -241,7 +241,7 @@ def _fitting(old: bytes, start: int, end: int, shifts: tuple[int, ...]) -> int |
 
 
 def _merge(stretches: Iterator[_Stretch]) -> Iterator[_Stretch]:
-    """Neighbours of the same shift as one."""
+    """Merge neighbours of the same shift."""
     held: _Stretch | None = None
     for stretch in stretches:
         if held is not None and held[2] == stretch[2]:

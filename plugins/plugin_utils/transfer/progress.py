@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A line per part for someone who watches a long transfer; nothing in a log."""
+"""One line per part on a terminal during a long transfer; nothing in a log."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Progress:
 
     @property
     def seconds_left(self) -> float:
-        """As fast as so far."""
+        """The remaining seconds at the present speed."""
         return self.seconds * (self.total - self.sent) / self.sent if self.sent else 0.0
 
 
@@ -40,8 +40,7 @@ def line(label: str, now: Progress) -> str:
 
 
 def is_watched(environment: Mapping[str, str] | None = None, terminal: bool | None = None) -> bool:
-    """Whether someone watches the output: a terminal, and not CI (a variable CI that is neither empty, 0 nor
-    false)."""
+    """Whether someone watches the output: a terminal, and not CI (a variable CI that is neither empty, 0 nor false)."""
     in_ci = (os.environ if environment is None else environment).get("CI", "").lower() not in {"", "0", "false"}
     return not in_ci and (WATCHED if terminal is None else terminal)
 
@@ -52,8 +51,8 @@ def show(
     environment: Mapping[str, str] | None = None,
     watched: bool | None = None,
 ) -> Callable[[Progress], None]:
-    """What `push` calls after each part: `say` gets a line where someone watches and there is more than one part;
-    nothing is said in CI (a variable CI that is neither empty, 0 nor false)."""
+    """The callback that `push` calls after each part: `say` gets a line if someone watches and there is more than
+    one part; nothing in CI (a variable CI that is neither empty, 0 nor false)."""
     if not is_watched(environment, watched):
         return lambda now: None
     return lambda now: say(line(label, now)) if now.parts > 1 else None

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Gets a local build onto a node in parts, sent there or fetched from there, and says which ops make the build of them
-(docs/protocol.md, section 5)."""
+"""Transfers a local build to a node in parts, sent there or fetched from there, and names the ops that assemble the
+build from them (docs/protocol.md, section 5)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ Mode = Literal["auto", "whole"]
 
 
 class PushError(Exception):
-    """A sentence: why the build could not be sent."""
+    """The build could not be sent; the text is a sentence."""
 
 
 class Connection(Protocol):
-    """What is used of Ansible's connection plugins: SFTP over SSH, PowerShell and base64 over WinRM."""
+    """The used part of Ansible's connection plugins: SFTP over SSH, PowerShell and base64 over WinRM."""
 
     def put_file(self, in_path: str, out_path: str) -> object:
         """Copy a file of the controller to the node; the folder must be there."""
@@ -36,7 +36,7 @@ class Connection(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A file on the node and its sha256: the build that is to be replaced."""
+    """A file on the node and its sha256: the build to be replaced."""
 
     path: str
     sha256: str
@@ -44,8 +44,9 @@ class Base:
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """What was sent. `staged` is where the build is (`unchanged`) or will be once `op` has run: the op `assemble` as
-    {op, args, undo}, None when unchanged. `bytes_sent` are those of the parts, `why` a phrase for the result."""
+    """The transfer's result. `staged` is where the build is (`unchanged`), or will be once `op` has run: the op
+    `assemble` as {op, args, undo}, None if unchanged. `bytes_sent` are those of the parts, `why` a phrase for the
+    result."""
 
     how: How
     bytes_sent: int
@@ -58,8 +59,8 @@ class Pushed:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A build as parts on the controller: `files`, and `remote`, where each of them has to be on the node. `args` are
-    those of the op `assemble`, which makes `staged` of them; all three are empty if the node has the build already."""
+    """A build as parts on the controller: `files`, and `remote`, their paths on the node. `args` are those of the op
+    `assemble`, which makes `staged` from them; all three are empty if the node has the build already."""
 
     how: How
     why: str
@@ -69,7 +70,7 @@ class Ready:
     args: Mapping[str, Any] = field(default_factory=dict)
 
     def pushed(self, bytes_sent: int, seconds: float) -> Pushed:
-        """The same after the parts were sent."""
+        """The result after the parts were sent."""
         if not self.files:
             return Pushed(self.how, 0, seconds, self.staged, why=self.why)
         undo = [{"op": "remove", "args": {"path": path, "in_use_ok": True}} for path in (self.staged, *self.remote)]
@@ -89,10 +90,10 @@ def prepare(
     target: str | None = None,
     mode: Mode = "auto",
 ) -> Iterator[Ready]:
-    """`source` (of `sha256` and `size`) as parts for `staging_dir`; the files are there while the context is open.
+    r"""`source` (of `sha256` and `size`) as parts for `staging_dir`; the files exist while the context is open.
 
-    `target` is the file that the op makes of them; without it `<staging_dir>\\<sha256>.exe`. `mode` whole: not as a
-    difference. PushError if the source is not what it was said to be, or cannot be read.
+    `target` is the file that the op makes from them; by default `<staging_dir>\<sha256>.exe`. `mode` whole: not as a
+    difference. PushError if the source is not as described, or cannot be read.
     """
     if base is not None and base.sha256 == sha256:
         yield Ready("unchanged", "the node has this build", base.path)
@@ -114,9 +115,9 @@ def push(
     progress: Callable[[Progress], None],
     now: Callable[[], float] = time.monotonic,
 ) -> Pushed:
-    """Send the parts by the connection; their folder must be there on the node.
+    """Send the parts through the connection; their folder must exist on the node.
 
-    What the connection raises passes through, and the parts that are there already are written over by the next try.
+    The connection's exceptions pass through; the next attempt overwrites parts that are there already.
     """
     started, sent = now(), 0
     total = sum(file.stat().st_size for file in ready.files)
@@ -128,7 +129,7 @@ def push(
 
 
 def _old(base: Base | None, cache: PushCache, mode: Mode) -> tuple[bytes | None, str]:
-    """The build on the node, if a difference from it can be made; and why, or why not."""
+    """The node's build, if a difference from it is possible; and why, or why not."""
     if mode == "whole":
         return None, "whole was asked for"
     if base is None:
@@ -151,7 +152,7 @@ def _files(
     old: bytes | None,
     cache: PushCache,
 ) -> list[Path]:
-    """The parts as local files, and the build kept for the next time."""
+    """The parts as local files; the build is kept for the next time."""
 
     def make() -> Iterator[bytes]:
         new = _read(source, sha256, size)

@@ -1,10 +1,9 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Builds that the node fetches from the controller: a web server for as long as the one batch that needs it.
+"""Builds that the node fetches from the controller: a web server for the duration of one batch.
 
-It has nothing but the parts of these builds, and gives them only to who knows the token of the task, which travels in
-a header.
+It serves only the parts of these builds, and only to requests with the task's token, which is in a header.
 """
 
 from __future__ import annotations
@@ -34,13 +33,13 @@ _PORTS = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
 
 
 class ServeError(Exception):
-    """A sentence: why nothing can be served."""
+    """Nothing can be served; the text is a sentence."""
 
 
 @dataclass(slots=True)
 class Served:
-    """The server as the task sees it: where it is, and what has been fetched. `on_part` gets the number of bytes of
-    each file that is fetched to its end."""
+    """The server as the task sees it: its address, and what has been fetched. `on_part` gets the size of each
+    completely fetched file."""
 
     host: str
     port: int
@@ -59,16 +58,16 @@ class Served:
 
     @property
     def headers(self) -> dict[str, str]:
-        """What a request has to say; a secret."""
+        """The required request header; secret."""
         return {"Authorization": f"Bearer {self.token}"}
 
     def begin(self) -> None:
-        """A request with the token has come."""
+        """Record that a request with the token has come."""
         with self._lock:
             self.first = self.first or time.monotonic()
 
     def note(self, name: str, count: int) -> None:
-        """So much of a file has been taken."""
+        """Record that `count` bytes of a file have been sent."""
         with self._lock:
             self.sent[name] = count
             self.last = time.monotonic()
@@ -78,7 +77,7 @@ class Served:
 
 
 def ports_of(text: str) -> range:
-    """`8800` or `8800-8899`; any free one for an empty text. ServeError for anything else."""
+    """`8800` or `8800-8899`; an empty text means any free port. ServeError for anything else."""
     if not text:
         return ANY_PORT
     match = _PORTS.fullmatch(text.replace(" ", ""))
@@ -89,8 +88,8 @@ def ports_of(text: str) -> range:
 
 
 def address_towards(peer: str) -> str:
-    """This controller's own address on the way to `peer`, a name or address; nothing is sent. ServeError if there is no
-    way."""
+    """This controller's own address on the route to `peer`, a name or address; nothing is sent. ServeError without a
+    route."""
     try:
         family, kind, protocol, _name, address = socket.getaddrinfo(peer, 9, type=socket.SOCK_DGRAM)[0]
         with socket.socket(family, kind, protocol) as way:
@@ -106,8 +105,8 @@ def address_towards(peer: str) -> str:
 def serve(
     files: Mapping[str, Path], host: str, ports: range = ANY_PORT, on_part: Callable[[int], None] = lambda size: None
 ) -> Iterator[Served]:
-    """Serve `files` (name -> path) at `host`, which is what the node calls the controller, for as long as the context
-    is open. ServeError if no port of `ports` can be had."""
+    """Serve `files` (name -> path) at `host`, the node's name for the controller, while the context is open.
+    ServeError if no port of `ports` is free."""
     served = Served(host, 0, secrets.token_urlsafe(32), dict(files), on_part)
     server = _bound(served, ports)
     served.port = int(server.server_address[1])
@@ -122,7 +121,7 @@ def serve(
 
 
 def _bound(served: Served, ports: range) -> _Server:
-    """On the one address that `host` is here; on all if this machine does not have it, as behind NAT."""
+    """A server on the address of `host`, or on all addresses if this machine does not have it, as behind NAT."""
     failed: OSError | None = None
     for family, address in _own(served.host):
         for port in ports:
@@ -155,14 +154,14 @@ class _Server(ThreadingHTTPServer):
         super().__init__(address, handler)
 
     def server_bind(self) -> None:
-        """Without asking DNS for the own name, which can take seconds; also at a port that was used a moment ago."""
+        """Bind without asking DNS for the own name, which can take seconds; also at a recently used port."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
         self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Nothing is printed: what was not fetched to its end is known."""
+        """Print nothing: an incomplete fetch is noticed elsewhere."""
 
 
 def _handler(served: Served) -> type[BaseHTTPRequestHandler]:
@@ -189,7 +188,7 @@ def _handler(served: Served) -> type[BaseHTTPRequestHandler]:
                 self.end_headers()
                 while chunk := file.read(_CHUNK):
                     count += len(chunk)
-                    served.note(name, count)  # before: the node may be done before this thread goes on
+                    served.note(name, count)  # before: the node may finish before this thread continues
                     self.wfile.write(chunk)
             return None
 
@@ -199,7 +198,7 @@ def _handler(served: Served) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
 
         def log_message(self, format: str, *arguments: object) -> None:
-            """Nothing is logged."""
+            """Log nothing."""
 
     return Handler
 
@@ -210,13 +209,13 @@ REACH_S = 15
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Builds by name, and the server that has their parts."""
+    """Builds by name, and the server with their parts."""
 
     builds: Mapping[str, Ready]
     served: Served
 
     def fetches(self, name: str, timeout_s: int) -> tuple[Op, ...]:
-        """What the node does to have the parts of one build: each is checked against its sha256 on arrival."""
+        """The ops with which the node fetches the parts of one build; each is checked against its sha256."""
         ready = self.builds[name]
         if not ready.files:
             return ()
@@ -250,8 +249,8 @@ class Offer:
 def serve_files(
     builds: Mapping[str, Ready], host: str, ports: range, progress: Callable[[Progress], None]
 ) -> Iterator[Offer]:
-    """Serve the parts of these builds at `host` while the context is open; `progress` is called after each of them.
-    ServeError if that cannot be done."""
+    """Serve the parts of these builds at `host` while the context is open; `progress` is called after each.
+    ServeError if that is impossible."""
     files = {
         windows_path.name(there): file
         for ready in builds.values()

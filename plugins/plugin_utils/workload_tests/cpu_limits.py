@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kubernetes' own test of CPU limits on Windows: two pods that burn CPU, and what the kubelet says of them two minutes
-later.
+"""Kubernetes' own test of CPU limits on Windows: two pods burn CPU, and two minutes later the kubelet's figures are
+checked.
 
 Source: kubernetes test/e2e/windows/cpu_limits.go, "Container limits should not be exceeded after waiting 2 minutes".
 """
@@ -49,7 +49,7 @@ _PREFIX = "winkube-cpulimit-"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Where the pods run, and how they are judged. `start_timeout_s`: a first pull of the image takes minutes."""
+    """Where the pods run, and how to judge them. `start_timeout_s`: a first pull of the image takes minutes."""
 
     namespace: str
     node: str
@@ -61,7 +61,7 @@ class Wanted:
 
 
 def run(context: Context, options: Mapping[str, Any]) -> Outcome:
-    """The test on each node in turn; what is wrong on one does not keep it from the next. Refused, ClusterError."""
+    """The test on one node after another; a fault on one does not stop the next. Refused, ClusterError."""
     cluster, run_id = context.cluster(), run_namespace.new_run()
     each = [
         Wanted(
@@ -102,8 +102,8 @@ def manifests(wanted: Wanted) -> tuple[Object, ...]:
 
 
 def _pod_name(wanted: Wanted, name: str) -> str:
-    """With the node's, since the pods of the node before it may not be gone yet; and the run's, since another may use
-    the namespace."""
+    """The name contains the node's, since the pods of the previous node may still exist, and the run's, since
+    another run may use the namespace."""
     return "-".join(part for part in (f"{_PREFIX}{name}", wanted.node, wanted.run) if part)
 
 
@@ -135,8 +135,7 @@ def _pod(wanted: Wanted, name: str, limit: str) -> Object:
 
 
 def faults(wanted: Wanted, sample: Sample) -> tuple[str, ...]:
-    """What is wrong in kubelet's summary, a sentence each: a pod that is not in it, that uses nothing, or more than its
-    limit."""
+    """Faults in the kubelet's summary, a sentence each: a pod is missing, uses nothing, or uses more than its limit."""
     return tuple(
         f"pod {wanted.namespace}/{_pod_name(wanted, name)}: {sentence}"
         for name in LIMITS
@@ -171,7 +170,7 @@ def usage(wanted: Wanted, sample: Sample) -> dict[str, int | None]:
 def burn(
     cluster: Cluster, wanted: Wanted, summary: Callable[[], Sample], clock: Clock
 ) -> tuple[dict[str, int | None], tuple[str, ...]]:
-    """Run them; nanocores by pod, and the faults. The pods are gone afterwards, whatever happens.
+    """Run the pods; nanocores by pod, and the faults. The pods are deleted afterwards, whatever happens.
 
     ClusterError if they do not start, or do not run to the end.
     """
@@ -189,7 +188,7 @@ def burn(
 
 @contextmanager
 def _running(cluster: Cluster, wanted: Wanted, clock: Clock) -> Iterator[None]:
-    """The pods, from their start to their end."""
+    """The running pods; deleted at the end of the context."""
     made: list[Object] = []
     try:
         for pod in manifests(wanted):

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How long pods take to start when many start at once: pods made at once, watched until they are Ready, always taken
-away; and what their times mean.
+"""How long pods take to start when many start at once: make them together, watch until they are Ready, delete them in
+any case; and the evaluation of their times.
 
 Source: kubernetes test/e2e/windows/density.go, whose pods run the pause image; the proposal for Windows nodes wants
 such tests with images and memory that fit Windows.
@@ -36,8 +36,8 @@ PERCENTILES = (50, 90, 99)
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """`pods` on each node, with `image` (empty: the pause image of the node's Kubernetes and Windows) and the
-    request and limit `memory`; in `namespace`, which is a leftover after `until`."""
+    """One run: `pods` on each node, with `image` (empty: the pause image for the node's Kubernetes and Windows) and
+    `memory` as request and limit, in `namespace`, which is a leftover after `until`."""
 
     namespace: str
     until: str
@@ -50,8 +50,8 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One pod. `started_s`: from its creation to its container's start, by the cluster's own stamps, whole seconds;
-    `ready_s`: until it was seen Ready from here. None for what did not happen; `problem` says why then."""
+    """One pod. `started_s`: from its creation to its container's start, by the cluster's own whole-second
+    timestamps; `ready_s`: until it was seen Ready from here. None if it did not happen; `problem` then says why."""
 
     name: str
     node: str
@@ -61,7 +61,8 @@ class Sample:
 
 
 def run(context: Context, options: Mapping[str, Any]) -> Outcome:
-    """Make the pods, measure, take them away; pods that did not start and limits fail it. Refused, ClusterError."""
+    """Make the pods, measure, delete them; fails for pods that did not start and for exceeded limits. Refused,
+    ClusterError."""
     cluster, now = context.cluster(), datetime.now(UTC)
     nodes = select_nodes(windows_nodes(cluster.nodes()), options["nodes"])
     wish = Wish(
@@ -92,7 +93,7 @@ def run(context: Context, options: Mapping[str, Any]) -> Outcome:
 def measure(
     cluster: Cluster, wish: Wish, made: Sequence[dict[str, Any]], clock: Clock, timeout_s: float
 ) -> list[Sample]:
-    """Make the pods and wait for them. The Namespace is deleted whatever happens, also after Ctrl-C. ClusterError."""
+    """Make the pods and wait for them. The Namespace is deleted whatever happens, even after Ctrl-C. ClusterError."""
     run_namespace.create(cluster, namespace(wish))
     try:
         path = f"{run_namespace.PATH}/{wish.namespace}/pods"
@@ -147,12 +148,12 @@ def namespace(wish: Wish) -> dict[str, Any]:
 
 
 def pods(wish: Wish, nodes: Iterable[WindowsNode]) -> list[dict[str, Any]]:
-    """The pods, each bound to its node by a selector, so that the scheduler's time counts as well. Refused."""
+    """The pods, each bound to its node by a selector, so that the scheduler's time counts too. Refused."""
     return [_pod(wish, node, number) for node in nodes for number in range(1, wish.pods + 1)]
 
 
 def image_of(wish: Wish, node: WindowsNode) -> str:
-    """What the pods on this node run. Refused if no pause image is known."""
+    """The image of the pods on this node. Refused if no pause image is known."""
     if wish.image:
         return wish.image
     try:
@@ -186,7 +187,7 @@ def _hostname(node: WindowsNode) -> str:
 
 
 def sample(name: str, node: str, pod: Mapping[str, Any] | None, ready_s: float | None) -> Sample:
-    """What became of one pod; None: it is gone."""
+    """The result of one pod; None: it is gone."""
     if pod is None:
         return Sample(name, node, None, None, "it is gone; somebody else deleted it.")
     status = pod.get("status") or {}
@@ -206,7 +207,7 @@ def sample(name: str, node: str, pod: Mapping[str, Any] | None, ready_s: float |
 
 
 def percentile(values: Sequence[float], share: int) -> float | None:
-    """By nearest rank; None for no values."""
+    """The percentile by nearest rank; None without values."""
     if not values:
         return None
     ordered = sorted(values)
@@ -226,7 +227,8 @@ def summary(samples: Sequence[Sample]) -> dict[str, Any]:
 
 
 def problems(samples: Sequence[Sample], limits: Mapping[str, float]) -> list[str]:
-    """Sentences: pods that did not start, and percentiles above `limits` ({"p50": seconds, ...}; 0 for no limit)."""
+    """One sentence per problem: pods that did not start, percentiles above `limits` ({"p50": seconds, ...}; 0 for no
+    limit)."""
     said: list[str] = []
     reasons: dict[tuple[str, str], list[str]] = {}
     for each in samples:

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A run that is interrupted: what it made is noted in Ansible's own temporary folder, and looked for there when Ansible
-ends. Workers end without a word; the process that started them ends in order, by Ctrl-C too."""
+"""Interrupted runs: what a run made is recorded in Ansible's own temporary folder, and deleted when Ansible ends.
+Workers end silently; the process that started them ends in order, even after Ctrl-C."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def note(
     cluster: Mapping[str, Any],
     first: Sequence[str] = (),
 ) -> None:
-    """Note what a test has made, for the next run to delete.
+    """Record what a test has made, for its deletion.
 
     Args:
-        folder: The notes'.
+        folder: The records' folder.
         namespace: {test, label, name, run}.
-        cluster: The options of `Cluster.open`; they hold no credentials.
-        first: API paths of objects outside of the Namespace, to be deleted before it.
+        cluster: The options of `Cluster.open`, without credentials.
+        first: API paths of objects outside of the Namespace, deleted before it.
     """
     path = _path(folder, namespace["name"])
     path.touch(mode=0o600)
@@ -38,12 +38,12 @@ def note(
 
 
 def forget(folder: Path, name: str) -> None:
-    """The Namespace is gone, or is to stay."""
+    """Drop the record: the Namespace is gone, or should stay."""
     _path(folder, name).unlink(missing_ok=True)
 
 
 def delete_noted(folder: Path, say: Callable[[str], None]) -> None:
-    """Delete what is still noted; a sentence for each, and for what could not be deleted."""
+    """Delete everything recorded; one sentence for each, and for each failure."""
     for path in sorted(folder.glob(f"{_NOTE}*.json")) if folder.is_dir() else ():
         document = json.loads(path.read_text(encoding="utf-8"))
         test, name = str(document["test"]), str(document["name"])

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What each test is given besides its own options, and what it gives back."""
+"""What each test gets besides its own options, and what it returns."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ class Context:
     clock: Clock = field(default_factory=Clock)
 
     def cluster(self) -> Cluster:
-        """Refused without a kubeconfig, ClusterError if it is none."""
+        """Refused without a kubeconfig; ClusterError if it is invalid."""
         cluster = Cluster.open(self.access)
         if cluster is None:
             raise Refused("cluster.kubeconfig is empty; winkube_cluster.kubeconfig names a kubeconfig.")
         return cluster
 
     def sweep(self, cluster: Cluster, label: str, now: datetime) -> tuple[str, ...]:
-        """Delete the namespaces that earlier runs left; the steps."""
+        """Delete the namespaces of earlier runs; the steps."""
         names = run_namespace.sweep(cluster, label, now)
         return tuple(f"delete the namespace {name}, which an earlier run left" for name in names)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`steps`: what was done, or in check mode would be; `result`: under the test's name in the task's result; `said`:
-    for its msg."""
+    """`steps`: what was done, or would be in check mode; `result`: stored under the test's name in the task's
+    result; `said`: for its msg."""
 
     changed: bool
     steps: tuple[str, ...] = ()

@@ -1,12 +1,12 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""SIG-Windows' operational readiness tests as a Job in the cluster: made, waited for, read from its log, taken away.
+"""SIG-Windows' operational readiness tests as a Job in the cluster: make it, wait, read its log, delete it.
 
 e2e.test makes and deletes namespaces, roles, webhooks and nodes' labels, so its account is cluster-admin for that time,
-as Sonobuoy's is. Without a kubeconfig it takes the account of its pod. Sources:
-kubernetes-sigs/windows-operational-readiness 17e9dbf Dockerfile, sonobuoy-plugin.yaml, cmd/root.go; kubernetes v1.31
-test/e2e/framework/test_context.go (InClusterConfig).
+as Sonobuoy's is. Without a kubeconfig it uses its pod's account. Sources: kubernetes-sigs/windows-operational-readiness
+17e9dbf Dockerfile, sonobuoy-plugin.yaml, cmd/root.go; kubernetes v1.31 test/e2e/framework/test_context.go
+(InClusterConfig).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LINES = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """One run. `categories`: of the list, empty for all; `until`: from when on its namespace is a leftover."""
+    """One run. `categories`: from the list, empty for all; `until`: when its namespace becomes a leftover."""
 
     namespace: str
     until: str
@@ -52,7 +52,7 @@ class Wish:
 
 
 def run(context: Context, options: Mapping[str, Any]) -> Outcome:
-    """Run the suite; what is broken fails it. Refused, ClusterError, OSError where the report cannot be written."""
+    """Run the suite; broken tests fail it. Refused, ClusterError, OSError if the report cannot be written."""
     cluster, now = context.cluster(), datetime.now(UTC)
     wish = Wish(
         f"winkube-readiness-{uuid.uuid4().hex[:8]}",
@@ -88,7 +88,7 @@ def run(context: Context, options: Mapping[str, Any]) -> Outcome:
 
 
 def make(cluster: Cluster, wish: Wish) -> None:
-    """Its namespace, its account with the rights that e2e.test needs, and the Job. ClusterError."""
+    """Make its namespace, its account with the rights that e2e.test needs, and the Job. ClusterError."""
     run_namespace.create(cluster, run_namespace.body(LABEL, wish.namespace, wish.until, wish.run))
     home = f"{run_namespace.PATH}/{wish.namespace}"
     cluster.create(f"{home}/serviceaccounts", {"metadata": {"name": NAME, "annotations": _mark(wish)}})
@@ -97,13 +97,13 @@ def make(cluster: Cluster, wish: Wish) -> None:
 
 
 def take_away(cluster: Cluster, wish: Wish) -> None:
-    """The binding first: without it the account can do nothing any more. ClusterError."""
+    """Delete everything, the binding first: without it the account has no rights. ClusterError."""
     cluster.delete(f"{ACCOUNTS}/{wish.namespace}")
     run_namespace.delete_own(cluster, LABEL, wish.namespace, wish.run)
 
 
 def sweep_bindings(cluster: Cluster) -> tuple[str, ...]:
-    """Those of runs whose namespace is gone: a killed run leaves an account's rights, though no account."""
+    """Delete bindings whose namespace is gone: a killed run leaves rights, though no account."""
     swept = []
     for item in cluster.items(f"{ACCOUNTS}?labelSelector={LABEL.replace('/', '%2F')}%3Dtrue"):
         name = str(item["metadata"]["name"])
@@ -114,7 +114,7 @@ def sweep_bindings(cluster: Cluster) -> tuple[str, ...]:
 
 
 def binding(wish: Wish) -> Object:
-    """What makes the run's account cluster-admin."""
+    """The binding that makes the run's account cluster-admin."""
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRoleBinding",
@@ -125,8 +125,8 @@ def binding(wish: Wish) -> Object:
 
 
 def job(wish: Wish) -> Object:
-    """One pod, once, on a Linux node: e2e.test is a program for Linux. The pod's own deadline, since a Job's takes the
-    pod away and its log with it."""
+    """One pod, run once on a Linux node: e2e.test is a Linux program. The deadline is the pod's own, since a Job's
+    would delete the pod with its log."""
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -159,7 +159,7 @@ def job(wish: Wish) -> Object:
 
 
 def script(wish: Wish) -> str:
-    """op-readiness, and then its JUnit files, packed, at the end of the log: they leave the pod with no exec."""
+    """op-readiness, then its JUnit files as an archive at the end of the log, so that no exec is needed."""
     words = ["./op-readiness", "--e2e-binary", "./e2e.test", "--provider", wish.provider, "--report-dir", _FOLDER]
     for category in wish.categories:
         words += ["--category", category]
@@ -177,7 +177,7 @@ def script(wish: Wish) -> str:
 
 
 def _mark(wish: Wish) -> dict[str, str]:
-    """Whose it is: a request whose answer was lost finds its own object again."""
+    """The labels of its run: a request whose answer was lost recognises its own object by them."""
     return {run_namespace.RUN: wish.run}
 
 
@@ -185,8 +185,8 @@ def _mark(wish: Wish) -> dict[str, str]:
 
 
 def wait(cluster: Cluster, wish: Wish, clock: Clock) -> tuple[str, str]:
-    """The log of the pod once it has ended, or its time is up, and how it ended. ClusterError where it does not start,
-    is evicted, or is taken away."""
+    """The pod's log once it has ended or its time is up, and how it ended. ClusterError if it does not start, is
+    evicted, or is deleted."""
     pods = f"{run_namespace.PATH}/{wish.namespace}/pods"
     last: dict[str, Any] = {"why": "the Job has made no pod", "pod": {}}
     started = False
@@ -237,7 +237,7 @@ def wait(cluster: Cluster, wish: Wish, clock: Clock) -> tuple[str, str]:
 
 
 def _describe_end(pod: Mapping[str, Any]) -> str:
-    """How a pod ended, as half a sentence."""
+    """How a pod ended, as a clause."""
     status = pod["status"]
     for one in status.get("containerStatuses") or ():
         terminated = (one.get("state") or {}).get("terminated") or {}
@@ -268,15 +268,15 @@ def waits_for(pod: Mapping[str, Any]) -> str:
 
 
 def _not_made(cluster: Cluster, wish: Wish) -> str:
-    """What keeps the Job from making its pod: a quota, an admission rule. Its events say it."""
+    """What keeps the Job from making its pod: a quota or an admission rule, according to its events."""
     path = f"{run_namespace.PATH}/{wish.namespace}/events?fieldSelector=involvedObject.kind%3DJob"
     said = [str(item.get("message") or "") for item in cluster.items(path) if item.get("reason") == "FailedCreate"]
     return f"its pod is refused: {said[-1].rstrip('.')}" if said else ""
 
 
 def of_other_nodes(cluster: Cluster) -> str:
-    """Tests whose pods select no operating system run wherever the scheduler puts them. A sentence if that may be
-    Linux: upstream asks for a webhook that puts them on Windows nodes."""
+    """A sentence if tests may have run on Linux nodes: pods that select no operating system run wherever the
+    scheduler puts them, and upstream requires a webhook that puts them on Windows nodes."""
     webhooks = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
     try:
         if cluster.items(webhooks):
@@ -302,7 +302,7 @@ def _takes_any_pod(node: Mapping[str, Any]) -> bool:
 
 
 def write(results: found.Results, folder: Path) -> Sequence[Path]:
-    """The reports, and the suite's own JUnit files beside them. OSError."""
+    """Write the reports, and the suite's own JUnit files beside them. OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     texts = {
         "operational_readiness.txt": found.table(results).encode(),

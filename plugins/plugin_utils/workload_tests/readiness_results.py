@@ -1,13 +1,13 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a run of SIG-Windows' operational readiness tests found: read from the log of its pod, which ends with the JUnit
-files as a packed archive, and told in the form of the other tests.
+"""The results of SIG-Windows' operational readiness tests, read from the log of their pod, which ends with the JUnit
+files as an archive, in the form of the other tests.
 
-op-readiness ends with exit code 0 whatever it found, and calls a test passed whose name the e2e.test of its image does
-not have: then no test case ran. So the JUnit files decide, and the lines of the log only where there is none. Why a
-test failed is only in e2e.test's lines: its files have no message, and op-readiness drops the text beside it.
-Sources: kubernetes-sigs/windows-operational-readiness 17e9dbf cmd/root.go, pkg/report/clean.go, pkg/testcases/cases.go;
+op-readiness always ends with exit code 0, and reports a test as passed if the e2e.test of its image does not have its
+name: then no test case ran. So the JUnit files decide, and the lines of the log only where a file is missing. Only
+e2e.test's lines say why a test failed: its files have no message, and op-readiness drops the text beside it. Sources:
+kubernetes-sigs/windows-operational-readiness 17e9dbf cmd/root.go, pkg/report/clean.go, pkg/testcases/cases.go;
 kubernetes v1.31 test/e2e/framework/internal/junit/junit.go; ginkgo v2 reporters/default_reporter.go (EmitFailure).
 """
 
@@ -48,7 +48,7 @@ _MOST_BYTES = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One test of e2e.test that ran. `status`: as JUnit has it (passed, failed, panicked, timedout, interrupted)."""
+    """One test of e2e.test that ran. `status`: JUnit's (passed, failed, panicked, timedout, interrupted)."""
 
     name: str
     status: str
@@ -69,8 +69,8 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """`tests` in the order in which they ran; `problem`: why they may not be all of them, empty if they are; `files`:
-    the JUnit files by name."""
+    """`tests` in the order of execution; `problem`: why they may be incomplete, empty if they are not; `files`: the
+    JUnit files by name."""
 
     tests: tuple[Test, ...]
     problem: str = ""
@@ -78,12 +78,12 @@ class Results:
 
     @property
     def broken(self) -> tuple[Test, ...]:
-        """Those that fail the run."""
+        """The tests that fail the run."""
         return tuple(test for test in self.tests if test.verdict == "broken")
 
 
 def results_of(log: str, ended: str = "") -> Results:
-    """The results that the log of the pod has, whole or cut off anywhere; `ended`: how the pod did."""
+    """The results in the pod's log, whole or truncated anywhere; `ended`: how the pod ended."""
     text, begin, packed = log.partition(BEGIN)
     said = _read_steps(text)
     if not begin:
@@ -131,7 +131,7 @@ def _unpack(encoded: str) -> dict[str, bytes]:
 
 
 def _junit(data: bytes) -> tuple[str, str, tuple[Case, ...]]:
-    """(category, name of the test, what ran): category and name are empty in a file that op-readiness did not clean."""
+    """(category, name of the test, cases); category and name are empty in a file that op-readiness did not rewrite."""
     root = ET.fromstring(data)
     if root.tag not in {"testsuites", "testsuite"}:
         raise ValueError(f"its root is {root.tag}")
@@ -161,7 +161,7 @@ def _case(case: ET.Element) -> Case:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What the log says of a test: `what` is the last of Running, Passed, Failed, Skipping; `reasons`: why tests of
+    """The log's lines about a test. `what` is the last of Running, Passed, Failed, Skipping; `reasons`: why tests of
     e2e.test failed meanwhile."""
 
     category: str
@@ -190,7 +190,7 @@ def _read_steps(text: str) -> tuple[_Said, ...]:
 
 
 def _reasons(lines: Sequence[str]) -> tuple[str, ...]:
-    """What e2e.test says of each failure: from `[FAILED]` at the begin of a line to where in the source it is."""
+    """e2e.test's text for each failure, from `[FAILED]` at the start of a line to the source position."""
     said: dict[str, None] = {}
     words: list[str] | None = None
     for line in lines:
@@ -207,7 +207,7 @@ def _reasons(lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def _merge(said: Sequence[_Said], read: Mapping[tuple[str, str], tuple[Case, ...]]) -> tuple[Test, ...]:
-    """One Test for each that the log or a file tells of."""
+    """One Test for each that the log or a file has."""
     tests = [_test(each, read.get((each.category, each.name))) for each in said]
     known = {(each.category, each.name) for each in said}
     for (category, name), cases in read.items():
@@ -274,7 +274,7 @@ def as_dict(results: Results) -> dict[str, Any]:
 
 
 def as_json(results: Results) -> str:
-    """as_dict as text."""
+    """as_dict as JSON."""
     return json.dumps(as_dict(results), indent=2) + "\n"
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Manifests and files for Windows workloads, made from a few words: samples of Kubernetes' guide, configurations.
+"""Manifests and files for Windows workloads: samples of Kubernetes' guide, configurations.
 
 Private to the collection: playbooks use its modules.
 """

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Kubernetes' sample of a workload that a RuntimeClass schedules: IIS in a Deployment, behind a Service.
 
-A file of its own: the filter plugin is only Ansible's side of it, and workloads/ knows no Ansible.
+A file of its own: the filter plugin is Ansible's side of it, and workloads/ does not depend on Ansible.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ REPOSITORY = "mcr.microsoft.com/windows/servercore/iis"
 def iis(build: int) -> list[dict[str, Any]]:
     """Deployment and Service for this build; the guide's own for 17763. ValueError if no image is known.
 
-    The request for memory is less than its limit, as in the guide; workload_lint says so.
-    Source: kubernetes.io, Guide for Running Windows Containers in Kubernetes, v1.27, Simplifying with RuntimeClass.
+    The request for memory is less than its limit, as in the guide; workload_lint says so. Source: kubernetes.io, Guide
+    for Running Windows Containers in Kubernetes, v1.27, Simplifying with RuntimeClass.
     """
     names = image_names(build)
     if names is None or names.iis is None:

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""LogMonitorConfig.json: which event logs, ETW providers and files LogMonitor writes to standard output.
+"""LogMonitorConfig.json: the event logs, ETW providers and files that LogMonitor copies to standard output.
 
-A file of its own: the filter plugin is only Ansible's side of it, and workloads/ knows no Ansible.
+A file of its own: the filter plugin is Ansible's side of it, and workloads/ does not depend on Ansible.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ KINDS = ("event_logs", "providers", "files")
 def config(
     event_logs: Mapping[str, str], providers: Iterable[Mapping[str, Any]], files: Iterable[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """The document, with a source for each kind that is given.
+    """The document, with a source for each given kind.
 
     `event_logs`: channel to level. `providers`: {guid, name (optional), level (Error)}. `files`: {directory, filter
-    (*.log), subdirectories (True)}. ValueError with all that is wrong.
-    Source: microsoft/windows-container-tools LogMonitor/docs/README.md.
+    (*.log), subdirectories (True)}. ValueError with all mistakes. Source: microsoft/windows-container-tools
+    LogMonitor/docs/README.md.
     """
     problems: list[str] = []
     sources = [

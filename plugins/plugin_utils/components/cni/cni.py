@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The CNI plugins that pods on a flannel node are connected by, and the folders of CNI.
+"""The CNI plugins that connect pods on a flannel node, and CNI's folders.
 
-Where the cluster itself brings a network (`managed_by: cluster`), its DaemonSet fills the folders; then nothing is
-written into them and nothing in them is minded.
+With `managed_by: cluster` the cluster's DaemonSet fills the folders. Then nothing is written into them, and nothing in
+them is checked.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ CONFIGURATIONS = (".conf", ".conflist", ".json")
 
 @dataclass(frozen=True, slots=True)
 class CniArgs:
-    """Arguments of win_cni, checked. `flannel_archive`: flannel's plugin comes in an archive, not as a program. Without
-    sources (`managed_by: cluster`) there are only the folders. `mark` is the id of the batch."""
+    """Checked arguments of win_cni. `flannel_archive`: flannel's plugin comes in an archive, not as a program.
+    Without sources (`managed_by: cluster`) only the folders are made. `mark` is the batch's id."""
 
     layout: Layout
     plugins: Source | None = None
@@ -47,7 +47,7 @@ class CniArgs:
 
 
 def plugins_version(text: str) -> Version:
-    """The release of the plugins. Refused for a text that is none, and for one older than all that are known."""
+    """The release of the plugins. Refused if it is not a version, or older than every release known here."""
     version = release(text, "winkube_cni_plugins_version")
     if not facts.cni_versions(version):
         oldest = facts.CNI_VERSIONS[0].since
@@ -56,7 +56,7 @@ def plugins_version(text: str) -> Version:
 
 
 def build_resources(args: CniArgs) -> tuple[Resource, ...]:
-    """The two folders, and the plugins if they are ours to bring."""
+    """The two folders, and the plugins unless the cluster brings them."""
     layout = args.layout
     programs: list[Resource] = []
     if args.plugins is not None:
@@ -67,7 +67,8 @@ def build_resources(args: CniArgs) -> tuple[Resource, ...]:
 
 
 def stage_first(component: str, resources: Iterable[Resource], reading: Reading) -> Batch | None:
-    """Only downloads, for programs of unknown origin: their bytes tell whether they have to be replaced."""
+    """A batch of downloads only, if the origin of the present programs is unknown: their hashes then tell whether to
+    replace them."""
     unproven = [
         each
         for each in resources
@@ -84,7 +85,7 @@ def stage_first(component: str, resources: Iterable[Resource], reading: Reading)
 
 
 def strangers(layout: Layout, reading: Reading) -> tuple[str, ...]:
-    """Other configurations beside cni.conf, one sentence each: containerd takes only the first by name."""
+    """Configurations beside cni.conf, one sentence each: containerd uses only the first by name."""
     entries = reading.file(layout.cni_conf_dir).get("entries") or ()
     found = sorted(
         str(name) for name in entries if str(name).casefold() != FILE and str(name).casefold().endswith(CONFIGURATIONS)
@@ -101,7 +102,7 @@ def strangers(layout: Layout, reading: Reading) -> tuple[str, ...]:
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What `build_resources` and `strangers` read for this layout, whatever the other arguments."""
+    """Everything that `build_resources` and `strangers` read, whatever the other arguments."""
     source = Source("", None, "")
     resources = build_resources(CniArgs(layout, source, source))
     return (

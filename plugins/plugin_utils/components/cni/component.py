@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The CNI plugins as a component: their arguments from the options, their one stage."""
+"""The CNI plugins as a component: its arguments from the options, and its one stage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from . import cni
 
 
 def build_resources(given: Given) -> Resources:
-    """The folders, and the plugins unless they are the cluster's."""
+    """The folders, and the plugins unless the cluster brings them."""
     options, layout = given.options, given.layout
     if options["managed_by"] == "cluster":
         return cni.build_resources(cni.CniArgs(layout, mark=given.mark))

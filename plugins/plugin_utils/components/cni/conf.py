@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A CNI configuration as the plugins read it: one plugin or a list of them, a plugin's delegate, endpoint policies.
 
-Keys are read without regard to case, as Go's encoding/json does; what is inside a policy's value keeps its case.
+Keys match without regard to case, as in Go's encoding/json. Values of policies keep their case.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ BLANKS = "\u00a0\u2000\u2001\u2002\u2003\u2007\u2009\u202f\u3000\u200b"
 
 
 class ConfError(Exception):
-    """A sentence: the file cannot be read as a CNI configuration."""
+    """The file cannot be read as a CNI configuration; the text is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfPolicy:
-    """One entry of a plugin's policies. `path` is where it stands, such as `delegate.policies[0]`; `value` is None if
-    there is none that is an object."""
+    """One entry of a plugin's policies. `path` is its place, such as `delegate.policies[0]`; `value` is None unless
+    it is an object."""
 
     path: str
     name: str
@@ -50,14 +50,14 @@ class ConfPolicy:
 
     @property
     def type(self) -> str:
-        """As it is written; empty without the key `Type` (written so)."""
+        """The value of the key `Type`, spelled just so; empty without one."""
         return str((self.value or {}).get("Type") or "")
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """What one plugin is told. `keys` are its own keys in lower case; `delegate` is the plugin that a meta plugin such
-    as flannel hands over to."""
+    """One plugin's configuration. `keys` are its own keys in lower case; `delegate` is the plugin that a meta plugin
+    such as flannel calls."""
 
     path: str
     type: str
@@ -68,19 +68,19 @@ class Plugin:
 
     @property
     def form(self) -> int:
-        """The form in which its policies have to be: by apiVersion, where the plugin knows both."""
+        """The form that its policies must have: that of its apiVersion if the plugin knows both forms."""
         known = BY_NAME.get(self.type)
         return self.api_version if known is None or known.forms else 2
 
     @property
     def worker(self) -> Plugin:
-        """The plugin that speaks with HNS: the delegate, else this one."""
+        """The plugin that talks to HNS: the delegate if there is one, else this plugin."""
         return self.delegate or self
 
 
 @dataclass(frozen=True, slots=True)
 class Conf:
-    """The file."""
+    """A whole configuration file."""
 
     name: str
     cni_version: str
@@ -89,13 +89,13 @@ class Conf:
 
     @property
     def workers(self) -> tuple[Plugin, ...]:
-        """The plugins that speak with HNS."""
+        """The plugins that talk to HNS."""
         return tuple(each.worker for each in self.plugins)
 
     def exceptions(self) -> tuple[str, ...]:
-        """Networks that pods reach with their own address, as far as the plugins understand the policy.
+        """Networks that pods reach with their own address, as the plugins understand the policies.
 
-        Under apiVersion 2 `ExceptionList` is read as no exception. Source: containernetworking/plugins
+        Under apiVersion 2 the plugins ignore `ExceptionList`. Source: containernetworking/plugins
         pkg/hns/netconf_windows.go.
         """
         found: list[str] = []
@@ -106,7 +106,7 @@ class Conf:
         return tuple(found)
 
     def provider_addresses(self) -> tuple[str, ...]:
-        """The node's addresses in its overlay policies, in both forms."""
+        """The node's addresses in its overlay policies, in either form."""
         found = []
         for plugin in self.workers:
             for policy in plugin.policies:
@@ -127,13 +127,13 @@ def _exceptions(value: Object, form: int) -> list[str]:
 
 
 def choose_file(names: Iterable[str]) -> str:
-    """The file of a folder that containerd reads: the first by its name's bytes. Empty if there is none. Source:
-    containerd go-cni opts.go, loadFromConfDir (sort.Strings), with max_conf_num 1, its default."""
+    """The file in a folder that containerd uses: the first in byte order. Empty if there is none. Source: containerd
+    go-cni opts.go, loadFromConfDir (sort.Strings), with max_conf_num 1, its default."""
     return min((name for name in names if name.endswith(ENDINGS)), key=str.encode, default="")
 
 
 def decode(content: bytes) -> str:
-    """A file's text as Go's decoder reads it: UTF-8 without a byte order mark. ConfError for another encoding, which
+    """A file's text, decoded as Go's decoder does: UTF-8 without a byte order mark. ConfError for the encodings that
     Windows PowerShell 5.1 writes (`>` UTF-16, Set-Content -Encoding utf8 with a mark)."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in content[:4]:
         raise ConfError("it is UTF-16, as Windows PowerShell's > and Out-File write; the plugins read only UTF-8")
@@ -143,8 +143,8 @@ def decode(content: bytes) -> str:
 
 
 def load(name: str, text: str) -> Conf:
-    """The file as containerd loads it: `plugins` in a .conflist, one plugin with a type in any other. ConfError says
-    what it would not take. Source: containerd go-cni opts.go, loadFromConfDir; libcni/conf.go."""
+    """The file as containerd loads it: a .conflist holds `plugins`, any other file one plugin with a type. ConfError
+    says why containerd would refuse it. Source: containerd go-cni opts.go, loadFromConfDir; libcni/conf.go."""
     conf = read(text)
     if name.endswith(LIST_ENDING) and not conf.is_list:
         raise ConfError(f"the ending {LIST_ENDING} stands for a list of 'plugins', and it holds one plugin")
@@ -156,7 +156,7 @@ def load(name: str, text: str) -> Conf:
 
 
 def read(text: str) -> Conf:
-    """The file's content. ConfError says why it is none."""
+    """The parsed file. ConfError says why it is not a configuration."""
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
@@ -176,7 +176,7 @@ def read(text: str) -> Conf:
 
 
 def find_repeats(text: str) -> tuple[str, ...]:
-    """The keys that stand more than once in one object of a text that was read; Go minds no case."""
+    """The keys that an object repeats, compared without case as Go does. The text must be valid."""
     found: list[str] = []
 
     def note_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -219,10 +219,10 @@ def _policies(keys: Object, path: str) -> Iterator[ConfPolicy]:
 
 
 def lower(data: Object) -> dict[str, Any]:
-    """The object with its own keys in lower case; nothing below them is changed."""
+    """The object with its own keys in lower case; nested objects stay as they are."""
     return {str(key).casefold(): value for key, value in data.items()}
 
 
 def join(path: str, name: str) -> str:
-    """A place one deeper."""
+    """The path of `name` below `path`."""
     return f"{path}.{name}" if path else name

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Changes values in a JSON text and leaves the rest of it as it is: order, blanks, tabs, line ends.
+r"""Change values in a JSON text and keep the rest: order, blanks, tabs, line ends.
 
 edit('{"a": 1,\r\n\t"b": 2}', {"a": 1, "b": 3})      # '{"a": 1,\r\n\t"b": 3}'
 """
@@ -20,8 +20,8 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(slots=True)
 class _Node:
-    """A value with its place; `members` of an object are (key, where the key begins, value), `items` those of a
-    list."""
+    """A value and its place in the text. An object's `members` are (key, where the key begins, value); a list's
+    `items` are nodes."""
 
     start: int
     end: int
@@ -38,7 +38,7 @@ def edit(text: str, wanted: Any) -> str:
     _change(text, root, wanted, changes, _Style(_unit(text), end))
     for start, stop, new in sorted(changes, reverse=True):
         text = text[:start] + new + text[stop:]
-    if json.loads(text) != wanted:  # two changes met at one place: write all of it
+    if json.loads(text) != wanted:  # two changes met at one place, so write the whole text
         return json.dumps(wanted, indent=_unit(text) or None, ensure_ascii=False).replace("\n", end)
     return text
 
@@ -49,14 +49,14 @@ class _Style:
     end: str
 
     def write(self, value: Any, indent: str, *, lines: bool) -> str:
-        """A value as text: on lines of its own that begin with `indent`, or on one."""
+        """The value as JSON: on lines that begin with `indent`, or on one line."""
         if not lines or not self.unit:
             return json.dumps(value, ensure_ascii=False)
         return json.dumps(value, indent=self.unit, ensure_ascii=False).replace("\n", self.end + indent)
 
 
 def _unit(text: str) -> str:
-    """What one level is indented by; empty for a text on one line."""
+    """The indent of one level; empty for a text on one line."""
     found = re.search(r"\n([ \t]+)\S", text)
     return found[1] if found else ""
 
@@ -109,7 +109,7 @@ def _change_object(
     kept = [member for member in node.members if member[0] in wanted]
     fresh = [key for key in wanted if key not in node.value]
     gone = [member for member in node.members if member[0] not in wanted]
-    if len(gone) == len(fresh) and gone:  # a key for a key: in its place
+    if len(gone) == len(fresh) and gone:  # one key replaces one key: write it in the same place
         for (_key, key_at, child), key in zip(gone, fresh, strict=True):
             lines = "\n" in text[child.start : child.end] or "\n" in text[node.start : node.end]
             value = style.write(wanted[key], _indent(text, key_at), lines=lines)
@@ -128,7 +128,7 @@ def _change_object(
 
 
 def _without(text: str, node: _Node, member: tuple[str, int, _Node]) -> tuple[int, int, str]:
-    """The change that takes a member out, with the comma before it, or after it for the first."""
+    """The change that removes a member, with the comma before it, or after it for the first member."""
     number = node.members.index(member)
     if number == 0:
         following = node.members[1][1] if len(node.members) > 1 else member[2].end
@@ -145,7 +145,7 @@ def _append(
     changes: list[tuple[int, int, str]],
     style: _Style,
 ) -> None:
-    """After the last one, set apart as the first is from the bracket before it."""
+    """Add members behind the last one, with the blanks that the first has before it."""
     last = node.members[-1][2].end if node.members else node.items[-1].end
     before = text[node.start + 1 : starts[0]]
     apart = "\n" in before
@@ -157,6 +157,6 @@ def _append(
 
 
 def _indent(text: str, at: int) -> str:
-    """The blanks that the line of a place begins with."""
+    """The blanks at the start of the line of `at`."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip(" \t"))]

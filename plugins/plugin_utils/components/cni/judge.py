@@ -39,7 +39,7 @@ containernetworking/plugins pkg/hns/netconf_windows.go ApplyDefaultPAPolicy, whi
 
 @lru_cache(maxsize=4)
 def judge(text: str, subject: Subject) -> tuple[Fault, ...]:
-    """What is wrong with a configuration, errors first, else in the order of the file."""
+    """The faults of a configuration, errors first, then in the order of the file."""
     try:
         conf = read(text)
     except ConfError as error:
@@ -87,7 +87,7 @@ NO_VERSION = "0.1.0"
 
 
 def list_accepted_versions(subject: Subject, conf: Conf | None = None) -> tuple[str, ...]:
-    """What all of the file's plugins take; for each all that are known where its release is not."""
+    """The CNI versions that all plugins of the file accept. A plugin of unknown release accepts every known version."""
     try:
         own = cni.cni_versions(Version.parse(subject.plugins_version)) if subject.plugins_version else ()
     except VersionError:
@@ -127,7 +127,7 @@ def _of_plugin(plugin: Plugin, subject: Subject) -> Iterator[Fault]:
 
 
 def _of_flannel(plugin: Plugin, subject: Subject) -> Iterator[Fault]:
-    """What flannel's plugin adds to its delegate, and what it does not."""
+    """Faults in what flannel's plugin adds to its delegate, or fails to add."""
     delegate = plugin.delegate
     if delegate is None:
         where = join(plugin.path, "delegate")
@@ -226,7 +226,7 @@ pkg/hns/netconf_windows.go; projectcalico/calico writes SDNROUTE."""
 
 
 def _level(kind: str) -> str:
-    """What has policies of this type; empty for a type that nothing has."""
+    """The level that takes policies of this type; empty if none does."""
     return next((level for level, types in cni.POLICY_LEVELS.items() if match_case(kind, types)), "")
 
 
@@ -235,7 +235,7 @@ def match_case(kind: str, types: tuple[str, ...]) -> str:
 
 
 def _find_old_form(value: Mapping[str, Any], kind: str) -> str:
-    """The key or type of the form without apiVersion, as it is written; empty if there is none."""
+    """The key or type of the form without apiVersion, as written; empty if the policy has none."""
     if kind in OLD_KEYS:
         return f"'{kind}'"
     inner = value.get("Settings")
@@ -257,7 +257,7 @@ def _networks(policy: ConfPolicy, subject: Subject) -> Iterator[Fault]:
 
 
 def _families(plugin: Plugin, subject: Subject) -> Iterator[Fault]:
-    """Lists of exceptions with both families, whatever the plugin: HNS takes one of each. Source:
+    """Faults of exception lists with both address families: HNS takes one family per list. Source:
     Azure/AgentBaker#3049."""
     for policy in plugin.policies:
         given = (one for each in _list_exceptions(policy.value or {}) for one in parse_ranges(str(each)))
@@ -267,7 +267,7 @@ def _families(plugin: Plugin, subject: Subject) -> Iterator[Fault]:
 
 
 def _list_exceptions(value: Mapping[str, Any]) -> list[Any]:
-    """All exceptions in a policy, in whatever form."""
+    """All exceptions in a policy, in either form."""
     inner = value.get("Settings")
     found: list[Any] = []
     for each in (value, inner if isinstance(inner, Mapping) else {}):
@@ -285,7 +285,7 @@ def _provider_addresses(conf: Conf, subject: Subject) -> Iterator[Fault]:
 
 
 def _exceptions(conf: Conf, subject: Subject) -> Iterator[Fault]:
-    """As the plugins understand them: one in the wrong form does not count."""
+    """Missing exceptions, as the plugins understand them: one in the wrong form does not count."""
     known = [cni.BY_NAME[each.type] for each in conf.workers if each.type in cni.BY_NAME]
     workers = [each for each in known if each.needs in BACKENDS]
     if not workers:
@@ -310,7 +310,7 @@ NEEDED = frozenset({"name", "type", "destinationprefix", "provideraddress", "pa"
 
 
 def _values(value: Any, path: str, subject: Subject) -> Iterator[Fault]:
-    """Values left as placeholders, and texts where lists or truth values belong."""
+    """Placeholders that were never filled in, and strings where a list or a boolean belongs."""
     if isinstance(value, Mapping):
         for key, each in value.items():
             where, folded = join(path, str(key)), str(key).casefold()

@@ -1,11 +1,11 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Mends a cni.conf where the right value is known: the forms of policies, their keys, exceptions, names.
+"""Repair a cni.conf where the right value is known: forms and keys of policies, exceptions, names.
 
-What cannot be known, such as a plugin that is not there, is left for a person; so is a policy of the old form with
-something that the new one has no place for. Only the values that have to change are written: order, tabs and line ends
-stay, and a text in which there is nothing to mend comes back as it was.
+A person must decide the rest, such as a missing plugin, or a policy of the old form with settings that the new form
+cannot hold. Only the wrong values are rewritten: order, tabs and line ends stay, and a correct text is returned
+unchanged.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Object = dict[str, Any]
 
 
 def mend(text: str, subject: Subject) -> str:
-    """The fixed text; the same text if nothing can be fixed or it cannot be read."""
+    """The repaired text; the same text if nothing can be repaired or the text cannot be read."""
     given, text = text, _blanks(text)
     try:
         read(text)
@@ -43,13 +43,13 @@ def mend(text: str, subject: Subject) -> str:
 
 
 def _blanks(text: str) -> str:
-    """With plain blanks outside of strings in place of those of web pages."""
+    """The text with plain blanks in place of those that web pages use, outside of strings."""
     parts = re.split(r'("(?:[^"\\]|\\.)*")', text)
     return "".join(part if part.startswith('"') else re.sub(f"[{BLANKS}]", " ", part) for part in parts)
 
 
 def _key(data: Mapping[str, Any], name: str) -> str:
-    """The key as it is written, `name` if it is not there."""
+    """The key as the file spells it; `name` if it is missing."""
     return next((key for key in data if key.casefold() == name.casefold()), name)
 
 
@@ -62,7 +62,7 @@ def _file(data: Object, subject: Subject) -> None:
 
 
 def _plugins(data: Object) -> Iterator[Object]:
-    """Every plugin that is configured, delegates too."""
+    """Every configured plugin, delegates too."""
     listed = data.get(_key(data, "plugins"))
     for each in listed if isinstance(listed, list) else [data]:
         if isinstance(each, dict):
@@ -92,7 +92,7 @@ def _plugin(data: Object, subject: Subject) -> None:
 
 
 def _gather(data: Object, wanted: str) -> list[Object]:
-    """The policies, all of them under the key that the plugin reads."""
+    """The policies, moved below the key that the plugin reads."""
     wrong = "AdditionalArgs" if wanted == "policies" else "policies"
     stray = data.pop(_key(data, wrong), None)
     own = data.get(_key(data, wanted))
@@ -103,8 +103,8 @@ def _gather(data: Object, wanted: str) -> list[Object]:
 
 
 def _policy(value: Object) -> Object:
-    """One policy in the form of apiVersion 2, written as the plugins search it; as it is where something of it would be
-    lost."""
+    """The policy in the form of apiVersion 2, spelled as the plugins search for it; unchanged if that would lose a
+    setting."""
     kind = str(value.get(_key(value, "Type")) or "")
     right = match_case(kind, SEARCHED) or kind
     settings = value.get(_key(value, "Settings"))
@@ -119,7 +119,7 @@ def _policy(value: Object) -> Object:
 
 
 def _exceptions(data: Object, key: str, entries: list[Object], needed: tuple[str, ...]) -> None:
-    """What is needed and not covered, into the first OutBoundNAT policy, or one of its own."""
+    """Add each missing exception to the first OutBoundNAT policy, or to a new one."""
     if not needed:
         return
     values = [entry.get(_key(entry, "value")) for entry in entries]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Endpoint policies into the form of apiVersion 2, without losing anything that they say."""
+"""Convert endpoint policies to the form of apiVersion 2 without losing a setting."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ Object = Mapping[str, Any]
 
 
 class NoFormError(Exception):
-    """A sentence: what of a policy the new form has no place for."""
+    """The new form cannot hold a setting of a policy; the text is a sentence."""
 
 
 def find_dropped(value: Object) -> tuple[str, ...]:
-    """The keys of a policy that hcsshim drops under apiVersion 2, as they are written."""
+    """The keys of a policy that hcsshim drops under apiVersion 2, as written."""
     return tuple(key for key in value if key.casefold() not in {"type", "settings"})
 
 
 def find_new_type(kind: str) -> str:
-    """What a type is called under apiVersion 2, written as hcsshim writes it; the type itself if it is not known."""
+    """The name of a type under apiVersion 2, spelled as in hcsshim; the type itself if it is unknown."""
     folded = kind.casefold()
     old = next((form.type for name, form in FORMS.items() if name.casefold() == folded), "")
     return old or next((name for name in NEW_KEYS if name.casefold() == folded), kind)
 
 
 def convert(value: Object) -> dict[str, Any]:
-    """A policy in the form of apiVersion 2; settings that it has already stay. NoFormError if something has no place
-    there, so that no rule is lost."""
+    """The policy in the form of apiVersion 2; settings that it already has stay. NoFormError if a setting would be
+    lost, which could open a block rule."""
     kind = str(next((each for key, each in value.items() if key.casefold() == "type"), ""))
     inner = next((each for key, each in value.items() if key.casefold() == "settings"), None)
     settings = dict(inner) if isinstance(inner, Mapping) else {}

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rules of a CNI configuration: what the plugins would refuse, misread, or pass over in silence, and what then.
+"""The rules of a CNI configuration: what the plugins refuse, misread or silently ignore, and the effect.
 
-One table for all: the role flannel checks rendered templates by it, hns_check, verify and diagnose the node's file, and
-win_k8s_repair repairs by it. judge.py applies it. Sources: containernetworking/plugins
+One table serves all: the role flannel checks rendered templates, hns_check, verify and diagnose check the node's file,
+and win_k8s_repair repairs it. judge.py applies the rules. Sources: containernetworking/plugins
 pkg/hns/netconf_windows.go (policies), CNI specification (name, cniVersion, type).
 """
 
@@ -21,11 +21,11 @@ ERROR, WARNING = "error", "warning"
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is judged: `file` is its name; the rest is what is known of the node, empty or None for what is not.
+    """What to judge a file by. `file` is its name; the other fields describe the node and are empty or None if unknown.
 
     `plugins_version` is the release of the CNI plugins, `programs` the names in the plugins' folder, `networks` the
-    names of HNS's networks, `mode` the type of the one that pods get, `subnets` the host's own networks of IPv4,
-    `addresses` its addresses; `dsr`: kube-proxy uses direct server return; `flannel`: the file is to be flannel's.
+    names of HNS's networks, `mode` the type of the pods' network, `subnets` the host's own IPv4 networks, `addresses`
+    its addresses; `dsr`: kube-proxy uses direct server return; `flannel`: the file should be flannel's.
     """
 
     file: str
@@ -44,7 +44,7 @@ class Subject:
     flannel: bool = False
 
     def list_needed(self, kind: str) -> tuple[str, ...]:
-        """The IPv4 networks that pods have to reach with their own address on an HNS network of this kind."""
+        """The IPv4 networks that pods must reach with their own address on an HNS network of type `kind`."""
         own = () if kind in cni.TRANSLATES_NODES else self.subnets
         found = parse_ranges(",".join((self.cluster_cidr, self.service_cidr, *own)))
         return tuple(str(each) for each in found if each.version == 4)
@@ -52,11 +52,10 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What is said of each of its faults besides what was seen.
+    """A rule, and what to say of a fault besides what was seen.
 
-    `severity` is that of a fault on a node: `error` where pods do not work by it, else `warning`. `refused`: the role
-    does not write such a file. `mended`: mend.py can mend it where the right value is known. `issue` is
-    `<owner>/<repository>#<number>`.
+    `severity` applies to a node: `error` if it breaks pods, else `warning`. `refused`: the role refuses to write such a
+    file. `mended`: mend.py can repair it if the right value is known. `issue` is `<owner>/<repository>#<number>`.
     """
 
     severity: str
@@ -69,13 +68,14 @@ class Rule:
 
     @property
     def is_refused(self) -> bool:
-        """Whether the role refuses it; it warns of the others."""
+        """Whether the role refuses the file for this; other faults are warnings."""
         return self.severity == ERROR or self.refused_too
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that breaks a rule, in a file: `where` in it, empty for the file itself, `seen` and `wanted` there."""
+    """One violation of a rule. `where` is the place in the file, empty for the file itself; `seen` and `wanted` are
+    its value and the right one."""
 
     id: str
     file: str
@@ -85,17 +85,17 @@ class Fault:
 
     @property
     def rule(self) -> Rule:
-        """The rule that it breaks."""
+        """The violated rule."""
         return RULES[self.id]
 
     @property
     def subject(self) -> str:
-        """The place, as findings name it."""
+        """The place, as findings print it."""
         return f"{self.file}, {self.where}" if self.where else self.file
 
     @property
     def sentence(self) -> str:
-        """What is wrong, why, and what to do about it."""
+        """What is wrong, why, and how to fix it."""
         return f"{self.subject}: {self.seen}; wanted {self.wanted}. {self.rule.cause} {self.rule.remedy}"
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""containerd as a component: its arguments from the options; its programs and, when they work, its images."""
+"""containerd as a component: its arguments from the options. Programs first; images once containerd runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Options = Mapping[str, Any]
 
 
 def build_resources(given: Given) -> Resources:
-    """Folders, programs, config.toml, Path entry, service."""
+    """Folders, programs, config.toml, the Path entry, the service."""
     args = arguments(given)
     made = containerd.build_resources(args)
     comes = args.archive or bool(args.earlier)
@@ -49,7 +49,7 @@ def arguments(given: Given) -> containerd.ContainerdArgs:
     given.warn(registries.warnings(hosts, version))
 
     own = containerd_config.environment(settings) | options["environment"] | options["service"]["environment"]
-    # It is stopped in an image that is done, and has to run for what is still to be pulled.
+    # A finished image has containerd stopped, but pulling needs it running.
     rests = options["golden_image"] and not list_images(given).find_unknown(reading)
     service = service_options(given, containerd.DAEMON) | {"environment": environment(own), "rests": rests}
     return containerd.ContainerdArgs(
@@ -70,7 +70,7 @@ def arguments(given: Given) -> containerd.ContainerdArgs:
 
 
 def crictl_files(given: Given) -> Resources:
-    """crictl.exe and its file, if its source is given."""
+    """crictl.exe and its file, if a source is given."""
     wanted = given.options["crictl_source"]
     if not wanted["url"]:
         return ()
@@ -79,7 +79,7 @@ def crictl_files(given: Given) -> Resources:
 
 
 def list_images(given: Given) -> images.Images:
-    """The images, the sandbox's first: no pod starts without it."""
+    """The wanted images. The sandbox image comes first: no pod starts without it."""
     options = given.options
     named = (_sandbox(options, given.reading), *options["images"])
     return images.build_resources(given.layout, named, options["images_timeout"])
@@ -91,12 +91,12 @@ def _sandbox(options: Options, reading: Reading) -> str:
 
 
 def pulls(given: Given) -> bool:
-    """Whether images are pulled now, and not by the kubelet."""
+    """Whether this task pulls images, rather than the kubelet."""
     return bool(given.options["images"] or given.options["golden_image"])
 
 
 def can_pull(given: Given) -> None:
-    """Refused for want of ctr.exe, before anything is changed; warns where the drive has too little room."""
+    """Refused before anything changes if ctr.exe is missing; warns if the drive has too little room."""
     if pulls(given) and (sentence := list_images(given).describe_shortage(given.reading)):
         given.asks.warn(sentence)
     if pulls(given) and not is_archive(containerd.NAME, given.options["source"]["url"]):
@@ -104,12 +104,12 @@ def can_pull(given: Given) -> None:
 
 
 def _listing(given: Given, _resources: Resources) -> Batch | None:
-    """Where no receipt tells of an image, containerd is asked what it has."""
+    """Ask containerd which images it has, if no receipt knows."""
     return list_images(given).listing(given.reading)
 
 
 def look_at_exclusions(given: Given, acted: Collection[str], _changed: bool) -> After:
-    """Exclusions are read back: tamper protection and a domain's policy take them away without a word."""
+    """Read the exclusions back: tamper protection and a domain's policy remove them silently."""
     looks = given.options["defender_exclusions"] and PROGRAMS.name in acted
     if looks and (gone := defender.find_missing(given.layout, given.reading)):
         given.asks.warn(defender.explain_dropped(gone))

@@ -1,12 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-r"""containerd: programs, config.toml, service.
+"""containerd: programs, config.toml, service.
 
-By default containerd registers itself as a service (`--register-service`): nssm would kill its whole process tree,
-the shims
-of running containers among it, at each stop. `--log-file` is always given: without it everything containerd says
-goes to NUL.
+By default containerd registers itself as a service (`--register-service`): at each stop nssm would kill its process
+tree, and with it the shims of running containers. `--log-file` is always set: without it containerd's log is lost.
 """
 
 from __future__ import annotations
@@ -44,12 +42,12 @@ SERVICE = ServiceKind(
 
 @dataclass(frozen=True, slots=True)
 class ContainerdArgs(Managed):
-    """Arguments of win_containerd, checked and rendered.
+    """Checked arguments of win_containerd, with rendered templates.
 
-    `archive` tells whether `source` is a release archive or only containerd.exe; `config` is the rendered
-    config.toml; `earlier` the folder from which an earlier installation's service runs it, empty if there is none;
-    `registries` the files of registries; `has_ctr` whether ctr.exe is beside containerd.exe already; `template` names
-    the template in sentences; `mark` is the id of the batch.
+    `archive`: `source` is a release archive, not only containerd.exe. `config` is the rendered config.toml. `earlier`
+    is the folder from which an earlier installation's service runs containerd, empty if there is none. `registries` are
+    the files of registries. `has_ctr`: ctr.exe is already beside containerd.exe. `template` names the template in
+    messages. `mark` is the batch's id.
     """
 
     layout: Layout
@@ -75,8 +73,8 @@ def settings(
     registries: bool = False,
     tracing_endpoint: str = "",
 ) -> containerd_config.ContainerdSettings:
-    """What config.toml is to say; `registries` whether it names their folder. Refused with a sentence for each setting
-    that cannot be."""
+    """What config.toml must say; `registries`: whether it names their folder. Refused with one sentence per
+    impossible setting."""
     wanted = containerd_config.ContainerdSettings(
         version=version,
         sandbox_image=pause_image,
@@ -94,7 +92,7 @@ def settings(
 
 
 def build_resources(args: ContainerdArgs) -> tuple[Resource, ...]:
-    """Folders, programs, config.toml, the Path entry and the service. Refused if config.toml would not do."""
+    """Folders, programs, config.toml, the Path entry and the service. Refused if config.toml would not work."""
     layout = args.layout
     problems = containerd_config.check(args.config, args.settings)
     if not problems and args.settings.registry_config_path:
@@ -122,8 +120,8 @@ def build_resources(args: ContainerdArgs) -> tuple[Resource, ...]:
 
 
 def stage_first(resources: tuple[Resource, ...], reading: Reading) -> Batch | None:
-    """Only the download, where programs of unknown origin run already: their bytes tell whether they have to
-    be replaced at all."""
+    """A batch with only the download, if programs of unknown origin are running: their hashes then tell whether to
+    replace them."""
     unproven = [
         resource
         for resource in resources
@@ -141,8 +139,8 @@ def stage_first(resources: tuple[Resource, ...], reading: Reading) -> Batch | No
 
 
 def build_gate(layout: Layout, *, has_ctr: bool, timeout_s: int) -> tuple[Op, ...]:
-    r"""When containerd works: its pipe is there and, if ctr.exe exists, answers `version` (RUNNING proves
-    nothing)."""
+    """Waits that pass once containerd works: its pipe exists and, if ctr.exe exists, answers `version`. The service
+    state RUNNING proves nothing."""
     pipe = wait_pipe(layout.containerd_pipe, timeout_s)
     if not has_ctr:
         return (pipe, wait_service(layout.containerd_service, "running", timeout_s, stable_s=3))
@@ -151,12 +149,12 @@ def build_gate(layout: Layout, *, has_ctr: bool, timeout_s: int) -> tuple[Op, ..
 
 
 def has_ctr(layout: Layout, reading: Reading) -> bool:
-    """Whether ctr.exe is beside containerd.exe; a release archive brings it in."""
+    """Whether ctr.exe is beside containerd.exe; a release archive contains it."""
     return bool(reading.parts.get(file_key(layout.ctr), {}).get("exists"))
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What `build_resources` reads for this layout, whatever its other arguments."""
+    """Everything that `build_resources` reads for this layout, whatever its other arguments."""
     source = Source("", None, "")
     resources: tuple[Resource, ...] = (
         *_folders(layout),
@@ -188,7 +186,7 @@ def _folders(layout: Layout) -> tuple[Directory, ...]:
 
 
 def _data() -> tuple[MadeByUs, ...]:
-    """What containerd makes itself; in ProgramData any user may make a folder first."""
+    """The folders that containerd makes. Any user may make a folder in ProgramData before it does."""
     parent = windows_path.parent(facts.DEFAULT_ROOT)
     return tuple(MadeByUs(path) for path in (parent, facts.DEFAULT_ROOT, facts.DEFAULT_STATE))
 

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-r"""config.toml: what its template is given, and what is wrong with the rendered text.
+"""config.toml: the variables of its template, and the mistakes in the rendered text.
 
 containerd silently skips a misspelt key, a table of another config version, or `bin_dir` in place of `bin_dirs`. The
-node then runs with other folders or another pipe than the rest of it expects. So the text of any template, ours or a
+node would then use other folders or another pipe than its other parts. So every rendered text, from our template or a
 user's, is checked against the settings before it is sent.
 """
 
@@ -29,11 +29,11 @@ _PIPE = re.compile(r"\\\\\.\\pipe\\[^\\]+")
 
 @dataclass(frozen=True, slots=True)
 class ContainerdSettings:
-    r"""What config.toml is to say. Paths are absolute Windows paths.
+    r"""What config.toml must say. Paths are absolute Windows paths.
 
-    `version`: of containerd. `grpc_address`: a named pipe, `\\.\pipe\NAME`. `sandbox_image`: the pause image
-    with registry and tag. `registry_config_path`: folder of hosts.toml files, empty for none. `tracing_endpoint`:
-    address of an OTLP collector, empty for none; it travels in the service's environment, see `environment`.
+    `version` is containerd's. `grpc_address` is a named pipe, `\\.\pipe\NAME`. `sandbox_image` is the pause image with
+    registry and tag. `registry_config_path` is the folder of hosts.toml files, empty for none. `tracing_endpoint` is
+    the address of an OTLP collector, empty for none; it goes into the service's environment, see `environment`.
     """
 
     version: Version
@@ -53,12 +53,12 @@ class ContainerdSettings:
 
     @property
     def drop_ins(self) -> str:
-        """The files of conf.d, beside config.toml."""
+        """The pattern of drop-in files in conf.d, beside config.toml."""
         return windows_path.join(windows_path.parent(self.config_path), "conf.d", "*.toml")
 
 
 def problems(settings: ContainerdSettings) -> list[str]:
-    """What is wrong with the settings themselves, a sentence each; with none, the other functions can be called."""
+    """Mistakes in the settings, one sentence each. The other functions require that there are none."""
     version = settings.version
     try:
         line = facts.release_line(version)
@@ -92,10 +92,10 @@ def problems(settings: ContainerdSettings) -> list[str]:
 
 
 def template_variables(settings: ContainerdSettings) -> dict[str, Any]:
-    """What config.toml.j2 is rendered with: the settings as they are, and what depends on the version of containerd.
+    """The variables of config.toml.j2: the settings, and what depends on containerd's version.
 
-    `config_version` (2, 3 or 4), `cri_plugins` (1: all of CRI is one plugin, 2: images and runtime), `grpc_table` (name
-    of the table of the pipe), `ttrpc_table` (the same for the shims' pipe, empty where it follows the first),
+    `config_version` (2, 3 or 4), `cri_plugins` (1: one CRI plugin, 2: one for images and one for the runtime),
+    `grpc_table` (table of the pipe), `ttrpc_table` (table of the shims' pipe, empty where it follows the first),
     `cni_bin_key` (`bin_dir` or `bin_dirs`), `imports` (drop-ins to read; empty for 1.x, where a drop-in replaces a
     plugin's whole table).
     """
@@ -125,8 +125,8 @@ def template_variables(settings: ContainerdSettings) -> dict[str, Any]:
 
 
 def extend(text: str, extra: Mapping[str, Any]) -> str:
-    """The rendered text with the user's keys; a text that is not TOML as it is, for `check` to say so. Refused for a
-    value that TOML cannot say."""
+    """The rendered text with the user's keys merged in. A text that is not TOML is returned unchanged: `check`
+    reports it. Refused for a value that TOML cannot hold."""
     try:
         return with_keys(text, extra)
     except tomllib.TOMLDecodeError:
@@ -136,7 +136,7 @@ def extend(text: str, extra: Mapping[str, Any]) -> str:
 
 
 def environment(settings: ContainerdSettings) -> dict[str, str]:
-    """Environment variables that the service needs for these settings (where traces go).
+    """Environment variables that these settings need: where traces go.
 
     Source: containerd v1.7.18 to v2.4.2 tracing/plugin/otlp.go: without this variable the plugin is skipped, and
     `endpoint` in config.toml is not read.
@@ -145,9 +145,10 @@ def environment(settings: ContainerdSettings) -> dict[str, str]:
 
 
 def check(text: str, settings: ContainerdSettings) -> list[str]:
-    """What is wrong with `text` as config.toml of a node with these settings: sentences, most with `line N:` in front.
+    """Mistakes in `text` as config.toml for these settings: sentences, most with `line N:` in front.
 
-    The settings must have no `problems`. An empty list: containerd reads it, and it says what the settings say.
+    The settings must have no `problems`. An empty list means that containerd reads the file and it says what the
+    settings say.
     """
     try:
         document = Document.parse(text)
@@ -189,7 +190,7 @@ def _unquotable(text: str) -> str | None:
 
 
 def _header(place: facts.Place) -> str:
-    """A table's name as containerd's documents write it: plugins."io.containerd.grpc.v1.cri".cni."""
+    """A table's name as in containerd's documentation: plugins."io.containerd.grpc.v1.cri".cni."""
     return ".".join(part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else f'"{part}"' for part in place)
 
 
@@ -209,7 +210,7 @@ def _not_toml(error: tomllib.TOMLDecodeError) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    """TOML's true is not a number, though Python's bool is an int."""
+    """Whether it is a TOML number: Python's bool is an int."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -260,7 +261,7 @@ def _check_plugin_names(document: Document, version: Version) -> list[str]:
 
 
 def _check_places(document: Document, version: Version, line: facts.ReleaseLine, places: facts.Places) -> list[str]:
-    """Settings that stand where another config version has them; containerd skips them without an error."""
+    """Settings in the place of another config version; containerd skips them silently."""
     said = document.data["version"]
     right = places.items()
     found: dict[facts.Place, str] = {}
@@ -277,7 +278,7 @@ def _check_places(document: Document, version: Version, line: facts.ReleaseLine,
 
 
 def _check_values(document: Document, settings: ContainerdSettings, places: facts.Places) -> list[str]:
-    """The values that other parts of the node rely on. What a file does not say is containerd's default."""
+    """Values that other parts of the node rely on. A missing key means containerd's default."""
     rows: tuple[tuple[str, facts.Place, str, str, bool], ...] = (
         ("root", places.root, settings.root, facts.DEFAULT_ROOT, True),
         ("state", places.state, settings.state, facts.DEFAULT_STATE, True),
@@ -312,7 +313,7 @@ def _check_values(document: Document, settings: ContainerdSettings, places: fact
 
 
 def _cni_folders(places: facts.Places) -> facts.Place:
-    """Where CNI folders belong, as a list where the version has one. Every version has one of the two."""
+    """The place of the CNI folders; the list form if this version has one. Every version has one of the two."""
     place = places.cni_bin_list or places.cni_bin
     if place is None:
         raise ValueError("a table of places has neither cni_bin nor cni_bin_list")
@@ -320,7 +321,7 @@ def _cni_folders(places: facts.Places) -> facts.Place:
 
 
 def _check_cni(document: Document, settings: ContainerdSettings, version: Version, places: facts.Places) -> list[str]:
-    """The folders are those that the CNI role fills, else pods wait for a network for ever."""
+    """The folders must be those that the role cni fills; otherwise pods wait for a network forever."""
     one, many = places.cni_bin, places.cni_bin_list
     if one and many and document.has(one) and document.has(many):
         return [

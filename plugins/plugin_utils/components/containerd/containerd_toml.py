@@ -25,14 +25,14 @@ _MULTILINE = re.compile(r'"""|\'\'\'')
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The parsed text; `lines` has the number of the line (from 1) where a table begins or a key stands."""
+    """A parsed text. `lines` maps each table and key to its line, from 1."""
 
     data: Mapping[str, Any]
     lines: Mapping[Place, int]
 
     @classmethod
     def parse(cls, text: str) -> Document:
-        """TOMLDecodeError if it is not TOML."""
+        """TOMLDecodeError if the text is not TOML."""
         lines: dict[Place, int] = {}
         for number, place in _keys(text):
             for length in range(1, len(place) + 1):
@@ -40,24 +40,24 @@ class Document:
         return cls(tomllib.loads(text), lines)
 
     def get(self, place: Place, default: Any = None) -> Any:
-        """The value at a place, or the default."""
+        """The value at `place`, or the default."""
         value: Any = self.data
         for part in place:
             value = value.get(part, _MISSING) if isinstance(value, Mapping) else _MISSING
         return default if value is _MISSING else value
 
     def has(self, place: Place) -> bool:
-        """Whether the text says anything at this place."""
+        """Whether the text has a value at `place`."""
         return self.get(place, _MISSING) is not _MISSING
 
     def strings(self, place: Place) -> tuple[str, ...]:
-        """The texts at a place, whether one or a list; nothing else counts."""
+        """The strings at `place`, whether one or a list; other values are left out."""
         value = self.get(place, ())
         values = value if isinstance(value, list) else [value]
         return tuple(item for item in values if isinstance(item, str))
 
     def at(self, place: Place) -> str:
-        """`line 7: ` for the nearest thing to this place that the text has, or nothing."""
+        """`line 7: ` for the nearest table or key above `place` that the text has, or nothing."""
         for length in range(len(place), 0, -1):
             if place[:length] in self.lines:
                 return f"line {self.lines[place[:length]]}: "
@@ -65,10 +65,10 @@ class Document:
 
 
 def is_equal(left: str, right: str) -> bool:
-    """Whether two texts are the same TOML: comments, order of keys, quoting and blank lines do not count, nor keys that
-    say what holds without them.
+    """Whether two texts are the same TOML. Comments, key order, quotes and blank lines are ignored, and keys that
+    repeat a default.
 
-    A text that is not TOML is equal only to itself.
+    A text that is not TOML equals only itself.
     """
     if left == right:
         return True
@@ -79,10 +79,10 @@ def is_equal(left: str, right: str) -> bool:
 
 
 def with_keys(text: str, extra: Mapping[str, Any]) -> str:
-    """The text with the keys of `extra`: tables are merged, other values replaced, None takes a key away.
+    """The text with the keys of `extra` merged in: tables are merged, other values replaced, None removes a key.
 
     Comments are lost, except those at the top. TOMLDecodeError if the text is not TOML, ValueError for a value that
-    TOML cannot say.
+    TOML cannot hold.
     """
     if not extra:
         return text
@@ -104,7 +104,7 @@ def _merge(own: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _table(place: Place, table: Mapping[str, Any]) -> Iterator[str]:
-    """The lines of a table: its values, then the tables in it."""
+    """The lines of a table: its values, then its nested tables."""
     values = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
     if place and (values or not table):
         yield ""
@@ -121,7 +121,7 @@ def _write_key(key: str) -> str:
 
 
 def _write_value(value: Any) -> str:
-    """A value as TOML has it; text in single quotes where that is possible, since Windows paths stay readable there."""
+    """The value as TOML; single quotes if possible, which keep Windows paths readable."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):
@@ -138,7 +138,7 @@ def _write_value(value: Any) -> str:
 
 
 def _without_defaults(data: dict[str, Any]) -> dict[str, Any]:
-    """Without values that are the default, such as a closed port leaves, and tables that have nothing else."""
+    """The data without default values, which a closed port leaves behind, and without tables that this empties."""
     for place, default in CLOSED.items():
         tables: list[dict[str, Any]] = [data]
         for name in place[:-1]:
@@ -156,7 +156,7 @@ def _without_defaults(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_same_value(left: Any, right: Any) -> bool:
-    """Python holds 1, 1.0 and True for equal; TOML does not. And nan is nan."""
+    """Whether two values are equal in TOML. Python's 1 == 1.0 == True is not TOML's, and nan equals nan here."""
     if type(left) is not type(right):
         return False
     if isinstance(left, dict):
@@ -169,7 +169,8 @@ def is_same_value(left: Any, right: Any) -> bool:
 
 
 def _keys(text: str) -> Iterator[tuple[int, Place]]:
-    """Each table header and key with its line; lines inside multi-line strings are passed over, odd ones as well."""
+    """Each table header and key with its line. Lines inside multi-line strings are skipped, and lines that do not
+    parse."""
     table: Place = ()
     inside = False
     for number, line in enumerate(text.splitlines(), start=1):
@@ -187,7 +188,7 @@ def _keys(text: str) -> Iterator[tuple[int, Place]]:
 
 
 def _key(line: str) -> Place | None:
-    """The key of `a."b.c" = ...`: the shortest text before an equals sign that TOML takes for a key."""
+    """The key of `a."b.c" = ...`: the shortest text before an equals sign that parses as a key."""
     for equals in (index for index, char in enumerate(line) if char == "="):
         found = _path(f"{line[:equals]}= 0")
         if found is not None:
@@ -196,7 +197,7 @@ def _key(line: str) -> Place | None:
 
 
 def _path(line: str) -> Place | None:
-    """The keys of a line that is TOML in itself and holds one header or one key."""
+    """The keys of a line that is valid TOML and holds one header or one key."""
     try:
         value: Any = tomllib.loads(line)
     except tomllib.TOMLDecodeError:

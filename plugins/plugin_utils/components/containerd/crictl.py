@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""crictl.exe beside containerd, and a crictl.yaml beside it that names the pipe."""
+"""crictl.exe beside containerd, and a crictl.yaml that names the pipe."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ MEMBER = "crictl.exe"
 
 
 def path(layout: Layout) -> str:
-    """Where crictl.exe lies."""
+    """The path of crictl.exe."""
     return windows_path.join(layout.containerd_bin_dir, "crictl.exe")
 
 
 def config_path(layout: Layout) -> str:
-    """crictl looks for its file in the user's `.crictl` and, where that has none, in its program's own folder
-    (unverified: it has not been run on Windows here); `crictl --config` always names it."""
+    """The path of crictl.yaml. crictl searches the user's `.crictl`, then its program's own folder (unverified: not
+    run on Windows); `crictl --config` names it explicitly."""
     return windows_path.join(layout.containerd_bin_dir, "crictl.yaml")
 
 
 def config(layout: Layout) -> str:
-    """crictl.yaml: both services of CRI are behind the one pipe."""
+    """The text of crictl.yaml: one pipe serves both of CRI's services."""
     where = endpoint(layout.containerd_pipe)
     return f"runtime-endpoint: {where}\nimage-endpoint: {where}\ntimeout: 10\n"
 
 
 def build_resources(layout: Layout, source: Source, *, archive: bool, mark: str) -> tuple[Resource, ...]:
-    """The program and its file; nothing restarts for them."""
+    """The program and its file. Nothing restarts for them."""
     return (
         Programs(NAME, source, ((MEMBER if archive else "", path(layout)),), layout.state_dir, mark[:8]),
         TextFile(config_path(layout), config(layout), backup=layout.backup(mark)),
@@ -44,6 +44,6 @@ def build_resources(layout: Layout, source: Source, *, archive: bool, mark: str)
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What `build_resources` reads for this layout."""
+    """Everything that `build_resources` reads for this layout."""
     wanted = build_resources(layout, Source("", None, ""), archive=True, mark="")
     return tuple(query for resource in wanted for query in resource.reads())

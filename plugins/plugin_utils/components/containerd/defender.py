@@ -1,14 +1,14 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-r"""Microsoft Defender Antivirus leaves containerd alone: exclusions for its programs and for its folders.
+"""Exclusions in Microsoft Defender Antivirus for containerd's programs and folders.
 
-Its real-time protection opens every file of every layer that is unpacked, and holds them; upstream's node images
-exclude containerd.exe and ctr.exe (kubernetes-sigs/image-builder v0.1.55
-images/capi/ansible/windows/roles/runtimes/tasks/containerd.yml, Add-MpPreference). They are written as the machine's
-policy, which is what the policies "Path Exclusions" and "Process Exclusions" write (WindowsDefender.admx,
-Exclusions_Paths and Exclusions_Processes): a list in the registry whose value names are the paths and whose data are
-"0", and a switch beside it. Defender reads it by itself.
+Real-time protection opens every file of every unpacked layer and keeps it open; upstream's node images exclude
+containerd.exe and ctr.exe (kubernetes-sigs/image-builder v0.1.55
+images/capi/ansible/windows/roles/runtimes/tasks/containerd.yml, Add-MpPreference). Here they are machine policy,
+written as the policies "Path Exclusions" and "Process Exclusions" write them (WindowsDefender.admx, Exclusions_Paths
+and Exclusions_Processes): a registry list whose value names are the paths and whose data are "0", and a switch beside
+it. Defender picks up changes by itself.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ PROGRAMS = ("ctr.exe", "containerd-shim-runhcs-v1.exe")
 
 
 def list_exclusions(layout: Layout) -> dict[str, tuple[str, ...]]:
-    """`Paths` and `Processes` -> what Defender does not look at."""
+    """`Paths` and `Processes`: what Defender does not scan."""
     programs = (windows_path.join(layout.containerd_bin_dir, name) for name in PROGRAMS)
     return {"Paths": DATA, "Processes": (layout.containerd_binary, *programs)}
 
 
 @dataclass(frozen=True, slots=True)
 class Exclusions:
-    """These exclusions are in the machine's policy, or (`wanted` false) none of them is.
+    """These exclusions are in the machine's policy; with `wanted` false none of them is.
 
-    What others have excluded stays; a list that has nothing else in it goes with its switch. A domain's policy for the
-    same list stands before it.
+    Other exclusions stay. A list that becomes empty is removed with its switch. A domain's policy for the same list
+    takes precedence.
     """
 
     layout: Layout
@@ -46,7 +46,7 @@ class Exclusions:
 
     @property
     def label(self) -> str:
-        """What is changed."""
+        """What changes."""
         return "exclusions of Microsoft Defender"
 
     def reads(self) -> tuple[Query, ...]:
@@ -58,7 +58,7 @@ class Exclusions:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Write those that are missing, or take ours away."""
+        """Write missing exclusions, or remove ours."""
         ops: list[Op] = []
         said: list[str] = []
         predicted = {query.key: dict(reading.parts.get(query.key) or {}) for query in self.reads()}
@@ -102,7 +102,7 @@ class Exclusions:
         )
 
     def _switch(self, name: str, predicted: dict[str, dict[str, object]]) -> tuple[Op, ...]:
-        """The list counts only while its switch is on."""
+        """The list only counts while its switch is on."""
         found = predicted[_query("").key]
         values = found.get("values")
         present = dict(values) if isinstance(values, dict) else {}
@@ -118,7 +118,7 @@ class Exclusions:
 
 
 def _remove_list(name: str, predicted: dict[str, dict[str, object]]) -> tuple[Op, ...]:
-    """A list with nothing in it goes, and its switch. What the undo sets makes the keys again."""
+    """Remove an empty list and its switch. The undo sets the values again, which makes the keys."""
     found = predicted[_query("").key]
     values, keys = found.get("values"), found.get("keys")
     present = dict(values) if isinstance(values, dict) else {}
@@ -137,7 +137,7 @@ def _remove_list(name: str, predicted: dict[str, dict[str, object]]) -> tuple[Op
 
 
 def find_missing(layout: Layout, reading: Reading) -> tuple[str, ...]:
-    """What is not excluded in this reading although it was written: something took it back."""
+    """Exclusions that were written but are missing from this reading: something removed them."""
     return tuple(
         path
         for name, paths in list_exclusions(layout).items()
@@ -157,7 +157,7 @@ def explain_dropped(paths: tuple[str, ...]) -> str:
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What `Exclusions` needs to know."""
+    """Everything that `Exclusions` reads."""
     return Exclusions(layout).reads()
 
 

@@ -1,13 +1,13 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-r"""containerd's programs in the folder of an earlier installation, from where its service runs them so far.
+r"""containerd's programs in the folder of an earlier installation, from which its service still runs.
 
 containerd's guide for Windows (`Copy-Item -Path .\bin -Destination "$Env:ProgramFiles\containerd" -Recurse`) makes a
-folder bin only where `C:\Program Files\containerd` is there already. sig-windows-tools (hostprocess
-Install-Containerd.ps1: `tar --strip=1`), image-builder (ansible/windows/roles/runtimes/tasks/containerd.yml:
-`--strip-components 1`) and AKS (AgentBaker staging/cse/windows/containerdfunc.ps1: `Move-Item bin\*`) make none. All
-put that folder into the machine's Path, so a shim that stayed there would run the pods of the new containerd (shim.py).
+folder bin only if `C:\Program Files\containerd` exists already. sig-windows-tools (hostprocess Install-Containerd.ps1:
+`tar --strip=1`), image-builder (ansible/windows/roles/runtimes/tasks/containerd.yml: `--strip-components 1`) and AKS
+(AgentBaker staging/cse/windows/containerdfunc.ps1: `Move-Item bin\*`) make none. All put that folder into the machine's
+Path, so a shim left there would run the pods of the new containerd (shim.py).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PROGRAM = "containerd.exe"
 
 
 def folder(layout: Layout, reading: Reading) -> str:
-    """Where the service runs containerd.exe from, if that is another folder than the layout's; else empty."""
+    """The folder that the service runs containerd.exe from, if it differs from the layout's; else empty."""
     service = reading.service(layout.containerd_service) if "services" in reading.parts else None
     program = Existing(service).program if service else ""
     if windows_path.problem(program) or windows_path.name(program).casefold() != PROGRAM:
@@ -41,8 +41,8 @@ def folder(layout: Layout, reading: Reading) -> str:
 
 @dataclass(frozen=True, slots=True)
 class EarlierPrograms:
-    """None of containerd's programs is left in `folder`: those that the source brings (`brought`, paths) are put aside,
-    where a later batch sweeps them, the others move to the layout's folder. `mark` makes names of this batch unique."""
+    """No program of containerd stays in `folder`. Those that the source brings (`brought`, paths) are renamed, and a
+    later batch deletes them; the others move to the layout's folder. `mark` makes this batch's names unique."""
 
     layout: Layout
     folder: str
@@ -66,7 +66,7 @@ class EarlierPrograms:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Move what is there. Shims that run go on from where they are put."""
+        """Move the programs. Running shims continue from their new place."""
         there = [name for name in PROGRAMS if self._at(self.folder, name, reading).get("kind") == "file"]
         if not there:
             return None
@@ -86,7 +86,8 @@ class EarlierPrograms:
         )
 
     def _to(self, name: str, reading: Reading) -> str:
-        """Its own new place if that stays free; else beside it, or where it is if that is another drive."""
+        """The program's new path if that stays free; else a name beside it, or its old folder if the new one is on
+        another drive."""
         target = windows_path.join(self.layout.containerd_bin_dir, name)
         taken = any(windows_path.same(target, path) for path in self.brought)
         same_drive = self.folder[:2].casefold() == target[:2].casefold()

@@ -1,14 +1,15 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Images that are on the node before the first pod needs them: Windows' are gigabytes, and a first pull takes minutes.
+"""Images that the node has before the first pod needs them: Windows images are gigabytes, and a first pull takes
+minutes.
 
-A reading does not tell which images containerd has. So a receipt on the node says what was pulled or
-found; what is in it is not asked about again. The kubelet may collect an image that nothing uses: it is pulled again
-when a pod needs it, not by the next run. Without a receipt for an image, containerd is asked first.
+A reading does not tell which images containerd has. So a receipt on the node lists the images that were pulled or
+found, and they are not checked again. The kubelet may delete an unused image; the next pod then pulls it, not the next
+run. For an image that is not in the receipt, containerd is asked first.
 
-`ctr images pull` goes its own way to registries, so it is told the folder of hosts.toml; CRI lists what it pulls into
-the namespace k8s.io. Source: containerd v1.6.36, v1.7.35, v2.3.7 cmd/ctr/commands/{commands,resolver}.go,
+`ctr images pull` does not use CRI's registry settings, so it gets the folder of hosts.toml. CRI lists what it pulls
+into the namespace k8s.io. Source: containerd v1.6.36, v1.7.35, v2.3.7 cmd/ctr/commands/{commands,resolver}.go,
 images/pull.go.
 """
 
@@ -50,7 +51,7 @@ _REFERENCE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Images:
-    """`wanted` are whole names of images; each pull may take `timeout_s`."""
+    """The images `wanted`, by full name. Each pull may take `timeout_s`."""
 
     layout: Layout
     wanted: tuple[str, ...]
@@ -63,11 +64,11 @@ class Images:
 
     @property
     def deadline_s(self) -> int:
-        """So long the node may work on their batch: each its own time."""
+        """The time limit of the batch: the sum of the limits of all pulls."""
         return len(self.wanted) * self.timeout_s + 300
 
     def reads(self) -> tuple[Query, ...]:
-        """The receipt, and whether ctr.exe is there."""
+        """The receipt, and whether ctr.exe exists."""
         return (_receipt_query(self.layout), file_query(self.layout.ctr, sha256=True))
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
@@ -75,13 +76,13 @@ class Images:
         return ()
 
     def find_unknown(self, reading: Reading) -> tuple[str, ...]:
-        """Those that no receipt mentions."""
+        """Images that the receipt does not list."""
         known = list_recorded(self.layout, reading)
         return tuple(image for image in self.wanted if image not in known)
 
     def describe_shortage(self, reading: Reading) -> str:
-        """A sentence where base images that are not here yet need more than the drive has; empty if not, or not
-        known."""
+        """A sentence if missing base images need more space than the drive has; empty if they fit, or if either size
+        is unknown."""
         names = [match[1] or "windows" for image in self.find_unknown(reading) if (match := _BASE.match(image))]
         needed = sum(UNPACKED_GB.get(name, 0) for name in names)
         free = ((reading.parts.get("system") or {}).get("free_bytes") or {}).get(DEFAULT_ROOT[:2])
@@ -93,7 +94,7 @@ class Images:
         )
 
     def change(self, reading: Reading) -> Change | None:
-        """Pull what is not there, and note all of it. Refused without ctr.exe."""
+        """Pull missing images and record all of them. Refused without ctr.exe."""
         unknown = self.find_unknown(reading)
         if not unknown:
             return None
@@ -122,7 +123,7 @@ class Images:
         )
 
     def listing(self, reading: Reading) -> Batch | None:
-        """Asks containerd what it has, where a receipt does not tell: changes nothing."""
+        """A batch that asks containerd for its images, if the receipt does not list them all. It changes nothing."""
         if (
             PRESENT in reading.parts
             or not self.find_unknown(reading)
@@ -142,7 +143,7 @@ class Images:
 
 
 def build_resources(layout: Layout, wanted: Iterable[str], timeout_s: int) -> Images:
-    """Refused for a name that is not whole: ctr does not add docker.io/library, as docker does."""
+    """Refused for a name that is not full: unlike docker, ctr does not add docker.io/library."""
     images = tuple(dict.fromkeys(wanted))
     problems = [
         f"images: '{image}' is not a full image name; wanted host, path and tag, such as "
@@ -156,7 +157,7 @@ def build_resources(layout: Layout, wanted: Iterable[str], timeout_s: int) -> Im
 
 
 def read_listing(batch: Batch, answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The part PRESENT after a batch of `listing`; nothing after any other."""
+    """The part PRESENT from the answer to the batch of `listing`; nothing for any other batch."""
     if batch.component != NAME or any(op.op == "record" for op in batch.ops):
         return {}
     results: Sequence[Mapping[str, Any]] = answer.get("results") or ()
@@ -165,7 +166,7 @@ def read_listing(batch: Batch, answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def list_recorded(layout: Layout, reading: Reading) -> tuple[str, ...]:
-    """The images that the receipt mentions. KeyError if it was not read."""
+    """The images in the receipt. KeyError if it was not read."""
     text = reading.text(_receipt(layout)) if file_key(_receipt(layout)) in reading.parts else None
     try:
         found = json.loads(text or "{}").get("source", {}).get("images", ())
@@ -175,7 +176,7 @@ def list_recorded(layout: Layout, reading: Reading) -> tuple[str, ...]:
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What `build_resources` reads for this layout, whatever the images are."""
+    """Everything that `build_resources` reads for this layout, whatever the images are."""
     return (_receipt_query(layout),)
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files of registries in folders where others have theirs: some private, and a receipt that says which are ours."""
+"""Registry files in folders that others use too: some are private, and a receipt lists ours."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEXT_LIMIT = 16 * 1024
 
 
 def read_recorded_paths(reading: Reading, receipt: str) -> tuple[str, ...]:
-    """The files that the receipt lists; none without a receipt. KeyError if it was not read."""
+    """The files in the receipt; none without a receipt. KeyError if it was not read."""
     text = reading.text(receipt)
     if text is None:
         return ()
@@ -34,8 +34,8 @@ def read_recorded_paths(reading: Reading, receipt: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class HostFile:
-    """One file with this content, compared by its sha256. A `private` one is never read back or shown, and only
-    administrators may read it; another is read where it is `shown`, that is where it differs."""
+    """One file with this content, compared by sha256. A `private` one is never read back or shown, and only
+    administrators may read it. Another is read for the diff if it is `shown`: if it differs."""
 
     path: str
     content: bytes
@@ -45,7 +45,7 @@ class HostFile:
 
     @classmethod
     def of(cls, path: str, content: bytes, private: bool, backup: str, reading: Reading) -> HostFile:
-        """As it is seen from a reading that may have it: one that is as wanted need not be read for the diff."""
+        """The file as it follows from a reading: an unchanged file need not be read for the diff."""
         known = reading.parts.get(file_key(path), {}).get("sha256")
         return cls(path, content, private, backup, shown=known != hashlib.sha256(content).hexdigest())
 
@@ -55,7 +55,7 @@ class HostFile:
         return self.path
 
     def reads(self) -> tuple[Query, ...]:
-        """Its hash; for the diff its text, for a private one who may read it."""
+        """Its hash, its text for the diff and, if private, who may read it."""
         shown = self.shown and not self.private
         return (file_query(self.path, sha256=True, sddl=self.private, content_limit=TEXT_LIMIT if shown else 0),)
 
@@ -64,7 +64,7 @@ class HostFile:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Write it if its content, or who may read it, is not as wanted. Refused if something else is there."""
+        """Write it if its content or its access list differs. Refused if something else has its name."""
         found = reading.file(self.path)
         exists = bool(found.get("exists"))
         if exists and found.get("kind") != "file":
@@ -96,7 +96,7 @@ class HostFile:
 
 @dataclass(frozen=True, slots=True)
 class MadeFiles:
-    """The receipt of the files that are ours; `gone` are those of an earlier receipt that are not wanted any more."""
+    """The receipt of our files. `gone` are files of an earlier receipt that are no longer wanted."""
 
     receipt: str
     files: tuple[str, ...]
@@ -109,7 +109,7 @@ class MadeFiles:
         return self.receipt
 
     def reads(self) -> tuple[Query, ...]:
-        """The receipt, and what is to go."""
+        """The receipt, and the files to remove."""
         return (
             file_query(self.receipt, sha256=True, content_limit=RECEIPT_LIMIT),
             *(file_query(path, sha256=True) for path in self.gone),
@@ -120,7 +120,7 @@ class MadeFiles:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Move unwanted files out of the way, remove folders that this empties, and note which files are ours."""
+        """Set unwanted files aside, remove folders that this empties, and record which files are ours."""
         ours = {windows_path.key(path) for path in read_recorded_paths(reading, self.receipt)}
         if ours == {windows_path.key(path) for path in self.files}:
             return None
@@ -165,7 +165,7 @@ class MadeFiles:
 
 
 def _open_to_others(sddl: str) -> bool:
-    """Whether anybody but administrators owns, may read or may write a file with this descriptor."""
+    """Whether the descriptor lets anyone but administrators own, read or write the file."""
     extra = [sid for sid in security.readers(sddl) if sid not in security.readers(security.ADMINS_ONLY)]
     trusted = {"S-1-5-18", "S-1-5-32-544"}
     return bool(security.foreign_owner(sddl) or [sid for sid in extra if sid not in trusted])

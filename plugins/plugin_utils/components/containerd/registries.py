@@ -1,17 +1,17 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-r"""Registry mirrors and private certificate authorities: a folder with a hosts.toml for each registry.
+"""Registry mirrors and private certificate authorities: one folder with a hosts.toml for each registry.
 
 containerd reads these folders at each pull, so no service restarts for them; config.toml has only `config_path`, the
-folder above them. containerd skips a hosts.toml that it cannot read, logs a line, and pulls from the registry itself.
-So everything is checked here.
+folder above them. If containerd cannot read a hosts.toml, it logs a line and pulls from the registry itself. So
+everything is checked here.
 
-A receipt on the node lists the files that we made: folders of others are never touched.
+A receipt on the node lists the files that we made; folders of others are never touched.
 
-Credentials become the header Authorization. config.toml has a place for them as well (`registry.configs.<host>.auth`),
-which is not used. It is deprecated, counts only for the kubelet's pulls and after a restart, and is printed by
-`config dump` and `crictl info`. In 1.x a file in conf.d for it would replace the settings of the whole CRI plugin.
+Credentials become the header Authorization. config.toml has a place for them too (`registry.configs.<host>.auth`),
+which is not used: it is deprecated, works only for the kubelet's pulls and after a restart, and `config dump` and
+`crictl info` print it. In 1.x a file in conf.d for it would replace the settings of the whole CRI plugin.
 
 Source: containerd v1.6.36 to v1.7.35 remotes/docker/config/{hosts,config_windows}.go, v2.0.14 to v2.4.2
 core/remotes/docker/config/{hosts,config_windows}.go.
@@ -80,10 +80,10 @@ _KEY = re.compile(rb"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----")
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One address that images are asked from; `url` may be empty for a registry's own.
+    """One address to pull from. `url` may be empty for the registry's own.
 
-    `ca`: PEM. On Windows containerd trusts **only** these certificates then, not those of the machine (its pool starts
-    empty). `client`: certificate and private key, PEM. `header` values may be secret; `auth` is among them.
+    `ca`: PEM. On Windows containerd then trusts **only** these certificates, not the machine's (its pool starts empty).
+    `client`: certificate and private key, PEM. `header` values may be secret; `auth` becomes one of them.
     """
 
     url: str = ""
@@ -96,14 +96,14 @@ class Endpoint:
 
     @property
     def authorizes(self) -> bool:
-        """Whether each request carries who asks."""
+        """Whether requests carry credentials."""
         return any(name.casefold() == AUTHORIZATION for name, _value in self.header)
 
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """The registry `host` (`registry.example.com:5000`, or `_default`): its mirrors in the order in which they are
-    asked, and then `server`."""
+    """The registry `host` (`registry.example.com:5000`, or `_default`). containerd asks its mirrors in their order,
+    then `server`."""
 
     host: str
     server: Endpoint = Endpoint()
@@ -111,18 +111,18 @@ class Registry:
 
     @property
     def folder(self) -> str:
-        """The folder's name. Windows has no colon in names: containerd leaves it out there."""
+        """The folder's name: the host without its colon, which Windows does not allow."""
         return self.host.replace(":", "")
 
     @property
     def shadowing_folder(self) -> str:
-        """The folder that containerd prefers to `folder`; empty for a host without a port."""
+        """The folder that containerd would prefer to `folder`; empty for a host without a port."""
         name, colon, port = self.host.rpartition(":")
         return f"{name}_{port}_" if colon else ""
 
 
 def registries(options: Sequence[Mapping[str, Any]], read_file: ReadFile) -> tuple[Registry, ...]:
-    """From the option `registries` of win_containerd. Refused with a sentence for each entry that cannot be."""
+    """The registries in the option `registries` of win_containerd. Refused with one sentence per invalid entry."""
     problems: list[str] = []
     made = tuple(_registry(option, read_file, problems) for option in options)
     folders: dict[str, Registry] = {}
@@ -141,7 +141,8 @@ def registries(options: Sequence[Mapping[str, Any]], read_file: ReadFile) -> tup
 def build_resources(
     layout: Layout, wanted: Sequence[Registry], version: Version, reading: Reading, mark: str
 ) -> tuple[Resource, ...]:
-    """Folders, hosts.toml, certificates, and what we made earlier removed. Nothing if nothing is or was wanted."""
+    """Folders, hosts.toml and certificates, and the removal of files we no longer need. Nothing if no registry is or
+    was wanted."""
     before = read_recorded_paths(reading, _receipt(layout))
     if not wanted and not before:
         return ()
@@ -155,14 +156,14 @@ def build_resources(
     )
     keep = {windows_path.key(file.path) for file in files}
     gone = tuple(path for path in before if windows_path.key(path) not in keep)
-    # Any user may make folders in ProgramData: one of these would say where the node's images come from.
+    # Any user may make folders in ProgramData, and such a folder would decide where the node's images come from.
     own = [windows_path.join(layout.certs_dir, registry.folder) for registry in wanted]
     folders = guard_always(layout.certs_dir, *own) if wanted else ()
     return (*folders, *files, MadeFiles(_receipt(layout), tuple(file.path for file in files), gone, backup))
 
 
 def warnings(wanted: Sequence[Registry], version: Version) -> list[str]:
-    """What works, but hardly as meant; one sentence each."""
+    """Settings that work, but probably not as intended; one sentence each."""
     named = [
         registry.host for registry in wanted if any(one.authorizes for one in (registry.server, *registry.mirrors))
     ]
@@ -183,7 +184,7 @@ def warnings(wanted: Sequence[Registry], version: Version) -> list[str]:
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What `build_resources` reads of a node in the desired state: the receipt, and the folder and files of each
+    """Everything that `build_resources` reads of a converged node: the receipt, and the folder and files of each
     registry in the layout. More than READ_MIRRORS mirrors cost another call, and so does any difference."""
     hosts = [Registry(host) for host in layout.registry_hosts if host == ALL or _HOST.fullmatch(host)]
     folders = [windows_path.join(layout.certs_dir, registry.folder) for registry in hosts]
@@ -206,12 +207,12 @@ def _list_reads(layout: Layout) -> tuple[Query, Query]:
 
 
 def config_problems(text: str, folder: str, version: Version) -> list[str]:
-    """What is wrong with `text` as config.toml of a node whose registries lie in `folder`: containerd would not look
-    there. `text` must have passed containerd_config.check."""
+    """Why containerd would not look into `folder` for registries with this config.toml. `text` must have passed
+    containerd_config.check."""
     document = Document.parse(text)
     place = facts.release_line(version).places[document.data["version"]].registry_config_path
     said = document.get(place, "") if place else ""
-    folders = said.split(";") if isinstance(said, str) else []  # Go's filepath.SplitList on Windows
+    folders = said.split(";") if isinstance(said, str) else []  # as Go's filepath.SplitList on Windows
     if place is None or any(windows_path.same(entry, folder) for entry in folders if entry):
         return []
     table = ".".join(f'"{part}"' if "." in part else part for part in place[:-1])
@@ -222,7 +223,7 @@ def config_problems(text: str, folder: str, version: Version) -> list[str]:
 
 
 def hosts_toml(registry: Registry) -> str:
-    """The text of hosts.toml. The order of the mirrors is the order in which they are asked."""
+    """The text of hosts.toml. containerd asks the mirrors in this order."""
     lines = ["# Written by winkube.node; changes made here are undone by its next run."]
     if registry.server.url:
         lines.append(f"server = {_quote(registry.server.url)}")
@@ -236,7 +237,7 @@ def hosts_toml(registry: Registry) -> str:
 
 
 def _settings(endpoint: Endpoint, name: str) -> list[str]:
-    """Paths of certificates are relative to hosts.toml."""
+    """The lines of one endpoint. Paths of certificates are relative to hosts.toml."""
     lines = []
     if endpoint.capabilities:
         lines.append(f"capabilities = [{', '.join(_quote(one) for one in endpoint.capabilities)}]")
@@ -258,7 +259,7 @@ def _header(endpoint: Endpoint, table: str) -> list[str]:
 
 
 def _quote(text: str) -> str:
-    """A TOML basic string: JSON's escapes are a part of TOML's."""
+    """A TOML basic string. JSON's escapes are valid in TOML."""
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -271,7 +272,7 @@ def _files(registry: Registry) -> Iterator[tuple[str, bytes, bool]]:
         if endpoint.client:
             yield f"{name}-client.pem", endpoint.client[0], False
             yield f"{name}-client.key", endpoint.client[1], True
-    # Last, so that it never names a file that is not there yet.
+    # Last, so that it never names a missing file.
     yield HOSTS_TOML, hosts_toml(registry).encode(), any(endpoint.header for endpoint in endpoints.values())
 
 
@@ -292,7 +293,7 @@ def _refuse_default(wanted: Sequence[Registry], version: Version) -> None:
 
 
 def _refuse_shadowed(layout: Layout, wanted: Sequence[Registry], reading: Reading) -> None:
-    """containerd takes the first folder that exists, also an empty one."""
+    """Refused if the folder that containerd prefers exists, even if it is empty."""
     entries = {str(entry).casefold() for entry in _entries(layout, reading)}
     problems = [
         f"registries: on the node there is the folder "
@@ -372,7 +373,7 @@ def _endpoint(
 def _authorization(
     where: str, auth: Mapping[str, Any], header: Sequence[tuple[str, str]], problems: list[str]
 ) -> tuple[tuple[str, str], ...]:
-    """The header that `auth` becomes. What it holds is secret, so that no sentence shows it."""
+    """The header for `auth`. Its content is secret, so no sentence shows it."""
     user, password, token = (str(auth.get(key) or "") for key in ("username", "password", "token"))
     if not (user or password or token):
         return ()
@@ -414,7 +415,8 @@ def _read(where: str, name: str, path: str, read_file: ReadFile, problems: list[
 
 
 def _header_problems(where: str, header: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Values may be secret, and so is a value that stands where a name should."""
+    """Mistakes in headers. Values may be secret, and so may a value in the place of a name; no sentence shows
+    either."""
     for number, (name, value) in enumerate(header, 1):
         if not _HEADER_NAME.fullmatch(name):
             yield (

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shim that containerd runs pods by: the first of its name in Path, and only where there is none the one beside
-containerd.exe. A release is tested only with its own shim.
+"""The shim that runs pods. containerd takes the first of its name in Path, and the one beside containerd.exe only if
+Path has none. A release is tested only with its own shim.
 
 Source: containerd v2.3.7 core/runtime/v2/shim_manager.go (v1.7.35 and v1.6.36 runtime/v2/manager.go),
 resolveRuntimePath: exec.LookPath, then the folder of os.Executable.
@@ -24,18 +24,18 @@ REMEDY = (
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """All that lie on Path, and our own."""
+    """Every shim on Path, and our own."""
     return (ON_PATH, file_query(find_own(layout), sha256=True))
 
 
 def find_own(layout: Layout) -> str:
-    """The one beside containerd.exe."""
+    """The path of the shim beside containerd.exe."""
     return windows_path.join(layout.containerd_bin_dir, SHIM)
 
 
 def stranger(layout: Layout, reading: Reading, *, leaving: str = "", comes: bool = False) -> str:
-    """The path of another shim that containerd takes instead of its own; empty if it takes its own or one of the same
-    bytes, or has none (`comes`: it is about to get one). Those in the folder `leaving` are about to go."""
+    """The path of another shim that containerd would use; empty if it uses its own, one with the same bytes, or has
+    none (`comes`: it is about to get one). Shims in the folder `leaving` do not count."""
     found = reading.parts.get(ON_PATH.key)
     present = reading.parts.get(file_key(find_own(layout))) or {}
     own_hash = present.get("sha256")

@@ -1,11 +1,11 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What flannel's cni.conf has to say, and whether the text that came out of a template does.
+"""What flannel's cni.conf must say, and a check of the rendered text.
 
-A policy that HNS' plugins do not understand is left out without a word: the mistake shows as pods whose traffic is
-translated where it must not be. Hence the strictness; what is right is judged by components/cni/rules.py, as it is on a
-node. Source: containernetworking/plugins pkg/hns/netconf_windows.go.
+HNS' plugins silently ignore a policy that they do not understand: the effect is wrong address translation in pods. So
+the check is strict. components/cni/rules.py has its rules, as for a file on a node. Source: containernetworking/plugins
+pkg/hns/netconf_windows.go.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class CniConf:
     """What cni.conf must say.
 
     `network` is the HNS network's name. Pods reach `exceptions` with their own address. `api_version` is 2 with
-    containerd, 1 with dockershim. By `subject` the text is judged.
+    containerd, 1 with dockershim. `subject` is what the text is judged by.
     """
 
     subject: Subject
@@ -55,19 +55,19 @@ class CniConf:
 
     @property
     def delegate(self) -> str:
-        """The plugin that does the work."""
+        """The plugin that makes the endpoints."""
         return BACKENDS[self.mode].delegate
 
 
 def exceptions(needed: Iterable[str], extra: Iterable[str]) -> tuple[str, ...]:
-    """The pods', the services' and the host's own network, and what the user adds; IPv4. Refused for an addition that
-    is not a network."""
+    """The IPv4 networks of pods, services and host, and the user's additions. Refused for an addition that is not a
+    network."""
     added = [str(found) for each in extra for found in networks.ipv4(networks.ranges(each, "winkube_exception_list"))]
     return tuple(dict.fromkeys((*needed, *added)))
 
 
 def template_variables(wanted: CniConf) -> dict[str, Any]:
-    """What a template gets, as the variable `cni`."""
+    """The template's variable `cni`."""
     variables: dict[str, Any] = {
         "network": wanted.network,
         "mode": wanted.mode,
@@ -87,8 +87,8 @@ def template_variables(wanted: CniConf) -> dict[str, Any]:
 
 
 def policies(wanted: CniConf) -> list[dict[str, Any]]:
-    """The endpoint policies: no translation inside the cluster, services and (l2bridge) the host itself through the
-    encapsulation, the node's address as the tunnel's end (overlay)."""
+    """The endpoint policies: no translation inside the cluster, encapsulation for services and (l2bridge) the host
+    itself, the node's address as the tunnel's end (overlay)."""
     new = wanted.api_version == 2
     values: list[dict[str, Any]] = []
     if new:
@@ -127,8 +127,8 @@ def settings(
     subnet_file: str = "",
     dsr: bool = False,
 ) -> CniConf:
-    """What cni.conf must say for these options. Refused for a cniVersion that the plugins do not take, and for
-    dockershim where the kubelet has none."""
+    """What cni.conf must say for these options. Refused for a cniVersion that the plugins do not accept, and for
+    dockershim with a kubelet that has none."""
     takes = cni_facts.cni_versions(plugins)
     version = cni_version or cni_facts.default_cni_version(plugins)
     if version not in takes:
@@ -174,7 +174,7 @@ def settings(
 
 
 def check(text: str, wanted: CniConf) -> tuple[str, ...]:
-    """Warnings about the text. Refused with a sentence for each thing that would not work."""
+    """Warnings about the text. Refused with one sentence per error."""
     faults = judge(text, wanted.subject)
     refused = tuple(each.sentence for each in faults if each.rule.is_refused)
     if refused:
@@ -183,8 +183,8 @@ def check(text: str, wanted: CniConf) -> tuple[str, ...]:
 
 
 def external_warnings(text: str, external: Iterable[str]) -> tuple[str, ...]:
-    """Targets outside the cluster that the exceptions in a checked cni.conf cover, one sentence each. Refused for one
-    that is not an address."""
+    """External targets that the exceptions of a checked cni.conf cover, one sentence each. Refused for a target that
+    is not an address."""
     external = tuple(external)
     for address in external:
         try:

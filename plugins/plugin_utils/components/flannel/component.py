@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""flannel as a component: the external vSwitch, which breaks every connection to the machine, in a batch of its own;
-then all the rest."""
+"""flannel as a component. A batch of its own makes the external vSwitch, which breaks every connection to the
+machine; a second batch does the rest."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .in_cluster import Answers, notices
 
 
 def build_resources(given: Given) -> Resources:
-    """All of flannel; where it is the cluster's, checks and no service; in an image only the program."""
+    """All of flannel. If it is the cluster's, only checks and no service; in an image only the program."""
     options, layout, reading = given.options, given.layout, given.reading
     if options["golden_image"]:
         return program_alone(given, flannel.DAEMON, flannel.program, flannel.PROGRAM)
@@ -64,14 +64,14 @@ def build_resources(given: Given) -> Resources:
 
 
 def answers_of(given: Given) -> Answers | None:
-    """What the cluster says; None if it cannot be asked."""
+    """What the cluster says; None without access to it."""
     options = given.options
     waits = options["managed_by"] == "service" and not given.is_unsettled
     return given.asks.of_cluster(options, "flannel", lambda of: Answers.of(of, options["node_name"], waits=waits))
 
 
 def _firewall(given: Given) -> Resources:
-    """The port of overlay networks, no matter who runs flannel; other modes have no rule for it."""
+    """The firewall rule for overlay's port, with any runner of flannel. Other modes have none."""
     if hns_mode(given.options["network_mode"]) != "overlay":
         return (inbound.vxlan(wanted=False),) if given.options["firewall"]["enabled"] else ()
     sources = inbound_networks(given)
@@ -79,7 +79,7 @@ def _firewall(given: Given) -> Resources:
 
 
 def conf(given: Given, address: Management) -> str:
-    """cni.conf out of its template, checked."""
+    """The rendered and checked cni.conf."""
     options = given.options
     wanted = flannel.conf_settings(options, given.layout, address)
     text = given.asks.render(options["conf_template"], cni_conf.template_variables(wanted), flannel.NAME)
@@ -88,7 +88,7 @@ def conf(given: Given, address: Management) -> str:
 
 
 def switch(given: Given, resources: Resources) -> Batch | None:
-    """The batch that makes the external vSwitch; None where it is there, or flanneld is not ours."""
+    """The batch that makes the external vSwitch; None if it exists, or if flanneld is not ours."""
     if not flannel.runs_here(given.options):
         return None
     found = _switch_change(given, resources)
@@ -100,7 +100,7 @@ def switch(given: Given, resources: Resources) -> Batch | None:
 
 
 def switch_steps(given: Given, resources: Resources) -> tuple[Step, ...]:
-    """What is printed of it."""
+    """The steps to print for it."""
     found = _switch_change(given, resources)
     if found is None:
         return ()
@@ -115,7 +115,7 @@ def _switch_change(given: Given, resources: Resources) -> tuple[HnsNetwork, Chan
 
 
 def fits(given: Given, _acted: Collection[str], _changed: bool) -> After:
-    """What flanneld has written fits the node."""
+    """Check that the files written by flanneld fit the node."""
     if not flannel.runs_here(given.options) or given.reading.predicted:
         return After()
     mtu = management(given).adapter.mtu
@@ -129,7 +129,7 @@ COMPONENT = replace(
             "flannel",
             build_resources,
             first=(First(switch, steps=switch_steps, planned=True), COMPARED),
-            # flanneld changes more than the plan touches: adapters, networks, subnet.env.
+            # flanneld changes more than the plan does: adapters, networks, subnet.env.
             state=flannel.state,
         ),
     ),

@@ -1,11 +1,11 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""flanneld as a service of a Windows node: program, net-conf.json, service, and cni.conf once its network is there.
+"""flanneld as a service of a Windows node: program, net-conf.json, service, and cni.conf once its network exists.
 
-The order is the point. The virtual switch is made before flanneld starts (virtual_switch.py); cni.conf is written when
-subnet.env and the HNS network with its management address are there: from then on the kubelet calls the node Ready,
-and pods that start earlier fail with "network not found".
+The order matters. The virtual switch is made before flanneld starts (virtual_switch.py). cni.conf is written only once
+subnet.env exists and the HNS network has its management address: cni.conf makes the kubelet report Ready, and pods that
+start earlier fail with "network not found".
 """
 
 from __future__ import annotations
@@ -54,11 +54,10 @@ NOTICE = "for new pods; existing pods keep the old policy"
 
 @dataclass(frozen=True, slots=True)
 class FlannelArgs(Managed):
-    """Arguments of win_flannel, checked and rendered.
+    """Checked arguments of win_flannel, with rendered templates.
 
-    `conf` is the rendered cni.conf, `network` the HNS network that flanneld makes, `net_conf` where net-conf.json lies
-    on the node, `switch` what makes the external vSwitch, `notices` what is said besides. `mark` is the id of the
-    batch.
+    `conf` is the rendered cni.conf, `network` the HNS network that flanneld makes, `net_conf` the path of net-conf.json
+    on the node, `switch` the resources of the external vSwitch, `notices` further messages. `mark` is the batch's id.
     """
 
     layout: Layout
@@ -76,7 +75,8 @@ class FlannelArgs(Managed):
 
 
 def arguments(args: FlannelArgs) -> tuple[str, ...]:
-    """flanneld's command line: the four of kubernetes.io, v1.22, in their order, then what is not a default."""
+    """flanneld's command line: the four arguments of kubernetes.io, v1.22, in their order, then those that differ
+    from their default."""
     layout = args.layout
     found = [
         f"--kubeconfig-file={layout.flanneld_kubeconfig}",
@@ -92,7 +92,7 @@ def arguments(args: FlannelArgs) -> tuple[str, ...]:
 
 
 def check(*, release: Version, node_name: str, warn: Callable[[str], None]) -> None:
-    """What can be said without the node. Refused for a node name that no kubelet has."""
+    """Checks that do not need the node. Refused for an invalid node name."""
     if release < facts.LOCAL_PODS_FROM:
         warn(f"flannel {release}: with vxlan a node reaches even its own pods only from {facts.LOCAL_PODS_FROM} on.")
     if not node_name or node_name != node_name.lower():
@@ -103,7 +103,7 @@ def check(*, release: Version, node_name: str, warn: Callable[[str], None]) -> N
 
 
 def build_resources(args: FlannelArgs) -> tuple[Resource, ...]:
-    """Folders, virtual switch, flanneld.exe, net-conf.json, subnet.env, the service, and cni.conf after it."""
+    """Folders, virtual switch, flanneld.exe, net-conf.json, subnet.env, the service, then cni.conf."""
     layout = args.layout
     return (
         *_folders(layout, args.net_conf),
@@ -128,18 +128,18 @@ def build_resources(args: FlannelArgs) -> tuple[Resource, ...]:
 
 
 def runs_here(options: Mapping[str, Any]) -> bool:
-    """Whether a service of this machine runs flanneld."""
+    """Whether this machine runs flanneld as a service."""
     return options["managed_by"] == "service" and not options["golden_image"]
 
 
 def program(layout: Layout, source: Source, tools: tuple[Resource, ...], mark: str) -> tuple[Resource, ...]:
-    """Only folders and flanneld.exe, with what its service will need: that has the machine's address in its command
-    line, and so have cni.conf and the network."""
+    """Only folders, flanneld.exe and its service's tools, for an image: service, cni.conf and network contain the
+    machine's address."""
     return (*_folders(layout, facts.NET_CONF), *tools, _programs(layout, source, mark))
 
 
 def lease(args: FlannelArgs) -> subnet_env.Lease:
-    """subnet.env as it must be."""
+    """The wanted subnet.env."""
     return subnet_env.Lease(
         args.layout,
         args.layout.flanneld_service,
@@ -151,12 +151,12 @@ def lease(args: FlannelArgs) -> subnet_env.Lease:
 
 
 def conf_path(layout: Layout) -> str:
-    """Where cni.conf lies on the node."""
+    """The path of cni.conf on the node."""
     return windows_path.join(layout.cni_conf_dir, FILE)
 
 
 def build_gate(args: FlannelArgs) -> tuple[Op, ...]:
-    """When flanneld works: it has a lease, its network has the node's address, and it stays up."""
+    """Waits that pass once flanneld works: it has a lease, its network has the node's address, and it stays up."""
     timeout = args.start_timeout_s
     return (
         Op("wait", {"for": "file", "path": subnet_env.path(args.layout), "timeout_s": timeout}),
@@ -166,8 +166,8 @@ def build_gate(args: FlannelArgs) -> tuple[Op, ...]:
 
 
 def prerequisites(layout: Layout, reading: Reading) -> None:
-    """Refused where what other roles bring is missing: the CNI plugins, flanneld's kubeconfig. In check mode they may
-    be on their way."""
+    """Refused if files of other roles are missing: the CNI plugins, flanneld's kubeconfig. In check mode they may
+    still be planned."""
     if reading.predicted:
         return
     missing = [
@@ -180,12 +180,12 @@ def prerequisites(layout: Layout, reading: Reading) -> None:
 
 
 def state(layout: Layout) -> tuple[Query, ...]:
-    """What is different once flanneld has started, whatever the plan touched."""
+    """What changes when flanneld starts, whatever the plan touched."""
     return (*virtual_switch.QUERIES, subnet_env.query(layout), services_query((layout.flanneld_service,)))
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What `build_resources` reads for this layout, whatever its other arguments."""
+    """Everything that `build_resources` reads for this layout, whatever its other arguments."""
     resources: tuple[Resource, ...] = (
         *_folders(layout, facts.NET_CONF),
         _programs(layout, Source("", None, ""), ""),
@@ -293,8 +293,8 @@ def flannel_args(
     notices: tuple[Resource, ...],
     mark: str,
 ) -> FlannelArgs:
-    """Arguments of flannel's resources. `conf` is the rendered cni.conf, `api_server` what the cluster calls itself,
-    `service` the fields of `Managed`."""
+    """Arguments of flannel's resources. `conf` is the rendered cni.conf, `api_server` the cluster's own address for
+    it, `service` the fields of `Managed`."""
     mode = options["network_mode"]
     return FlannelArgs(
         layout=layout,
@@ -321,12 +321,12 @@ def flannel_args(
 
 
 def api_server_of(options: Options, found: str) -> virtual_switch.ApiServer | None:
-    """The API server as the options name it, else as it was `found`."""
+    """The API server: the one in the options, else `found`."""
     return virtual_switch.ApiServer.of(options["api_server"] or found)
 
 
 def conf_settings(options: Options, layout: Layout, management: Management) -> cni_conf.CniConf:
-    """What cni.conf is made of."""
+    """The content of cni.conf."""
     return cni_conf.settings(
         plugins=cni.plugins_version(options["plugins_version"]),
         runtime=options["runtime"],
@@ -347,7 +347,7 @@ def conf_settings(options: Options, layout: Layout, management: Management) -> c
 
 
 def range_problems(options: Options, management: Management) -> tuple[str, ...]:
-    """Why the cluster's networks do not go together, or not with the node's."""
+    """Conflicts between the cluster's networks, or between them and the node's."""
     return networks.range_problems(
         options["cluster_cidr"],
         options["service_cidr"],
@@ -358,7 +358,7 @@ def range_problems(options: Options, management: Management) -> tuple[str, ...]:
 
 
 def lease_problem(options: Options, layout: Layout, reading: Reading, mtu: int) -> str | None:
-    """What is wrong with the subnet.env that flanneld has written, a sentence; None if it fits the node."""
+    """A sentence if the subnet.env written by flanneld does not fit the node."""
     path = subnet_env.path(layout)
     text = reading.text(path)
     if text is None:

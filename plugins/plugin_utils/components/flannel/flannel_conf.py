@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""net-conf.json for flanneld on a Windows node, and how it compares with the rest of the cluster's."""
+"""net-conf.json for flanneld on a Windows node, and its comparison with the cluster's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUPPORTED = tuple(facts.BACKENDS)
 
 
 def check_mode(mode: str, build: int | None) -> None:
-    """Refused for a network mode that flannel has no backend for, and for overlay on a build where it cannot work."""
+    """Refused for a network mode without a backend in flannel, and for overlay on a build where it cannot work."""
     if mode in facts.OTHER_MODES:
         raise Refused(
             f"winkube_network_mode: flannel has no backend for {mode}, {facts.OTHER_MODES[mode].why}; it has "
@@ -33,13 +33,13 @@ def check_mode(mode: str, build: int | None) -> None:
 
 
 def network_name(mode: str, name: str) -> str:
-    """The HNS network's name: `name`, or cbr0 or vxlan0 by mode. cni.conf and kube-proxy have to say the same."""
+    """The HNS network's name: `name`, or cbr0 or vxlan0 by mode. cni.conf and kube-proxy must use the same."""
     return name or facts.BACKENDS[mode].network
 
 
 def net_conf(mode: str, cluster: str, name: str) -> str:
-    """The file's text. On Windows the VNI is at least 4096 and the port 4789; both are said, since Linux' defaults are
-    others."""
+    """The file's text. Windows needs a VNI of at least 4096 and port 4789; both are written, since Linux' defaults
+    differ."""
     backend: dict[str, Any] = {"Type": facts.BACKENDS[mode].type}
     if mode == "overlay":
         backend |= {"VNI": facts.VNI, "Port": facts.PORT, "Name": name}
@@ -50,7 +50,7 @@ def net_conf(mode: str, cluster: str, name: str) -> str:
 
 
 def cluster_net_conf(config_map: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    """net-conf.json out of flannel's ConfigMap. Refused if there is none in it."""
+    """net-conf.json from flannel's ConfigMap. Refused if the ConfigMap has none."""
     try:
         found = json.loads((config_map.get("data") or {})["net-conf.json"])
     except (KeyError, TypeError, ValueError) as error:
@@ -61,7 +61,7 @@ def cluster_net_conf(config_map: Mapping[str, Any], where: str) -> Mapping[str, 
 
 
 def cluster_problems(found: Mapping[str, Any], mode: str, cluster: str, where: str) -> tuple[str, ...]:
-    """Where the flannel of the Linux nodes does not fit this node, one sentence each. Nothing is edited for anybody."""
+    """Where the Linux nodes' flannel does not fit this node, one sentence each. Nothing is changed in the cluster."""
     backend = found.get("Backend") or {}
     wanted = facts.BACKENDS[mode]
     problems = []

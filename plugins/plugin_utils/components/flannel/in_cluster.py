@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the cluster says of a node that flanneld is to run on, or that the cluster itself brings flannel to: what of it
-is refused."""
+"""What the cluster says about a node that runs flanneld, or that gets flannel from the cluster, and the reasons to
+refuse it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NETWORKS = ("flannel", "calico", "antrea", "ovn")
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What the cluster says of this node: its Node, the DaemonSets, flannel's ConfigMap and where it is."""
+    """What the cluster says about this node: its Node, the DaemonSets, flannel's ConfigMap and its name."""
 
     server: str
     node: Mapping[str, Any] | None
@@ -41,7 +41,7 @@ class Answers:
 
     @classmethod
     def of(cls, cluster: Cluster, name: str, *, waits: bool) -> Answers:
-        """Asks for them. `waits`: a Node without a podCIDR gets POD_CIDR_S to have one. Raises ClusterError."""
+        """Ask the cluster. `waits`: wait up to POD_CIDR_S for a Node's podCIDR. Raises ClusterError."""
 
         def node_with_range() -> Mapping[str, Any] | None:
             node = cluster.node(name)
@@ -58,7 +58,7 @@ class Answers:
         return cls(cluster.server, node, cluster.daemon_sets(), config_map, where)
 
     def problems(self, options: Mapping[str, Any], *, check: bool) -> tuple[str, ...]:
-        """Why flanneld would not do its work on this node. In check mode there may be no Node yet."""
+        """Why flanneld would not work on this node. In check mode the Node may not exist yet."""
         name, cluster_cidr = options["node_name"], options["cluster_cidr"]
         not_yet = check and self.node is None
         problems = [
@@ -72,7 +72,7 @@ class Answers:
 
 
 def notices(answers: Answers | None) -> tuple[Resource, ...]:
-    """What could not be compared with the cluster's own flannel."""
+    """Notices about comparisons that were not possible."""
     if answers is not None and answers.config_map is not None:
         return ()
     why = "winkube_cluster.kubeconfig is empty" if answers is None else "there is no ConfigMap kube-flannel-cfg"
@@ -80,7 +80,7 @@ def notices(answers: Answers | None) -> tuple[Resource, ...]:
 
 
 def node_problem(node: Mapping[str, Any] | None, name: str, cluster: str) -> str | None:
-    """Why flanneld could not get a lease: it wants the Node, with a podCIDR."""
+    """Why flanneld could not get a lease: it needs the Node, with a podCIDR."""
     if node is None:
         return (
             f"The cluster has no Node '{name}' (winkube_node_name): the kubelet has not registered it, or under "
@@ -105,7 +105,7 @@ def node_problem(node: Mapping[str, Any] | None, name: str, cluster: str) -> str
 
 
 def beside_daemon_set(sets: Iterable[Mapping[str, Any]], node: Mapping[str, Any] | None, name: str) -> str | None:
-    """Why a service cannot be: flannel of the cluster's own runs on this node."""
+    """A sentence if the cluster's own flannel runs on this node, since a service cannot run beside it."""
     found = daemon_sets.running(sets, NAME, daemon_sets.labels_of(node, name))
     if not found:
         return None
@@ -116,8 +116,8 @@ def beside_daemon_set(sets: Iterable[Mapping[str, Any]], node: Mapping[str, Any]
 
 
 def leave_to_cluster(layout: Layout, reading: Reading) -> tuple[Resource, ...]:
-    """Our own service taken away, now that the network is the cluster's. cni.conf stays: containerd takes the first
-    file by name, and those of DaemonSets begin with a number."""
+    """Remove our own service once the network is the cluster's. cni.conf stays: containerd takes the first file by
+    name, and the names of DaemonSets begin with a number."""
     name, program = layout.flanneld_service, layout.flanneld_binary
     if reading.service(name) is None or runs(name, program, reading):
         return (NoService(name, program),)
@@ -131,8 +131,8 @@ def cluster_managed_problems(
     node: Mapping[str, Any] | None,
     name: str,
 ) -> tuple[str, ...]:
-    """What is wrong if the cluster should bring flannel: no DaemonSet that would run here (`sets` None: it cannot
-    be asked), or a service of others that runs."""
+    """What is wrong if the cluster should bring flannel: no DaemonSet would run here (`sets` is None without access
+    to the cluster), or a foreign service runs."""
     problems = []
     ours, program = layout.flanneld_service, layout.flanneld_binary
     service = reading.service(ours)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""subnet.env: what flanneld writes when it has a lease, and what the CNI plugin `flannel` reads.
+"""subnet.env: flanneld writes it when it has a lease, and the CNI plugin `flannel` reads it.
 
 Source: flannel v0.28 pkg/subnet/subnet.go WriteSubnetFile (FLANNEL_NETWORK, FLANNEL_SUBNET, FLANNEL_MTU,
 FLANNEL_IPMASQ, a line each; the subnet with its first address).
@@ -29,7 +29,7 @@ VXLAN_OVERHEAD = 50
 
 
 class SubnetEnvError(Exception):
-    """A sentence: the file cannot be used."""
+    """The file cannot be used; the text is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,12 @@ class SubnetEnv:
 
 
 def path(layout: Layout) -> str:
-    """Where it lies on the node."""
+    """The file's path on the node."""
     return windows_path.join(layout.flannel_run_dir, "subnet.env")
 
 
 def is_default(layout: Layout) -> bool:
-    """Whether flanneld and the plugin find it without being told."""
+    """Whether it is the path that flanneld and the plugin use by default."""
     return windows_path.same(layout.flannel_run_dir, DEFAULT_FOLDER)
 
 
@@ -58,7 +58,7 @@ def query(layout: Layout) -> Query:
 
 
 def parse(text: str) -> SubnetEnv:
-    """The file's content. SubnetEnvError names the row that is missing or cannot be read."""
+    """The parsed file. SubnetEnvError names the row that is missing or invalid."""
     rows = dict(line.strip().split("=", 1) for line in text.splitlines() if "=" in line)
 
     def row(name: str) -> str:
@@ -82,8 +82,8 @@ def parse(text: str) -> SubnetEnv:
 
 
 def problems(text: str, *, cluster: str, mode: str, mtu: int, ip_masq: bool = True) -> tuple[str, ...]:
-    """What does not fit this node, one clause each: `cluster` is the pods' network, `mtu` that of the node's adapter
-    (0: not known), `ip_masq` what flanneld is told."""
+    """What does not fit this node, one clause each. `cluster` is the pods' network, `mtu` the adapter's (0:
+    unknown), `ip_masq` flanneld's argument."""
     try:
         found = parse(text)
     except SubnetEnvError as error:
@@ -103,9 +103,9 @@ def problems(text: str, *, cluster: str, mode: str, mtu: int, ip_masq: bool = Tr
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """subnet.env is there while flanneld runs, and says what is wanted; else flanneld is restarted to write it.
+    """subnet.env exists while flanneld runs, and says what is wanted; otherwise flanneld is restarted to write it.
 
-    An old file is removed first, while flanneld is down, so that it is not taken for the new one.
+    An old file is removed first, while flanneld is down, so that nothing takes it for the new one.
     """
 
     layout: Layout
@@ -130,7 +130,7 @@ class Lease:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Remove a file that does not fit; restart flanneld for one that is missing."""
+        """Remove a file that does not fit; restart flanneld if the file is missing."""
         found = reading.file(self.label)
         key = frozenset({file_key(self.label)})
         if not found.get("exists"):
@@ -155,7 +155,7 @@ class Lease:
         return problems(text, cluster=self.cluster, mode=self.mode, mtu=self.mtu)
 
     def _find_other_range(self, text: str, reading: Reading) -> tuple[str, ...]:
-        """That the lease is not the range of the network that flanneld has made of it."""
+        """A clause if flanneld's HNS network has another range than the lease."""
         try:
             known = networks.hns_networks(reading) if self.network else None
         except Refused:

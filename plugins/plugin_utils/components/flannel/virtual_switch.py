@@ -1,12 +1,13 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The external vSwitch on a node's adapter, made on purpose, with the adapter's addresses saved.
+"""The external vSwitch on a node's adapter, made explicitly, with the adapter's addresses saved.
 
 A placeholder network `External` of flannel's type makes the switch and keeps it. flanneld's own network then comes and
-goes without a loss of connection, also after a reboot, which removes flannel's vxlan network. A flanneld whose vxlan
+goes without losing connections, also after a reboot, which removes flannel's vxlan network. A flanneld whose vxlan
 names the adapter (facts/flannel.py, NAMES_ADAPTER_FROM) does not work beside it: there flanneld makes the switch
 itself, in a batch that waits for the addresses and removes the network if they do not come back.
+
 Source: rancher/rke2 pkg/windows (createHnsNetwork), flannel-io/flannel#1111; for overlay unverified on a real node.
 """
 
@@ -36,7 +37,7 @@ QUERIES: tuple[Query, ...] = (networks.adapters_query(), networks.hns_query())
 
 @dataclass(frozen=True, slots=True)
 class ApiServer:
-    """Where the node reaches the cluster's API."""
+    """The address of the cluster's API for the node."""
 
     host: str
     port: int
@@ -56,7 +57,7 @@ class ApiServer:
 
 
 def request(mode: str, adapter: str) -> dict[str, Any]:
-    """What is POSTed to HNS for the placeholder."""
+    """The body of the POST to HNS that makes the placeholder."""
     subnet: dict[str, Any] = {"AddressPrefix": PREFIX, "GatewayAddress": GATEWAY}
     if mode == "overlay":
         subnet["Policies"] = [{"Type": "VSID", "VSID": VSID}]
@@ -64,15 +65,15 @@ def request(mode: str, adapter: str) -> dict[str, Any]:
 
 
 def names_adapter(mode: str, version: Version) -> bool:
-    """Whether this flanneld asks HNS for a network on the interface that has its address."""
+    """Whether this flanneld asks HNS for a network on the interface with its address."""
     return mode == "overlay" and version >= NAMES_ADAPTER_FROM
 
 
 def networks_of(
     mode: str, management: Management, reading: Reading, version: Version, own: str, server: ApiServer | None
 ) -> tuple[HnsNetwork | NoHnsNetwork, ...]:
-    """What makes the first switch: the placeholder, or flanneld's network `own`, beside which there is no
-    placeholder. Refused as `network`, and where another network would have HNS refuse flanneld's."""
+    """The network that makes the first switch: the placeholder, or flanneld's network `own`, which allows no
+    placeholder. Refused as in `network`, and where another network would make HNS refuse flanneld's."""
     placeholder = network(mode, management, reading)
     if not names_adapter(mode, version):
         return (placeholder,)
@@ -116,9 +117,9 @@ def _is_placeholder(network: networks.Network) -> bool:
 
 
 def network(mode: str, management: Management, reading: Reading) -> HnsNetwork:
-    """The placeholder: wanted only where no network is on the adapter yet.
+    """The placeholder, wanted only if the adapter has no network yet.
 
-    Refused where there is no HNS, and where the adapter's networks are of another type: one virtual switch has one.
+    Refused without HNS, and if the adapter has a network of another type: a virtual switch has one type.
     """
     known = networks.hns_networks(reading)
     if known is None and not reading.predicted:
@@ -149,10 +150,10 @@ def network(mode: str, management: Management, reading: Reading) -> HnsNetwork:
 
 
 def batch(resource: HnsNetwork, server: ApiServer | None, reading: Reading, component: str) -> Batch | None:
-    """The network in a batch of its own, which the node finishes or rolls back while it cannot be reached; None where
-    it is there.
+    """A batch of its own for the network, which the node finishes or rolls back while it is unreachable; None if the
+    network exists.
 
-    It counts as made when the adapter has its addresses, HNS a management address, and the API server answers.
+    It succeeds once the adapter has its addresses, HNS a management address, and the API server answers.
     """
     change = resource.change(reading)
     if change is None:
@@ -168,5 +169,5 @@ def batch(resource: HnsNetwork, server: ApiServer | None, reading: Reading, comp
 
 
 def wait_network(name: str, timeout_s: int) -> Op:
-    """Until the network is there and HNS has given it the node's address."""
+    """A wait until the network exists and HNS has given it the node's address."""
     return Op("wait", {"for": "hns_network", "name": name, "management_ip": True, "timeout_s": timeout_s})

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The machine itself as a component: its arguments from the options, its one stage."""
+"""The machine itself as a component: its arguments from the options, and its one stage."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .node_fit import Wanted
 
 
 def build_resources(given: Given) -> Resources:
-    """Folders, the feature Containers, the machine's name and proxy; refused before anything is touched."""
+    """Folders, the feature Containers, the machine's name and proxy. Refused before anything changes."""
     args = arguments(given)
     for sentence in host.check(args, given.reading).warnings:
         given.asks.warn(f"{given.asks.host}: {sentence}")
@@ -33,7 +33,7 @@ def arguments(given: Given) -> HostArgs:
     """The component's arguments from the module's options."""
     options, layout = given.options, given.layout
     network = options["network"]
-    # Of an image neither: every machine gets a name of its own, and NO_PROXY would hold this one's network.
+    # Not for an image: every machine gets its own name, and NO_PROXY would hold this machine's network.
     bound = not options["golden_image"]
     proxy: Mapping[str, Any] = options["proxy"] if bound else {"http": "", "https": "", "no_proxy": ()}
     return HostArgs(
@@ -73,13 +73,13 @@ def arguments(given: Given) -> HostArgs:
 
 
 def ask_cluster(given: Given) -> None:
-    """A kubeconfig with which a later component would fail is said before the node is touched."""
+    """Refused before the node is touched if a later component's kubeconfig would fail."""
     if given.options["kubernetes_version"]:
         given.asks.of_cluster(given.options, "version", lambda cluster: cluster.version())
 
 
 def remind(given: Given, _acted: Collection[str], changed: bool) -> After:
-    """Reminders only where something changes, or is only planned."""
+    """Reminders, only if something changes or is planned."""
     if changed or given.reading.predicted:
         for sentence in host.check(arguments(given), given.reading).reminders:
             given.asks.warn(f"{given.asks.host}: {sentence}")

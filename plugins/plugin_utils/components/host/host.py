@@ -1,9 +1,9 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The machine itself: the folders that everything else lies in, the feature Containers, its name, its proxy.
+r"""The machine itself: the folders for everything else, the feature Containers, its name, its proxy.
 
-Any user can make `C:\\k` first and would own it, and services run programs from there as LocalSystem.
+Any user can make `C:\k` first and would own it, and services run programs from there as LocalSystem.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ NO_PROXY_ALWAYS = ("localhost", "127.0.0.1", ".svc")
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """The machine's web proxy. `exceptions` are the user's own; `ranges` the cluster's and `domain` its own names,
-    which no proxy can reach."""
+    """The machine's web proxy. `exceptions` are the user's own; the proxy cannot reach the cluster's `ranges` and
+    its `domain`."""
 
     http: str = ""
     https: str = ""
@@ -54,8 +54,8 @@ class Proxy:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What was found on a machine, one sentence each: why it cannot be a node; what a person should know; and what he
-    has been told when the node was made, and is reminded of when something changes or is only planned."""
+    """Findings about a machine, one sentence each: reasons why it cannot be a node; warnings; and reminders, shown
+    again when something changes or is planned."""
 
     refusals: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -64,11 +64,11 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class HostArgs:
-    """Arguments of win_k8s_host. `interface_name` is the adapter of the node's address, `address` that address (empty:
-    the first of the adapter's); both count only where Kubernetes is wanted. `gmsa`: whether pods will use such
-    accounts. `bad_revisions` are the user's own, beside those of facts. `limits` are those of the services'
-    `logs`, kept only where scheduled tasks may be made (`scheduled`); a `golden_image` needs no such adapter;
-    `mark` is the id of the batch."""
+    """Checked arguments of win_k8s_host. `interface_name` is the adapter of the node's address, `address` that
+    address (empty: the adapter's first); both count only if Kubernetes is wanted. `gmsa`: whether pods will use such
+    accounts. `bad_revisions` are the user's own, beside those of facts. `limits` are those of the services' `logs`,
+    kept only where scheduled tasks are allowed (`scheduled`). A `golden_image` needs no adapter. `mark` is the
+    batch's id."""
 
     layout: Layout
     wanted: node_fit.Wanted = field(default_factory=node_fit.Wanted)
@@ -88,7 +88,8 @@ class HostArgs:
 
 
 def containers(layout: Layout) -> Feature:
-    """HNS makes the pods' networks, the Host Compute Service (vmcompute) their containers; both come with the feature.
+    """The Windows feature Containers. It brings HNS, which makes the pods' networks, and the Host Compute Service
+    (vmcompute), which makes containers.
 
     Source: microsoft/hcsshim README.md; learn.microsoft.com, Get started: Prep Windows for containers.
     """
@@ -98,8 +99,8 @@ def containers(layout: Layout) -> Feature:
 
 def build_resources(args: HostArgs, reading: Reading) -> tuple[Resource, ...]:
     """The root folder, the CNI folders (containerd watches its conf folder from its first start), flannel's folders
-    and what is above them; the feature Containers, the machine's name, its proxy. Refused if the machine cannot become
-    the node that is wanted."""
+    and their parents; the feature Containers, the machine's name, its proxy. Refused if the machine cannot become
+    the wanted node."""
     layout = args.layout
     folders = (layout.root, layout.cni_bin_dir, layout.cni_conf_dir, layout.flannel_dir, layout.flannel_run_dir)
     if refusals := check(args, reading).refusals:
@@ -119,7 +120,7 @@ def _logs(args: HostArgs) -> log_limit.LogLimits:
 
 
 def check(args: HostArgs, reading: Reading) -> Findings:
-    """Everything that speaks against this machine, at once, before it is touched; and what a person should know."""
+    """All reasons against this machine at once, before it is changed, and warnings."""
     system = reading.parts.get("system") or {}
     machine = node_fit.Machine.of(system)
     fit = node_fit.problems(machine, args.wanted)
@@ -144,7 +145,7 @@ def check(args: HostArgs, reading: Reading) -> Findings:
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What `build_resources` and `check` read for this layout, whatever their other arguments."""
+    """Everything that `build_resources` and `check` read for this layout, whatever their other arguments."""
     resources: tuple[Resource, ...] = (
         *guard_always(layout.root, layout.cni_bin_dir, layout.cni_conf_dir, layout.flannel_dir, layout.flannel_run_dir),
         containers(layout),
@@ -169,7 +170,7 @@ def _adapter(args: HostArgs, reading: Reading) -> tuple[str, ...]:
 
 
 def _subnet(args: HostArgs, reading: Reading) -> str:
-    """The network of the node's own address; empty where no Kubernetes is wanted and the adapter is not there."""
+    """The network of the node's own address; empty if no Kubernetes is wanted and the adapter does not exist."""
     try:
         return networks.management(reading, interface_name=args.interface_name, address=args.address).subnet
     except Refused:
@@ -213,11 +214,11 @@ class ComputerName:
 
     @property
     def label(self) -> str:
-        """What is changed."""
+        """What changes."""
         return "the machine's name"
 
     def reads(self) -> tuple[Query, ...]:
-        """The name now and after the next start."""
+        """The name now, and after the next start."""
         return (PENDING_NAME, ACTIVE_NAME)
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
@@ -225,7 +226,7 @@ class ComputerName:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Rename the machine, and ask for a restart until it has the name. Refused for what is not a name."""
+        """Rename the machine, and ask for a restart until it has the name. Refused for an invalid name."""
         if not _NAME.fullmatch(self.name):
             raise Refused(
                 f"'{self.name}' cannot be the name of a Windows machine: use up to 15 letters, digits and hyphens, "

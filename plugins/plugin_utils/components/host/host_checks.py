@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is looked at on a machine before it becomes a node, beside the versions: rights, page file, secrets on disk."""
+"""Checks of a machine before it becomes a node, besides versions: rights, page file, secrets on disk."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ READERS = frozenset({"SY", "BA", "S-1-5-18", "S-1-5-32-544", "CO", "S-1-3-0"})
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What the checks need to know."""
+    """Everything that the checks read."""
     return (PAGE_FILES, _encryption_query(layout), *(file_query(path, sddl=True) for path in _secret_folders(layout)))
 
 
 def rights(system: Mapping[str, Any]) -> tuple[str, ...]:
-    """Everything here needs an elevated administrator: folders' owners, services, the state folder."""
+    """A complaint unless the user is an elevated administrator: folders' owners, services and the state folder
+    require it."""
     if system.get("elevated", True):
         return ()
     return (
@@ -44,7 +45,7 @@ def rights(system: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def restart(system: Mapping[str, Any]) -> tuple[str, ...]:
-    """A restart that others left pending. Ours covers it; it never causes one."""
+    """A warning about a pending restart that others caused. Our restart covers it; it never causes one."""
     if not system.get("reboot_pending"):
         return ()
     return (
@@ -54,8 +55,7 @@ def restart(system: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def bad_revision(machine: Machine, own: tuple[BadRevision, ...], mode: str) -> tuple[str, ...]:
-    """What is known to be wrong with this revision of Windows, in one sentence for each, and the update that has none
-    of it."""
+    """Known defects of this revision of Windows, one sentence, with the update that has none of them."""
     known = find_bad(machine.build, machine.revision, own, mode)
     if not known:
         return ()
@@ -65,7 +65,8 @@ def bad_revision(machine: Machine, own: tuple[BadRevision, ...], mode: str) -> t
 
 
 def page_file(reading: Reading, wanted_mb: int) -> tuple[str, ...]:
-    """Windows has no OOM killer: what does not fit into memory goes to the page file, so a node needs one."""
+    """Complaints about the page file. Windows has no OOM killer: memory that does not fit goes to the page file, so
+    a node needs one."""
     found = reading.parts.get(PAGE_FILES.key) or {}
     value = found.get("value")
     if not found.get("exists") or not isinstance(value, list):
@@ -86,19 +87,21 @@ def page_file(reading: Reading, wanted_mb: int) -> tuple[str, ...]:
 
 
 def _largest_mb(entry: str) -> int:
-    """The maximum in `C:\\pagefile.sys 1024 4096`; 0 where Windows chooses."""
+    r"""The maximum in `C:\pagefile.sys 1024 4096`; 0 if Windows chooses."""
     words = entry.split()
     return int(words[-1]) if len(words) >= 3 and words[-1].isdigit() else 0
 
 
 def only_the_disk(layout: Layout, reading: Reading) -> bool:
-    """Whether the folders of secrets exist and no one else can read them: no run changes the rest."""
+    """Whether the folders of secrets exist and nobody else can read them, so that only the disk's encryption is
+    open."""
     found = [reading.parts.get(file_key(folder)) or {} for folder in _secret_folders(layout)]
     return all(each.get("exists") and not _strangers(each) for each in found)
 
 
 def clear_text(layout: Layout, reading: Reading) -> str:
-    """Pods' secrets are on the node's disk in clear text (there is no tmpfs): both measures, or a sentence."""
+    """A sentence if pods' secrets lie in clear text on the disk (there is no tmpfs); empty if the volume is
+    encrypted and the folders are closed."""
     volume = _volume(layout)
     state = (reading.parts.get(_encryption_query(layout).key) or {}).get("state", "unknown")
     missing = []
@@ -130,8 +133,8 @@ def _secret_folders(layout: Layout) -> tuple[str, ...]:
     return (layout.kubernetes_dir, windows_path.join(layout.kubelet_dir, "pki"))
 
 
-# Whether containers on this machine can use a group Managed Service Account (gMSA): the Windows that it takes, and the
-# registry value. Nothing is changed: which accounts a node may use is decided in Active Directory.
+# Whether containers on this machine can use a group Managed Service Account (gMSA): the required Windows, and the
+# registry value. Nothing is changed: Active Directory decides which accounts a node may use.
 
 NAMESPACE_QUERY = Query(
     "registry:compartment-namespace", "registry", (("path", COMPARTMENT_KEY), ("name", COMPARTMENT_NAMESPACE))
@@ -140,7 +143,7 @@ NAMESPACE_QUERY = Query(
 
 @dataclass(frozen=True, slots=True)
 class GmsaPreconditions:
-    """Reads what `warnings` judges; never a change."""
+    """Reads what `gmsa_warnings` judges; never changes anything."""
 
     label: str = "gMSA"
 
@@ -158,7 +161,7 @@ class GmsaPreconditions:
 
 
 def gmsa_warnings(machine: Machine, reading: Reading) -> Iterator[str]:
-    """What keeps containers of containerd from network shares with a gMSA; one sentence each."""
+    """Why containerd's containers cannot reach network shares with a gMSA; one sentence each."""
     floor = gmsa_floor(machine.build)
     if floor is not None and machine.revision < floor.revision:
         yield (

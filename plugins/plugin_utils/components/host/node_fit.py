@@ -1,9 +1,9 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a machine can become the node that is wanted: Windows x Kubernetes x containerd x pause image x network.
+"""Whether a machine can become the wanted node: Windows x Kubernetes x containerd x pause image x network.
 
-Asked before anything on the machine is touched. Pure: tables in `facts`, sentences here.
+Asked before the machine is changed. Pure: tables in `facts`, sentences here.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ ARCHITECTURES = ("amd64",)
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The Windows that was found. `revision` is the fourth part of 10.0.17763.348, `kind` the registry's
-    InstallationType."""
+    """The present Windows. `revision` is the fourth part of 10.0.17763.348, `kind` the registry's InstallationType."""
 
     build: int
     revision: int
@@ -45,7 +44,7 @@ class Machine:
 
     @classmethod
     def of(cls, system: Mapping[str, Any]) -> Machine:
-        """From the query `system`; what it does not tell is left out of the checks."""
+        """From the query `system`; checks skip what it does not tell."""
         found = system.get("os") or {}
         return cls(
             int(found.get("build") or 0),
@@ -64,8 +63,8 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the machine should become. `kubernetes` and `containerd` are None for none; `pause_image` empty
-    for the one that fits; `network_mode` empty where no CNI is set up here."""
+    """What the machine should become. `kubernetes` and `containerd` are None for none; `pause_image` is empty for
+    the one that fits; `network_mode` is empty where no CNI is set up."""
 
     kubernetes: Line | None = None
     containerd: Version | None = None
@@ -77,14 +76,14 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Sentences: `refusals` that nothing overrules, and `warnings`."""
+    """`refusals` that nothing overrules, and `warnings`; sentences."""
 
     refusals: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
 def problems(machine: Machine, wanted: Wanted) -> Fit:
-    """Why the machine cannot become that node, all reasons at once, and what to know if it can."""
+    """All reasons why the machine cannot become that node, and warnings if it can."""
     refusals: list[str] = []
     warnings: list[str] = []
     line = wanted.kubernetes
@@ -104,7 +103,7 @@ def problems(machine: Machine, wanted: Wanted) -> Fit:
 
 
 def _young_overlay(line: Line | None) -> Iterator[str]:
-    """Overlay networks of kube-proxy were a beta feature up to 1.33."""
+    """A warning: up to 1.33 kube-proxy's support for overlay networks is beta."""
     known = feature_gates.gate("kube-proxy", "WinOverlay", line) if line is not None and line >= OLDEST_LINE else None
     if known is not None and known.stage == "beta":
         yield (
@@ -114,7 +113,7 @@ def _young_overlay(line: Line | None) -> Iterator[str]:
 
 
 def _windows(machine: Machine) -> Iterator[str]:
-    """What no version of anything makes good."""
+    """Reasons that hold for every version of everything."""
     if machine.build < OLDEST_BUILD:
         yield (
             f"{machine.name} cannot be a Kubernetes node: nodes need Windows Server 2019 (build {OLDEST_BUILD}) or "
@@ -171,8 +170,8 @@ def _containerd(line: Line, containerd: Version | None, warnings: list[str]) -> 
 
 
 def pause_refusals(machine: Machine, wanted: Wanted, warnings: list[str]) -> Iterator[str]:
-    """Why the sandbox image does not run there: under process isolation a host runs images of its own build, or back to
-    the LTSC release before it."""
+    """Why the sandbox image does not run there: with process isolation a host runs images of its own build, or back
+    to the LTSC release before it."""
     chosen, line = wanted.pause_image, wanted.kubernetes
     if not chosen:
         if line is None:
@@ -204,7 +203,7 @@ def pause_refusals(machine: Machine, wanted: Wanted, warnings: list[str]) -> Ite
 
 
 def _find_image(reference: str) -> PauseImage | None:
-    """The row of a published image; None for an image of the user's own."""
+    """The row of a published image; None for the user's own."""
     repository, _colon, tag = reference.rpartition(":")
     for image in PAUSE_IMAGES:
         if image.tag == tag and repository in {PAUSE_REPOSITORY, FROZEN_REPOSITORY, image.microsoft}:

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""After the join, in the cluster: the Node is waited for, its certificate request, labels and taints looked after.
+"""After the join, in the cluster: wait for the Node, approve its certificate request, set labels and taints.
 
-Nothing of this is rolled back: the machine has joined.
+None of this is rolled back: the machine has joined.
 """
 
 from __future__ import annotations
@@ -25,10 +25,9 @@ from ..layout import Layout
 from . import node_object
 from .join import is_there
 
-# Whether a kubelet's request for a serving certificate may be approved: only for what the node really is.
-#
-# Kubernetes itself approves no serving certificates, since it cannot know which names and addresses are a node's.
-# Source: kubernetes.io, Certificate Signing Requests, signer kubernetes.io/kubelet-serving.
+# Whether a kubelet's request for a serving certificate may be approved: only for the node's real names and addresses.
+# Kubernetes itself approves no serving certificates, since it cannot know them. Source: kubernetes.io, Certificate
+# Signing Requests, signer kubernetes.io/kubelet-serving.
 
 SIGNER = "kubernetes.io/kubelet-serving"
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
@@ -43,7 +42,7 @@ _ADDRESSES = frozenset({"InternalIP", "ExternalIP"})
 
 
 def is_pending(csr: Mapping[str, Any], node: str) -> bool:
-    """Whether this is a request of `node` for a serving certificate that is still pending."""
+    """Whether this is a pending request of `node` for a serving certificate."""
     spec, status = csr.get("spec") or {}, csr.get("status") or {}
     decided = any(item.get("type") in {"Approved", "Denied", "Failed"} for item in status.get("conditions") or ())
     mine = spec.get("signerName") == SIGNER and spec.get("username") == f"system:node:{node}"
@@ -51,7 +50,7 @@ def is_pending(csr: Mapping[str, Any], node: str) -> bool:
 
 
 def request_problems(csr: Mapping[str, Any], request: Request, node: Mapping[str, Any]) -> list[str]:
-    """Why `csr`, whose request is `request`, is not approved for the Node object `node`: one half sentence each."""
+    """Why `csr`, whose request is `request`, must not be approved for the Node object `node`: one clause each."""
     spec = csr.get("spec") or {}
     name = str(node["metadata"]["name"])
     known = (node.get("status") or {}).get("addresses") or ()
@@ -104,7 +103,8 @@ CONFLICT = 409
 @dataclass(frozen=True, slots=True)
 class Expected:
     """What the Node object should be. `pod_cidr`: whether to wait for one; `serving_csr`: whether the kubelet asks
-    for a serving certificate; `timeout_s`: how long a node that has just joined is waited for, 0 for one that had."""
+    for a serving certificate; `timeout_s`: how long to wait for a node that has just joined, 0 for one that had
+    joined before."""
 
     name: str
     architecture: str = ""
@@ -116,7 +116,7 @@ class Expected:
 
     @classmethod
     def of(cls, options: Mapping[str, Any], layout: Layout, reading: Reading, *, joins: bool) -> Expected:
-        """From the options of win_k8s_join; a Node that has just joined is waited for."""
+        """From the options of win_k8s_join. A Node that has just joined is waited for."""
         system = reading.parts.get("system", {}).get("os") or {}
         return cls(
             name=options["node_name"],
@@ -131,7 +131,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`steps`: what was changed in the cluster; `warnings`: whole sentences; `node`: the Node object."""
+    """`steps`: what changed in the cluster; `warnings`: sentences; `node`: the Node object."""
 
     steps: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -139,8 +139,8 @@ class Report:
 
 
 def look_after(cluster: Cluster, expected: Expected, clock: Clock, *, check: bool = False) -> Report:
-    """Wait, approve, patch; with `check` only what would be. ClusterError if the Node or its podCIDR does not come, or
-    its labels are not a Windows node's."""
+    """Wait, approve, patch; with `check` only report it. ClusterError if the Node or its podCIDR does not come, or
+    if its labels are not a Windows node's."""
     node = _node(cluster, expected, clock)
     steps, warnings = _certificates(cluster, expected, clock, node, check=check)
     node, patched = _taints(cluster, expected, node, check=check)
@@ -175,7 +175,7 @@ def _node(cluster: Cluster, expected: Expected, clock: Clock) -> Object:
 def _certificates(
     cluster: Cluster, expected: Expected, clock: Clock, node: Mapping[str, Any], *, check: bool
 ) -> tuple[list[str], list[str]]:
-    """Every request of this node for a serving certificate: approved if it is right, else a warning."""
+    """Handle every request of this node for a serving certificate: approve it if it is right, else warn."""
     steps, warnings = [], []
     for found in _requests(cluster, expected, clock):
         label = str(found["metadata"]["name"])
@@ -211,7 +211,7 @@ def _requests(cluster: Cluster, expected: Expected, clock: Clock) -> list[Object
 
 
 def plan_taints(cluster: Cluster, node: Object, taints: Sequence[str]) -> tuple[str, ...]:
-    """What `look_after` would do to the Node and its pods by these taints."""
+    """What `look_after` would do to the Node and its pods for these taints."""
     added = node_object.find_missing_taints(node, taints)
     if not added:
         return ()
@@ -239,6 +239,6 @@ def _taints(cluster: Cluster, expected: Expected, node: Object, *, check: bool) 
 
 
 def _wants_serving_certificate(layout: Layout, reading: Reading) -> bool:
-    """Whether kubeadm's KubeletConfiguration has the kubelet ask the cluster for its serving certificate."""
+    """Whether kubeadm's KubeletConfiguration makes the kubelet ask the cluster for its serving certificate."""
     text = reading.text(config_file(layout)) if is_there(config_file(layout), reading) else None
     return re.search(r"(?m)^serverTLSBootstrap:\s*true\s*$", text or "") is not None

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Joining as a component: the files that a node needs before and besides, then what it joins with, then what the
-cluster says of it."""
+"""Joining as a component: first the files that a node needs anyway, then the join, then what the cluster says about
+the node."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ASKS_NOBODY = Notice("the cluster", "skip asking the cluster about this node (wi
 
 
 def look(given: Given) -> None:
-    """Whether the machine has to join and may, and the identities of flanneld and kube-proxy in the cluster."""
+    """Decide whether the machine must and may join, and find the identities of flanneld and kube-proxy."""
     if given.options["golden_image"]:
         return
     join.check_name(given.options["node_name"])
@@ -36,7 +36,7 @@ def look(given: Given) -> None:
 
 
 def joins(given: Given) -> bool:
-    """Whether the machine has not joined yet or joins again, as it was when the task began."""
+    """Whether the machine had not joined when the task began, or joins again."""
     options = given.options
 
     def has_joined() -> bool:
@@ -57,7 +57,7 @@ def joins(given: Given) -> bool:
 
 
 def files(given: Given) -> Resources:
-    """Folders and kubeconfigs; kubeadm.exe before a join; in an image, which has no identities, only that."""
+    """Folders and kubeconfigs, and kubeadm.exe before a join. An image has no identities and gets only kubeadm.exe."""
     options, layout = given.options, given.layout
     made: Resources = (
         *join.folders(layout),
@@ -79,7 +79,7 @@ def _secret(given: Given, item: Identity) -> SecretFile:
 
 
 def _identities(given: Given) -> tuple[Sequence[str], Sequence[Identity]]:
-    """Steps that were taken in the cluster, and what the programs log in with."""
+    """(steps taken in the cluster, the programs' kubeconfigs)."""
     if given.options["golden_image"]:
         return (), ()
 
@@ -90,7 +90,7 @@ def _identities(given: Given) -> tuple[Sequence[str], Sequence[Identity]]:
 
 
 def make_room(given: Given) -> Sequence[str]:
-    """Steps of a machine that joins again: it leaves its old Node."""
+    """Steps to remove the old Node of a machine that joins again."""
     if given.options["state"] != "rejoined":
         return ()
     cluster, name = _cluster(given), given.options["node_name"]
@@ -98,13 +98,13 @@ def make_room(given: Given) -> Sequence[str]:
 
 
 def with_material(given: Given) -> Resources:
-    """The join, with a token that is gone afterwards."""
+    """The join, with a token that is deleted afterwards."""
     found = given.asks.hold("material", lambda: _material(given))
     return (replace(found, mark=given.mark), *(() if _cluster(given) else (ASKS_NOBODY,)))
 
 
 def log_end(given: Given, probe: Probe) -> str:
-    """What stops a join is mostly a kubelet that ends at once, and only its log says why."""
+    """The end of the kubelet's log. A failed join is mostly a kubelet that ends at once, and only its log says why."""
     query = joining.log_query(given.layout, given.reading)
     return joining.log_end(query, probe((query,))).strip() if query else ""
 
@@ -126,7 +126,7 @@ def _cluster(given: Given) -> Cluster | None:
 
 
 def see(given: Given, _acted: Collection[str], _changed: bool) -> After:
-    """What the cluster says of the node now."""
+    """Report what the cluster now says about the node."""
     options = given.options
     if options["golden_image"]:
         return After(result={"joined": False, "pod_cidr": ""})

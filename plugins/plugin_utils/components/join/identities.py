@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The credentials of flanneld and kube-proxy on one node: the user's files, or ServiceAccounts made in the cluster;
-what a kubeconfig for a node is, and whether one of the user's may go there."""
+"""The credentials of flanneld and kube-proxy on one node: the user's files, or ServiceAccounts in the cluster;
+kubeconfigs for a node, and whether the user's may go there."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ def kubeconfig_problems(found: Kubeconfig, where: str, *, allow_admin: bool) -> 
     return said
 
 
-# Objects that are made in the cluster if they are not there, and are otherwise left as they are.
+# Objects that are made in the cluster if they are missing, and otherwise left alone.
 
 CONFLICT = 409
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """An object by its collection's path and its body."""
+    """An object: the path of its collection, and its body."""
 
     collection: str
     body: Mapping[str, Any]
@@ -89,7 +89,7 @@ class Wanted:
 
     @property
     def path(self) -> str:
-        """Where it is."""
+        """Its path in the API."""
         return f"{self.collection}/{self.name}"
 
     @property
@@ -99,12 +99,12 @@ class Wanted:
 
 
 def find_missing(cluster: Cluster, objects: Iterable[Wanted]) -> tuple[Wanted, ...]:
-    """Those that are not there."""
+    """The objects that do not exist."""
     return tuple(wanted for wanted in objects if cluster.get(wanted.path) is None)
 
 
 def make(cluster: Cluster, objects: Iterable[Wanted]) -> None:
-    """Make them; another host's task may have made one a moment ago."""
+    """Make them. Another host's task may just have made one."""
     for wanted in objects:
         try:
             cluster.create(wanted.collection, wanted.body)
@@ -136,12 +136,12 @@ KUBE_PROXY_ROLE = "system:node-proxier"
 
 
 def token_path(account: str) -> str:
-    """Where the token of `account` is."""
+    """The path of the token of `account`."""
     return f"{_SECRETS}/{account}-token"
 
 
 def objects(account: str) -> tuple[Wanted, ...]:
-    """All that `account` (FLANNELD or KUBE_PROXY) needs in the cluster, in the order in which it is made."""
+    """All objects that `account` (FLANNELD or KUBE_PROXY) needs in the cluster, in order of creation."""
     role = (_role(account),) if account == FLANNELD else ()
     return (_account(account), *role, _binding(account, account if role else KUBE_PROXY_ROLE), _token(account))
 
@@ -173,7 +173,7 @@ def _binding(name: str, role: str) -> Wanted:
 
 
 def _token(account: str) -> Wanted:
-    """Since 1.24 a ServiceAccount gets no token by itself: a Secret asks for it."""
+    """The Secret that asks for a token: since 1.24 a ServiceAccount gets none by itself."""
     body = {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -236,7 +236,7 @@ def identities(
 
 
 def users_kubeconfig(path: str, option: str, *, allow_admin: bool) -> str:
-    """A kubeconfig on the controller that is to go to a node. Refused if it must not, or is not one."""
+    """A kubeconfig on the controller that will go to a node. Refused if it must not go there, or is invalid."""
     try:
         text = Path(path).expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -1,11 +1,11 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-r"""A node's way into its cluster: what it needs, what `joined` means, and the steps of the join.
+"""How a node joins its cluster: its requirements, the meaning of `joined`, and the steps of the join.
 
 Three ways: `kubeadm` runs kubeadm.exe, which writes the kubelet's files and starts it; `bootstrap_kubeconfig` writes
 `bootstrap-kubelet.conf`, with which the kubelet gets its own certificate; `kubeconfig` writes a kubeconfig of the
-user's. Each of them owns the kubelet's first start.
+user's. Each of them starts the kubelet for the first time.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ REJOIN = "playbooks/repair.yml -e winkube_repair=rejoin"
 
 
 class Broken(Refused):
-    """A machine that has joined and cannot be a node as it is: joining again repairs it."""
+    """The machine has joined but cannot be a node in its present state; joining again repairs it."""
 
 
 def bootstrap_file(layout: Layout) -> str:
-    """What the kubelet gets its first certificate with."""
+    """The kubeconfig with which the kubelet gets its first certificate."""
     return windows_path.join(layout.kubernetes_dir, "bootstrap-kubelet.conf")
 
 
@@ -77,7 +77,7 @@ def list_made(layout: Layout) -> tuple[str, ...]:
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What is read for a join, whatever the way."""
+    """Everything that a join reads, in any of the three ways."""
     return (
         *(file_query(path) for path in list_made(layout)),
         file_query(config_file(layout), content_limit=READ_LIMIT),
@@ -101,7 +101,7 @@ def folders(layout: Layout) -> tuple[Resource, ...]:
 
 
 def _is_own(layout: Layout) -> bool:
-    """Whether the kubelet's kubeconfig lies elsewhere than Kubernetes' own files, which the kubelet's role guards."""
+    """Whether the kubelet's kubeconfig lies outside Kubernetes' own folder, which the role kubelet guards."""
     return not windows_path.same(windows_path.parent(layout.kubelet_kubeconfig), layout.kubernetes_dir)
 
 
@@ -114,7 +114,7 @@ def kubeadm(layout: Layout, source: Source, mark: str) -> tuple[Resource, ...]:
 
 
 def check_name(name: str) -> None:
-    """Refused unless `name` can be a Node's, so that kubelet, kube-proxy and flanneld mean the same one."""
+    """Refused unless `name` is a valid Node name, so that kubelet, kube-proxy and flanneld use the same one."""
     if len(name) > 253 or not _NODE_NAME.fullmatch(name):
         better = re.sub("[^a-z0-9.-]", "-", name.lower()).strip("-.") or "win1"
         raise Refused(
@@ -125,7 +125,8 @@ def check_name(name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What decides whether a node has joined. `node` is its Node object; without `asked` it could not be asked for."""
+    """What decides whether a node has joined. `node` is its Node object; without `asked` the cluster could not be
+    asked for it."""
 
     layout: Layout
     way: Way
@@ -137,9 +138,10 @@ class Situation:
 
 
 def has_joined(situation: Situation) -> bool:
-    """Whether nothing is to be done. Refused if a person must decide first.
+    """Whether nothing remains to be done. Refused if a person must decide first.
 
-    Joined is: the kubelet's kubeconfig, a client certificate that is valid and this node's, and the Node object.
+    Joined means: the kubelet's kubeconfig exists, so does a client certificate that is valid and this node's, and so
+    does the Node object.
     """
     if role := node_object.control_plane_role(situation.node or {}):
         raise Refused(
@@ -201,7 +203,7 @@ def _time(text: str) -> datetime:
 
 
 def check_places(layout: Layout, way: Way, reading: Reading) -> None:
-    """Refused where a join cannot work: no kubelet service, or folders that kubeadm does not know."""
+    """Refused if a join cannot work: there is no kubelet service, or kubeadm does not know the folders."""
     if reading.service(layout.kubelet_service) is None:
         raise Refused(
             f"There is no service {layout.kubelet_service} on this machine, and a join ends with its first start: run "
@@ -224,13 +226,13 @@ def check_places(layout: Layout, way: Way, reading: Reading) -> None:
 
 
 def certificate_files(layout: Layout, reading: Reading) -> tuple[str, ...]:
-    """The kubelet's certificates that are there."""
+    """The kubelet's certificates that exist."""
     folder = cert_dir(layout)
     return tuple(windows_path.join(folder, entry) for entry in reading.file(folder).get("entries") or ())
 
 
 def is_there(path: str, reading: Reading) -> bool:
-    """Whether a file was found."""
+    """Whether a file exists."""
     return bool(reading.parts.get(file_key(path), {}).get("exists"))
 
 

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-r"""The join itself as ops: the old identity aside, the credentials written, the kubelet started, the credentials gone.
+r"""The join as ops: set the old identity aside, write the credentials, start the kubelet, delete the credentials.
 
-kubeadm refuses to run where kubelet.conf, bootstrap-kubelet.conf or pki\ca.crt are there. Source: kubernetes
+kubeadm refuses to run if kubelet.conf, bootstrap-kubelet.conf or pki\ca.crt exist. Source: kubernetes
 cmd/kubeadm/app/preflight/checks.go, RunJoinNodeChecks.
 """
 
@@ -54,7 +54,7 @@ LATER = "(known after join)"
 
 
 def fill_pod_cidr(text: str, pod_cidr: str) -> str:
-    """A text of the plan after the join: with the Node's podCIDR, or none if it could not be asked for."""
+    """A text of the plan with the Node's podCIDR, or without one if the cluster could not be asked."""
     return text.replace(f", podCIDR {LATER}", f", podCIDR {pod_cidr}" if pod_cidr else "")
 
 
@@ -62,13 +62,13 @@ LOG_LINES, LOG_BYTES, LINE_CHARS = 3, 8192, 400
 
 
 def log_query(layout: Layout, reading: Reading) -> Query | None:
-    """The end of the kubelet's log; None where its service has no file for it."""
+    """The end of the kubelet's log; None if its service has no log file."""
     path = log_file(reading.service(layout.kubelet_service) or {})
     return Query(file_key(path), "file", (("path", path), ("tail", LOG_BYTES))) if path else None
 
 
 def log_end(query: Query, found: Mapping[str, Any]) -> str:
-    """What the kubelet itself said last, `found` by the probe, behind a sentence; empty where there is nothing."""
+    """The kubelet's last log lines, `found` by the probe, after a sentence; empty if there are none."""
     tail = (found.get(query.key) or {}).get("tail")
     text = base64.b64decode(tail).decode("utf-8", errors="replace") if tail else ""
     lines = [line.strip()[:LINE_CHARS] for line in text.splitlines() if line.strip()][-LOG_LINES:]
@@ -77,7 +77,7 @@ def log_end(query: Query, found: Mapping[str, Any]) -> str:
 
 
 def _ca_folder(layout: Layout) -> str:
-    """The folder of the cluster's CA, which the join makes."""
+    """The folder of the cluster's CA, made by the join."""
     return windows_path.parent(ca_file(layout))
 
 
@@ -85,9 +85,9 @@ def _ca_folder(layout: Layout) -> str:
 class Joining:
     """This machine joins as `node_name`.
 
-    `configuration` is kubeadm's JoinConfiguration and `token` what is secret in it, for the way `kubeadm`; `kubeconfig`
-    what the other two start the kubelet with; `ca_pem` the cluster's CA, by which that kubelet knows its callers. With
-    `again` the identity that the machine has is put away first. `mark` is the id of the batch.
+    For `kubeadm`, `configuration` is kubeadm's JoinConfiguration and `token` its secret. For the other two,
+    `kubeconfig` starts the kubelet, and `ca_pem` is the cluster's CA, by which that kubelet authenticates its callers.
+    With `again` the machine's present identity is set aside first. `mark` is the batch's id.
     """
 
     layout: Layout
@@ -104,11 +104,11 @@ class Joining:
 
     @property
     def label(self) -> str:
-        """What it leads to."""
+        """The result."""
         return f"Node {self.node_name}"
 
     def reads(self) -> tuple[Query, ...]:
-        """Everything that a join may meet or make."""
+        """Everything that a join may find or make."""
         return reads(self.layout)
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
@@ -116,7 +116,7 @@ class Joining:
         return ()
 
     def change(self, reading: Reading) -> Change:
-        """Join, whatever there is: whether to is decided before (`join.has_joined`)."""
+        """Join in any case: `join.has_joined` decides beforehand whether to."""
         layout = self.layout
         aside = self._aside(reading)
         service = dict(reading.service(layout.kubelet_service) or {})
@@ -146,7 +146,7 @@ class Joining:
         )
 
     def _aside(self, reading: Reading) -> _Aside:
-        """What is in the way of a join: files of an earlier one, the old keys among them."""
+        """What blocks a join: files of an earlier one, among them the old keys."""
         found = [path for path in self._list_made_files() if is_there(path, reading)]
         if self.way == "kubeconfig":  # its certificates, if it needs any, are the user's business
             return _Aside.of(found, (), "", self.mark)
@@ -166,8 +166,8 @@ class Joining:
         return with_undo_start(self.layout.kubelet_service, ops, self.start_timeout_s, ran=ran)
 
     def _undo(self, reading: Reading) -> tuple[Op, ...]:
-        """The kubelet stopped, and everything gone that the join has made; what was there before comes back with the
-        undo of its move. The folder of certificates is made again, as the names in it are not known."""
+        """Stop the kubelet and delete everything the join has made. The undo of each move brings back what was there
+        before. The folder of certificates is made again, since the names in it are unknown."""
         layout = self.layout
         folder = cert_dir(layout)
         found = reading.file(folder)
@@ -188,7 +188,7 @@ class Joining:
         gone = Op("remove", {"path": path})
         content = {"path": path, "content": as_base64(self.configuration.encode()), "sddl": SDDL}
         program = run(layout.kubeadm_binary, "join", "--config", path, timeout_s=KUBEADM_S, encoding="utf-8")
-        # kubeadm reads nothing from there: being named, the token is masked in whatever kubeadm prints.
+        # kubeadm reads no stdin: the token is named here only so that it is masked in kubeadm's output.
         args = {**program.args, "stdin": self.token, "cwd": "C:\\", "env": {"Path": ";".join(KUBEADM_RUN.path(layout))}}
         masked = Op("run", args, secrets=("stdin",))
         return (
@@ -240,14 +240,15 @@ class Joining:
 
 @dataclass(frozen=True, slots=True)
 class _Aside:
-    """The ops that put old files away, and those that delete them when nothing can fail any more."""
+    """The ops that set old files aside, and those that delete them once nothing can fail any more."""
 
     ops: tuple[Op, ...]
     swept: tuple[Op, ...]
 
     @classmethod
     def of(cls, files: Sequence[str], keys: Sequence[str], folder: str, mark: str) -> _Aside:
-        """`files` beside themselves; `keys`, which lie in `folder`, in a folder beside that: it is made again."""
+        """Set `files` aside beside themselves, and `keys`, which lie in `folder`, in a folder beside it, since it is
+        made again."""
         ending = f".{mark[:8]}.winkube-old"
         moves = [_move(path, f"{path}{ending}") for path in files]
         swept = [Op("remove", {"path": f"{path}{ending}"}) for path in files]

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""With what a node joins its cluster, by each of the ways, and whether it could: the user's files, or a token with
-kubeadm's JoinConfiguration, in the form that each release reads."""
+"""The credentials with which a node joins, for each of the ways: the user's files, or a token with kubeadm's
+JoinConfiguration in the form that the release reads. And whether the join can work."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ cmd/kubeadm/app/preflight/checks_windows.go."""
 
 @dataclass(frozen=True, slots=True)
 class JoinSettings:
-    """What kubeadm is told. `taints` are `<key>=<value>:<effect>`, `api_server` is `<host>:<port>`, `ca_hash`
+    """kubeadm's settings. `taints` are `<key>=<value>:<effect>`, `api_server` is `<host>:<port>`, `ca_hash`
     `sha256:<hex>`, `pipe` the name of containerd's pipe."""
 
     version: Version
@@ -58,7 +58,7 @@ class JoinSettings:
 
 
 def join_configuration(settings: JoinSettings) -> str:
-    """The text of the file for `kubeadm join --config`. Refused for a release that reads none of the forms."""
+    """The file for `kubeadm join --config`. Refused for a release that reads neither form."""
     if settings.version.line < FIRST:
         raise Refused(
             f"kubeadm {settings.version} reads neither kubeadm.k8s.io/v1beta3 nor v1beta4: use Kubernetes {FIRST} or "
@@ -103,7 +103,7 @@ Options = Mapping[str, Any]
 
 
 def check_possible(cluster: Cluster | None, options: Options, layout: Layout, reading: Reading) -> None:
-    """Refused before anything is done where the join could not work."""
+    """Refused before anything is done if the join could not work."""
     join.check_places(layout, options["join"], reading)
     if cluster is None:
         own = {"kubeconfig": options["kubeconfig_source"], "bootstrap_kubeconfig": options["bootstrap_source"]}
@@ -124,8 +124,8 @@ def check_possible(cluster: Cluster | None, options: Options, layout: Layout, re
 def material(
     cluster: Cluster | None, options: Options, layout: Layout, version: Version, token: Callable[[Cluster], str]
 ) -> Joining:
-    """What the node joins with; `token` makes one in the cluster, where it takes one. Refused where the join could not
-    work."""
+    """The join with its credentials; `token` makes one in the cluster if the way needs one. Refused if the join
+    could not work."""
     name = options["node_name"]
     made = Joining(
         layout=layout,
@@ -170,7 +170,8 @@ def material(
 
 
 def _take_kubeconfig(cluster: Cluster | None, made: Joining, options: Options, option: str) -> Joining:
-    """With a file of the user's; the kubelet knows its callers by the CA in it, else by the cluster's."""
+    """The join with a kubeconfig of the user's. The kubelet authenticates callers by the CA in it, else by the
+    cluster's."""
     text = _users_file(options, option)
     ca_pem = read_kubeconfig(text, options[option]).ca_pem
     if not ca_pem and cluster is not None:
@@ -185,7 +186,7 @@ def _take_kubeconfig(cluster: Cluster | None, made: Joining, options: Options, o
 
 
 def without_node(cluster: Cluster | None, name: str, *, check: bool) -> list[str]:
-    """The old Node object is deleted: kubeadm joins no machine whose Node is Ready."""
+    """Delete the old Node object: kubeadm does not join a machine whose Node is Ready."""
     path = f"/api/v1/nodes/{name}"
     if cluster is None or cluster.get(path) is None:
         return []
@@ -195,7 +196,7 @@ def without_node(cluster: Cluster | None, name: str, *, check: bool) -> list[str
 
 
 def build_own_kubeconfig(options: Options, layout: Layout, mark: str) -> tuple[Resource, ...]:
-    """On a node that has joined with a kubeconfig of the user's, that file as it is now."""
+    """On a node that has joined with a kubeconfig of the user's: that file, as it is now."""
     if options["join"] != "kubeconfig" or not options["kubeconfig_source"]:
         return ()
     text = _users_file(options, "kubeconfig_source")
@@ -204,7 +205,7 @@ def build_own_kubeconfig(options: Options, layout: Layout, mark: str) -> tuple[R
 
 
 def _users_file(options: Options, option: str) -> str:
-    """A kubeconfig on the controller that is to go to the node. Refused if it must not."""
+    """A kubeconfig on the controller that will go to the node. Refused if it must not."""
     path = options[option]
     if not path:
         raise Refused(f"join: {options['join']} needs {option}, a kubeconfig on the controller.")

@@ -1,11 +1,11 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a Node object says, what has to be patched on it, and what a new taint does to the pods that run there already:
-NoExecute evicts those that do not tolerate it, NoSchedule lets them run until they are replaced elsewhere.
+"""A Node object: what it says, how to patch it, and what a new taint does to its pods. NoExecute evicts those that do
+not tolerate it; NoSchedule lets them run until they are recreated elsewhere.
 
-Sources: kubernetes staging/src/k8s.io/component-helpers/scheduling/corev1/helpers.go and
-api/core/v1/toleration.go, ToleratesTaint; pkg/controller/tainteviction/taint_eviction.go, processPodOnNode.
+Sources: kubernetes staging/src/k8s.io/component-helpers/scheduling/corev1/helpers.go and api/core/v1/toleration.go,
+ToleratesTaint; pkg/controller/tainteviction/taint_eviction.go, processPodOnNode.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ def labels(node: Object) -> Mapping[str, str]:
 
 
 def has_ready_linux(nodes: Iterable[Object]) -> bool:
-    """Whether a Linux node is Ready, without which a cluster has nowhere to run its own pods."""
+    """Whether a Linux node is Ready: only there a cluster can run its own pods."""
     return any(labels(node).get(OS_LABEL) == "linux" and is_ready(node) for node in nodes)
 
 
 def control_plane_role(node: Object) -> str:
-    """The label that makes it a control plane node; empty if none does."""
+    """The label that makes it a control plane node; empty if it has none."""
     return next((name for name in _CONTROL_PLANE if name in labels(node)), "")
 
 
 def pod_cidr(node: Object) -> str:
-    """spec.podCIDR, empty if the cluster has given it none."""
+    """spec.podCIDR, empty if the cluster has not set one."""
     return str((node.get("spec") or {}).get("podCIDR") or "")
 
 
 def label_problems(node: Object, *, architecture: str, build: int | None) -> list[str]:
-    """Which of the labels that a kubelet on Windows sets are missing or not this machine's; one half sentence each.
+    """The labels of a Windows kubelet that are missing or have another machine's value; one clause each.
 
     Source: kubernetes pkg/kubelet/kubelet_node_status.go and nodestatus/setters (windows-build: 10.0.<build>).
     """
@@ -65,17 +65,17 @@ def label_problems(node: Object, *, architecture: str, build: int | None) -> lis
 
 
 def find_missing_taints(node: Object, wanted: Sequence[str]) -> list[dict[str, str]]:
-    """Those of `wanted` that the Node does not have: `{key, value, effect}`."""
+    """The taints of `wanted` that the Node does not have: `{key, value, effect}`."""
     present = (node.get("spec") or {}).get("taints") or ()
     known = {(taint.get("key"), taint.get("value") or "", taint.get("effect")) for taint in present}
     return [taint for taint in map(_taint, wanted) if (taint["key"], taint["value"], taint["effect"]) not in known]
 
 
 def with_taints(node: Object, wanted: Sequence[str]) -> dict[str, Any] | None:
-    """The patch (kind merge) that adds what is missing of `wanted` (`<key>=<value>:<effect>`); None if nothing is.
+    """The merge patch that adds the missing taints of `wanted` (`<key>=<value>:<effect>`); None if none is missing.
 
-    --register-with-taints acts only when a Node registers. The patch names the resource version: the API refuses it
-    where the taints have changed meanwhile.
+    --register-with-taints acts only when a Node registers. The patch names the resource version, so the API refuses it
+    if the taints have changed meanwhile.
     """
     present = [dict(taint) for taint in (node.get("spec") or {}).get("taints") or ()]
     added = find_missing_taints(node, wanted)
@@ -98,12 +98,12 @@ MIRROR = "kubernetes.io/config.mirror"
 
 
 def pods_of(name: str) -> str:
-    """Where the API lists the pods of a Node."""
+    """The API path that lists the pods of a Node."""
     return f"/api/v1/pods?fieldSelector=spec.nodeName%3D{name}"
 
 
 def taint_step(name: str, added: Sequence[Mapping[str, str]], pods: Iterable[Object]) -> str:
-    """What is done to the Node, and what becomes of its pods, each by name and owner."""
+    """The step: what is done to the Node and what happens to its pods, each by name and owner."""
     running = [pod for pod in pods if not is_over(pod)]
     text = f"taint the Node {name} with {', '.join(map(format_taint, added))}"
     if evicted := [said for pod in running if (said := _find_eviction(pod, added))]:
@@ -115,13 +115,13 @@ def taint_step(name: str, added: Sequence[Mapping[str, str]], pods: Iterable[Obj
 
 
 def format_taint(taint: Mapping[str, str]) -> str:
-    """`os=windows:NoSchedule`, as people write it."""
+    """The taint as people write it: `os=windows:NoSchedule`."""
     value = f"={taint['value']}" if taint.get("value") else ""
     return f"{taint['key']}{value}:{taint['effect']}"
 
 
 def _find_eviction(pod: Object, added: Sequence[Mapping[str, str]]) -> str:
-    """The pod, with the seconds that it may stay; empty if it may stay for ever."""
+    """The pod to be evicted, with the seconds that it may stay; empty if it may stay forever."""
     waits: list[int] = []
     for taint in added:
         if taint["effect"] != EVICTS:
@@ -140,7 +140,7 @@ def tolerates_all(pod: Object, taints: Sequence[Mapping[str, str]], effects: Seq
 
 
 def _toleration(pod: Object, taint: Mapping[str, str]) -> Object | None:
-    """The first that matches."""
+    """The first toleration that matches."""
     given = (pod.get("spec") or {}).get("tolerations") or ()
     return next((each for each in given if _tolerates(each, taint)), None)
 
@@ -162,7 +162,7 @@ def _describe(pod: Object, more: str = "") -> str:
 
 
 def owner(metadata: Object) -> str:
-    """Who replaces it; of a Deployment's ReplicaSet, which is named after its hash, the Deployment."""
+    """What replaces the pod: its owner, or the Deployment of a ReplicaSet, whose name ends with a hash."""
     found = next((each for each in metadata.get("ownerReferences") or () if each.get("controller")), None)
     if found is None:
         return "nothing recreates it"
@@ -174,7 +174,7 @@ def owner(metadata: Object) -> str:
 
 
 def is_over(pod: Object) -> bool:
-    """Whether a pod has ended or is on its way out, or is a static pod's mirror: nothing replaces it."""
+    """Whether nothing replaces the pod: it has ended, is terminating, or is a static pod's mirror."""
     metadata = pod.get("metadata") or {}
     ended = (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}
     return ended or bool(metadata.get("deletionTimestamp")) or MIRROR in (metadata.get("annotations") or {})

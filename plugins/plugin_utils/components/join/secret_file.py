@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A file with credentials: only administrators read it, and nothing but its sha256 is ever shown."""
+"""A file with credentials: only administrators may read it, and only its sha256 is ever shown."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ _MAY_READ = frozenset({"SY", "S-1-5-18", "BA", "S-1-5-32-544"})
 
 @dataclass(frozen=True, slots=True)
 class SecretFile:
-    """`text` at `path`, only for administrators. `what` names it in steps, `backup` is the folder of the batch that
-    keeps the old one for the undo; the service `read_by` is restarted if it runs, for it reads the file at its start.
-    """
+    """`text` at `path`, only for administrators. `what` names it in steps; `backup` is the batch's folder that keeps
+    the old file for the undo. The service `read_by` reads it at its start, so it is restarted if it runs."""
 
     path: str
     text: str = field(repr=False)
@@ -40,7 +39,7 @@ class SecretFile:
         return self.path
 
     def reads(self) -> tuple[Query, ...]:
-        """Its hash and who may read it, never its content."""
+        """Its hash and its access list, never its content."""
         return (secret_query(self.path),)
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
@@ -96,8 +95,8 @@ class SecretFile:
         )
 
     def _restarts(self, reading: Reading, there: bool) -> bool:
-        """Whether it is running with what the file held. One that never had this file, and is not told of it, reads
-        another: its own role gives it this one."""
+        """Whether the service runs with the file's old content. A service that never had this file and does not name
+        it reads another one; its own role changes that."""
         service = reading.service(self.read_by) if self.read_by else None
         if service is None or service.get("state") not in ACTIVE:
             return False
@@ -105,7 +104,7 @@ class SecretFile:
         return there or self.path.casefold() in told.replace("/", "\\").casefold()
 
     def _stop(self, reading: Reading) -> tuple[Op, ...]:
-        """The service, and before it those that depend on it."""
+        """Stop the service, after those that depend on it."""
         return flatten(
             with_undo_start(name, stop_ops(name, "", self.timeout_s), self.timeout_s, ran=name != self.read_by)
             for name in (*running_dependants(self.read_by, reading), self.read_by)
@@ -120,5 +119,5 @@ class SecretFile:
 
 
 def secret_query(path: str) -> Query:
-    """What is read of a file with credentials."""
+    """What may be read of a file with credentials."""
     return file_query(path, sha256=True, sddl=True)

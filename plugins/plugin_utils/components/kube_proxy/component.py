@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""kube-proxy as a component: in overlay the source VIP first, which its command line holds; then all the rest."""
+"""kube-proxy as a component. In overlay the source VIP is reserved first, since the command line contains it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .kube_proxy_args import KubeProxySettings
 
 
 def build_resources(given: Given) -> Resources:
-    """Folders, program, service; where kube-proxy is the cluster's, no service; in an image only the program."""
+    """Folders, program, service; no service if kube-proxy is the cluster's; only the program in an image."""
     options, layout = given.options, given.layout
     if options["golden_image"]:
         return program_alone(given, kube_proxy.DAEMON, kube_proxy.program)
@@ -75,7 +75,7 @@ def arguments(given: Given) -> kube_proxy.KubeProxyArgs:
 
 
 def _daemon_sets(given: Given) -> tuple[str, ...] | None:
-    """The DaemonSets that run kube-proxy on this node; None if the cluster cannot be asked."""
+    """The DaemonSets that run kube-proxy on this node; None without access to the cluster."""
     name = given.options["node_name"].lower()
     return given.asks.of_cluster(
         given.options,
@@ -85,7 +85,7 @@ def _daemon_sets(given: Given) -> tuple[str, ...] | None:
 
 
 def reserve_vip(given: Given, _resources: Resources) -> Batch | None:
-    """The node's own host-local reserves an address; None where it has one, or needs none."""
+    """A batch in which the node's own host-local reserves an address; None if there is one, or none is needed."""
     options = given.options
     here = options["managed_by"] == "service" and not options["golden_image"]
     if not here or options["network_mode"] != "overlay" or _find_present_vip(given):
@@ -94,7 +94,7 @@ def reserve_vip(given: Given, _resources: Resources) -> Batch | None:
 
 
 def read_reserved_vip(given: Given, _batch: Batch, answer: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The address that host-local has printed."""
+    """The address that host-local printed."""
     return {source_vip.KEY: source_vip.read_reserved(answer, source_vip.pod_range(_vip_args(given), given.reading))}
 
 

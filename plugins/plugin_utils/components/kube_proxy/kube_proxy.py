@@ -45,10 +45,10 @@ plugins/ipam/host-local/backend/disk/backend.go, defaultDataDir."""
 
 @dataclass(frozen=True, slots=True)
 class KubeProxyArgs(Managed):
-    """Arguments of win_kube_proxy, checked.
+    """Checked arguments of win_kube_proxy.
 
-    `environment` are variables besides KUBE_NETWORK; `reads_vip` is what the source VIP was found by; `mark` is the id
-    of the batch.
+    `environment` are variables besides KUBE_NETWORK; `reads_vip` are the queries that found the source VIP; `mark` is
+    the batch's id.
     """
 
     layout: Layout
@@ -85,18 +85,18 @@ def build_resources(args: KubeProxyArgs, reading: Reading) -> tuple[Resource, ..
 
 
 def program(layout: Layout, source: Source, tools: tuple[Resource, ...], mark: str) -> tuple[Resource, ...]:
-    """Only folders and kube-proxy.exe, with what its service will need: that has the machine's name in its command
-    line, in overlay also an address of its pods."""
+    """Only folders, kube-proxy.exe and its service's tools, for an image: the command line names the machine and, in
+    overlay, an address of its pods."""
     return (*_folders(layout), *tools, _programs(layout, source, mark))
 
 
 def network_name(network_mode: str) -> str:
-    """The HNS network of a mode, as kubernetes.io names it."""
+    """The HNS network of a mode, by kubernetes.io's names."""
     return kube_proxy_args.NETWORKS[mode(network_mode)]
 
 
 def mode(network_mode: str) -> kube_proxy_args.Mode:
-    """The mode by its name. Refused for one that kube-proxy's part is not written for."""
+    """The mode by its name. Refused for one that this role does not support."""
     if network_mode == "l2bridge":
         return "l2bridge"
     if network_mode == "overlay":
@@ -108,8 +108,8 @@ def mode(network_mode: str) -> kube_proxy_args.Mode:
 
 
 def leave_to_cluster(layout: Layout, reading: Reading) -> tuple[Resource, ...]:
-    """Remove our service, now that kube-proxy is the cluster's. Refused if a service of others has that name
-    and runs, or will at the next boot."""
+    """Remove our service, now that kube-proxy is the cluster's. Refused if the service of that name is not ours and
+    runs, or would at the next boot."""
     name, program = layout.kube_proxy_service, layout.kube_proxy_binary
     found = reading.service(name)
     if found is None or runs(name, program, reading):
@@ -130,7 +130,7 @@ def beside_daemon_set(found: Sequence[Mapping[str, Any]], node: Mapping[str, Any
 
 
 def nobody_runs_it(node: str) -> str:
-    """The sentence for a cluster that should own kube-proxy and has none for the node."""
+    """A sentence: the cluster should run kube-proxy on the node, but no DaemonSet does."""
     return (
         f"it is managed by the cluster (winkube_kube_proxy_managed_by), but no DaemonSet there runs it on {node}: "
         "services will not be reachable from its pods."
@@ -138,7 +138,7 @@ def nobody_runs_it(node: str) -> str:
 
 
 def refuse_beside(daemon_set: str, node: str) -> None:
-    """Refused: a host service beside a DaemonSet."""
+    """Refuse a service beside a DaemonSet."""
     raise Refused(
         f"kube-proxy: the DaemonSet {daemon_set} runs it on {node} already, and a service beside it would write the "
         "same HNS policies. Set winkube_kube_proxy_managed_by: cluster, or keep the DaemonSet off Windows nodes "
@@ -147,8 +147,8 @@ def refuse_beside(daemon_set: str, node: str) -> None:
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What `build_resources` reads for this layout, whatever its other arguments; the source VIP of overlay's
-    usual network."""
+    """Everything that `build_resources` reads for this layout, whatever its other arguments; the source VIP only for
+    the default network of overlay."""
     resources: tuple[Resource, ...] = (
         *_folders(layout),
         _programs(layout, Source("", None, ""), ""),
@@ -166,8 +166,8 @@ def reads(layout: Layout) -> tuple[Query, ...]:
 
 
 def firewall(options: Mapping[str, Any], settings: KubeProxySettings | None = None) -> tuple[FirewallRule, ...]:
-    """Load balancers let in, as the option `firewall` says; without `settings` a kube-proxy of the cluster's answers at
-    its usual port. One that listens only on the node's loopback cannot be asked."""
+    """The rule for load balancers, as the option `firewall` says. Without `settings` it opens the default port, for
+    the cluster's kube-proxy. A kube-proxy that listens only on loopback gets no rule."""
     if not options["enabled"]:
         return ()
     where = (LOOPBACK, HEALTHZ_PORT) if settings is None else kube_proxy_args.healthz(settings)
@@ -196,8 +196,8 @@ def _service(args: KubeProxyArgs) -> Service:
 
 
 def _build_gate(args: KubeProxyArgs) -> Op:
-    """Its own word that it is healthy, where it gives one: under nssm one that crashes again and again counts as
-    running."""
+    """A wait for kube-proxy's health address if it has one: under nssm the service state is RUNNING even if it
+    crashes again and again."""
     where = kube_proxy_args.healthz(args.settings)
     if where is None:
         return wait_service(args.layout.kube_proxy_service, RUNNING, args.start_timeout_s, stable_s=30)

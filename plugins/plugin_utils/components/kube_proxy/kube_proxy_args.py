@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From what is wanted of a kube-proxy to its arguments and environment, per release; and whether a line would start.
+"""kube-proxy's arguments and environment per release, and a check whether it would start with them.
 
-The arguments come in the order of kubernetes.io's own command lines (Windows in Kubernetes, v1.22,
-"Register kube-proxy.exe": l2bridge / host-gw and overlay / vxlan); what those do not have follows.
+The arguments have the order of kubernetes.io's own command lines (Windows in Kubernetes, v1.22, "Register
+kube-proxy.exe": l2bridge / host-gw and overlay / vxlan); further ones follow.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _BESIDE_CONFIG = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class KubeProxySettings:
-    """What a kube-proxy is to do.
+    """What a kube-proxy should do.
 
-    `network` is the name of the HNS network, empty for that of NETWORKS; `source_vip` is for overlay only and
-    is one address of `pod_cidr`, the node's own range (empty: not compared). `extra` comes last, as it is.
+    `network` is the HNS network's name, empty for the one in NETWORKS. `source_vip` is for overlay only: one address of
+    `pod_cidr`, the node's own range (empty: not compared). `extra` comes last, unchanged.
     """
 
     version: Version
@@ -69,7 +69,7 @@ class KubeProxySettings:
 
 
 def arguments(settings: KubeProxySettings) -> tuple[str, ...]:
-    """kube-proxy's arguments without the program, for a service that nssm runs."""
+    """kube-proxy's arguments without the program, for a service under nssm."""
     overlay = settings.mode == "overlay"
     wanted = gates(settings)
     found = [f"--v={settings.verbosity}", f"--proxy-mode={PROXY_MODE}"]
@@ -87,12 +87,12 @@ def arguments(settings: KubeProxySettings) -> tuple[str, ...]:
 
 
 def environment(settings: KubeProxySettings) -> tuple[str, ...]:
-    """The service's own environment: KUBE_NETWORK names the network of l2bridge; overlay has --network-name."""
+    """The service's own environment: l2bridge's network is set by KUBE_NETWORK, overlay's by --network-name."""
     return (f"KUBE_NETWORK={settings.network_name}",) if settings.mode == "l2bridge" else ()
 
 
 def gates(settings: KubeProxySettings) -> dict[str, bool]:
-    """Feature gates to set: those of the mode as long as they are not locked, and the user's."""
+    """Feature gates to set: those of the mode unless they are locked, and the user's."""
     needed = [name for name, on in (("WinOverlay", settings.mode == "overlay"), ("WinDSR", settings.dsr)) if on]
     states = ((name, feature_gates.gate("kube-proxy", name, settings.version.line)) for name in needed)
     ours = {name: True for name, state in states if state is not None and not state.locked}
@@ -100,15 +100,15 @@ def gates(settings: KubeProxySettings) -> dict[str, bool]:
 
 
 def healthz(settings: KubeProxySettings) -> tuple[str, str] | None:
-    """Where the kube-proxy of these settings says whether it is healthy, as `healthz_of`."""
+    """The health address of these settings, as in `healthz_of`."""
     return healthz_of(read(((OWN, arguments(settings)),), KUBE_PROXY, settings.version.line))
 
 
 def healthz_of(line: CommandLine) -> tuple[str, str] | None:
-    """Where kube-proxy says of itself whether it is healthy: the host of a URL on the node itself, and the port. None
-    if it says so nowhere, or a configuration file of the user's says where.
+    """(host, port) of the health URL on the node itself; None if there is none, or if the user's configuration file
+    sets it.
 
-    --healthz-port only counts where the address has no port, and 0 turns it off. Source: kubernetes v1.22.17 to v1.37.1
+    --healthz-port only counts if the address has no port, and 0 turns it off. Source: kubernetes v1.22.17 to v1.37.1
     cmd/kube-proxy/app, addressFromDeprecatedFlags.
     """
     address, given = line.find_last("healthz-bind-address"), line.find_last("healthz-port")
@@ -121,16 +121,16 @@ def healthz_of(line: CommandLine) -> tuple[str, str] | None:
     try:
         found = ipaddress.ip_address(host)
     except ValueError:
-        return None  # kube-proxy takes no such address, and says so itself
+        return None  # kube-proxy refuses such an address itself
     if found.is_unspecified:
         host = "127.0.0.1"
     return (f"[{host}]" if ":" in host else host), port or (given.value if given else HEALTHZ_PORT)
 
 
 def source_vip(text: str) -> str:
-    """The source VIP in SourceVip.json, the answer of host-local: `.ip4.ip` up to CNI 0.2, `.ips[0].address` later.
+    """The source VIP in SourceVip.json, host-local's answer: `.ip4.ip` up to CNI 0.2, `.ips[0].address` later.
 
-    ValueError with the sentence if there is none.
+    ValueError with a sentence if there is none.
     """
     try:
         answer: Any = json.loads(text)
@@ -144,10 +144,10 @@ def source_vip(text: str) -> str:
 
 
 def check_command_line(argv: Sequence[str], version: Version, env: Sequence[str] = ()) -> list[str]:
-    """Why a kube-proxy of `version` would not start, or not do what the line says: one sentence each.
+    """Why a kube-proxy of `version` would not start or not do what its arguments say: one sentence each.
 
-    `argv` has the arguments without the program; `env` the service's own environment, `NAME=value` each, or
-    only the `NAME` where the value is not known.
+    `argv` are the arguments without the program; `env` is the service's own environment, `NAME=value` each, or only
+    `NAME` if the value is unknown.
     """
     if sentence := line_problem(version.line):
         return [sentence]
@@ -162,7 +162,7 @@ def check_command_line(argv: Sequence[str], version: Version, env: Sequence[str]
 
 
 def problems(settings: KubeProxySettings) -> list[str]:
-    """Why these settings cannot be: one sentence each, and what `check_command_line` says of the line they make."""
+    """Why these settings are impossible: one sentence each, plus the sentences of `check_command_line`."""
     if sentence := line_problem(settings.version.line):
         return [sentence]
     found = []

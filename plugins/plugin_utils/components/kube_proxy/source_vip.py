@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The source VIP of overlay: one address of the node's own range that no pod gets, from which kube-proxy sends.
 
-host-local hands out the pods' addresses; asked in the pods' network it keeps this one for kube-proxy for as long as
-its entry lies in its folder. Asked again with the same id it refuses, so the old entry is released first.
+host-local hands out the pods' addresses. Asked in the pods' network, it reserves this one for kube-proxy, as long as
+its entry lies in host-local's folder. Asked again with the same id it refuses, so the old entry is released first.
 Source: containernetworking/plugins plugins/ipam/host-local/backend (allocator.go Get, disk/backend.go Reserve).
 """
 
@@ -35,7 +35,8 @@ LIMIT = 4096
 
 @dataclass(frozen=True, slots=True)
 class VipArgs:
-    """Where the address comes from: `network` is the `name` in the CNI configuration, `data_dir` host-local's."""
+    """Where the address comes from: `network` is the `name` in the CNI configuration, `data_dir` host-local's
+    folder."""
 
     layout: Layout
     network: str
@@ -43,7 +44,7 @@ class VipArgs:
 
     @property
     def folder(self) -> str:
-        """One file for each address that is taken."""
+        """The folder with one file per reserved address."""
         return windows_path.join(self.data_dir, self.network)
 
     @property
@@ -53,7 +54,7 @@ class VipArgs:
 
 
 def reads(args: VipArgs) -> tuple[Query, ...]:
-    """What is needed to find or reserve the address."""
+    """Everything that finding or reserving the address reads."""
     return (
         subnet_env.query(args.layout),
         file_query(args.folder, entries=True),
@@ -68,13 +69,13 @@ def source_vip_json(layout: Layout) -> str:
 
 
 def request_json(layout: Layout) -> str:
-    """What that script asks host-local for an address with."""
+    """The request that this script sends to host-local."""
     return windows_path.join(layout.root, "SourceVipRequest.json")
 
 
 def pod_range(args: VipArgs, reading: Reading) -> str:
-    """The node's range, such as 10.244.3.0/24; empty as long as flanneld has not written it. Refused for a subnet.env
-    without it."""
+    """The node's range, such as 10.244.3.0/24; empty until flanneld has written it. Refused for a subnet.env without
+    one."""
     place = subnet_env.path(args.layout)
     text = _text(place, reading)
     if not text:
@@ -88,7 +89,7 @@ def pod_range(args: VipArgs, reading: Reading) -> str:
 
 
 def find_present(args: VipArgs, service: Mapping[str, Any] | None, reading: Reading) -> str:
-    """The address that is in use or was reserved before, if it still is one of the node's range and kept for us; else
+    """The address in use, or the one reserved before, if it is in the node's range and still reserved for us; else
     empty."""
     known = reading.parts.get(KEY)
     if known:
@@ -99,7 +100,7 @@ def find_present(args: VipArgs, service: Mapping[str, Any] | None, reading: Read
 
 
 def reserve(args: VipArgs, reading: Reading, component: str) -> Batch:
-    """Release what an earlier run has left, and reserve. Refused where flanneld or host-local are not there yet."""
+    """Release the entry of an earlier run, then reserve. Refused if flanneld or host-local is not there yet."""
     missing = [
         f"source VIP: overlay needs one out of the node's range, but there is no {path}: {who}."
         for path, who in (
@@ -126,7 +127,7 @@ def reserve(args: VipArgs, reading: Reading, component: str) -> Batch:
 
 
 def read_reserved(answer: Mapping[str, Any], span: str) -> str:
-    """The address in the node's answer to `reserve`. Refused if host-local gave none or one of another range."""
+    """The address in the node's answer to `reserve`. Refused if host-local gave none, or one outside the range."""
     outputs = [str(result.get("stdout") or "") for result in answer.get("results") or () if result.get("op") == "run"]
     try:
         vip = kube_proxy_args.source_vip(outputs[-1] if outputs else "")
@@ -146,13 +147,13 @@ def _candidates(args: VipArgs, service: Mapping[str, Any] | None, reading: Readi
         found += [word.partition("=")[2] for word in words if word.startswith("--source-vip=")]
     text = _text(source_vip_json(args.layout), reading)
     if text:
-        with contextlib.suppress(ValueError):  # not ours to mend: a new one is reserved
+        with contextlib.suppress(ValueError):  # not ours to repair: a new one is reserved
             found.append(kube_proxy_args.source_vip(text))
     return found
 
 
 def _text(path: str, reading: Reading) -> str:
-    """What a small file holds; empty if it is not there or was not asked for."""
+    """A small file's text; empty if it does not exist or was not read."""
     return (reading.text(path) or "") if file_key(path) in reading.parts else ""
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kubelet as a component: its arguments from the options, its one stage."""
+"""The kubelet as a component: its arguments from the options, and its one stage."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .kubelet_args import PAUSE_IS_AN_ARGUMENT, KubeletSettings, resolve_reserve
 
 
 def build_resources(given: Given) -> Resources:
-    """Folders, program, drop-in, service. In an image its command line names no machine: the join puts that in."""
+    """Folders, program, drop-in, service. In an image the command line names no machine; the join adds that."""
     layout, reading = given.layout, given.reading
     configured = kubelet.is_configured(layout, reading)
     if given.options["golden_image"] and configured:
@@ -61,7 +61,7 @@ def build_resources(given: Given) -> Resources:
 
 
 def settings(given: Given, version: Version) -> KubeletSettings:
-    """What its command line and configuration are made of."""
+    """The settings behind its command line and configuration."""
     options, layout, reading = given.options, given.layout, given.reading
     image, beside = "", options["containerd_version"]
     if version.line < PAUSE_IS_AN_ARGUMENT:
@@ -110,7 +110,7 @@ def _providers(given: Given) -> tuple[credentials.Provider, ...]:
 
 
 def _node_ip(given: Given) -> str:
-    """--node-ip, with an address of each family that the pods have."""
+    """The value of --node-ip, with an address of each family that the pods have."""
     options = given.options
     if options["node_ip"] and not networks.has_two_families(options["cluster_cidr"]):
         return str(options["node_ip"])
@@ -118,7 +118,7 @@ def _node_ip(given: Given) -> str:
 
 
 def _ca(given: Given) -> str:
-    """The cluster's CA, for a kubelet that runs without it. Refused if it cannot be found."""
+    """The cluster's CA, for a kubelet that lacks it. Refused if it cannot be found."""
     found = given.asks.of_cluster(given.options, "CA", lambda cluster: endpoint(cluster).ca_pem)
     if not found:
         raise kubelet.no_ca(given.layout)
@@ -126,7 +126,7 @@ def _ca(given: Given) -> str:
 
 
 def _kubeadm_config(given: Given) -> Mapping[str, Any]:
-    """kubeadm's KubeletConfiguration as it lies on the node; empty if there is none that can be read."""
+    """kubeadm's KubeletConfiguration on the node; empty if it does not exist or cannot be parsed."""
     try:
         found = yaml.safe_load(kubelet.text_of(kubelet.config_file(given.layout), given.reading))
     except yaml.YAMLError:

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-r"""Programs that the kubelet asks for a registry's credentials: ECR's, ACR's, GAR's, or one's own.
+"""Credential providers: programs that the kubelet asks for a registry's credentials, such as those of ECR, ACR and GAR.
 
-The kubelet does not start if a provider is missing or if their file is invalid. It asks none of them for an image that
-matches no pattern. So all of this is checked before anything is sent.
+The kubelet does not start if a provider is missing or their file is invalid, and it asks none for an image that matches
+no pattern. So all of this is checked before anything is sent.
 
 Sources: kubernetes v1.24.17, v1.26.15, v1.29.15, v1.30.14, v1.32.13, v1.34.4, v1.37.1
 pkg/credentialprovider/plugin/{plugin,config}.go; kubelet v0.24.17 to v0.37.1 config/v1*/types.go.
@@ -54,8 +54,8 @@ _ATTRIBUTES = {
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One program. `match_images`: patterns of images it is asked about; `cache_duration` as Go writes it, for how long
-    an answer counts that does not say so itself; `token_attributes` as in the kubelet's API."""
+    """One program. `match_images`: patterns of the images it is asked about. `cache_duration`, in Go's form: how
+    long an answer is valid that does not say so itself. `token_attributes` as in the kubelet's API."""
 
     name: str
     source: Source
@@ -68,32 +68,33 @@ class Provider:
 
 
 def folder(layout: Layout) -> str:
-    """Where the programs lie, and nothing else."""
+    """The folder of the programs, with nothing else in it."""
     return windows_path.join(layout.root, "credential-providers")
 
 
 def program(layout: Layout, name: str) -> str:
-    """The program of a provider."""
+    """The path of a provider's program."""
     return windows_path.join(folder(layout), file_name(name))
 
 
 def file_name(name: str) -> str:
-    """With its ending also in the kubelet's file: up to 1.29 it looks for a file of exactly this name."""
+    """The program's file name, with its ending also in the kubelet's file: up to 1.29 the kubelet looks for exactly
+    this name."""
     return name if name.casefold().endswith(".exe") else f"{name}.exe"
 
 
 def config_file(layout: Layout) -> str:
-    """The CredentialProviderConfig."""
+    """The path of the CredentialProviderConfig."""
     return windows_path.join(layout.kubernetes_dir, "credential-providers.json")
 
 
 def places(layout: Layout, wanted: Sequence[Provider]) -> dict[str, Any]:
-    """The fields of KubeletSettings that name them; none without providers."""
+    """The fields of KubeletSettings for the providers; empty without any."""
     return {"credential_config": config_file(layout), "credential_dir": folder(layout)} if wanted else {}
 
 
 def text(wanted: Sequence[Provider], version: Version) -> str:
-    """The kubelet's file, in JSON, which is YAML as well."""
+    """The kubelet's file as JSON, which is YAML as well."""
     newest = "v1" if version.line >= STABLE else "v1beta1"
     found = {
         "kind": "CredentialProviderConfig",
@@ -131,12 +132,13 @@ def build_resources(layout: Layout, wanted: Sequence[Provider], version: Version
 
 
 def uses(layout: Layout, wanted: Sequence[Provider]) -> tuple[str, ...]:
-    """What a running kubelet has to be restarted for: it reads its file once; a program is started at each question."""
+    """What a running kubelet must be restarted for: it reads its file once, but starts the program for each
+    question."""
     return (config_file(layout),) if wanted else ()
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
-    """What `build_resources` reads for the providers that the layout names."""
+    """Everything that `build_resources` reads for the layout's providers."""
     resources: tuple[Resource, ...] = (
         Directory(folder(layout), sddl=security.ADMINS_WRITE),
         *(_program(layout, name, Source("", None, ""), "") for name in layout.credential_providers),
@@ -150,8 +152,8 @@ def _program(layout: Layout, name: str, source: Source, mark: str) -> Programs:
 
 
 def check(wanted: Sequence[Provider], version: Version, gates: Mapping[str, bool]) -> None:
-    """Refused with a sentence for each thing on which a kubelet of this release would end, or for which no image would
-    ever be asked about."""
+    """Refused with one sentence for each reason why a kubelet of this release would end, or why no image would ever
+    match."""
     if not wanted:
         return
     line = version.line
@@ -189,9 +191,9 @@ def _problems(one: Provider, line: Line, gates: Mapping[str, bool]) -> list[str]
 
 
 def _pattern(image: str) -> str:
-    """Why no image fits this pattern. `*` stands for something within one part of the host between dots; a path is a
-    beginning, letter by letter; of a pattern's port only digits count. Source: kubernetes v1.37.1
-    pkg/credentialprovider/keyring.go, ParseSchemelessURL, URLsMatch."""
+    """Why no image can match this pattern. `*` matches within one part of the host between dots; a path is a literal
+    prefix; a port has only digits. Source: kubernetes v1.37.1 pkg/credentialprovider/keyring.go, ParseSchemelessURL,
+    URLsMatch."""
     host, _slash, path = image.partition("/")
     if "://" in image:
         return "leave out the scheme."

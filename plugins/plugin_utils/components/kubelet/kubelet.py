@@ -1,11 +1,11 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-r"""The kubelet: program, folders, drop-in, service.
+"""The kubelet: program, folders, drop-in, service.
 
-It cannot run before it is configured, so its service is defined and stays stopped until its kubeconfig exists: the join
-owns the first start. kubeadm's own files, `config.yaml` and `kubeadm-flags.env`, are read and never written; what is
-ours goes into the drop-in folder where the release has one, else into the arguments.
+It cannot run before it is configured, so its service stays stopped until its kubeconfig exists: the join starts it for
+the first time. kubeadm's own files, `config.yaml` and `kubeadm-flags.env`, are read and never written; our settings go
+into the drop-in folder if the release has one, else into the arguments.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ memorymanager/memory_manager.go (cpuManagerStateFileName, memoryManagerStateFile
 
 @dataclass(frozen=True, slots=True)
 class KubeletArgs(Managed):
-    """Arguments of win_kubelet, checked.
+    """Checked arguments of win_kubelet.
 
-    `kubeadm_flags` is what kubeadm-flags.env on the node holds, `config` what config.yaml there does; `configured`
-    whether the kubelet has a kubeconfig, without which it cannot run. `ca_pem` is the cluster's CA where the node lacks
-    it; `providers` are the programs that it asks for registries' credentials. `sources` may reach its port; an empty
-    one is everyone, None leaves the firewall alone. `mark` is the id of the batch.
+    `kubeadm_flags` is the text of kubeadm-flags.env on the node, `config` that of config.yaml; `configured`: the
+    kubelet has a kubeconfig, without which it cannot run. `ca_pem` is the cluster's CA if the node lacks it;
+    `providers` are its credential providers. `sources` may reach its port: an empty one means everyone, None leaves the
+    firewall alone. `mark` is the batch's id.
     """
 
     layout: Layout
@@ -88,29 +88,29 @@ def env_file(layout: Layout) -> str:
 
 
 def drop_in_dir(layout: Layout) -> str:
-    """Where our part of the KubeletConfiguration lies."""
+    """The folder of our part of the KubeletConfiguration."""
     return windows_path.join(layout.kubelet_dir, "config.d")
 
 
 def cert_dir(layout: Layout) -> str:
-    """Where the kubelet keeps its certificates."""
+    """The folder of the kubelet's certificates."""
     return windows_path.join(layout.kubelet_dir, "pki")
 
 
 def ca_file(layout: Layout) -> str:
-    """The cluster's CA, by which the kubelet knows its callers. kubeadm's own place for it."""
+    """The cluster's CA, by which the kubelet authenticates its callers, in the place where kubeadm writes it."""
     return windows_path.join(layout.kubernetes_dir, "pki", "ca.crt")
 
 
 def places(layout: Layout, join: str) -> dict[str, Any]:
-    """The fields of KubeletSettings that are paths, for a way to join (`kubeadm`, `bootstrap_kubeconfig`,
-    `kubeconfig`): only kubeadm writes a KubeletConfiguration, which says who may talk to the kubelet as well, and only
-    it and a bootstrap lead to a certificate.
+    """The fields of KubeletSettings that are paths, by the way to join (`kubeadm`, `bootstrap_kubeconfig`,
+    `kubeconfig`): only kubeadm writes a KubeletConfiguration, which also says who may talk to the kubelet, and only
+    kubeadm and a bootstrap lead to a certificate.
 
-    The CA is named whatever the way. kubeadm writes it to `ca_file`, but the KubeletConfiguration has the path of the
-    control plane's folder (kubespray: /etc/kubernetes/ssl/ca.crt), to which 1.22 adds no drive and later releases that
-    of kubeadm.exe; caCertPath cannot follow it everywhere, as it has to end in .crt. An argument counts more than the
-    file. Sources: kubernetes cmd/kubeadm/app/componentconfigs/kubelet.go, kubelet_windows.go (mutatePaths),
+    The CA is always named. kubeadm writes it to `ca_file`, but the KubeletConfiguration has the path of the control
+    plane's folder (kubespray: /etc/kubernetes/ssl/ca.crt), to which 1.22 adds no drive and later releases that of
+    kubeadm.exe; caCertPath cannot follow it everywhere, as it has to end in .crt. An argument wins over the file.
+    Sources: kubernetes cmd/kubeadm/app/componentconfigs/kubelet.go, kubelet_windows.go (mutatePaths),
     apis/kubeadm/validation/validation.go; cmd/kubelet/app/server.go (kubeletConfigFlagPrecedence): v1.22.17, v1.27.4,
     v1.30.4, v1.33.13, v1.35.4, v1.37.1.
     """
@@ -132,12 +132,12 @@ def places(layout: Layout, join: str) -> dict[str, Any]:
 
 
 def list_own_arguments(layout: Layout) -> tuple[str, ...]:
-    """Arguments that follow from where things are, besides `places`."""
+    """Arguments that follow from the layout, besides `places`."""
     return () if windows_path.same(layout.kubelet_dir, ROOT_DIR) else (f"--root-dir={layout.kubelet_dir}",)
 
 
 def command_arguments(args: KubeletArgs) -> tuple[str, ...]:
-    """The assembled command line without the program: ours, then what kubeadm wrote and we do not say ourselves."""
+    """The whole command line without the program: our arguments, then those of kubeadm that we do not set."""
     return (*arguments(args.settings), *kubelet_check.from_kubeadm(args.settings, args.kubeadm_flags))
 
 
@@ -171,7 +171,7 @@ def build_resources(args: KubeletArgs) -> tuple[Resource, ...]:
 
 
 def warnings(args: KubeletArgs) -> list[str]:
-    """What works, but hardly as meant; one sentence each."""
+    """Settings that work, but probably not as intended; one sentence each."""
     argv = command_arguments(args)
     conflicts = kubelet_check.conflicts(argv, args.settings, args.config) if args.config else []
     return [
@@ -188,8 +188,8 @@ def is_configured(layout: Layout, reading: Reading) -> bool:
 
 
 def lacks_ca(settings: KubeletSettings, layout: Layout, reading: Reading) -> bool:
-    """Whether a running kubelet would not start again, since the CA that it names is missing. Before
-    the join nothing is missing: that writes it."""
+    """Whether a running kubelet could not start again because the CA that it names is missing. Before the join
+    nothing is missing: the join writes it."""
     path = ca_file(layout)
     named = f"--client-ca-file={path}" in arguments(settings)
     there = reading.parts.get(file_key(path), {"exists": True}).get("exists")
@@ -197,7 +197,7 @@ def lacks_ca(settings: KubeletSettings, layout: Layout, reading: Reading) -> boo
 
 
 def no_ca(layout: Layout) -> Refused:
-    """The CA by which the kubelet authenticates its callers is unknown."""
+    """A refusal: the CA by which the kubelet authenticates its callers is unknown."""
     return Refused(
         f"kubelet: {ca_file(layout)} is not on the node. Without the cluster's CA the kubelet cannot authenticate "
         "callers, and anyone who reaches port 10250 may run commands in its pods: set winkube_cluster.kubeconfig to a "
@@ -206,7 +206,7 @@ def no_ca(layout: Layout) -> Refused:
 
 
 def no_image(layout: Layout) -> Refused:
-    """A machine that is a node cannot become an image of nodes."""
+    """A refusal: a machine that is a node cannot become an image of nodes."""
     return Refused(
         f"This machine has joined a cluster ({layout.kubelet_kubeconfig} is there): an image of it would be this one "
         "node many times. Make the image of another machine, or take the node apart first (playbooks/reset.yml; "
@@ -215,7 +215,7 @@ def no_image(layout: Layout) -> Refused:
 
 
 def text_of(path: str, reading: Reading) -> str:
-    """What a small file holds; empty if it is not there."""
+    """A small file's text; empty if it does not exist."""
     return (reading.text(path) or "") if file_key(path) in reading.parts else ""
 
 
@@ -241,7 +241,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
 
 
 def _of_kubeadm(layout: Layout) -> tuple[Query, ...]:
-    """What the join leaves on the node and a kubelet's command line depends on."""
+    """The join's files that a kubelet's command line depends on."""
     return (
         whole_file(config_file(layout), READ_LIMIT),
         whole_file(env_file(layout), READ_LIMIT),
@@ -251,8 +251,8 @@ def _of_kubeadm(layout: Layout) -> tuple[Query, ...]:
 
 
 def _folders(layout: Layout, *, drop_in: bool) -> tuple[Directory, ...]:
-    r"""Locked is only what holds keys or is read by a service of the machine. `C:\var\lib\kubelet` itself keeps its
-    inheritance: containers read mounted secrets from there as ordinary users."""
+    r"""The folders. Locked are only those that hold keys or are read by a service of the machine.
+    `C:\var\lib\kubelet` itself inherits its access: containers read mounted secrets from there as ordinary users."""
     return with_parents(
         *guard(windows_path.parent(layout.kubelet_binary), layout.log_dir, windows_path.parent(layout.kubernetes_dir)),
         Directory(layout.kubernetes_dir, sddl=security.ADMINS_ONLY, private=True),
@@ -310,7 +310,8 @@ def _firewall(args: KubeletArgs) -> tuple[FirewallRule, ...]:
 
 
 def _build_gate(args: KubeletArgs) -> tuple[Op, ...]:
-    """Its own word that it is healthy: under nssm a kubelet that crashes again and again counts as running."""
+    """A wait for the kubelet's health address if it has one: under nssm the service state is RUNNING even if the
+    kubelet crashes again and again."""
     line = read(((kubelet_check.OWN, command_arguments(args)),), KUBELET, args.settings.version.line)
     found = find_kubelet(line, args.config)
     if found is None:

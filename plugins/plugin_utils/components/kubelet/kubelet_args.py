@@ -1,11 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From what is wanted of a kubelet to its argument list and its KubeletConfiguration drop-in, per release.
+"""A kubelet's arguments and KubeletConfiguration drop-in, per release.
 
-The arguments come in the order of kubernetes.io's own command line (Windows in Kubernetes, v1.22,
-"Register kubelet.exe"); what that line does not have follows. A setting goes either into the arguments or into the
-drop-in, never into both.
+The arguments have the order of kubernetes.io's own command line (Windows in Kubernetes, v1.22, "Register kubelet.exe");
+further ones follow. A setting goes either into the arguments or into the drop-in, never into both.
 """
 
 from __future__ import annotations
@@ -51,13 +50,13 @@ Source: kubernetes v1.27.16 staging kubelet/config/v1beta1/types.go.
 
 @dataclass(frozen=True, slots=True)
 class KubeletSettings:
-    """What a kubelet is to do.
+    """What a kubelet should do.
 
-    Paths are Windows paths, `pipe` and `image_pipe` names of named pipes (`image_pipe` empty: the same). Reservations
-    and thresholds are Kubernetes quantities by resource or signal. `config_file` and `drop_in_dir` are set where
-    kubeadm manages the kubelet; without `drop_in_dir`, or on lines without drop-ins, everything is an argument.
-    `client_ca_file` is the cluster's CA. `extra`
-    comes last, as it is. `log_dir` is empty if another program keeps the kubelet's output.
+    Paths are Windows paths; `pipe` and `image_pipe` are names of named pipes (`image_pipe` empty: the same).
+    Reservations and thresholds are Kubernetes quantities by resource or signal. `config_file` and `drop_in_dir` are set
+    if kubeadm manages the kubelet; without `drop_in_dir`, or on releases without drop-ins, everything is an argument.
+    `client_ca_file` is the cluster's CA. `extra` comes last, unchanged. `log_dir` is empty if another program writes
+    the kubelet's log.
     """
 
     version: Version
@@ -97,13 +96,13 @@ class KubeletSettings:
 
     @property
     def uses_drop_in(self) -> bool:
-        """Whether the settings that KubeletConfiguration has go into a drop-in."""
+        """Whether settings of KubeletConfiguration go into a drop-in."""
         return bool(self.drop_in_dir) and self.version.line >= DROP_INS
 
 
 @dataclass(frozen=True, slots=True)
 class _Setting:
-    """One argument, and the field of KubeletConfiguration that means the same (empty: there is none)."""
+    """One argument, and the field of KubeletConfiguration with the same meaning (empty: none)."""
 
     flag: str
     value: str | None
@@ -116,33 +115,33 @@ class _Setting:
 
 
 def arguments(settings: KubeletSettings) -> tuple[str, ...]:
-    """The kubelet's arguments without the program, for a service that nssm runs."""
+    """The kubelet's arguments without the program, for a service under nssm."""
     chosen = (item for item in _settings(settings) if not (settings.uses_drop_in and item.field))
     return (*(item.argument for item in chosen), *settings.extra)
 
 
 def configuration(settings: KubeletSettings) -> dict[str, Any]:
-    """The KubeletConfiguration of these settings: the content of the drop-in, as plain data for JSON or YAML."""
+    """The KubeletConfiguration of these settings as plain data: the content of the drop-in."""
     fields = {item.field: item.content for item in _settings(settings) if item.field}
     head = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}
     return {**head, **fields, **_periods(settings)}
 
 
 def _periods(settings: KubeletSettings) -> dict[str, str]:
-    """Fields that no flag has. Both or neither: kubeadm's file may have a critical period that is the longer one."""
+    """The grace periods, which have no flags. Both or neither: kubeadm's file may have a longer critical period."""
     total, critical = settings.shutdown_grace_period, settings.shutdown_grace_period_critical_pods
     return {"shutdownGracePeriod": total, "shutdownGracePeriodCriticalPods": critical or "0s"} if total else {}
 
 
 def gates(settings: KubeletSettings) -> dict[str, bool]:
-    """Feature gates to set: the user's, and IdentifyPodOS in 1.23, where `.spec.os.name` is ignored without it."""
+    """Feature gates to set: the user's, and IdentifyPodOS in 1.23, which ignores `.spec.os.name` without it."""
     identify = feature_gates.gate("kubelet", "IdentifyPodOS", settings.version.line)
     needed = {"IdentifyPodOS": True} if identify and identify.stage == "alpha" else {}
     return {**needed, **settings.feature_gates}
 
 
 def endpoint(pipe: str) -> str:
-    """The address of a named pipe as kubelet and crictl take it."""
+    """The address of a named pipe in the form that kubelet and crictl take."""
     return f"npipe:////./pipe/{pipe}"
 
 
@@ -226,13 +225,14 @@ def _node(settings: KubeletSettings) -> list[_Setting]:
 
 
 def _access(settings: KubeletSettings) -> list[_Setting]:
-    """By which CA the kubelet knows its callers; and, where no KubeletConfiguration says it, who may talk to it:
-    without one, a kubelet lets anyone who reaches port 10250 run commands in every pod, and shows their specs on
-    10255. What `extra` says of it counts.
+    """The CA by which the kubelet authenticates callers and, without a KubeletConfiguration, who may talk to it: by
+    default anyone who reaches port 10250 may run commands in every pod, and port 10255 shows their specs. Such settings
+    in `extra` win.
 
-    A kubelet that rotates its certificate uses nothing else of its kubeconfig, a token least of all: that is for those
-    that got one by bootstrap. Source: kubernetes v1.37.1 cmd/kubelet/app/options/options.go, applyLegacyDefaults;
-    cmd/kubelet/app/server.go, buildKubeletClientConfig; kubeadm's values: cmd/kubeadm/app/componentconfigs/kubelet.go.
+    A kubelet that rotates its certificate uses nothing else of its kubeconfig, least of all a token: rotation is only
+    for one that got its certificate by bootstrap. Source: kubernetes v1.37.1 cmd/kubelet/app/options/options.go,
+    applyLegacyDefaults; cmd/kubelet/app/server.go, buildKubeletClientConfig; kubeadm's values:
+    cmd/kubeadm/app/componentconfigs/kubelet.go.
     """
     if not settings.client_ca_file:
         return []
@@ -264,13 +264,13 @@ def _files(settings: KubeletSettings) -> list[_Setting]:
 
 
 def _taint(text: str) -> dict[str, str]:
-    """`key=value:Effect` or `key:Effect` as KubeletConfiguration wants it."""
+    """`key=value:Effect` or `key:Effect` in the form of KubeletConfiguration."""
     pair, _colon, effect = text.rpartition(":")
     key, _equals, value = pair.partition("=")
     return {"key": key, "value": value, "effect": effect} if value else {"key": key, "effect": effect}
 
 
-# What a node keeps back for itself: quantities, or of its CPU a share.
+# What a node reserves for itself: quantities, or a share of its CPU.
 
 PROCESSORS = Query("registry:processors", "registry", (("path", ENVIRONMENT_KEY), ("name", "NUMBER_OF_PROCESSORS")))
 """The machine's logical processors; on Windows Server 2019 with more than 64, those of one processor group.
@@ -280,9 +280,9 @@ Source: learn.microsoft.com, NUMBER_OF_PROCESSORS environment variable may show 
 
 
 def resolve_reserved(option: str, given: Mapping[str, Any], reading: Reading) -> dict[str, str]:
-    """By resource, as the kubelet takes it: a share of the CPU (`10%`) becomes millicores of this node.
+    """Reservations by resource as the kubelet takes them: a share of the CPU (`10%`) becomes millicores of this node.
 
-    Refused for a share of 100 % and more, and where the node does not say how many processors it has.
+    Refused for a share of 100 % or more, and if the node does not say how many processors it has.
     """
     found = {str(resource): str(value) for resource, value in given.items()}
     share = found.get("cpu", "")

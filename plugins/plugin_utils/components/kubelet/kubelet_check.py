@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a kubelet would start with what it is given: settings, the assembled command line, kubeadm's files.
+"""Whether a kubelet would start: settings, the assembled command line, kubeadm's files.
 
-kubeadm writes arguments of its own into kubeadm-flags.env, which end up behind ours; so it is the assembled line that
-is checked, against the flags of the version that is about to run.
+kubeadm writes further arguments into kubeadm-flags.env, which follow ours. So the assembled line is checked against the
+flags of the version that will run.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ _HOST_NETWORK_CONTAINERD = Version.parse("1.7.0")
 
 
 def check_command_line(argv: Sequence[str], version: Version, env_file_text: str = "") -> list[str]:
-    """Why a kubelet of `version` would not start, or not do what the line says: one sentence each, empty if it would.
+    """Why a kubelet of `version` would not start or not do what its arguments say: one sentence each.
 
-    `argv` has the arguments without the program; `env_file_text` is what kubeadm-flags.env holds.
+    `argv` are the arguments without the program; `env_file_text` is the text of kubeadm-flags.env.
     """
     if sentence := line_problem(version.line):
         return [sentence]
@@ -90,7 +90,7 @@ def env_arguments(text: str) -> list[str]:
 
 
 def without_unknown(env_file_text: str, version: Version) -> str:
-    """kubeadm-flags.env without the arguments that a kubelet of `version` does not know; as it is if it knows all.
+    """kubeadm-flags.env without the arguments that a kubelet of `version` does not know; unchanged if it knows all.
 
     kubeadm up to 1.34 writes --pod-infra-container-image, on which a kubelet 1.35 exits (kubernetes#133778).
     """
@@ -103,17 +103,17 @@ def without_unknown(env_file_text: str, version: Version) -> str:
 
 
 def from_kubeadm(settings: KubeletSettings, env_file_text: str) -> tuple[str, ...]:
-    """The arguments in kubeadm-flags.env that these settings do not give themselves and that this kubelet knows.
+    """The arguments in kubeadm-flags.env that these settings do not set and that this kubelet knows.
 
-    Our service does not read that file: they are appended to its own arguments, so that what a user told kubeadm
-    (kubeletExtraArgs) stays effective.
+    Our service does not read that file: they are appended to its own arguments, so that the kubeletExtraArgs of the
+    user's kubeadm configuration stay in force.
     """
     ours = _list_given(settings) | NOT_OURS
     return tuple(_format_flag(flag) for flag in _of_kubeadm(settings, env_file_text) if flag.name not in ours)
 
 
 def find_overruled(settings: KubeletSettings, env_file_text: str) -> list[str]:
-    """A sentence for each argument in kubeadm-flags.env that these settings give another value."""
+    """One sentence for each argument in kubeadm-flags.env that these settings override."""
     ours = read(((OWN, arguments(settings)),), KUBELET, line_for(settings.version.line))
     return [
         f"{ENV_FILE}: {flag.text}: the service has {given.text} instead, which counts."
@@ -130,20 +130,21 @@ def _of_kubeadm(settings: KubeletSettings, env_file_text: str) -> tuple[Given, .
 
 
 def _list_given(settings: KubeletSettings) -> set[str]:
-    """Names of the flags that the settings say, as arguments or in the drop-in, over which an argument would win."""
+    """Names of the flags that the settings set, as arguments or in the drop-in; an argument would win over the
+    drop-in."""
     line = read(((OWN, arguments(settings)),), KUBELET, line_for(settings.version.line))
     in_drop_in = configuration(settings) if settings.uses_drop_in else {}
     return {flag.name for flag in line.given} | {flag for flag, name in _FIELDS.items() if name in in_drop_in}
 
 
 def _format_flag(flag: Given) -> str:
-    """As one argument: kubeadm's may come as two."""
+    """The flag as one argument: kubeadm may write two."""
     bare = KUBELET.flags[flag.name].boolean and "=" not in flag.text
     return f"--{flag.name}" if bare else f"--{flag.name}={flag.value}"
 
 
 def problems(settings: KubeletSettings, env_file_text: str = "") -> list[str]:
-    """Why these settings cannot be: one sentence each, and what `check_command_line` says of the line they make."""
+    """Why these settings are impossible: one sentence each, plus the sentences of `check_command_line`."""
     if sentence := line_problem(settings.version.line):
         return [sentence]
     line = settings.version.line
@@ -185,7 +186,7 @@ def problems(settings: KubeletSettings, env_file_text: str = "") -> list[str]:
 
 
 def warnings(settings: KubeletSettings) -> list[str]:
-    """What works, but hardly as meant."""
+    """Settings that work, but probably not as intended."""
     found = []
     memory = quantity(settings.system_reserved.get("memory", "0"))
     if memory is not None and memory < SYSTEM_MEMORY_FLOOR:
@@ -219,7 +220,7 @@ def warnings(settings: KubeletSettings) -> list[str]:
 
 
 def _open_door(settings: KubeletSettings) -> list[str]:
-    """Extra arguments that admit everyone."""
+    """Extra arguments that let everyone in."""
     line = read((("extra arguments", settings.extra),), KUBELET, line_for(settings.version.line))
     mode = line.find_last("authorization-mode")
     if mode is None or mode.value != "AlwaysAllow":
@@ -245,9 +246,9 @@ def pause_image_warning(image: str) -> str | None:
 
 
 def conflicts(argv: Sequence[str], settings: KubeletSettings, config: Mapping[str, Any]) -> list[str]:
-    """Settings that stand both in the arguments and in a KubeletConfiguration (kubeadm's config.yaml), and differ.
+    """Settings that differ between the arguments and a KubeletConfiguration (kubeadm's config.yaml).
 
-    The argument would win, and a reader of the file would not know.
+    The argument wins, and a reader of the file would not know.
     """
     line = read(((OWN, argv),), KUBELET, line_for(settings.version.line))
     wanted = configuration(settings)
@@ -284,7 +285,7 @@ _FIELDS = {
 
 
 def _both_places(settings: KubeletSettings) -> list[str]:
-    """Extra arguments for what the drop-in says already."""
+    """Extra arguments for settings of the drop-in."""
     line = read((("extra arguments", settings.extra),), KUBELET, settings.version.line)
     ours = configuration(settings)
     return [
@@ -299,7 +300,7 @@ _UNITS = {"ns": 1e-9, "us": 1e-6, "\u00b5s": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60
 
 
 def duration(text: str) -> float | None:
-    """`1m30s` in seconds; None for what Go takes for no duration. Source: Go time.ParseDuration."""
+    """`1m30s` in seconds; None if Go does not parse it. Source: Go time.ParseDuration."""
     if not _DURATION.fullmatch(text):
         return None
     parts = re.findall(r"([0-9.]+)(ns|us|\u00b5s|ms|s|m|h)", text)
@@ -310,7 +311,7 @@ _GRACE = "winkube_kubelet_shutdown_grace_period"
 
 
 def _grace_periods(settings: KubeletSettings) -> list[str]:
-    """As the kubelet validates them. Source: kubernetes v1.22.17, v1.37.1
+    """Mistakes in the grace periods, as the kubelet validates them. Source: kubernetes v1.22.17, v1.37.1
     pkg/kubelet/apis/config/validation/validation.go, ValidateKubeletConfiguration."""
     given = {
         _GRACE: settings.shutdown_grace_period,
@@ -339,7 +340,7 @@ def _grace_periods(settings: KubeletSettings) -> list[str]:
 
 
 def graceful_shutdown(settings: KubeletSettings, config: Mapping[str, Any], manager: str, service: str) -> list[str]:
-    """Why a grace period, ours or that of kubeadm's file, would do nothing on this node; empty if it works, or if there
+    """Why a grace period, ours or that of kubeadm's file, has no effect on this node; empty if it works, or if there
     is none."""
     period = settings.shutdown_grace_period or str(config.get("shutdownGracePeriod") or "")
     if not duration(period):
@@ -369,7 +370,7 @@ def graceful_shutdown(settings: KubeletSettings, config: Mapping[str, Any], mana
 
 
 def _another_runtime(settings: KubeletSettings) -> list[str]:
-    """A kubelet that is told another pipe than this node's containerd listens on never becomes Ready."""
+    """A kubelet that uses another pipe than this node's containerd never becomes Ready."""
     given = read(((OWN, settings.extra),), KUBELET, line_for(settings.version.line)).find_last(
         "container-runtime-endpoint"
     )
@@ -400,7 +401,7 @@ def _host_network(settings: KubeletSettings) -> list[str]:
 
 
 def _values(line: CommandLine, version: Line) -> list[str]:
-    """Values that a kubelet on Windows does not start with, or that cannot be meant."""
+    """Values with which a kubelet on Windows does not start, or that are surely mistakes."""
     found = []
     allocatable = line.find_last("enforce-node-allocatable")
     if allocatable and allocatable.value == "none" and version < _NONE_IS_TAKEN:
@@ -440,14 +441,14 @@ def _values(line: CommandLine, version: Line) -> list[str]:
 
 
 def _node_addresses(line: CommandLine, version: Line) -> list[str]:
-    """What a kubelet takes for --node-ip: one address, or one of each family. With a cloud provider two are taken for
-    only an external one, from CLOUD_PAIRS on. It ignores what is not an address: it then reports another.
+    """Mistakes in --node-ip: a kubelet takes one address, or one of each family. With a cloud provider it takes two
+    only if that is external, from CLOUD_PAIRS on. It ignores a text that is not an address and reports another one.
 
     Sources: kubernetes v1.22.17, v1.24.17 cmd/kubelet/app/server.go (run); v1.27.4, v1.37.1
     component-helpers/node/util/ips.go, ParseNodeIPArgument; kubelet_node_status.go, validateNodeIP.
     """
     given = line.find_last("node-ip")
-    if not given or not given.value or given.value.startswith("--"):  # that it has no value is said elsewhere
+    if not given or not given.value or given.value.startswith("--"):  # another check reports the missing value
         return []
     place = f"{given.place}: {given.text}"
     try:

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-r"""csi-proxy: the program with the rights that CSI drivers without them need, and its service.
+"""csi-proxy: it lends its rights to CSI drivers without their own. Program and service.
 
-It works when its pipes are there. A driver that runs as a HostProcess container does not need it.
+It works once its pipes exist. A driver that runs as a HostProcess container does not need it.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from ..kubernetes_fit import release
 from ..options import Option
 from ..program_service import Recipe, Values, declare
 
-# csi-proxy: its groups of operations, each of which is a named pipe, and its command line.
+# csi-proxy's groups of operations, each with its own named pipe, and its command line.
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One group and the version of its API that a release from 1.0 on serves; `default` whether drivers in use need
-    it, so that it is waited for."""
+    """One group, with the version of its API that releases from 1.0 on serve. `default`: drivers in use need it, so
+    a start waits for it."""
 
     name: str
     version: str
@@ -37,7 +37,7 @@ class Group:
 
     @property
     def pipe(self) -> str:
-        """The name of the pipe, without the prefix that all pipes have."""
+        """The pipe's name without the common prefix."""
         return f"csi-proxy-{self.name}-{self.version}"
 
 
@@ -68,8 +68,8 @@ FIRST = Line(1, 0)
 
 
 def pipes(groups: Iterable[str]) -> tuple[str, ...]:
-    """The pipes of these groups, by their names; of those that drivers in use need if none is named. Refused for a
-    group that does not exist."""
+    """The pipes of these groups; of the groups that drivers in use need, if none is named. Refused for an unknown
+    group."""
     known = {group.name: group for group in GROUPS}
     named = tuple(groups)
     if wrong := [name for name in named if name not in known]:
@@ -79,14 +79,14 @@ def pipes(groups: Iterable[str]) -> tuple[str, ...]:
 
 
 def check(version: str, values: Values) -> None:
-    """Refused for a release before 1.0, whose command line and pipes are others, and for groups that do not exist."""
+    """Refused for a release before 1.0, whose command line and pipes differ, and for unknown groups."""
     if release(version, "winkube_csi_proxy_version").line < FIRST:
         raise Refused(f"csi-proxy {version} is older than {FIRST}, whose groups are stable; take a newer release.")
     pipes(values["groups"])
 
 
 def _build_gate(values: Values, seconds: int) -> tuple[Op, ...]:
-    """Every pipe is there: as a service it is RUNNING before it has made one."""
+    """Waits for every pipe: the service is RUNNING before it has made one."""
     return tuple(wait_pipe(pipe, seconds) for pipe in pipes(values["groups"]))
 
 
@@ -104,7 +104,7 @@ DECLARATION = declare(
             "kubernetes-csi.github.io/docs/csi-proxy.html",
         ),
         log=lambda layout: windows_path.join(layout.log_dir, "csi-proxy.log"),
-        asks=(),  # it has no flag for its version: started with one it would serve
+        asks=(),  # it has no flag for its version: with one it would start to serve
     ),
     Recipe(
         summary="Runs csi-proxy on a Windows node, for CSI drivers without rights of their own",

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""fluent_bit: the node's logs and Windows' events sent to where logs are kept.
+"""fluent_bit: sends the node's logs and Windows' events to a log store.
 
 Sources: fluent/fluent-bit v5.1.1 src/fluent-bit.c (command line), src/win32/winsvc.c (it finds out by itself whether it
 is a service, and says RUNNING when its engine starts), src/http_server/api/v1/health.c; CMakeLists.txt,
@@ -33,7 +33,7 @@ def _arguments(layout: Layout, values: Values) -> tuple[str, ...]:
 
 
 def _check(_version: str, values: Values) -> None:
-    """Refused without a place to send logs to."""
+    """Refused without an output."""
     if not values["outputs"]:
         raise Refused("fluent_bit: outputs: nothing says where the logs go. Name at least one, each with its name.")
 

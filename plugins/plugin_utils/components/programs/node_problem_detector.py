@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""node_problem_detector: what its checks find of a node's programs, as conditions of the Node.
+"""node_problem_detector: reports problems of a node's programs as conditions of the Node.
 
 Sources: kubernetes/node-problem-detector v1.36.0 cmd/nodeproblemdetector/node_problem_detector_windows.go (it finds out
 by itself whether it is a service), cmd/options/options.go, pkg/exporters/k8sexporter/problemclient/configs.go (a
@@ -57,7 +57,7 @@ DECLARATION = declare(
             why="node-problem-detector does not make its own service.",
             source="kubernetes/node-problem-detector v1.36.0 cmd/nodeproblemdetector/node_problem_detector_windows.go",
         ),
-        asks=(),  # on Windows it says its version and never ends: Execute waits for a stop that never comes
+        asks=(),  # on Windows it prints its version and never ends: Execute waits for a stop that never comes
         event_source="NodeProblemDetector",
         healthz=local_port(_program, "port", PORT, HEALTH),
     ),

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""windows_exporter: the machine's own metrics for Prometheus, which kubelet's do not hold (disks, services, adapters).
+"""windows_exporter: the machine's own metrics for Prometheus (disks, services, adapters), which the kubelet's lack.
 
 Sources: prometheus-community/windows_exporter v0.31.8 cmd/windows_exporter/main.go (flags, /health) and 0_service.go
 (it finds out by itself whether it is a service, and then logs to the event log Application).

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kinds of things a component can want on a node; each file is one kind.
+"""The kinds of things that a component can want on a node; each file is one kind.
 
 Private to the collection: playbooks use its modules.
 """

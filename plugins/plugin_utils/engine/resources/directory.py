@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A folder, and who may write to it and to what is above it."""
+"""A folder, and who may write to it and to its parents."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from ..resource import Change, Refused, Resource
 
 
 def with_parents(*directories: Directory) -> tuple[Directory, ...]:
-    """`directories`, and every folder above them, outermost first: what is made step by step can be rolled back step
-    by step."""
+    """`directories` and their parents, outermost first: what is made step by step can be rolled back step by step."""
     wanted = {windows_path.key(directory.path): directory for directory in directories}
     for directory in directories:
         path = windows_path.parent(directory.path)
@@ -27,7 +26,7 @@ def with_parents(*directories: Directory) -> tuple[Directory, ...]:
 
 
 def each_once(resources: Sequence[Resource]) -> tuple[Resource, ...]:
-    """`resources` with each folder in them once, where it is first named and as strictly as anybody wants it."""
+    """`resources` with each folder only once: at its first place, and as strict as the strictest wish for it."""
     strictest: dict[str, Directory] = {}
     for resource in resources:
         if isinstance(resource, Directory):
@@ -46,7 +45,7 @@ RUN_OR_READ = ("", ".exe", ".dll", ".cmd", ".bat", ".ps1", ".conf", ".conflist",
 
 
 def _find_planted(folder: str, inside: Mapping[str, str]) -> tuple[str, ...]:
-    """A sentence for each file that a service of SYSTEM would use and others may change."""
+    """One sentence for each file that a SYSTEM service would use and others may change."""
     found: list[str] = []
     for name, sddl in sorted(inside.items()):
         stranger = security.foreign_owner(sddl)
@@ -66,7 +65,7 @@ def _find_planted(folder: str, inside: Mapping[str, str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class MadeByUs:
-    """A folder that a service makes by itself and trusts: not there yet, or made by SYSTEM or an administrator."""
+    """A folder that a service makes and trusts: it does not exist yet, or SYSTEM or an administrator made it."""
 
     path: str
 
@@ -84,7 +83,7 @@ class MadeByUs:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Never a change. Refused if someone else has made it, or a link or file is in its place."""
+        """Never a change. Refused if someone else made it, or a link or file is in its place."""
         found = reading.file(self.path)
         if not found.get("exists"):
             return None
@@ -101,11 +100,9 @@ class MadeByUs:
 class Directory:
     """A folder at `path`.
 
-    With `sddl` it may hold no file that a service would run or read and that others own or may write to.
-
-    `sddl` is set when the folder is made, and again when anyone but SYSTEM and Administrators owns it or
-    may write to it. With
-    `private` no one else may read it either. Without `sddl` the folder inherits and is left alone once it exists.
+    `sddl` is set when the folder is made, and again if anyone but SYSTEM and Administrators owns it or may write to it.
+    Such a folder may hold no file that a service would run or read and that others own or may write to. With `private`
+    nobody else may read it either. Without `sddl` the folder inherits its access, and is left alone once it exists.
     """
 
     path: str
@@ -118,11 +115,11 @@ class Directory:
         return self.path
 
     def strictness(self) -> tuple[bool, bool]:
-        """What compares: an access list of its own is stricter than an inherited one, a private one stricter still."""
+        """For comparison: its own access list is stricter than an inherited one, a private one stricter still."""
         return (self.sddl is not None, self.private)
 
     def reads(self) -> tuple[Query, ...]:
-        """The folder, and its descriptor if that matters."""
+        """The folder, and its descriptor if it matters."""
         return (file_query(self.path, sddl=self.sddl is not None, inside=RUN_OR_READ if self.sddl else ()),)
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
@@ -130,7 +127,7 @@ class Directory:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Make the folder or mend its descriptor. Refused if something else is in the way."""
+        """Make the folder or correct its descriptor. Refused if something else is in its place."""
         found = reading.file(self.path)
         if not found.get("exists"):
             op = Op("mkdir", self._args()).undone_by(Op("remove", {"path": self.path, "only_if_empty": True}))
@@ -182,24 +179,23 @@ class Directory:
         )
 
 
-# Folders that services run programs from, with every folder above them.
-#
-# On a fresh Windows any user may make folders in `C:\`, and rename those that inherit from there: anyone who may rename
-# `C:\run` puts another `C:\run\flannel` in the place of the protected one. So it takes the whole way up to the drive.
+# Folders that services run programs from, with all parents. On a fresh Windows any user may make folders in `C:\`, and
+# rename those that inherit from there: anyone who may rename `C:\run` can put another `C:\run\flannel` in place of the
+# protected one. So every folder up to the drive is protected.
 
 _WINDOWS_OWN = frozenset({"program files", "program files (x86)", "programdata", "users", "windows"})
 """Folders right below the drive whose access lists Windows itself has set, and that are never touched."""
 
 
 def guard(*paths: str) -> tuple[Directory, ...]:
-    """`paths` and what is above them: only administrators write there. Below Windows' own folders the access list is
-    what those hand down."""
+    """`paths` and their parents, writable only by administrators. Below Windows' own folders the access list is
+    inherited."""
     everything = [path for given in paths for path in _upwards(given)]
     return with_parents(*(_guard(path) for path in everything))
 
 
 def guard_always(*paths: str) -> tuple[Directory, ...]:
-    """As `guard`, and `paths` themselves have an access list of their own wherever they lie."""
+    """As `guard`, but `paths` themselves get their own access list wherever they lie."""
     above = [path for given in paths for path in _upwards(windows_path.parent(given))]
     own = (Directory(path, sddl=security.ADMINS_WRITE) for path in paths)
     return with_parents(*(_guard(path) for path in above), *own)
@@ -214,7 +210,7 @@ def _is_windows_own(path: str) -> bool:
 
 
 def _upwards(path: str) -> Iterator[str]:
-    """`path` and what is above it, without the drive."""
+    """`path` and its parents, without the drive."""
     while windows_path.parent(path) != path:
         yield path
         path = windows_path.parent(path)

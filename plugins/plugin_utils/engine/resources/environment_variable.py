@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Path and the other variables of the machine's environment. A variable's value may be a secret: a reading has only its
-fingerprint."""
+"""Path and the other variables of the machine's environment. A variable's value may be secret: a reading has only
+its fingerprint."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from ..environment import fingerprint
 from ..reading import CONFIDENTIAL, VARIABLE, Query, Reading
 from ..resource import Change
 
-# An entry of the machine's Path, so that people at the node find the programs.
+# An entry of the machine's Path, so that people on the node find the programs.
 
 ENVIRONMENT_KEY = r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
 
 
 @dataclass(frozen=True, slots=True)
 class MachinePath:
-    """`entry` is in the machine's Path. New sessions see it; services only after a reboot (the service control
-    manager keeps its copy)."""
+    """`entry` is in the machine's Path. New sessions see it; services only after a reboot, since the service control
+    manager keeps a copy."""
 
     entry: str
 
     @property
     def label(self) -> str:
-        """What is changed."""
+        """What changes."""
         return "the machine's Path"
 
     def reads(self) -> tuple[Query, ...]:
@@ -40,7 +40,7 @@ class MachinePath:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Append the entry if it is missing; nothing else of the value is touched."""
+        """Append the entry if it is missing; the rest of the value stays."""
         (query,) = self.reads()
         found = reading.parts[query.key]
         present = str(found.get("value") or "")
@@ -67,7 +67,7 @@ class MachinePath:
 @dataclass(frozen=True, slots=True)
 class EnvironmentVariable:
     """The machine's variable `name` is `value`. New sessions see it; services only after a restart of the machine,
-    since the service control manager keeps its copy."""
+    since the service control manager keeps a copy."""
 
     name: str
     value: str
@@ -83,12 +83,12 @@ class EnvironmentVariable:
         return (replace(query, args=(*query.args, ("fingerprint", True))),)
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """The present value, for the undo, if it has to change."""
+        """The present value, for the undo, if it must change."""
         found = reading.parts[self.reads()[0].key]
         return (self._secret,) if found.get("exists") and not self._is_as_wanted(reading) else ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Set it if it is another."""
+        """Set it if it differs."""
         if self._is_as_wanted(reading):
             return None
         (query,) = self.reads()

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A feature of Windows that brings services with it, and is in force only after a restart."""
+"""A Windows feature that brings services and takes effect only after a restart."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ NOTE_LIMIT = 4096
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """The feature `name` is on: in force when all of its `services` exist. Those of `running` start on demand, and are
-    started here so that they answer a reading; `answers` are the queries that they answer.
+    """The feature `name` is on: it is in force when all of its `services` exist. Those of `running` start on demand,
+    and are started here so that they answer a reading; `answers` are the queries for that.
 
-    There is no cheaper sign: asking dism.exe takes seconds, and it says "enabled" before the restart too. So the file
-    `note` says since when it is on and waits for a restart: it holds the boot id of that time.
+    No cheaper sign exists: dism.exe takes seconds, and it says "enabled" before the restart too. So the file `note`
+    records that the feature is on and waits for a restart: it holds the boot id of that time.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Feature:
         return f"the Windows feature {self.name}"
 
     def reads(self) -> tuple[Query, ...]:
-        """Its services, and what we noted of it."""
+        """Its services, and our note."""
         return (services_query(self.services), file_query(self.note, content_limit=NOTE_LIMIT))
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
@@ -54,7 +54,7 @@ class Feature:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Turn it on, and ask for a restart; only that if it was turned on since the machine was last started."""
+        """Turn it on and ask for a restart; only ask if it was turned on since the last start."""
         absent = tuple(name for name in self.services if reading.service(name) is None)
         if not absent:
             return self._start(reading)
@@ -67,9 +67,9 @@ class Feature:
             before=f"without {', '.join(absent)}\n",
             after=f"with {', '.join(self.services)}\n",
             prepare=(
-                # Never undone: a feature that is on does no harm, and turning it off would wait for the next restart,
-                # to take away then what has been built on it meanwhile.
-                # What its undo waits for: until then Windows is still changed by what was begun.
+                # Never undone: an enabled feature does no harm, and turning it off would wait for the next restart and
+                # then remove what was built on it meanwhile. The undo waits for the servicing to end, since until then
+                # Windows is still changing.
                 self._dism("/Enable-Feature", "/All").undone_by(wait_service(SERVICING, "stopped", TIMEOUT_S)),
                 Op("write", {"path": self.note, "content": as_base64(note.encode())}).undone_by(
                     Op("remove", {"path": self.note})

@@ -41,8 +41,8 @@ profile."""
 
 
 def sources(given: Iterable[str], what: str) -> tuple[Network, ...]:
-    """The machines and networks in the list `what`, in order and each once. Refused for names, and for a network that
-    is everyone."""
+    """The machines and networks in the list `what`, in order, without duplicates. Refused for names, and for a
+    network that means everyone."""
     found: dict[Network, None] = {}
     problems: list[str] = []
     for text in given:
@@ -64,8 +64,8 @@ def sources(given: Iterable[str], what: str) -> tuple[Network, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What matters of one rule: its `name` in lower case, `protocol` and `ports` as the registry has them, who may
-    connect (empty: everyone). `open`: it is in force and says nothing else that we would not write."""
+    """The relevant part of a rule: `name` in lower case, `protocol` and `ports` as in the registry, who may connect
+    (empty: everyone). `open`: it is in force and has no restriction that we would not write."""
 
     name: str
     protocol: str
@@ -75,7 +75,7 @@ class Rule:
 
     @classmethod
     def parse(cls, value: str) -> Rule:
-        """A value of the registry."""
+        """From a value of the registry."""
         fields: dict[str, list[str]] = {}
         for key, equals, text in (field.partition("=") for field in value.split("|")):
             if equals:
@@ -96,7 +96,7 @@ class Rule:
         )
 
     def lets_in(self, wanted: Rule) -> bool:
-        """Whether it lets in all that `wanted` would."""
+        """Whether it admits everything that `wanted` would."""
         everybody = not self.networks
         covered = all(
             any(network.version == own.version and network.subnet_of(own) for own in self.networks)  # type: ignore[arg-type]
@@ -108,10 +108,10 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class FirewallRule:
-    """The rule `name` lets `networks` (none: everyone) reach `port`, which may be several as netsh takes them
-    (`10256,30000-32767`); not `wanted`: it is not there.
+    """The rule `name` lets `networks` (empty: everyone) reach `port`, which may be several in netsh's form
+    (`10256,30000-32767`). Not `wanted`: it does not exist.
 
-    `adopts`: a rule of others that lets all of them in is enough.
+    `adopts`: another's rule that admits all of them is enough.
     """
 
     name: str
@@ -127,7 +127,8 @@ class FirewallRule:
         return f"firewall rule {self.name}"
 
     def reads(self) -> tuple[Query, ...]:
-        """Rules of that name or for that port: Windows gives each a random name in the registry, and has hundreds."""
+        """Rules of that name or for that port. Windows gives each rule a random name in the registry, and has
+        hundreds."""
         ports = [f"|{'LPort2_10' if '-' in each else 'LPort'}={each}|" for each in self._ports()]
         texts = (f"|Name={self.name}|", *(ports if self.adopts else ()))
         return (Query(f"firewall:{self.name}", "registry", (("path", RULES_KEY), ("containing", texts))),)
@@ -137,7 +138,7 @@ class FirewallRule:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Take away what there is of that name, and add the rule if one is wanted."""
+        """Delete the rules of that name, and add the wanted one."""
         (query,) = self.reads()
         rules = _rules(reading.parts[query.key])
         present = [rule for rule in rules if rule.name == self.name.casefold()]
@@ -188,7 +189,7 @@ class FirewallRule:
 
 
 def show_network(network: Network) -> str:
-    """As one writes it: a machine without the length of its prefix."""
+    """The network as people write it: a single machine without its prefix length."""
     return str(network.network_address) if network.prefixlen == network.max_prefixlen else str(network)
 
 

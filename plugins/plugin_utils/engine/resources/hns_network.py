@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An HNS network that is there, and the virtual switch that the first one on an adapter makes."""
+"""An HNS network, and the virtual switch that the first one on an adapter makes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ..resource import Change
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """What an adapter has to have again after its virtual switch was made: IPv4 addresses with prefix length, first
-    gateway, name servers; `dhcp`: they come by themselves."""
+    """The addresses that an adapter must have again after its virtual switch was made: IPv4 addresses with prefix
+    length, first gateway, name servers; `dhcp`: they come by themselves."""
 
     ipv4: tuple[tuple[str, int], ...]
     gateways: tuple[str, ...]
@@ -26,7 +26,7 @@ class Addresses:
     dhcp: bool
 
     def op(self, *adapters: str, wait_s: int) -> Op:
-        """Wait until the first of `adapters` that is there has them; set them if they do not come."""
+        """Wait until the first existing one of `adapters` has the addresses; set them if they do not come."""
         args: dict[str, Any] = {
             "adapters": list(adapters),
             "ipv4": [{"address": address, "prefix": prefix} for address, prefix in self.ipv4],
@@ -39,7 +39,7 @@ class Addresses:
         return Op("addresses", args)
 
     def back(self, *adapters: str, wait_s: int) -> tuple[Op, ...]:
-        """`op`, then everything else that `noted` has noted: first the node can be reached again."""
+        """`op`, then the rest of what was noted: the node must be reachable first."""
         return (
             self.op(*adapters, wait_s=wait_s),
             Op("ip_restore", {"adapters": list(adapters), "wait_s": wait_s}),
@@ -47,21 +47,21 @@ class Addresses:
 
     def settled(self, *adapters: str, wait_s: int) -> tuple[Op, ...]:
         """`back`, and the category: a new vEthernet may be on a public network, where rules for remote access do not
-        hold."""
+        apply."""
         category = Op("category_restore", {"adapters": list(adapters), "wait_s": wait_s})
         return (*self.back(*adapters, wait_s=wait_s), category)
 
 
 def noted(*adapters: str) -> tuple[Op, ...]:
-    """Before a switch is made or goes: which category the adapter's network has, and what a switch does not carry over:
-    routes, IPv6, name servers, DNS suffix, metric, MTU."""
+    """Note, before a switch is made or removed, the category of the adapter's network and what a switch does not
+    carry over: routes, IPv6, name servers, DNS suffix, metric, MTU."""
     return tuple(Op(name, {"adapters": list(adapters)}) for name in ("category_note", "ip_note"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Network:
-    """The network `name` on `adapter`, which must have `addresses` again within `wait_s` seconds when a virtual switch
-    was made or is gone; `queries` read HNS and the adapters."""
+    """The network `name` on `adapter`, which must have `addresses` again within `wait_s` seconds after a virtual
+    switch was made or removed; `queries` read HNS and the adapters."""
 
     name: str
     adapter: str
@@ -85,10 +85,10 @@ class _Network:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HnsNetwork(_Network):
-    """The network `name`, made by POSTing `request` where `wanted`; without a request by the service `maker`, which the
-    same batch starts.
+    """The network `name` exists, made by POSTing `request` if `wanted`; without a request the service `maker` makes it,
+    which the same batch starts.
 
-    Making the first one on `adapter` breaks every connection of the machine for 5 to 60 s and moves the adapter's
+    The first network on `adapter` breaks every connection of the machine for 5 to 60 s and moves the adapter's
     addresses to `vEthernet (<adapter>)`. The node waits for them and for `gate`; if they do not come back, it removes
     the network and gives the adapter its `addresses`.
     """
@@ -125,8 +125,8 @@ class HnsNetwork(_Network):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoHnsNetwork(_Network):
-    """The network `name` with this `id` is not there; an empty id: it was not there when it was read. `request` made
-    it. `last`: no other network keeps the virtual switch of `adapter`, whose connections break."""
+    """The network `name` with this `id` does not exist; an empty id: it did not exist when it was read. `request`
+    made it. `last`: no other network keeps the virtual switch of `adapter`, whose connections break."""
 
     id: str
     request: Mapping[str, Any]

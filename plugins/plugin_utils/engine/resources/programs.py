@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Programs that come from somewhere: one file by its URL, or several out of a release archive.
+"""Programs from a source: one file by its URL, or several from a release archive.
 
 A receipt on the node says where its files came from, because the unpacked files show neither the archive's sha256 nor
 its URL: `{schema, source: {url, sha256, version}, files: [{path, sha256}]}`.
@@ -21,23 +21,23 @@ from ..reading import Query, Reading, file_key, file_query
 from ..resource import Change, Refused
 from ..security import ADMINS_ONLY
 
-# Where new files wait until they are renamed in: always on the drive that they are for.
-#
-# A rename cannot cross drives; what Windows does instead is a copy under the real name, half a file if it is cut.
-# Source: Microsoft, MoveFileEx, MOVEFILE_COPY_ALLOWED. In its new folder a file gets what that hands on (op `move`).
+# Where new files wait for their rename: always on the drive that they are for. A rename cannot cross drives; Windows
+# then copies under the real name, which leaves half a file if it is interrupted. Source: Microsoft, MoveFileEx,
+# MOVEFILE_COPY_ALLOWED. In its new folder a file inherits that folder's access (op `move`).
 
 FOLDER = ".winkube-staging"
 
 
 def staging(state_dir: str, destination: str, name: str) -> str:
-    """The folder `name` for what will become `destination`: in the state folder, or beside it on its drive."""
+    """The folder `name` for files on their way to `destination`: in the state folder, or beside the destination on
+    another drive."""
     if destination[:2].casefold() == state_dir[:2].casefold():
         return windows_path.join(state_dir, "staging", name)
     return windows_path.join(windows_path.parent(destination), FOLDER, name)
 
 
 def make_staging(folder: str) -> tuple[Op, ...]:
-    """The folder that `staging` names; outside of the state folder it is one that only administrators can write."""
+    """Make the folder of `staging`; outside of the state folder only administrators can write to it."""
     ops = [Op("mkdir", {"path": folder}).undone_by(Op("remove", {"path": folder, "recurse": True}))]
     if above := _above(folder):
         closed = Op("mkdir", {"path": above, "sddl": ADMINS_ONLY})
@@ -46,7 +46,7 @@ def make_staging(folder: str) -> tuple[Op, ...]:
 
 
 def drop_staging(folder: str) -> tuple[Op, ...]:
-    """Take it away with what is left in it."""
+    """Delete it with its contents."""
     ops = [Op("remove", {"path": folder, "recurse": True, "in_use_ok": True})]
     if above := _above(folder):
         ops.append(Op("remove", {"path": above, "only_if_empty": True}))
@@ -54,7 +54,7 @@ def drop_staging(folder: str) -> tuple[Op, ...]:
 
 
 def _above(folder: str) -> str:
-    """The folder around it that `make` closes, empty if the state folder is around it."""
+    """The parent folder that `make_staging` restricts; empty inside the state folder."""
     above = windows_path.parent(folder)
     return above if windows_path.name(above) == FOLDER else ""
 
@@ -72,8 +72,8 @@ LEFT_BEHIND = ".winkube-old"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where programs come from: `url`, its `sha256` (None: unverified, by the user's word), the `version` it is said
-    to be.
+    """Where programs come from: `url`, its `sha256` (None: unverified, as the user allowed), and the `version` that it
+    is said to be.
 
     `proxy` is the address of a web proxy for the node, or None.
     """
@@ -86,12 +86,12 @@ class Source:
     """Whether a pushed build stays in place of these programs."""
 
     def identity(self) -> dict[str, Any]:
-        """What the receipt says of the source. It has neither the proxy nor secrets in the address."""
+        """The source as the receipt has it, without the proxy and without secrets in the address."""
         return {"url": mask(self.url), "sha256": self.sha256, "version": self.version}
 
     def matches(self, recorded: Mapping[str, Any]) -> bool:
-        """Whether a receipt's source is this one: by sha256 if there is one (a mirror's URL differs), else by URL
-        and version."""
+        """Whether a receipt's source is this one: by sha256 if it has one (a mirror's URL differs), else by URL and
+        version."""
         if self.sha256 is not None:
             return recorded.get("sha256") == self.sha256
         return recorded.get("url") == mask(self.url) and recorded.get("version") == self.version
@@ -108,7 +108,7 @@ def find_push_receipt(state_dir: str, program: str) -> str:
 
 
 def read_pushed_build(reading: Reading, receipt: str) -> Mapping[str, Any] | None:
-    """The source of a pushed build that is still in its place, {url, by, at, .., paths}; None if there is none."""
+    """The source of a pushed build that is still in place, {url, by, at, .., paths}; None if there is none."""
     recorded = (_receipt(reading, receipt) if file_key(receipt) in reading.parts else None) or {}
     if not _are_there(recorded, reading):
         return None
@@ -116,27 +116,28 @@ def read_pushed_build(reading: Reading, receipt: str) -> Mapping[str, Any] | Non
 
 
 def pusher(source: Mapping[str, Any]) -> str:
-    """`ann@laptop pushed on 2026-11-23 14:03 UTC from ~/k/kubelet.exe`: who, when and from where, if noted."""
+    """`ann@laptop pushed on 2026-11-23 14:03 UTC from ~/k/kubelet.exe`: who, when and from where, as far as
+    recorded."""
     by, at, url = (str(source.get(name) or "") for name in ("by", "at", "url"))
     when = f" on {at[:16].replace('T', ' ')} UTC" if at else ""
     return f"{by or 'somebody'} pushed{when}{f' from {url}' if url else ''}"
 
 
 def read_version(reading: Reading, receipt: str) -> str:
-    """The version that a receipt has of the very files that are there; empty if they are others or unknown."""
+    """The version in a receipt for the files that are there; empty if they differ or are unknown."""
     recorded = (_receipt(reading, receipt) if file_key(receipt) in reading.parts else None) or {}
     return str(recorded["source"].get("version") or "") if _are_there(recorded, reading) else ""
 
 
 def _are_there(recorded: Mapping[str, Any], reading: Reading) -> bool:
-    """Whether a receipt has files, and each is known to be as it says; one may name others than were looked at."""
+    """Whether the receipt has files and all are unchanged; it may name other files than were read."""
     files = recorded.get("files") or ()
     there = all(reading.parts.get(file_key(file["path"]), {}).get("sha256") == file["sha256"] for file in files)
     return bool(files) and there
 
 
 def _receipt(reading: Reading, path: str) -> dict[str, Any] | None:
-    """A receipt of another shape than `record` writes is none: the next run writes it again."""
+    """The receipt; None if it does not have the shape that `record` writes: the next run writes it again."""
     text = reading.text(path)
     if text is None:
         return None
@@ -153,12 +154,12 @@ def _receipt(reading: Reading, path: str) -> dict[str, Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """`files` (member of the archive -> path on the node; the member is empty for a source that is the program
-    itself) out of `source`.
+    """`files` from `source` (member of the archive -> path on the node; the member is empty if the source is the
+    program itself).
 
-    `owner` is the component's name, `state_dir` the collection's folder on the node, `mark` makes names of this
-    batch unique. `resource_version` is what the version resource of each has to be, where there is one: an archive's
-    name proves nothing.
+    `owner` is the component's name, `state_dir` the collection's folder on the node; `mark` makes this batch's names
+    unique. `resource_version` is the required version resource of each program that has one: an archive's name proves
+    nothing.
     """
 
     owner: str
@@ -175,22 +176,22 @@ class Programs:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Where the programs lie on the node."""
+        """The programs' paths on the node."""
         return tuple(path for member, path in self.files)
 
     @property
     def receipt(self) -> str:
-        """Where the node keeps where the files came from."""
+        """The receipt's path."""
         return receipt_of(self.state_dir, self.owner)
 
     @property
     def pushed_receipt(self) -> str:
-        """Where it is noted whose build lies in the program's place."""
+        """The path of the record of a pushed build in the program's place."""
         return find_push_receipt(self.state_dir, self.owner)
 
     @property
     def staging(self) -> str:
-        """Where this batch puts what it downloads."""
+        """The folder for this batch's downloads."""
         return staging(self.state_dir, self.label, f"{self.owner}-{self.mark}")
 
     @property
@@ -199,7 +200,7 @@ class Programs:
         return bool(self.files[0][0])
 
     def reads(self) -> tuple[Query, ...]:
-        """Each program with its hash, the folders they lie in, the receipt."""
+        """Each program with its hash, their folders, the receipt."""
         folders = {windows_path.key(windows_path.parent(path)): windows_path.parent(path) for path in self.paths}
         return (
             *(file_query(path, sha256=True) for path in self.paths),
@@ -209,7 +210,7 @@ class Programs:
         )
 
     def installed(self, reading: Reading) -> bool:
-        """Whether the files on the node are this source's, as far as anything proves it."""
+        """Whether the files on the node are provably this source's."""
         hashes = {path: reading.file(path).get("sha256") for path in self.paths}
         if not all(hashes.values()):
             return False
@@ -222,8 +223,7 @@ class Programs:
         return all(known.get(windows_path.key(path)) == sha256 for path, sha256 in hashes.items())
 
     def unproven(self, reading: Reading) -> bool:
-        """Whether all files are there but nothing tells where from: a node made by hand, which may hold the very
-        same bytes."""
+        """Whether all files exist without a receipt: a node made by hand, which may have the same bytes."""
         return (
             self.is_archive
             and self._read_receipt(reading) is None
@@ -234,7 +234,7 @@ class Programs:
         return _receipt(reading, self.receipt)
 
     def stage(self) -> tuple[Op, ...]:
-        """Download, check and unpack beside everything; nothing in use is touched."""
+        """Download, verify and unpack in a folder of their own; files in use are not touched."""
         ops = list(make_staging(self.staging))
         target = windows_path.join(self.staging, "archive" if self.is_archive else windows_path.name(self.label))
         fetch: dict[str, Any] = {"url": self.source.url, "path": target, "sha256": self.source.sha256}
@@ -251,11 +251,11 @@ class Programs:
         return tuple(ops)
 
     def staged(self, path: str) -> str:
-        """Where `stage` leaves the file that will become `path`."""
+        """The path where `stage` leaves the file that will become `path`."""
         return windows_path.join(self.staging, windows_path.name(path))
 
     def staged_queries(self) -> tuple[Query, ...]:
-        """What to read after `stage` to know which files really differ."""
+        """What to read after `stage` to find the files that differ."""
         return tuple(file_query(self.staged(path), sha256=True) for path in self.paths)
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
@@ -263,9 +263,10 @@ class Programs:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Bring the programs in: staged first, then each old one renamed aside and the new one renamed in.
+        """Bring in the programs: download first, then rename each old file aside and the new one into place.
 
-        If the staged files' hashes are in the reading (`staged_queries`), only the files that differ are touched.
+        If the hashes of the staged files are in the reading (`list_staged_queries`), only files that differ are
+        touched.
         """
         pushed = read_pushed_build(reading, self.pushed_receipt)
         if self.installed(reading) or (pushed is not None and self.source.keep_pushed):
@@ -311,7 +312,7 @@ class Programs:
         return f"install {self.owner} {self.source.version} from {mask(self.source.url)}{word}"
 
     def is_staged(self, reading: Reading) -> bool:
-        """Whether the files wait on the node to be renamed in."""
+        """Whether the new files are on the node, ready for their rename."""
         return all(reading.parts.get(file_key(self.staged(path)), {}).get("exists") for path in self.paths)
 
     def _already(self, path: str, reading: Reading) -> bool:
@@ -323,7 +324,7 @@ class Programs:
         return _short(known) if known else f"of {self.owner} {self.source.version}"
 
     def _sweep(self, reading: Reading) -> tuple[Op, ...]:
-        """Programs that earlier batches renamed aside; those still held stay and are swept another time."""
+        """Delete programs that earlier batches renamed aside; those still in use stay for a later batch."""
         found: dict[str, Op] = {}
         for path in self.paths:
             folder = windows_path.parent(path)
@@ -363,7 +364,7 @@ def _has_previous(path: str, reading: Reading) -> bool:
 
 
 def put_by(source: str, target: str) -> Op:
-    """A rename; a later batch sweeps `target`, and an undo after that has nothing to bring back."""
+    """A rename. A later batch deletes `target`, and an undo after that has nothing to restore."""
     return Op("move", {"from": source, "to": target}).undone_by(Op("restore", {"path": source, "backup": target}))
 
 

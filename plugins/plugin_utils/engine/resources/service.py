@@ -1,8 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A Windows service: defined as wanted, running, and restarted only when something it uses has changed; or
-not there."""
+"""A Windows service: defined as wanted, running, and restarted only if something it uses has changed; or removed."""
 
 from __future__ import annotations
 
@@ -40,13 +39,12 @@ _BY = {"nssm": " with nssm", "sc": " with sc.exe", "registered": ""}
 class Service:
     """The service `name`, defined by `definition`.
 
-    `uses` are the keys of the files it reads, its program among them: if one of them changes it is restarted.
-    `ready` are the waits that
-    decide whether a start has worked. Without `run` it is only defined, since another part starts it first: it is
-    never started, and stopped if it runs and something it uses changes. One that `retries` ends until what it needs is
-    there, and is started again: its end says nothing. Where the `first_end` of its program counts, it is not waited for
-    to be started again. One that `rests` is left stopped where it is so, unless something it uses changes. `stays` are
-    waits only for the end of the batch, behind `ready`: no dependant waits for them.
+    `uses` are the keys of the files it reads, its program among them: it restarts if one of them changes. `ready` are
+    the waits that decide whether a start has worked. Without `run` it is only defined, since another part starts it
+    first: it is never started, and stopped if it runs and something it uses changes. A service that `retries` ends
+    until its prerequisites exist and is started again, so its end means nothing. With `first_end` the first end of its
+    program counts as a failure, without waiting for a new start. A service that `rests` stays stopped unless something
+    it uses changes. `stays` are waits for the end of the batch, after `ready`; no dependant waits for them.
     """
 
     name: str
@@ -67,11 +65,11 @@ class Service:
         return f"service {self.name}"
 
     def reads(self) -> tuple[Query, ...]:
-        """All services of interest: dependants are found among them."""
+        """All listed services: its dependants are among them."""
         return (services_query((self.name,)),)
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """The present environment, if it has to change or the service is made again: the undo needs its values."""
+        """The present environment, if it must change or the service is recreated: the undo needs its values."""
         found = reading.service(self.name)
         if found is None:
             return ()
@@ -80,7 +78,7 @@ class Service:
         return (confidential_query(self.name),) if self.definition.environment_differs(found) else ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Make or change the definition. The planner decides whether it restarts."""
+        """Make or change the definition. The planner decides about a restart."""
         found = reading.service(self.name)
         after = self.definition.predict() | {"state": RUNNING if self.run else STOPPED}
         if found is None:
@@ -112,8 +110,8 @@ class Service:
         )
 
     def _convert(self, present: Existing, after: dict[str, object]) -> Change:
-        """From one service manager to another: the old service is taken away and the new one made; the undo makes
-        the old one again."""
+        """Convert the service to another service manager: remove it and create the new one; the undo recreates the old
+        one."""
         return Change(
             text=f"convert the service {self.name} from {_way(present.manager)} to {_way(self.definition.manager)}",
             before=_setting(
@@ -125,7 +123,7 @@ class Service:
         )
 
     def is_active(self, reading: Reading) -> bool:
-        """Whether the service runs, or is on its way to."""
+        """Whether the service runs or is starting."""
         found = reading.service(self.name)
         return found is not None and found.get("state") in ACTIVE
 
@@ -135,7 +133,7 @@ class Service:
         return found is not None and found.get("state") == RUNNING
 
     def asks(self) -> tuple[tuple[Query, dict[str, Any]], ...]:
-        """What tells whether it is ready without waiting for it, and the answer of one that is."""
+        """Queries that tell whether it is ready without waiting, each with the answer of a ready service."""
         found: list[tuple[Query, dict[str, Any]]] = []
         for op in self.ready:
             if op.args.get("for") == "pipe":
@@ -145,7 +143,7 @@ class Service:
         return tuple(found)
 
     def unready(self, reading: Reading) -> str:
-        """Why it runs but is not ready, if that was read; empty if it is."""
+        """Why it runs but is not ready, if that was read; empty if it is ready."""
         for query, wanted in self.asks():
             answer = reading.parts.get(query.key)
             if not isinstance(answer, Mapping) or all(
@@ -158,11 +156,11 @@ class Service:
         return ""
 
     def dependants(self, reading: Reading) -> tuple[str, ...]:
-        """Running services that depend on this one, also through others, in the order in which they can be stopped."""
+        """Running services that depend on this one, directly or not, in stop order."""
         return running_dependants(self.name, reading)
 
     def stop(self, reading: Reading) -> tuple[Op, ...]:
-        """Stop it; the undo brings it back to running."""
+        """Stop it; the undo starts it again."""
         wanted = self.definition.program
         found = reading.service(self.name)
         programs = Existing(found).programs_to_wait_for(wanted) if found else (wanted,)
@@ -171,8 +169,8 @@ class Service:
         return with_undo_start(self.name, ops, self.start_timeout_s, ran=self.is_running(reading))
 
     def halt(self) -> tuple[Op, ...]:
-        """Stop it and what depends on it, whatever state they are in; for undos. A machine that has lost its power
-        starts them at boot, also those that rested before."""
+        """Stop it and its dependants, whatever state they are in; for undos. After a power loss the machine starts
+        them at boot, even those that rested before."""
         return (halt(self.name, self.stop_timeout_s), wait_gone(self.definition.program, self.stop_timeout_s))
 
     def start(self) -> tuple[Op, ...]:
@@ -182,11 +180,11 @@ class Service:
 
     @property
     def log(self) -> str:
-        """The file that its program writes to; empty if there is none that one could name."""
+        """The file that its program logs to; empty if unknown."""
         return log_file(self.definition.predict())
 
     def watched(self, wait: Op) -> Op:
-        """A wait for what the service does, which ends with the service and says how that ended."""
+        """A wait that also ends if the service ends, and then says how."""
         if wait.op != "wait":
             return wait
         program = self.definition.program if self.first_end else ""
@@ -194,7 +192,7 @@ class Service:
         return replace(wait, args={**wait.args, **{name: value for name, value in more.items() if value}})
 
     def relies_on(self, reading: Reading) -> Expectation:
-        """That the service is there, or not, and runs the program it ran when it was read."""
+        """That the service exists, or not, and runs the same program as when it was read."""
         found = reading.service(self.name)
         query = Query(f"expect:{self.name.casefold()}", "service", (("name", self.name),))
         there = (("exists", True), ("image_path", found.get("image_path"))) if found else (("exists", False),)
@@ -202,18 +200,18 @@ class Service:
 
 
 def _setting(name: str, value: str) -> str:
-    """A line of the diff; a value of several lines begins below its name."""
+    """A line of the diff; a value of several lines starts below its name."""
     return f"{name}:{value}\n" if value.startswith("\n") else f"{name}: {value}\n"
 
 
 def _way(manager: str) -> str:
-    """How a service runs, in the same words before and after: nothing on the node tells a registered service from one
-    of sc.exe."""
+    """How a service runs, in the same words before and after: nothing on the node distinguishes a registered service
+    from one of sc.exe."""
     return manager if manager == "nssm" else "a service of its own"
 
 
 def deleting(name: str) -> Refused:
-    """A service that Windows has not let go of."""
+    """A refusal: Windows has not finished deleting the service."""
     return Refused(
         f"The service {name} is marked for deletion (Windows error 1072): something still holds it open. Close "
         "services.msc and event viewers on the node, or reboot it, and run again."
@@ -221,10 +219,10 @@ def deleting(name: str) -> Refused:
 
 
 def with_undo_start(name: str, ops: tuple[Op, ...], timeout_s: int, *, ran: bool) -> tuple[Op, ...]:
-    """`ops`, which stop a service, undone by starting it; a stop that is still under way is waited for before.
+    """`ops`, which stop a service, with a start as their undo, after waiting for a stop that is still under way.
 
-    A service that did not really run before (`ran`), such as one that crashes again and again, is started but not
-    waited for.
+    If the service did not really run before (`ran`), such as one that crashes again and again, the undo does not wait
+    for its start.
     """
     order, *rest = ops
     start, *waits = start_ops(name, timeout_s)
@@ -232,14 +230,12 @@ def with_undo_start(name: str, ops: tuple[Op, ...], timeout_s: int, *, ran: bool
 
 
 def running_dependants(name: str, reading: Reading) -> tuple[str, ...]:
-    """Running services that depend on `name`, those that others depend on last, so that the tuple is an order to
-    stop in."""
+    """Running services that depend on `name`, in stop order."""
     return dependants_of(name, reading, ACTIVE)
 
 
 def dependants_of(name: str, reading: Reading, states: frozenset[str] | None = None) -> tuple[str, ...]:
-    """Services that depend on `name`, also through others, in an order to stop in; only those in one of `states`, if
-    that is given."""
+    """Services that depend on `name`, directly or not, in stop order; with `states` only those in one of these."""
     ordered: list[str] = []
 
     def visit(service: str) -> None:
@@ -255,19 +251,19 @@ def dependants_of(name: str, reading: Reading, states: frozenset[str] | None = N
     return tuple(ordered)
 
 
-# A service that should not be there, such as one whose work a DaemonSet does now.
+# A service that should not exist, such as one whose work a DaemonSet does now.
 
 
 def runs(name: str, program: str, reading: Reading) -> bool:
-    """Whether there is a service `name` that runs `program`, by itself or under nssm."""
+    """Whether a service `name` runs `program`, by itself or under nssm."""
     found = reading.service(name)
     return found is not None and windows_path.same(Existing(found).program, program)
 
 
 @dataclass(frozen=True, slots=True)
 class NoService:
-    """There is no service `name`. If `program` is given, only one that runs it is removed; another of that name is
-    not ours and is refused."""
+    """There is no service `name`. With `program` only a service that runs it is removed; another of that name is not
+    ours, and is refused."""
 
     name: str
     program: str = ""
@@ -280,15 +276,15 @@ class NoService:
         return f"service {self.name}"
 
     def reads(self) -> tuple[Query, ...]:
-        """All services of interest: dependants are found among them."""
+        """All listed services: its dependants are among them."""
         return (services_query((self.name,)),)
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """The values of its environment, for the undo."""
+        """Its environment's values, for the undo."""
         return queries(self.name) if reading.service(self.name) is not None else ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Stop the service and remove it; the undo makes it again and starts it. Refused if something needs it."""
+        """Stop and remove the service; the undo recreates and starts it. Refused if something depends on it."""
         found = reading.service(self.name)
         if found is None:
             return None
@@ -315,7 +311,7 @@ class NoService:
         )
 
     def relies_on(self, reading: Reading) -> Expectation:
-        """That the service is there, or not, and runs the program it ran when it was read."""
+        """That the service exists, or not, and runs the same program as when it was read."""
         found = reading.service(self.name)
         query = Query(f"expect:{self.name.casefold()}", "service", (("name", self.name),))
         there = (("exists", True), ("image_path", found.get("image_path"))) if found else (("exists", False),)

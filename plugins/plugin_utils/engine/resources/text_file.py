@@ -19,12 +19,12 @@ READ_LIMIT = 64 * 1024
 
 
 def equal_text(left: str, right: str) -> bool:
-    """Equal except for line ends."""
+    """Whether two texts are equal, except for line ends."""
     return left.replace("\r\n", "\n") == right.replace("\r\n", "\n")
 
 
 def backup_of(folder: str, path: str) -> str:
-    """Where the folder of a batch keeps what was at `path`; files of all folders lie there."""
+    """The path of the backup of `path` in a batch's folder, which holds files from all folders."""
     return f"{folder}\\{hashlib.sha256(path.casefold().encode()).hexdigest()[:16]}"
 
 
@@ -38,8 +38,8 @@ def equal_json(left: str, right: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """A UTF-8 file at `path`. `equal` compares the file with `text`, by default as text; TOML and JSON are compared by
-    value, so order and comments make no difference. `backup` is the folder of the batch that keeps the old file for the
+    """A UTF-8 file at `path`. `equal` compares its content with `text`, by default as text; TOML and JSON compare by
+    value, so that order and comments do not matter. `backup` is the batch's folder that keeps the old file for the
     undo."""
 
     path: str
@@ -61,7 +61,7 @@ class TextFile:
         return ()
 
     def change(self, reading: Reading) -> Change | None:
-        """Write the file if what is there differs."""
+        """Write the file if it differs."""
         found = reading.file(self.path)
         if found.get("exists") and found.get("kind") != "file":
             raise Refused(
@@ -100,13 +100,13 @@ class TextFile:
         )
 
 
-# A file that may only be written when what it names exists.
+# A file that must not be written before the things that it names exist.
 
 
 @dataclass(frozen=True, slots=True)
 class LateFile:
-    """`file`, written after the services were started and `after` is so. No service restarts for it; `notice` is said
-    where an older one is replaced."""
+    """`file`, written once the services are started and `after` has passed. No service restarts for it; `notice` is
+    shown if it replaces an older one."""
 
     file: TextFile
     after: tuple[Op, ...]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What every service manager has to answer."""
+"""The interface of every service manager."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ AUTOMATIC = 2
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """What Windows does when the service ends: `actions` are (what, delay in ms); the count of failures is forgotten
-    after `reset_s` seconds. With
-    `non_crash` an exit with an error code counts as well, not only a crash."""
+    """What Windows does when the service ends: `actions` are (what, delay in ms); the count of failures resets after
+    `reset_s` seconds. With `non_crash` an exit with an error code counts too, not only a crash."""
 
     reset_s: int
     actions: tuple[tuple[str, int], ...]
@@ -36,7 +35,7 @@ class Recovery:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One setting that is not as wanted, and the ops that set it. `at_once`: it is in force without a restart."""
+    """One setting that differs, and the ops that set it. `at_once`: it takes effect without a restart."""
 
     setting: str
     before: str
@@ -46,7 +45,7 @@ class Difference:
 
 
 class Definition(Protocol):
-    """A service manager's part: what the service should be, how to make it and how to change it."""
+    """A service as one manager sees it: what it should be, how to make it and how to change it."""
 
     @property
     def manager(self) -> str:
@@ -54,25 +53,24 @@ class Definition(Protocol):
 
     @property
     def command(self) -> str:
-        """The command line of the program itself, for people."""
+        """The program's own command line, for people."""
 
     @property
     def program(self) -> str:
-        """The program whose process is the service's work."""
+        """The program whose process does the service's work."""
 
     def owns(self, found: Mapping[str, Any]) -> bool:
-        """Whether the service that is there was made in this way."""
+        """Whether this manager made the present service."""
 
     def create(self) -> tuple[Op, ...]:
         """Make the service, stopped. The first op's undo removes it."""
 
     def environment_differs(self, found: Mapping[str, Any]) -> bool:
-        """Whether the service's variables are not as wanted; `found` has fingerprints for values."""
+        """Whether the service's variables differ; `found` has fingerprints in place of values."""
 
     def differences(self, found: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[Difference, ...]:
-        """What has to change in the service that is there. `values` is the same service with the values of its
-        environment, read only
-        where they have to change."""
+        """The settings that differ in the present service. `values` is the same service with its environment's
+        values, read only if they must change."""
 
     def predict(self) -> dict[str, Any]:
         """The service as the probe will report it, without its state."""

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A service as it was found: where it logs; taken away whole, and made again as it was; or left as it is.
+"""A present service: where it logs, how to remove it completely, recreate it, or leave it alone.
 
-It is made again by sc.exe and in the registry, also where nssm runs it: a service of nssm is one whose ImagePath is
-nssm.exe and whose settings are values under Parameters. So it takes no nssm.exe that may be gone.
+sc.exe and the registry recreate it, even under nssm: a service of nssm is one whose ImagePath is nssm.exe and whose
+settings are values under Parameters. So no nssm.exe is needed, which may be gone.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ _NSSM_DEFAULT_ACTION = "AppExit"
 
 
 def queries(name: str) -> tuple[Query, Query]:
-    """What is read, and kept in the task, before the service `name` is removed: the values of its
-    environment may be secrets."""
+    """What to read before the service `name` is removed. The answers stay in the task: the values of its environment
+    may be secret."""
     key = f"{SERVICES_KEY}\\{name}"
     return (
         confidential_query(name),
@@ -69,7 +69,7 @@ def queries(name: str) -> tuple[Query, Query]:
 
 @dataclass(frozen=True, slots=True)
 class Existing:
-    """The service in `found`, as the probe listed it; `values` is the same with the values of its environment, `key`
+    """The service in `found`, as the probe lists it. `values` is the same with the values of its environment, `key`
     all values of its registry key, `tree` those of the keys below it."""
 
     found: Mapping[str, Any]
@@ -79,26 +79,26 @@ class Existing:
 
     @classmethod
     def of(cls, found: Mapping[str, Any], reading: Reading) -> Existing:
-        """With the answers to `queries`, if they were asked."""
+        """With the answers to `queries`, if there are any."""
         service, key = (reading.parts.get(query.key) or {} for query in queries(str(found["name"])))
         return cls(found, service, key.get("values") or {}, key.get("tree") or {})
 
     @property
     def name(self) -> str:
-        """As the service control manager spells it."""
+        """The name as the service control manager spells it."""
         return str(self.found["name"])
 
     @property
     def manager(self) -> str:
-        """`nssm` or `sc`: who runs it now."""
+        """`nssm` or `sc`: its present manager."""
         return "nssm" if self.found.get("nssm") is not None else "sc"
 
     @property
     def program(self) -> str:
         """The program that does its work: that of ImagePath, or the one that nssm starts.
 
-        Where ImagePath's program is told another one (kube-log-runner.exe, cmd.exe /c), it is that: the wrapper may
-        stand before other services as well, so the end of all of them cannot be awaited.
+        For a wrapper around another program (kube-log-runner.exe, cmd.exe /c) it is the wrapped one: other services may
+        have the same wrapper, so waiting for the end of all wrappers is impossible.
         """
         if self.found.get("nssm") is not None:
             return str(self.found["nssm"].get("Application") or "")
@@ -106,8 +106,8 @@ class Existing:
         return next((word for word in rest if _is_program(word)), first)
 
     def programs_to_wait_for(self, wanted: str) -> tuple[str, ...]:
-        """Whose processes have to be gone before the service counts as stopped: the program's that runs now, where it
-        is not one of Windows' own, and those of `wanted`, which a wrapper may have started."""
+        """The programs whose processes must end before the service counts as stopped: its present program unless it
+        is one of Windows, and those of `wanted`, which a wrapper may have started."""
         present = self.program
         own = present.casefold().startswith(WINDOWS) or windows_path.problem(present) is not None
         if own or windows_path.same(present, wanted):
@@ -115,8 +115,8 @@ class Existing:
         return (present, wanted)
 
     def remove(self) -> tuple[Op, ...]:
-        """Take the stopped service away, with the tool that made it, and wait until it is gone; the undo makes it
-        again. Refused if that could not be done."""
+        """Remove the stopped service with the tool that made it, and wait until it is gone; the undo recreates it.
+        Refused if recreating it would be impossible."""
         if self.manager == "nssm":
             nssm = next(iter(command_line.split(str(self.found.get("image_path")))), "")
             delete = run(nssm, "remove", self.name, "confirm", encoding="utf-16")
@@ -125,7 +125,7 @@ class Existing:
         return (delete.undone_by(*self.remake()), wait_service(self.name, "absent", GONE_S))
 
     def remake(self) -> tuple[Op, ...]:
-        """Make it as it was, stopped: harmless if it is still there."""
+        """Recreate it, stopped. Harmless if it still exists."""
         found = self.found
         key = f"{SERVICES_KEY}\\{self.name}"
         create = [
@@ -155,7 +155,8 @@ class Existing:
         return (*ops, *self._below(key))
 
     def _below(self, key: str) -> tuple[Op, ...]:
-        """The keys below its own (triggers, performance counters, nssm's hooks), and who may do what with it."""
+        """Restore the keys below its own (triggers, performance counters, nssm's hooks), and its security
+        descriptor."""
         ops: list[Op] = []
         for path, values in self.tree.items():
             if path.casefold() == "parameters" and self.found.get("nssm") is not None:
@@ -163,8 +164,8 @@ class Existing:
             if path.casefold() == SECURITY:
                 text = dacl(bytes.fromhex(str((values.get("Security") or {}).get("value") or "")))
                 if text is not None:
-                    # By the service control manager, which keeps a copy: what is written into the key itself counts
-                    # from the next start of the machine.
+                    # Through the service control manager, which keeps a copy: a value written into the key itself takes
+                    # effect only after the next start of the machine.
                     ops.append(sc("sdset", self.name, text))
                     continue
             ops += (
@@ -174,7 +175,7 @@ class Existing:
         return tuple(ops)
 
     def stop(self, timeout_s: int) -> tuple[Op, ...]:
-        """Stop it and wait until its program is gone. Harmless if it is not there."""
+        """Stop it and wait until its program is gone. Harmless if there is none."""
         waits = (wait_gone(name, timeout_s) for name in self.programs_to_wait_for(self.program) if _can_wait(name))
         return (
             sc("stop", self.name, ok_exit=(0, NOT_STARTED, CANNOT_ACCEPT, NOT_INSTALLED)),
@@ -192,7 +193,7 @@ def _can_wait(program: str) -> bool:
 
 
 def _parameter(key: str, name: str, value: Any, values: Mapping[str, Any]) -> tuple[Op, ...]:
-    """One value of nssm's, of the type that nssm gives it."""
+    """One of nssm's values, with the type that nssm gives it."""
     if name in NSSM_VARIABLES:
         return set_variables(key, name, tuple(values.get(name) or ()))
     if name == _NSSM_DEFAULT_ACTION:
@@ -202,7 +203,7 @@ def _parameter(key: str, name: str, value: Any, values: Mapping[str, Any]) -> tu
     return (Op("registry_set", {"path": key, "name": name, "type": kind, "value": value}),)
 
 
-# Who may do what with a service: the security descriptor in its registry key, as the text that sc.exe sdset takes.
+# A service's security descriptor from its registry key, as the text that sc.exe sdset takes.
 
 # Source: [MS-DTYP] 2.4.6 SECURITY_DESCRIPTOR, 2.4.5 ACL, 2.4.4 ACE, 2.4.2 SID; 2.5.1 the text form (SDDL).
 _KINDS = {0: "A", 1: "D"}
@@ -211,8 +212,8 @@ _ACL_FLAGS = ((0x1000, "P"), (0x0100, "AR"), (0x0400, "AI"))
 
 
 def dacl(descriptor: bytes) -> str | None:
-    """`D:(A;;0x2009d;;;S-1-5-11)..`; None for what has no such list, has other entries than allowed and denied ones,
-    or is damaged."""
+    """`D:(A;;0x2009d;;;S-1-5-11)..`; None if there is no such list, if it has entries other than allow and deny, or
+    if it is damaged."""
     try:
         control, place = struct.unpack_from("<2xH12xI", descriptor)
         if place == 0:
@@ -238,12 +239,12 @@ def _sid(data: bytes, at: int) -> str:
     return "-".join(str(part) for part in ("S", revision, (high << 32) | low, *parts))
 
 
-# A service of others: it is stopped and started, and its definition is left alone.
+# Another's service: it is stopped and started, and its definition is left alone.
 
 
 @dataclass(frozen=True, slots=True)
 class AsFound:
-    """The service in `found`, as the probe listed it; `program` is the one whose process is its work."""
+    """The service in `found`, as the probe lists it. `program` is the one whose process does its work."""
 
     found: Mapping[str, Any]
     program: str
@@ -255,19 +256,19 @@ class AsFound:
 
     @property
     def command(self) -> str:
-        """The command line that the service manager has."""
+        """The command line in the service manager."""
         return str(self.found.get("image_path") or "")
 
     def owns(self, found: Mapping[str, Any]) -> bool:
-        """The service that something else made."""
+        """Always: something else made the service."""
         return True
 
     def create(self) -> tuple[Op, ...]:
-        """Never: it was there when the plan was made."""
+        """Never: the service existed when the plan was made."""
         raise Refused(f"The service {self.found.get('name')} is gone; it has to be made before it can be provisioned.")
 
     def environment_differs(self, found: Mapping[str, Any]) -> bool:
-        """Whatever it has is right."""
+        """Never: its environment is left alone."""
         return False
 
     def differences(self, found: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[Difference, ...]:
@@ -275,16 +276,16 @@ class AsFound:
         return ()
 
     def predict(self) -> dict[str, Any]:
-        """The service as it is, without its state."""
+        """The present service, without its state."""
         return {name: value for name, value in self.found.items() if name != "state"}
 
 
-# Where a service's program writes to, by the service itself.
+# Where a service's program logs, by the service's own settings.
 
 
 def log_file(service: Mapping[str, Any]) -> str:
-    """nssm's AppStderr (the programs of Kubernetes log there), else the command line's --log-file; empty if there is
-    neither. `service` is one as the probe reports it."""
+    """nssm's AppStderr (Kubernetes' programs log there), else --log-file on the command line; empty if there is
+    neither. `service` is from the probe."""
     nssm = service.get("nssm")
     if nssm:
         return str(nssm.get("AppStderr") or nssm.get("AppStdout") or "")
@@ -292,7 +293,7 @@ def log_file(service: Mapping[str, Any]) -> str:
 
 
 def argument(line: str, wanted: str) -> str:
-    """The value of `--wanted=value` or `--wanted value` on a command line; empty if it is not there."""
+    """The value of `--wanted=value` or `--wanted value` on a command line; empty if it is missing."""
     for word, following in pairwise((*command_line.split(f"x {line}")[1:], "")):
         name, equals, value = word.partition("=")
         if name.startswith("-") and name.lstrip("-") == wanted:

@@ -20,7 +20,7 @@ SERVICES_KEY = r"HKLM\SYSTEM\CurrentControlSet\Services"
 
 
 def set_variables(key: str, name: str, entries: tuple[str, ...]) -> tuple[Op]:
-    """A service's variables as one registry value, never as arguments of a program: other users see those."""
+    """A service's variables as one registry value, never as a program's arguments, which other users can see."""
     if not entries:
         return (Op("registry_remove", {"path": key, "name": name}),)
     value = {"path": key, "name": name, "type": "multi_string", "value": list(entries)}
@@ -28,7 +28,7 @@ def set_variables(key: str, name: str, entries: tuple[str, ...]) -> tuple[Op]:
 
 
 def set_recovery(name: str, recovery: Recovery) -> tuple[Op, Op]:
-    """What Windows does when the service `name` ends."""
+    """Set what Windows does when the service `name` ends."""
     actions = "/".join(f"{'' if what == 'none' else what}/{delay}" for what, delay in recovery.actions)
     return (
         sc("failure", name, "reset=", str(recovery.reset_s), "actions=", actions),
@@ -38,11 +38,10 @@ def set_recovery(name: str, recovery: Recovery) -> tuple[Op, Op]:
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """A service whose ImagePath is the program itself, after a `wrapper` with its arguments where there is one.
+    r"""A service whose ImagePath is the program itself, behind a `wrapper` with its arguments if there is one.
 
-    `arguments` follow the program in ImagePath. With `registers_itself` the program makes the service
-    (`registration` are the arguments
-    for that, for example `--register-service --config C:\\x.toml`); else `sc.exe create` does.
+    `arguments` follow the program in ImagePath. With `registers_itself` the program makes the service (`registration`
+    are the arguments for that, for example `--register-service --config C:\x.toml`); otherwise `sc.exe create` does.
     """
 
     name: str
@@ -56,7 +55,7 @@ class Native:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """ImagePath, word by word."""
+        """ImagePath as a list of words."""
         return (*self.wrapper, self.program, *self.arguments)
 
     @property
@@ -86,7 +85,7 @@ class Native:
         return (made, *set_recovery(self.name, self.recovery), *variables)
 
     def environment_differs(self, found: Mapping[str, Any]) -> bool:
-        """By fingerprint."""
+        """Compared by fingerprint."""
         return list(found.get("environment") or ()) != fingerprints(self.environment)
 
     def differences(self, found: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[Difference, ...]:
@@ -145,13 +144,13 @@ class Native:
 
 
 def start_word(found: Mapping[str, Any]) -> str:
-    """The start type as sc.exe takes it."""
+    """The start type in sc.exe's words."""
     words = {0: "boot", 1: "system", 2: "auto", 3: "demand", 4: "disabled"}
     return "delayed-auto" if found.get("delayed") else words.get(found.get("start", 3), "demand")
 
 
 def recovery_of(found: Mapping[str, Any] | None) -> Recovery:
-    """What a service's `failure` means."""
+    """The recovery settings in a service's `failure`."""
     if not found:
         return Recovery(reset_s=0, actions=(), non_crash=False)
     actions = tuple((str(what), int(delay)) for what, delay in found.get("actions", ()))

@@ -1,11 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Services that nssm.exe runs: any console program, with its output in a file that is rotated.
+"""Services that nssm.exe runs: any console program, with its output in a rotated file.
 
-Source: nssm.cc/usage and nssm 2.24's registry layout (measured: `Application`, `AppParameters`, ... under
-`Parameters`, REG_EXPAND_SZ;
-`AppEnvironmentExtra` REG_MULTI_SZ; `AppExit` is a subkey whose default value is the action).
+Source: nssm.cc/usage and nssm 2.24's registry layout (measured: `Application`, `AppParameters`, ... under `Parameters`,
+REG_EXPAND_SZ; `AppEnvironmentExtra` REG_MULTI_SZ; `AppExit` is a subkey whose default value is the action).
 """
 
 from __future__ import annotations
@@ -41,9 +40,8 @@ VARIABLES = "AppEnvironmentExtra"
 class Nssm:
     """A service whose ImagePath is nssm.exe.
 
-    `arguments` become AppParameters as **one** string, quoted once: nssm joins several by blanks and loses their
-    quoting.
-    `log_file` takes stdout and stderr, appended, rotated at `rotate_bytes` also while the program runs.
+    `arguments` become AppParameters as **one** string, quoted once: nssm joins several with blanks and loses their
+    quotes. `log_file` gets stdout and stderr, appended, and is rotated at `rotate_bytes` even while the program runs.
     """
 
     name: str
@@ -82,12 +80,12 @@ class Nssm:
         return (install, *settings, *variables)
 
     def environment_differs(self, found: Mapping[str, Any]) -> bool:
-        """By fingerprint."""
+        """Compared by fingerprint."""
         present = (found.get("nssm") or {}).get(VARIABLES)
         return list(present or ()) != fingerprints(self.environment)
 
     def differences(self, found: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[Difference, ...]:
-        """Each setting that differs; those that nssm has and we do not want are reset to its default."""
+        """Each setting that differs; unwanted ones are reset to their default."""
         present: Mapping[str, Any] = found.get("nssm") or {}
         differences = []
         image_path = str(found.get("image_path") or "")
@@ -178,7 +176,7 @@ _AT_ONCE = frozenset({"DisplayName", "Start"})
 
 
 def _read_setting(setting: str, service: Mapping[str, Any], parameters: Mapping[str, Any]) -> Any:
-    """Settings that nssm keeps in the service itself are read there."""
+    """The value of a setting; nssm keeps some in the service itself."""
     if setting == "DisplayName":
         return service.get("display_name")
     if setting == "Start":
@@ -196,7 +194,8 @@ def _same(setting: str, old: Setting | None, wanted: Setting) -> bool:
 
 
 def _show(setting: str, value: Setting | None) -> str:
-    """For the diff. `x` stands for the program: Windows splits its name by other rules than the arguments."""
+    """A value in the diff. `x` stands for the program: Windows splits the program's name by other rules than the
+    arguments."""
     if setting != "AppParameters" or not value:
         return _text(value)
     return command_line.list_arguments(f"x {value}").removeprefix("\n  x")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The commands of the checks. What goes to pods of the cluster never goes through a proxy."""
+"""The commands of the checks. Requests to pods never go through a proxy."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ _PLAIN = ("-sS", "--noproxy", "*", "--max-time", str(CONNECT_S))
 
 
 def curl_page(url: str, *, windows: bool) -> tuple[str, ...]:
-    """Prints the page."""
+    """Print the page."""
     return ("curl.exe" if windows else "curl", *_PLAIN, url)
 
 
 def curl_status(url: str, *, inside: bool = True) -> tuple[str, ...]:
-    """In a Windows pod: prints the status of the answer, whatever it is. `inside`: of the cluster, so without proxy."""
+    """In a Windows pod: print the status of the answer, whatever it is. `inside`: in the cluster, so without a
+    proxy."""
     options = _PLAIN if inside else ("-sS", "--max-time", str(CONNECT_S))
     return ("curl.exe", "-k", *options, "-o", "NUL", "-w", "%{http_code}", url)
 
@@ -35,7 +36,7 @@ def ping(address: str) -> tuple[str, ...]:
 
 
 def udp_from_windows(host: str, port: int) -> tuple[str, ...]:
-    """Sends WORD and prints what comes back."""
+    """Send WORD and print the reply."""
     script = (
         "$ErrorActionPreference = 'Stop'; $client = New-Object System.Net.Sockets.UdpClient; "
         f"$client.Client.ReceiveTimeout = {CONNECT_S * 1000}; $client.Connect({literal(host)}, {port}); "
@@ -47,13 +48,13 @@ def udp_from_windows(host: str, port: int) -> tuple[str, ...]:
 
 
 def udp_from_linux(host: str, port: int) -> tuple[str, ...]:
-    """The same with nothing but bash."""
+    """The same with only bash."""
     script = f"exec 3<>/dev/udp/{host}/{port}; echo -n {WORD} >&3; timeout {CONNECT_S} head -c {len(WORD)} <&3"
     return ("bash", "-c", script)
 
 
 def resolve(name: str, server: str = "") -> tuple[str, ...]:
-    """In a Windows pod: prints the IPv4 address of a name."""
+    """In a Windows pod: print the IPv4 address of a name."""
     at = f" -Server {literal(server)}" if server else ""
     return powershell(
         "$ErrorActionPreference = 'Stop'; "
@@ -62,7 +63,7 @@ def resolve(name: str, server: str = "") -> tuple[str, ...]:
 
 
 def dns_servers() -> tuple[str, ...]:
-    """In a Windows pod: the servers that its registry names, the substitute for a look into /etc/resolv.conf."""
+    """In a Windows pod: the DNS servers in its registry, in place of /etc/resolv.conf."""
     return powershell("(Get-DnsClientServerAddress -AddressFamily IPv4).ServerAddresses | Sort-Object -Unique")
 
 
@@ -72,7 +73,7 @@ def whoami() -> tuple[str, ...]:
 
 
 def write_where_it_is_denied() -> tuple[str, ...]:
-    """In a Windows pod of a user that is not an administrator: the substitute for permission bits."""
+    """In a Windows pod, as a user without administrator rights: stands in for permission bits."""
     return ("cmd.exe", "/c", "echo winkube> C:\\Windows\\winkube-smoke.txt")
 
 
@@ -82,6 +83,6 @@ def powershell(script: str) -> tuple[str, ...]:
 
 
 def as_typed(namespace: str, pod: str, argv: Sequence[str]) -> str:
-    """How a person runs it: with kubectl if it is in a pod."""
+    """The command as a person types it: with kubectl if it runs in a pod."""
     line = shlex.join(argv)
     return f"kubectl exec -n {namespace} {pod} -- {line}" if pod else line

@@ -1,11 +1,11 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the smoke test puts into a cluster, as the API's objects.
+"""The smoke test's API objects.
 
-The web server is the one of the Kubernetes documents: win-webserver-*.yaml beside this file are theirs, the command
-line byte by byte. `$$` in a container's `command` is how Kubernetes writes `$`.
-Source: kubernetes.io, Guide for scheduling Windows containers in Kubernetes.
+The web server is from the Kubernetes documentation: win-webserver-*.yaml beside this file are copies, the command line
+byte by byte. `$$` in a container's `command` is Kubernetes' escape for `$`. Source: kubernetes.io, Guide for scheduling
+Windows containers in Kubernetes.
 """
 
 from __future__ import annotations
@@ -46,9 +46,8 @@ _ECHO = (
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What is deployed. `builds`: build of Windows -> how many nodes of it; `taints`: `key=value:effect` that are
-    tolerated; `tags`: build -> tag that stands before the table; `repository`: of the image; `pull`: whether
-    PULL_SECRET is there."""
+    """What to deploy. `builds`: Windows build -> number of its nodes; `taints`: the tolerated `key=value:effect`;
+    `tags`: build -> tag that replaces the table's; `repository`: the image's; `pull`: whether PULL_SECRET exists."""
 
     namespace: str
     until: str
@@ -61,7 +60,7 @@ class Wish:
 
 
 def image(wish: Wish, build: int) -> str:
-    """The newest image that nodes of this build run. Refused."""
+    """The newest image that nodes of this build can run. Refused."""
     tag = (wish.tags or {}).get(str(build))
     names = image_names(build)
     if not tag and names is None:
@@ -73,7 +72,7 @@ def image(wish: Wish, build: int) -> str:
 
 
 def objects(wish: Wish) -> list[tuple[str, Object]]:
-    """(collection of the API, object) in the order in which they are made. Refused."""
+    """(API collection, object) in order of creation. Refused."""
     base = f"/api/v1/namespaces/{wish.namespace}"
     apps = f"/apis/apps/v1/namespaces/{wish.namespace}/deployments"
     web_service, web = _document("service"), _document("deployment")
@@ -100,7 +99,7 @@ def _document(kind: str) -> Object:
 
 
 def _web(wish: Wish, documents: Object, build: int, nodes: int) -> Object:
-    """The guide's Deployment with the image of the build; one pod for each node, two at least."""
+    """The guide's Deployment with the build's image; one pod per node, at least two."""
     made = copy.deepcopy(documents)
     several = len(wish.builds) > 1
     if several:
@@ -118,7 +117,7 @@ def _web(wish: Wish, documents: Object, build: int, nodes: int) -> Object:
 
 
 def _peer(wish: Wish, build: int) -> Object:
-    """What answers UDP, as a user that is not an administrator."""
+    """The pod that answers UDP, as a user without administrator rights."""
     labels = {"app": PEER}
     container = {
         "name": "echo",

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the checks are planned from, and what they are: plain data that also travels as JSON between two tasks."""
+"""The input of planning, and the checks: plain data that two tasks also exchange as JSON."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ none: it is not run."""
 class NodeFact:
     """A Node. `build`: 0 on Linux; `usable`: Ready and not cordoned; `problem`: why it is not Ready.
 
-    `capacity`, `allocatable`: the API's quantities; `reserved`: what its kubelet keeps back of each, None if the
-    kubelet could not be asked (`unasked` says why).
+    `capacity`, `allocatable`: the API's quantities; `reserved`: what its kubelet reserves of each, None if the kubelet
+    could not be asked (`unasked` says why).
     """
 
     name: str
@@ -36,7 +36,7 @@ class NodeFact:
 
 @dataclass(frozen=True, slots=True)
 class PodFact:
-    """A pod of the smoke test; `problem`: why it is not Ready, empty if it is; `image_id`: of its container;
+    """A pod of the smoke test. `problem`: why it is not Ready, empty if it is; `image_id`: its container's;
     `second`: its address of the other family, empty if it has one family."""
 
     name: str
@@ -55,10 +55,10 @@ class PodFact:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Everything that a plan depends on. `linux`, `outside`: the hosts on which commands can be run, empty for none.
-    `pod_names`: whether the cluster's DNS serves names of pods, None if no one can tell; `policies`: the
-    NetworkPolicies that someone has put into the namespace; `web_second`: the web server's Service in the other
-    family, empty in a cluster of one."""
+    """Everything that a plan depends on. `linux`, `outside`: hosts that can run commands, empty for none.
+    `pod_names`: whether the cluster's DNS serves names of pods, None if unknown; `policies`: NetworkPolicies that
+    somebody has put into the namespace; `web_second`: the web server's Service in the other family, empty in a
+    single-family cluster."""
 
     namespace: str
     nodes: tuple[NodeFact, ...]
@@ -81,12 +81,12 @@ class Facts:
     web_second: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """For the result of a task."""
+        """As a task's result."""
         return asdict(self)
 
 
 def facts_from(document: Mapping[str, Any]) -> Facts:
-    """The facts that `as_dict` gave. KeyError, TypeError if it is none."""
+    """The facts from `as_dict`. KeyError, TypeError for anything else."""
     peer = document.get("peer")
     return Facts(
         **{
@@ -101,7 +101,7 @@ def facts_from(document: Mapping[str, Any]) -> Facts:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a command answered; `error`: why there is none."""
+    """A command's answer; `error`: why there is none."""
 
     code: int = 0
     stdout: str = ""
@@ -110,7 +110,7 @@ class Answer:
 
 
 def known(problem: str) -> Answer:
-    """The answer to a check that the API's answers decide: no problem, or this one."""
+    """The answer to a check that API objects decide: no problem, or this one."""
     return Answer(0) if not problem else Answer(1, stderr=problem)
 
 
@@ -119,11 +119,12 @@ Expect = Literal["nothing", "banner", "echo", "http", "reply", "address", "dns",
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check. `group`: one of plan.GROUPS; `flow`, `protocol`: of plan.FLOWS, empty if it is none of them.
+    """One check. `group`: one of plan.GROUPS; `flow`, `protocol`: from plan.FLOWS, empty for none.
 
-    `argv`: the command; `pod`: in which one (`where` = pod); `expect`, `wanted`: what its answer has to be;
-    `needs`: groups without which it cannot succeed; `answer`: what is known already; `exclusion`: why it is not run;
-    `limitation`: the known limitation that it is, or that its failure is; `suite`: its name in the e2e tests, if any.
+    `argv`: the command; `pod`: the pod that runs it (`where` = pod); `expect`, `wanted`: the right answer; `needs`:
+    groups without which it cannot succeed; `answer`: an answer known already; `exclusion`: why it is not run;
+    `limitation`: the known limitation that it is, or that explains its failure; `suite`: its name in the e2e tests, if
+    any.
     """
 
     id: str
@@ -155,7 +156,7 @@ Verdict = Literal["ok", "broken", "follows", "limitation", "skipped"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A check's verdict. `seen`: what the answer was, in a sentence; `remedy`: what to do, empty unless broken."""
+    """A check's verdict. `seen`: the answer as a sentence; `remedy`: what to do, empty unless broken."""
 
     check: Check
     verdict: Verdict

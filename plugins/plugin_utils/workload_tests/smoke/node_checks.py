@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What stands in for tests that only Linux has, and what nodes keep back for themselves.
+"""Substitutes for Linux-only tests, and the nodes' own reservations.
 
 Sources: Kubernetes enhancement 116, Test Plan (substitute test cases); kubernetes pkg/kubelet/cm/
 container_manager_windows.go, GetNodeAllocatableReservation.
@@ -98,7 +98,7 @@ def _check_reserved(node: NodeFact) -> Iterator[Check]:
 
 
 def find_reserved_problem(node: NodeFact) -> str:
-    """What of a node's allocatable is not its capacity less what its kubelet keeps back; empty if all is."""
+    """Where a node's allocatable differs from its capacity less its kubelet's reservations; empty if it does not."""
     problems = []
     for name in RESERVED:
         has, left = quantity(node.capacity.get(name, "")), quantity(node.allocatable.get(name, ""))

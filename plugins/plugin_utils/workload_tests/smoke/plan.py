@@ -1,9 +1,9 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which checks there are: kubernetes.io's seven, the matrix of supported flows, and what replaces Linux-only tests.
+"""The checks: kubernetes.io's seven, the matrix of supported flows, and substitutes for Linux-only tests.
 
-Everything that is not run is in the plan with its reason. Source of the flows and limitations: kubernetes.io, Windows
+A check that is not run is in the plan with its reason. Source of the flows and limitations: kubernetes.io, Windows
 containers in Kubernetes (Networking; Troubleshooting) and Guide for scheduling Windows containers; of the names in
 `suite`: Kubernetes enhancement 116, Test Plan.
 """
@@ -55,7 +55,7 @@ NO_PEER = "The pod that answers UDP is not Ready."
 OVERLAY = (
     "With flannel's VXLAN, nodes reach only their own pods (flannel 0.12.0 and later); that is its design, not a fault."
 )
-# A name is asked for at a Service's address, so what is broken there comes first.
+# Names are resolved at a Service's address, so faults of Services come first.
 _NAME_NEEDS = ("pod-to-pod", "service")
 NO_POD_NAMES = (
     "The cluster's DNS serves no names of pods: the Corefile of CoreDNS has neither 'pods insecure' nor 'pods "
@@ -65,7 +65,7 @@ _GRANULAR = "[sig-network] [sig-windows] Networking Granular Checks: Pods should
 
 
 def plan(facts: Facts) -> tuple[Check, ...]:
-    """All checks, in the order of the report. Their ids differ."""
+    """All checks, in the order of the report, with unique ids."""
     parts = (_nodes, _pods, _node_to_pod, _pod_to_pod, _service, _discovery, _inbound, _outbound, _pod_to_node)
     flows = tuple(_behind_policies(check, facts.policies) for part in parts for check in part(facts))
     return (*flows, *node_checks(facts))
@@ -77,7 +77,7 @@ def page_at(address: str) -> str:
 
 
 def _behind_policies(check: Check, policies: tuple[str, ...]) -> Check:
-    """Where a check of traffic fails, NetworkPolicies of others in the namespace are a reason beside the nodes."""
+    """The check with a note: if it fails, NetworkPolicies that others put into the namespace may be the reason."""
     if not policies or check.limitation or check.group in {"nodes", "pods"}:
         return check
     said = f"The namespace got the NetworkPolicy {', '.join(policies)} from somebody: it may be what keeps this off."
@@ -93,7 +93,7 @@ def _peer(facts: Facts) -> PodFact | None:
 
 
 def _missing(facts: Facts) -> str:
-    """Which of the two that it takes to send UDP is not there."""
+    """Which of the two pods needed for UDP is missing."""
     return NO_PEER if _peer(facts) is None else NO_PODS
 
 

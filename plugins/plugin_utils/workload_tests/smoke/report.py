@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From answers to verdicts, where what fails only because something else does is told apart from what is broken itself;
-and the report: a table for a person, JSON and JUnit for a machine."""
+"""Verdicts from answers; a failure that follows from another one is separated from what is broken itself. And the
+report: a table for people, JSON and JUnit for programs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _LONG = 200
 
 
 def verdicts(checks: Sequence[Check], answers: Mapping[str, Answer]) -> tuple[Finding, ...]:
-    """A finding for each check. `answers`: by the check's id, for those that were run."""
+    """A finding for each check. `answers`: by id, for the checks that ran."""
     first = {check.id: _alone(check, check.answer or answers.get(check.id)) for check in checks}
     failed = {check.group for check in checks if first[check.id][0] == "failed"}
     return tuple(_finding(check, *first[check.id], failed) for check in checks)
@@ -69,7 +69,7 @@ def _finding(check: Check, state: str, seen: str, failed: set[str]) -> Finding:
 
 
 def _alone(check: Check, answer: Answer | None) -> tuple[str, str]:
-    """`ok`, `failed`, `skipped` or `limitation`, and what was seen."""
+    """`ok`, `failed`, `skipped` or `limitation`, and what was seen, for this check alone."""
     if check.exclusion:
         return "skipped", check.exclusion
     if check.where == "none":
@@ -138,18 +138,18 @@ _ORDER = ("broken", "follows", "ok", "limitation", "skipped")
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The findings of one run in the namespace that its commands name."""
+    """The findings of one run, in the namespace that its commands name."""
 
     namespace: str
     findings: tuple[Finding, ...]
 
     @property
     def broken(self) -> tuple[Finding, ...]:
-        """What fails the run."""
+        """The findings that fail the run."""
         return tuple(found for found in self.findings if found.verdict == "broken")
 
     def of_group(self, group: str) -> str:
-        """The verdict of all checks of a group together: the worst; what was not run only if nothing was."""
+        """The verdict of a group: the worst of its checks; skipped only if none ran."""
         verdicts = {found.verdict for found in self.findings if found.check.group == group}
         return next((verdict for verdict in _ORDER if verdict in verdicts), "skipped")
 
@@ -164,7 +164,7 @@ def summary(report: Report) -> str:
 
 
 def table(report: Report) -> str:
-    """For a person: the seven checks, the flows, each check, and what to do about those that are broken."""
+    """For people: the seven checks, the flows, each check, and remedies for the broken ones."""
     lines = ["The seven checks of Kubernetes' guide for Windows"]
     for letter, group in zip("abcdefg", SEVEN, strict=True):
         lines.append(f"  {letter}  {GROUPS[group]:<24}{MARKS[report.of_group(group)]}")
@@ -202,7 +202,7 @@ def _of_flow(report: Report, flow: str, protocol: str) -> str:
 
 
 def command(report: Report, found: Finding) -> str:
-    """The command of a check, as a person types it; empty if it has none."""
+    """The command of a check as a person types it; empty for none."""
     check = found.check
     return as_typed(report.namespace, check.pod, check.argv) if check.argv else ""
 
@@ -237,12 +237,12 @@ def as_dict(report: Report) -> dict[str, Any]:
 
 
 def as_json(report: Report) -> str:
-    """as_dict as text."""
+    """as_dict as JSON."""
     return json.dumps(as_dict(report), indent=2) + "\n"
 
 
 def as_junit(report: Report) -> str:
-    """One test suite with a test case for each check; what follows from another failure counts as skipped."""
+    """One test suite with a test case for each check; a consequence of another failure counts as skipped."""
     counted = {name: _count(report.findings, *verdicts) for name, verdicts in _JUNIT.items()}
     suite = ET.Element("testsuite", {"name": "winkube.node smoke", "tests": str(len(report.findings)), **counted})
     for found in report.findings:

@@ -31,7 +31,7 @@ Options = Mapping[str, Any]
 
 
 def run(context: Context, options: Options) -> Outcome:
-    """One stage, or with state `tested` all of them. Refused, ClusterError, OSError."""
+    """Run one stage, or with state `tested` all of them. Refused, ClusterError, OSError."""
     stages = {"tested": _all, "started": _start, "judged": _judge, "absent": _remove}
     return stages[options["state"]](context, options)
 
@@ -134,9 +134,9 @@ def _settings(context: Context, options: Options, namespace: str) -> workload.Se
 
 
 def _answer(given: Mapping[str, Any]) -> Answer:
-    """What a task of ansible.builtin.raw registered for one command."""
+    """The answer in what a task of ansible.builtin.raw registered for one command."""
     if given.get("unreachable") or "rc" not in given:
         return Answer(error=str(given.get("msg") or "the host was not reached"))
-    # Over SSH with a terminal both streams come as one, and OpenSSH's own last words as the other.
+    # Over SSH with a terminal both streams are one, and the other has OpenSSH's own last words.
     stderr = _LAST_WORDS.sub("", str(given.get("stderr") or ""))
     return Answer(int(given["rc"]), str(given.get("stdout") or ""), stderr.strip())

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The smoke test's workload in a cluster: made, waited for, read, asked, and taken away again."""
+"""The smoke test's workload in a cluster: make it, wait, read it, run its checks, delete it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _POD_NAMES = re.compile(r"^\s*pods\s+(\w+)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a run was asked for; see the module's options of the same names."""
+    """A run's options; see the module's options of the same names."""
 
     namespace: str
     taints: Sequence[str]
@@ -58,7 +58,7 @@ class Workload:
         self.run_id = run_namespace.new_run()
 
     def deploy(self) -> tuple[str, ...]:
-        """Make everything; sentences of what was made. ClusterError, Refused."""
+        """Make everything; sentences about it. ClusterError, Refused."""
         settings, wish = self._settings, self._wish()
         created = manifests.objects(wish)
         run_namespace.create(self._cluster, manifests.namespace(wish))
@@ -93,7 +93,7 @@ class Workload:
         )
 
     def _pull_secret(self) -> Object:
-        """A copy of the Secret `namespace/name`: a pod can only use one of its own namespace."""
+        """A copy of the Secret `namespace/name`: a pod can only use one from its own namespace."""
         home, name = (*self._settings.pull_secret.split("/", 1), "")[:2]
         found = self._cluster.get(f"{run_namespace.PATH}/{home}/secrets/{name}")
         if found is None:
@@ -112,7 +112,7 @@ class Workload:
     # -- reading -------------------------------------------------------------------------------------------------
 
     def wait(self) -> None:
-        """Until all pods are Ready, or the time is up: what then is not Ready is a finding. ClusterError."""
+        """Wait until all pods are Ready or the time is up; a pod that is not Ready then is a finding. ClusterError."""
 
         refused: list[str] = []
 
@@ -120,7 +120,7 @@ class Workload:
             made = self._cluster.items(f"/apis/apps/v1/namespaces/{self._settings.namespace}/deployments")
             wanted = sum(int(item["spec"].get("replicas", 1)) for item in made)
             said = refusal(made)
-            if said and said in refused:  # a second time: a quota is counted again now and then
+            if said and said in refused:  # a second time: quotas are sometimes recounted
                 raise ClusterError(said, REFUSED)
             refused.append(said)
             pods = [*self._pods(manifests.WEB), *self._pods(manifests.PEER)]
@@ -133,7 +133,7 @@ class Workload:
                 raise
 
     def facts(self) -> Facts:
-        """What the plan is made from. ClusterError."""
+        """The plan's input. ClusterError."""
         settings = self._settings
         web, peer = self._service(manifests.WEB), self._service(manifests.PEER)
         peers = self._pods(manifests.PEER)
@@ -160,12 +160,12 @@ class Workload:
         )
 
     def _policies(self) -> tuple[str, ...]:
-        """No one but an operator of the cluster puts one into a Namespace of this run."""
+        """NetworkPolicies in this run's Namespace, which only an operator of the cluster can have made."""
         path = f"/apis/networking.k8s.io/v1/namespaces/{self._settings.namespace}/networkpolicies"
         return tuple(str(item["metadata"]["name"]) for item in (self._optional(path) or {}).get("items") or ())
 
     def _optional(self, path: str) -> Object | None:
-        """What may not be read, or is not there, is not known."""
+        """The object; None if it is missing or may not be read."""
         try:
             return self._cluster.get(path)
         except ClusterError as error:
@@ -178,7 +178,7 @@ class Workload:
         return sorted((node_fact(item) for item in self._cluster.nodes()), key=lambda node: node.name)
 
     def _mode(self) -> str:
-        """As flannel's annotations on the Windows nodes say. Source: flannel pkg/subnet/kube/annotations.go."""
+        """The mode in flannel's annotations on the Windows nodes. Source: flannel pkg/subnet/kube/annotations.go."""
         for item in self._cluster.nodes():
             annotations = item["metadata"].get("annotations") or {}
             if node_fact(item).windows and annotations.get("flannel.alpha.coreos.com/backend-type") == "vxlan":
@@ -225,7 +225,7 @@ class Workload:
 
 
 def refusal(deployments: Sequence[Mapping[str, Any]]) -> str:
-    """Why the cluster lets no pod of these be made, with the way out; empty where it does.
+    """Why the cluster lets none of these pods be made, with the remedy; empty if it does.
 
     Source: kubernetes pkg/controller/replicaset (condition ReplicaFailure, with what the API server said).
     """
@@ -251,15 +251,15 @@ def _way_out(said: str) -> str:
 
 
 def dns_address(cluster: Cluster) -> str:
-    """The address of the cluster's DNS Service, which kubespray calls coredns and kubeadm kube-dns; empty without one.
-    Not that of nodelocaldns, which runs only on Linux. ClusterError."""
+    """The address of the cluster's DNS Service (coredns with kubespray, kube-dns with kubeadm); empty without one.
+    Not nodelocaldns, which runs only on Linux. ClusterError."""
     of_system = f"{run_namespace.PATH}/kube-system/services"
     found = cluster.get(f"{of_system}/kube-dns") or cluster.get(f"{of_system}/coredns") or {}
     return str((found.get("spec") or {}).get("clusterIP") or "")
 
 
 def serves_pod_names(config: Mapping[str, Any] | None) -> bool | None:
-    """Whether CoreDNS with this ConfigMap answers for names of pods; None where there is none of it to read.
+    """Whether CoreDNS with this ConfigMap answers for names of pods; None without a ConfigMap.
 
     Source: coredns plugin/kubernetes, README: `pods disabled` is the default.
     """
@@ -324,7 +324,7 @@ def _why_not_ready(status: Mapping[str, Any], conditions: Mapping[Any, Any], con
 
 
 def list_reserved(config: Mapping[str, Any], capacity: Mapping[str, str]) -> dict[str, str]:
-    """What a kubelet with this configuration keeps back of cpu and memory: system, kube, and hard eviction.
+    """The cpu and memory that a kubelet with this configuration reserves: system, kube, and hard eviction.
 
     In cores and bytes. Source: kubernetes pkg/kubelet/cm/container_manager_windows.go.
     """
