@@ -17,6 +17,12 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
+# The variable is common in containers. What pytest makes of the asserts is in .pyc files, and took each process half of
+# its time to collect the tests; the runs of Ansible leave such files here anyway.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+from tests import iri_syntax  # noqa: E402
 from tests.compiled_once import keep_code  # noqa: E402
 from tests.cover.marks import is_spare, lost_rows  # noqa: E402
 from tests.cover.record import OPTION as COVER_OPTION  # noqa: E402
@@ -48,6 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
     ):
         config.addinivalue_line("markers", marker)
     import_as_collection()
+    iri_syntax.import_when_asked()
     strict = os.environ.get("CI") == "true"
     config.pluginmanager.register(LanesPlugin(config, load_lanes(), strict=strict), "winkube-lanes")
     config.pluginmanager.register(RowsPlugin(config, load_rows()), "winkube-rows")
@@ -69,8 +76,9 @@ def import_as_collection() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    folder = f"{UNIT}{os.sep}"
     for item in items:
-        if item.path.is_relative_to(UNIT) and item.get_closest_marker("slow") is None:
+        if str(item.path).startswith(folder) and item.get_closest_marker("slow") is None:
             item.add_marker("quick")
         lane = item.get_closest_marker("lane")
         sampled = item.get_closest_marker("sampled")

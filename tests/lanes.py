@@ -5,6 +5,7 @@ tests/lanes.yml is the table, and says how a test gets into a lane.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import re
@@ -16,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+
+from tests import yaml_text
 
 TABLE = Path(__file__).with_name("lanes.yml")
 # The one lane that is a whole run in another environment: no test carries it.
@@ -54,7 +56,7 @@ class Lane:
 def load_lanes(path: Path = TABLE) -> dict[str, Lane]:
     """The table by lane name. Raises ValueError (a sentence) for an entry that is wrong."""
     lanes = {}
-    for name, entry in yaml.safe_load(path.read_text(encoding="utf-8")).items():
+    for name, entry in yaml_text.load_file(path).items():
         if not (isinstance(entry, dict) and set(entry) == {"folders", "needs", "due", "why"}):
             raise ValueError(f"{path.name}: lane {name} needs exactly folders, needs, due and why")
         if not (isinstance(entry["due"], bool) and isinstance(entry["why"], str) and entry["why"]):
@@ -113,8 +115,12 @@ class LanesPlugin:
             if name not in self._lanes or name == OLDEST:
                 raise pytest.UsageError(f"{item.nodeid}: lane({name!r}) is not one that tests/lanes.yml has for tests")
             return self._lanes[name]
+        return self._of_file(item.path)
+
+    @functools.cache  # noqa: B019 - one plugin for each process
+    def _of_file(self, path: Path) -> Lane | None:
         for lane in self._lanes.values():
-            if any(item.path.is_relative_to(self._root / folder) for folder in lane.folders):
+            if any(path.is_relative_to(self._root / folder) for folder in lane.folders):
                 return lane
         return None
 

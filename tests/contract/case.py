@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
+from tests import yaml_text
 from tests.contract.provides import ALL
 
 FOLDER = Path(__file__).parent / "ops"
@@ -55,14 +55,20 @@ class Case:
         return f"{self.file}-{re.sub(r'[^a-z0-9]+', '-', self.name.lower()).strip('-')}"
 
 
-def load_cases(folder: Path = FOLDER) -> list[Case]:
-    """All cases of all files, checked. CaseError names file and case."""
+@functools.cache
+def all_cases() -> tuple[Case, ...]:
+    """Those of docs/protocol.md, read once in a process."""
+    return load_cases(FOLDER)
+
+
+def load_cases(folder: Path) -> tuple[Case, ...]:
+    """All cases of all files of a folder, checked. CaseError names file and case."""
     found = [case for path in sorted(folder.glob("*.yml")) for case in _read(path)]
     ids = [case.id for case in found]
     twice = sorted({name for name in ids if ids.count(name) > 1})
     if twice:
         raise CaseError(f"two cases have the same name: {', '.join(twice)}")
-    return found
+    return tuple(found)
 
 
 def tree(value: Any) -> Tree:
@@ -100,7 +106,7 @@ def queries_of(case: Case) -> Iterator[Mapping[str, Any]]:
 
 
 def _read(path: Path) -> Iterator[Case]:
-    document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    document = yaml_text.load_file(path)
     if not isinstance(document, dict) or set(document) != {"about", "cases"}:
         raise CaseError(f"{path.name}: needs exactly about and cases")
     for number, entry in enumerate(document["cases"]):

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
+from tests import yaml_text
 
 HERE = Path(__file__).parent
 FOLDER = HERE.parents[1] / "playbooks" / "files"
 SCRIPTS = sorted(FOLDER.glob("*.ps1"))
 HARNESS = HERE / "people.ps1"
-TABLE: Mapping[str, Any] = yaml.safe_load((HERE / "people.yml").read_text(encoding="utf-8"))
+TABLE: Mapping[str, Any] = yaml_text.load_file(HERE / "people.yml")
 CASES: Sequence[Mapping[str, Any]] = TABLE["cases"]
 FILES: Sequence[str] = TABLE["files"]
 """Empty files of every machine."""

@@ -17,7 +17,7 @@ import pytest
 from tests.contract import people
 from tests.contract.carried import build, judge
 from tests.contract.carried.journey import Download, journeys
-from tests.contract.case import Tree, load_cases
+from tests.contract.case import Tree, all_cases
 from tests.contract.check import encode
 from tests.contract.powershell import payload, wire
 from tests.contract.provides import ARCHIVE
@@ -32,7 +32,7 @@ VERSION = "2.3.7"
 CONTAINERD = release_archive("containerd", VERSION)
 DOWNLOAD = Download(VERSION, "http://downloads/containerd.tar.gz", hashlib.sha256(CONTAINERD).hexdigest())
 PEOPLE = frozenset(people.ident(case) for case in people.CASES)
-SHELL = frozenset(case.id for case in load_cases() if "shell" in case.needs)
+SHELL = frozenset(case.id for case in all_cases() if "shell" in case.needs)
 
 
 class StandIn:
@@ -147,8 +147,8 @@ def test_every_case_of_the_contract_is_carried_or_says_what_it_needs(archive: Pa
     with zipfile.ZipFile(archive) as packed:
         carried = [json.loads(line) for line in packed.read("winkube-contract/cases.jsonl").splitlines()]
     by_id = {line["id"]: line for line in carried}
-    assert set(by_id) == {case.id for case in load_cases()} | {"look-reading", "look-hns", "containerd"} | PEOPLE
-    for case in load_cases():
+    assert set(by_id) == {case.id for case in all_cases()} | {"look-reading", "look-hns", "containerd"} | PEOPLE
+    for case in all_cases():
         missing = case.needs - ARCHIVE
         assert bool(by_id[case.id]["skip"]) is bool(missing), case.id
         assert bool(by_id[case.id]["main"]) is not bool(missing), case.id
@@ -167,7 +167,7 @@ def _all_right(text: str) -> set[str]:
 
 @pytest.mark.exhaustive
 def test_the_whole_archive_passes_on_the_simulated_node(stand_in: StandIn) -> None:
-    carried = {case.id for case in load_cases() if case.needs <= ARCHIVE} - SHELL
+    carried = {case.id for case in all_cases() if case.needs <= ARCHIVE} - SHELL
     assert _all_right(stand_in.report()) == carried | {"containerd", "look-reading", "look-hns"}
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.case import Case, Tree, load_cases
+from tests.contract.case import Case, Tree, all_cases
 from tests.contract.check import differences, failures
 from tests.contract.implementations import Implementation
 from tests.contract.powershell import Local, OnHost
@@ -20,7 +20,7 @@ from tests.contract.simulated import Simulated
 from tests.contract.web import serve, serve_six
 from tests.wine import pwsh
 
-CASES = load_cases()
+CASES = all_cases()
 
 
 @pytest.fixture(scope="session")

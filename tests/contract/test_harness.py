@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.contract.case import Case, CaseError, Tree, load_cases, ops_of
+from tests.contract.case import Case, CaseError, Tree, all_cases, load_cases, ops_of
 from tests.contract.check import differences, failures, tree_differences
 from tests.contract.implementations import Found, Place
 from tests.contract.place_script import script, script_block
@@ -27,7 +27,7 @@ def web() -> Iterator[str]:
         yield address
 
 
-def _cases(folder: Path, *entries: Mapping[str, Any]) -> list[Case]:
+def _cases(folder: Path, *entries: Mapping[str, Any]) -> tuple[Case, ...]:
     (folder / "x.yml").write_text(yaml.safe_dump({"about": "x", "cases": list(entries)}))
     return load_cases(folder)
 
@@ -175,7 +175,7 @@ def test_no_case_gives_cmd_a_quotation_mark() -> None:
     r"""It would get `\"`, which ends a quotation for cmd.exe and is a character for the program that it starts."""
     told = [
         (case.id, words)
-        for case in load_cases()
+        for case in all_cases()
         if "linux" not in case.needs and "shell" in case.needs
         for op in ops_of(case)
         if (words := op["args"].get("args") or []) and words[0] == "{shell_flag}"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.contract.case import load_cases
+from tests.contract.case import all_cases
 from tests.contract.people import CASES
 from tests.contract.provides import PLACES
 from tests.unit.powershell.test_checklist import SAMPLES
@@ -30,7 +30,7 @@ def _head() -> Iterator[str]:
 
 
 def _cases() -> Iterator[str]:
-    cases = load_cases()
+    cases = all_cases()
     yield from _table(("file", "cases", *PLACES))
     for file in dict.fromkeys(case.file for case in cases):
         of = [case for case in cases if case.file == file]

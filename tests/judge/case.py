@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.cluster_view import view_of
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
@@ -20,6 +20,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene impor
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import diagnose, meanings
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 
+from tests import yaml_text
 from tests.unit.components.nodes import LAYOUT
 
 HERE = Path(__file__).parent
@@ -68,11 +69,13 @@ class Answer:
     place: bool = False
 
 
+@functools.cache
 def load(folder: str) -> tuple[Case, ...]:
-    """The cases of a folder by name; a file may have a list of them. A key that nobody reads is a mistake."""
+    """The cases of a folder by name, read once in a process; a file may have a list of them. A key that nobody reads is
+    a mistake."""
     found = []
     for path in sorted((HERE / folder).glob("*.yml")):
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data = yaml_text.load_file(path)
         for each in data if isinstance(data, list) else [data]:
             assert not set(each) - KEYS, f"{path.name}: {sorted(set(each) - KEYS)}"
             name = path.stem if each is data else re.sub(r"\W+", "-", str(each["source"]).partition("/")[2]).strip("-")

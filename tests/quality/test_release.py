@@ -8,6 +8,7 @@ import subprocess
 import tarfile
 from pathlib import Path
 
+import jsonschema
 import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
@@ -40,6 +41,14 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_an_archive_that_the_importer_refuses_is_no_release(tree: Path, tmp_path: Path) -> None:
     with pytest.raises(NotReadyError, match="galaxy-importer would not take the archive:\nERROR: x"):
         release(tree, tmp_path / "out", judge=lambda archive: ["ERROR: x"])
+
+
+@pytest.mark.slow
+def test_an_address_in_a_bill_is_still_judged() -> None:
+    """By what tests/iri_syntax.py loads late."""
+    checker = jsonschema.Draft7Validator.FORMAT_CHECKER
+    assert checker.conforms("https://exämple.org/a#b", "iri-reference")
+    assert not checker.conforms("https://a b", "iri-reference")
 
 
 @pytest.mark.slow

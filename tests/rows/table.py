@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
+from tests import yaml_text
 
 ROWS_FILE = Path(__file__).resolve().parent.parent / "rows.yml"
 
@@ -60,7 +60,7 @@ def row_from(row_id: object, entry: object) -> Row:
 
 def load_rows(path: Path = ROWS_FILE) -> dict[str, Row]:
     """All rows by id, in the file's order. Raises ValueError (a sentence) for an entry that is wrong."""
-    document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    document = yaml_text.load_file(path)
     if not isinstance(document, dict):
         raise ValueError(f"{path.name}: wanted is a mapping of row ids, found is {type(document).__name__}")
     return {str(row_id): row_from(row_id, entry) for row_id, entry in document.items()}

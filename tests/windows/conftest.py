@@ -26,14 +26,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     gone = [
         item
         for item in items
-        if item.path.is_relative_to(FOLDER)
-        and isinstance(item, pytest.Function)
+        if isinstance(item, pytest.Function)
         and hasattr(item, "callspec")
         and item.callspec.params.get("version") in theirs
+        and item.path.is_relative_to(FOLDER)
     ]
     if gone:
         config.hook.pytest_deselected(items=gone)
-        items[:] = [item for item in items if item not in gone]
+        left_out = set(gone)
+        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(scope="session")

@@ -30,7 +30,7 @@ if __name__ == "__main__":
 
 from tests.contract import people  # noqa: E402
 from tests.contract.carried.journey import Download, journeys  # noqa: E402
-from tests.contract.case import Case, Tree, load_cases  # noqa: E402
+from tests.contract.case import Case, Tree, all_cases  # noqa: E402
 from tests.contract.check import expected_files  # noqa: E402
 from tests.contract.implementations import Link, Place, content  # noqa: E402
 from tests.contract.place_script import script_block  # noqa: E402
@@ -200,7 +200,7 @@ def lines(download: Download | None) -> Iterator[dict[str, Any]]:
             "main": [carried(Prepare(_machine(own))), {"do": "people", **_people(own)}],
             "last": [],
         }
-    for case in load_cases():
+    for case in all_cases():
         missing = sorted(case.needs - ARCHIVE)
         found = None if missing else carried_steps(case)
         yield {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.case import Case, load_cases
+from tests.contract.case import Case, all_cases
 from tests.contract.check import failures
 from tests.contract.simulated import Simulated
 from tests.contract.web import serve
@@ -56,7 +56,7 @@ HELD = "write-a-file-that-its-reader-keeps-open-stays-as-it-was"
 """Linux replaces a file that somebody reads: locks of files that are merely open are not kept on a disk."""
 CASES = [
     case
-    for case in load_cases()
+    for case in all_cases()
     if case.needs <= DiskImplementation.provides and case.file in FILE_OPS and case.id != HELD
 ]
 

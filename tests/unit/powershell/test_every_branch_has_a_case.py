@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.contract.case import Case, load_cases, ops_of, queries_of
+from tests.contract.case import Case, all_cases, ops_of, queries_of
 from tests.unit.powershell.branches import Branches, branches
 from tests.unit.powershell.source import SHARED, read, text
 
-CASES = load_cases()
+CASES = all_cases()
 
 
-def missing(found: Branches, cases: list[Case]) -> list[str]:
+def missing(found: Branches, cases: Sequence[Case]) -> list[str]:
     """What no case names, a line each."""
     ops = [op for case in cases for op in ops_of(case)]
     waits = [op["args"] for op in ops if op["op"] == "wait"]
