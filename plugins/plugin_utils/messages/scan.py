@@ -34,7 +34,13 @@ class Scanner:
         given = tuple(patterns)
         self._patterns = tuple(re.compile(each, re.IGNORECASE) for each in given)
         self.words = tuple(words_of(each) for each in given)
-        self._all = tuple({word for words in self.words for word in words or ()})
+        self._asking: dict[str, list[int]] = {}
+        """The numbers of the patterns that need the word or another."""
+        for number, words in enumerate(self.words):
+            for word in words or ():
+                self._asking.setdefault(word, []).append(number)
+        self._tokens = tuple((word, tuple(_TOKEN.findall(word))) for word in self._asking)
+        self._always = tuple(number for number, words in enumerate(self.words) if words is None)
 
     def first(
         self, texts: Sequence[str], may: Callable[[int, int], bool] = lambda pattern, text: True
@@ -43,7 +49,8 @@ class Scanner:
         found: list[int | None] = [None] * len(texts)
         candidates = self._candidates(texts)
         fits: dict[re.Pattern[str], set[int]] = {}
-        for number, (pattern, words) in enumerate(zip(self._patterns, self.words, strict=True)):
+        for number in sorted({*self._always, *(number for word in candidates for number in self._asking[word])}):
+            pattern, words = self._patterns[number], self.words[number]
             if pattern not in fits:
                 asked = (
                     range(len(texts)) if words is None else set().union(*(candidates.get(each, ()) for each in words))
@@ -69,8 +76,8 @@ class Scanner:
         ends = [start + len(each) for start, each in zip(starts, lowered, strict=True)]
         found: dict[str, set[int]] = {}
         vocabulary = "\n".join(set(_TOKEN.findall(whole)))
-        for word in self._all:
-            if any(part not in vocabulary for part in _TOKEN.findall(word)):
+        for word, tokens in self._tokens:
+            if not all(map(vocabulary.__contains__, tokens)):
                 continue
             place, hits = whole.find(word), set()
             while place >= 0:
