@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.yardsticks import with_debians, yardsticks
-from tests.integration.lab import COLLECTIONS, Bench
+from tests.integration.lab import Bench
+from tests.integration.warm import COLLECTIONS
 from tests.lab.twin.ops import execute_op
 
 sys.path.insert(0, str(COLLECTIONS))

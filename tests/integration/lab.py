@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.integration.warm import warm
+from tests.integration.warm import COLLECTIONS, warm
 from tests.lab.cluster.cluster import Cluster
 from tests.lab.cluster.seed import Settings
 from tests.lab.server.host import NodeHost
@@ -37,7 +37,6 @@ from tests.lab.server.ledger import Account
 from tests.lab.server.nodes import NodeSpec
 
 ROOT = Path(__file__).resolve().parents[2]
-COLLECTIONS = ROOT / ".venv" / "collections"
 # The scripts of the environment that pytest runs in; not resolved, since its python is a link.
 SCRIPTS = Path(sys.executable).parent
 TIMEOUT_S = 600.0

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.integration.lab import COLLECTIONS, ROOT, SCRIPTS
-from tests.integration.warm import MAINS, warm
+from tests.integration.lab import ROOT, SCRIPTS
+from tests.integration.warm import COLLECTIONS, MAINS, warm
 
 SAMPLE = (ROOT / "examples" / "swdt" / "sample.yml").read_text(encoding="utf-8")
 WHOLE = (ROOT / "examples" / "whole-node" / "win1.yml").read_text(encoding="utf-8")

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.lab import COLLECTIONS, ROOT, Bench
+from tests.integration.lab import ROOT, Bench
+from tests.integration.warm import COLLECTIONS
 from tests.integration.whole import BRIDGE, Whole
 from tests.lab.cluster import tenants
 

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.integration.lab import COLLECTIONS, Bench, Run
+from tests.integration.lab import Bench, Run
 from tests.integration.site import converge, site
+from tests.integration.warm import COLLECTIONS
 from tests.integration.whole import BRIDGE, OVERLAY, Whole
 from tests.lab.machine.faults import CutKind, Fault
 from tests.lab.server.files import psrp_variables, winrm_variables

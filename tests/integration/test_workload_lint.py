@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.integration.lab import COLLECTIONS, told
-from tests.integration.warm import warm
+from tests.integration.lab import told
+from tests.integration.warm import COLLECTIONS, warm
 
 BAD = """\
 apiVersion: apps/v1

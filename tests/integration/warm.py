@@ -2,7 +2,8 @@
 
 Importing takes a third of a short run's processor time, and the scenarios run Ansible a thousand times. Processes:
 
-    server      one for each process of pytest; has imported what Ansible and the collection import of other projects
+    server      one for each process of pytest; has imported what Ansible and the collection import of other projects,
+                and what of the collection imports nothing of Ansible
     template    one for each environment and ansible.cfg: a copy of the server that has set the environment and imported
                 Ansible, which reads both while it is imported, and, if it is of use, our plugins. Benches that
                 are open one after the other have the same environment: it names links (tests/integration/lab.py)
@@ -37,7 +38,7 @@ import threading
 import time
 import traceback
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -47,6 +48,8 @@ from tests.cover import tracer
 from tests.integration.read_once import ReadOnce
 
 ROOT = Path(__file__).resolve().parents[2]
+COLLECTIONS = ROOT / ".venv" / "collections"
+OURS = "ansible_collections.winkube.node.plugins"
 REAL_CLOCK = "WINKUBE_REAL_CLOCK"
 ZIPPED = Path(__file__).with_name("zipped")
 PAYS_FROM = 3
@@ -74,6 +77,10 @@ OTHERS = (
     *("tarfile", "http.client", "urllib.request", "pty", "pickle", "fractions", "concurrent.futures.process"),
 )
 
+WITHOUT_ANSIBLE = (
+    *("engine", "facts", "messages", "network", "components", "cluster", "cri", "cri_tcp", "diagnosis", "repair"),
+)
+"""Packages of plugin_utils, so that no template needs to import them."""
 OUR_PLUGINS = ("action", "callback", "connection", "inventory")
 """Kinds of the collection's own plugins, with what they import: that was a fifth of what Ansible's own process did."""
 ANSIBLE_IMPORTS = (
@@ -228,6 +235,8 @@ def _serve(door: socket.socket) -> None:
     for name in OTHERS:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+    let_the_clock_go_on()
+    _import_what_needs_no_ansible()
     templates: dict[str, socket.socket] = {}
     while True:
         try:
@@ -256,8 +265,7 @@ def _as_template(door: socket.socket, environment: Mapping[str, str]) -> NoRetur
     try:
         os.environ.clear()
         os.environ.update(environment)
-        if REAL_CLOCK not in environment:
-            let_the_clock_go_on()
+        _Clock.is_real = REAL_CLOCK in environment
         memory: ReadOnce | None = None
         runs = 0
         while True:
@@ -278,6 +286,8 @@ def _as_template(door: socket.socket, environment: Mapping[str, str]) -> NoRetur
                 from ansible import constants
                 from ansible.config.manager import cleanup_tmp_file
 
+                if [str(COLLECTIONS)] != constants.COLLECTIONS_PATHS:
+                    _forget_modules("ansible_collections")
                 atexit.unregister(cleanup_tmp_file)  # the folder is this process's; see _own_local_folder
                 constants.DEFAULT_INTERNAL_POLL_INTERVAL = POLL_S
                 _copy_no_constants()
@@ -366,34 +376,54 @@ def _own_run_id() -> None:
     """The collection's id of a run, which it makes while it is imported: the next run has another."""
     run_id = uuid.uuid4().hex
     for name, module in list(sys.modules.items()):
-        if name.startswith("ansible_collections.winkube.node.plugins.") and hasattr(module, "RUN_ID"):
+        if name.startswith(f"{OURS}.") and hasattr(module, "RUN_ID"):
             module.RUN_ID = run_id  # type: ignore[attr-defined]
 
 
-def _import_the_collection() -> None:
-    """What its actions share, where the environment says that it lies. The packages around are left to the run, which
-    looks at the collection's metadata when it imports them."""
-    from ansible import constants
+@contextlib.contextmanager
+def _importing_from(paths: Sequence[str]) -> Iterator[None]:
+    """Imports find the collection there. The packages around are left to the run, which looks at the collection's
+    metadata when it imports them."""
     from ansible.utils.collection_loader._collection_finder import _AnsibleCollectionFinder
 
     keep_code()
-    finder = _AnsibleCollectionFinder(paths=constants.COLLECTIONS_PATHS, scan_sys_paths=False)
+    finder = _AnsibleCollectionFinder(paths=list(paths), scan_sys_paths=False)
     finder._install()
-    for path in (path for kind in OUR_PLUGINS for path in sorted((ROOT / "plugins" / kind).glob("*.py"))):
-        with contextlib.suppress(ImportError):
-            importlib.import_module(f"ansible_collections.winkube.node.plugins.{path.parent.name}.{path.stem}")
-    with contextlib.suppress(ImportError):
-        specs = importlib.import_module("ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec")
-        registry = importlib.import_module("ansible_collections.winkube.node.plugins.plugin_utils.components.registry")
-        for name in (*EVERY_RUN_CALLS, *(each.module for each in registry.COMPONENTS)):
-            specs.of_module(name)
-        plan = importlib.import_module("ansible_collections.winkube.node.plugins.plugin_utils.task.node_plan")
-        plan.compile_templates()
-    _load_plugins()
+    yield
     finder._remove()
-    for name in [name for name in sys.modules if name.startswith("ansible_collections")]:
-        if not name.startswith("ansible_collections.winkube.node.plugins"):
-            del sys.modules[name]
+    _forget_modules("ansible_collections", but=OURS)
+
+
+def _forget_modules(beginning: str, but: str = " ") -> None:
+    for name in [name for name in sys.modules if name.startswith(beginning) and not name.startswith(but)]:
+        del sys.modules[name]
+
+
+def _import_what_needs_no_ansible() -> None:
+    folder = ROOT / "plugins" / "plugin_utils"
+    with _importing_from([str(COLLECTIONS)]):
+        for path in (path for package in WITHOUT_ANSIBLE for path in sorted((folder / package).rglob("*.py"))):
+            if not path.stem.startswith("__"):
+                name = ".".join(path.relative_to(folder.parent).with_suffix("").parts)
+                with contextlib.suppress(ImportError):
+                    importlib.import_module(f"{OURS}.{name}")
+
+
+def _import_the_collection() -> None:
+    """What its actions share, where the environment says that it lies."""
+    from ansible import constants
+
+    with _importing_from(constants.COLLECTIONS_PATHS):
+        for path in (path for kind in OUR_PLUGINS for path in sorted((ROOT / "plugins" / kind).glob("*.py"))):
+            with contextlib.suppress(ImportError):
+                importlib.import_module(f"{OURS}.{path.parent.name}.{path.stem}")
+        with contextlib.suppress(ImportError):
+            specs = importlib.import_module(f"{OURS}.plugin_utils.task.argument_spec")
+            registry = importlib.import_module(f"{OURS}.plugin_utils.components.registry")
+            for name in (*EVERY_RUN_CALLS, *(each.module for each in registry.COMPONENTS)):
+                specs.of_module(name)
+            importlib.import_module(f"{OURS}.plugin_utils.task.node_plan").compile_templates()
+        _load_plugins()
 
 
 def _load_plugins() -> None:
@@ -455,13 +485,21 @@ def _wake_by_results() -> None:
     FinalQueue.get = get
 
 
+class _Clock:
+    """Of this process."""
+
+    is_real = False
+
+
 def let_the_clock_go_on() -> None:
     real_sleep, real_monotonic = time.sleep, time.monotonic
     passed = 0.0
 
     def sleep(seconds: float, /) -> None:
         nonlocal passed
-        if seconds == POLL_S:
+        if _Clock.is_real:
+            real_sleep(seconds)
+        elif seconds == POLL_S:
             _CAME.wait(LONGEST_POLL_S)
             _CAME.clear()
         elif seconds < SHORT_S:
