@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The cluster from the controller: a small API client, and what is read and made through it.
 
-Nothing of Ansible is imported here; the package `kubernetes` only where it is used.
+Nothing of Ansible is imported here.
 
 Private to the collection: playbooks use its modules.
 """

@@ -89,7 +89,7 @@ class Cluster:
     def open(cls, options: Mapping[str, Any]) -> Cluster | None:
         """From `{"kubeconfig": path on the controller or "", "context": name or ""}`; None without a kubeconfig.
 
-        No request is sent. ClusterError if the file, the context or the package `kubernetes` is missing.
+        No request is sent. ClusterError if the file, the context or the package urllib3 is missing.
         """
         found = cls.remembering(options, None)
         if found is not None:

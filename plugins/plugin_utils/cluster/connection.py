@@ -1,22 +1,25 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How requests reach the Kubernetes API from the controller: with a kubeconfig, through the PyPI package `kubernetes`.
+"""How requests reach the Kubernetes API from the controller, over urllib3, which the package `kubernetes` needs.
 
-Only the package's loading of kubeconfigs (certificates, tokens, exec plugins) and its HTTPS client are used: paths and
-objects are the API's own, the same for every release of the package.
+Paths and objects are the API's own: no release of that package has to know them.
 """
 
 from __future__ import annotations
 
-import ssl
+import json
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
+from urllib.parse import urlsplit
 
+from .access import Access, access
 from .answer import Answer
 from .error import ClusterError
 
@@ -24,10 +27,7 @@ _missing: ImportError | None = None
 try:
     # Imported here, not where it is used: Ansible loads an action before it forks its workers, so a run pays for this
     # once.
-    from kubernetes import config
-    from kubernetes.client import Configuration
-    from kubernetes.client.exceptions import ApiException
-    from kubernetes.client.rest import RESTClientObject
+    import urllib3
     from urllib3.exceptions import HTTPError
 except ImportError as error:
     _missing = error
@@ -77,137 +77,101 @@ class Connection:
 def connection(file: Path, context: str) -> Connection:
     """From a kubeconfig's context, "" for the current one. No request is sent.
 
-    ClusterError if the file, the context or the package `kubernetes` is missing.
+    ClusterError if the file, the context or the package urllib3 is missing.
     """
-    configuration = _configuration(file, context)
-    ca_file = getattr(configuration, "ssl_ca_cert", None)
-    ca_pem = Path(ca_file).read_bytes() if ca_file else b""
-    try:
-        tls = _tls(configuration)
-    except (OSError, ValueError) as error:
-        raise ClusterError(f"cluster.kubeconfig: the certificates of {file} cannot be used: {error}.") from error
-    finally:
-        _forget_files()
+    if _missing is not None:
+        raise ClusterError(
+            f"The Python package urllib3 is missing on the controller ({_missing}); it is needed for what is asked of "
+            "the cluster: pip install kubernetes, which brings it."
+        ) from _missing
+    reached = access(file, context)
     dates: deque[str] = deque(maxlen=1)
     return Connection(
-        str(configuration.host).rstrip("/"),
-        ca_pem,
-        _sender(configuration, tls, dates),
-        _listener(configuration, tls),
-        _converser(configuration, tls),
+        reached.server,
+        reached.ca_pem,
+        _sender(reached, dates),
+        _listener(reached),
+        _converser(reached),
         dates,
     )
 
 
-def _configuration(file: Path, context: str) -> Any:
-    if _missing is not None:
-        raise ClusterError(
-            f"The Python package kubernetes is missing on the controller ({_missing}); it is needed for what is asked "
-            "of the cluster: pip install kubernetes."
-        ) from _missing
-    configuration = Configuration()
-    load: Any = config.load_kube_config
-    try:
-        load(
-            config_file=str(file),
-            context=context or None,
-            client_configuration=configuration,
-            persist_config=False,  # the file is the user's
-        )
-    except (config.ConfigException, ValueError, OSError) as error:
-        raise ClusterError(
-            f"cluster.kubeconfig: {file} cannot be used{f' with the context {context}' if context else ''}: "
-            f"{str(error).strip().rstrip('.')}."
-        ) from error
-    return configuration
-
-
-def _tls(configuration: Any) -> ssl.SSLContext:
-    """TLS with the kubeconfig's certificates, read now."""
-    context = ssl.create_default_context(cafile=configuration.ssl_ca_cert or None)
-    if not configuration.verify_ssl:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    elif configuration.assert_hostname is not None:
-        context.check_hostname = bool(configuration.assert_hostname)
-    if configuration.cert_file:
-        context.load_cert_chain(configuration.cert_file, configuration.key_file)
-    return context
-
-
-def _forget_files() -> None:
-    """Delete the files to which the package has written the kubeconfig's inline data, including private keys.
-
-    The package deletes them when a Python process ends normally; Ansible's workers do not.
-    """
-    forget: Any = getattr(config.kube_config, "_cleanup_temp_files", None)
-    if forget is not None:
-        forget()
-
-
-def _listener(configuration: Any, tls: ssl.SSLContext) -> Listen:
+def _listener(reached: Access) -> Listen:
     def listen(path: str, timeout_s: float) -> Iterator[bytes]:
         from .stream import messages  # few runs follow a stream
 
-        return messages(configuration, tls, path, timeout_s)
+        return messages(reached, path, timeout_s)
 
     return listen
 
 
-def _converser(configuration: Any, tls: ssl.SSLContext) -> Converse:
+def _converser(reached: Access) -> Converse:
     def converse(path: str, stdin: Iterable[bytes], protocols: Sequence[str]) -> Iterator[tuple[int, bytes]]:
         from .stream import conversation
 
-        return conversation(configuration, tls, path, stdin, protocols)
+        return conversation(reached, path, stdin, protocols)
 
     return converse
 
 
-def _sender(configuration: Any, tls: ssl.SSLContext, dates: deque[str]) -> Send:
-    """The package's HTTPS client with this kubeconfig's certificates, token and proxy. `dates` gets the header Date
-    of the last answer."""
-    client: Any = RESTClientObject(configuration)
-    keywords = client.pool_manager.connection_pool_kw
-    for name in ("cert_file", "key_file", "ca_certs", "ca_cert_data", "cert_reqs", "assert_hostname"):
-        keywords.pop(name, None)
-    keywords["ssl_context"] = tls
-    keywords["retries"] = False  # urllib3's own have no pause, and would add to ours
+def _sender(reached: Access, dates: deque[str]) -> Send:
+    """`dates` gets the header Date of the last answer."""
+    options: dict[str, Any] = {"ssl_context": reached.tls, "server_hostname": reached.server_name or None}
+    pool = _pool(reached, options)
 
     def ask(method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> Answer:
         headers = {"Accept": "application/json", "Content-Type": content_type}
-        for setting in configuration.auth_settings().values():
-            if setting["in"] == "header" and setting["value"]:
-                headers[setting["key"]] = setting["value"]
-        arguments: dict[str, Any] = {"headers": headers, "_request_timeout": REQUEST_S}
-        if body is not None:
-            arguments["body"] = dict(body)  # every content type here ends with json: the package encodes it
+        if authorization := reached.authorization():
+            headers["Authorization"] = authorization
         try:
-            answer = client.request(method, f"{str(configuration.host).rstrip('/')}{path}", **arguments)
-            read = getattr(answer, "read", None)
-            data = (read() if callable(read) else None) or answer.data or b""
-        except ApiException as error:  # before release 30 the package raises for every status that is not a success
-            if error.status:
-                return _answer(int(error.status), error.body or b"", error.headers)
-            raise ClusterError(f"{configuration.host} cannot be asked: {error.reason}.", passing=True) from error
+            answer = pool.request(
+                method,
+                f"{reached.server}{path}",
+                body=None if body is None else json.dumps(body),
+                headers=headers,
+                timeout=urllib3.Timeout(total=REQUEST_S),
+                redirect=False,
+                retries=False,  # urllib3's own have no pause, and would add to ours
+            )
         except (HTTPError, OSError) as error:
-            raise ClusterError(f"{configuration.host} cannot be asked: {error}.", passing=True) from error
-        heard = getattr(answer, "headers", None) or answer.getheaders()
-        if date := (heard or {}).get("Date"):
-            dates.append(str(date))
-        return _answer(int(answer.status), data, heard)
+            raise ClusterError(f"{reached.server} cannot be asked: {error}.", passing=True) from error
+        if date := answer.headers.get("Date"):
+            dates.append(date)
+        return _answer(answer.status, answer.data, answer.headers)
 
     def send(method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> Answer:
-        late = f"{method} {configuration.host}{path} was not answered whole within {REQUEST_S:g} s."
+        late = f"{method} {reached.server}{path} was not answered whole within {REQUEST_S:g} s."
         return _within(REQUEST_S, lambda: ask(method, path, body, content_type), late)
 
     return send
 
 
-def _answer(status: int, data: bytes | str, headers: Any) -> Answer:
-    heard = headers or {}
-    said = data if isinstance(data, bytes) else data.encode()
-    kind = str(heard.get("Content-Type") or "").partition(";")[0].strip().lower()
-    return Answer(status, said, _retry_after(heard), kind, str(heard.get("Location") or ""))
+def _pool(reached: Access, options: Mapping[str, Any]) -> Any:
+    if not reached.proxy or is_direct(reached.server, reached.no_proxy):
+        return urllib3.PoolManager(**options)
+    if reached.proxy.startswith("socks"):
+        from urllib3.contrib.socks import SOCKSProxyManager
+
+        return SOCKSProxyManager(reached.proxy, **options)
+    return urllib3.ProxyManager(reached.proxy, **options)
+
+
+def is_direct(server: str, no_proxy: str) -> bool:
+    """Whether NO_PROXY names this address: by its host, with its port or a domain of it, by a network, or by `*`."""
+    parts = urlsplit(server.lower())
+    host = parts.hostname or ""
+    for rule in (each.strip().lower().lstrip(".") for each in no_proxy.split(",")):
+        if rule and (rule in {"*", host, parts.netloc} or host.endswith(f".{rule}")):
+            return True
+        with suppress(ValueError):  # one of them is a name
+            if ip_address(host) in ip_network(rule, strict=False):
+                return True
+    return False
+
+
+def _answer(status: int, data: bytes, headers: Mapping[str, str]) -> Answer:
+    kind = headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    return Answer(status, data, _retry_after(headers), kind, headers.get("Location", ""))
 
 
 def _within(limit_s: float, work: Callable[[], T], late: str) -> T:
@@ -235,7 +199,7 @@ def _within(limit_s: float, work: Callable[[], T], late: str) -> T:
     return done[0]
 
 
-def _retry_after(headers: Any) -> float:
+def _retry_after(headers: Mapping[str, str]) -> float:
     """Seconds; 0 if the server names none, or a date."""
-    text = str((headers or {}).get("Retry-After") or "")
+    text = headers.get("Retry-After", "")
     return float(text) if text.isdigit() else 0

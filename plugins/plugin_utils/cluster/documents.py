@@ -23,6 +23,14 @@ except ImportError:  # ansible-core depends on it, but importing this file must 
 
 from .error import ClusterError
 
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def load_yaml(text: str) -> Any:
+    """What a plan reads of each node, so by the parser in C, where PyYAML has it. YAMLError, whose words quote the
+    text."""
+    return yaml.load(text, _LOADER)
+
 
 def public_key_sha256(ca_pem: bytes) -> str:
     """`sha256:<hex>` of the SubjectPublicKeyInfo of the first certificate, as kubeadm's caCertHashes have it.
@@ -92,23 +100,27 @@ class Kubeconfig:
     files: Mapping[str, str] = field(default_factory=dict)
 
 
-def kubeconfig(text: str, where: str) -> Kubeconfig:
-    """The kubeconfig in `text`. ClusterError, with `where` as its name, if it is invalid."""
+def load_kubeconfig(text: str, where: str) -> dict[str, Any]:
+    """The document in `text`. ClusterError, with `where` as its name, if it is not a kubeconfig."""
     try:
-        document = yaml.safe_load(text)
+        document = load_yaml(text)
     except yaml.YAMLError:
-        raise ClusterError(
-            f"{where}: no kubeconfig: the text is not YAML."
-        ) from None  # YAML's own would quote the file
+        raise ClusterError(f"{where}: no kubeconfig: the text is not YAML.") from None
     if not isinstance(document, dict) or not document.get("clusters"):
         raise ClusterError(f"{where}: no kubeconfig: it has no clusters.")
-    contexts = _index_by_name(document, "contexts", "context")
+    return document
+
+
+def kubeconfig(text: str, where: str) -> Kubeconfig:
+    """The kubeconfig in `text`. ClusterError, with `where` as its name, if it is invalid."""
+    document = load_kubeconfig(text, where)
+    contexts = index_by_name(document, "contexts", "context")
     current = str(document.get("current-context") or next(iter(contexts), ""))
     chosen = contexts.get(current, {})
-    clusters = _index_by_name(document, "clusters", "cluster")
+    clusters = index_by_name(document, "clusters", "cluster")
     cluster = clusters.get(str(chosen.get("cluster")), next(iter(clusters.values())) if len(clusters) == 1 else {})
     user_name = str(chosen.get("user") or "")
-    user = _index_by_name(document, "users", "user").get(user_name, {})
+    user = index_by_name(document, "users", "user").get(user_name, {})
     if not cluster.get("server"):
         raise ClusterError(f"{where}: no kubeconfig: its context '{current}' leads to no cluster with a server.")
     common_name, organizations = _client(user, where)
@@ -144,7 +156,8 @@ def _decode(data: object, where: str) -> bytes:
         raise ClusterError(f"{where}: no kubeconfig: a certificate in it is not base64.") from None
 
 
-def _index_by_name(document: Mapping[str, Any], key: str, inner: str) -> dict[str, dict[str, Any]]:
+def index_by_name(document: Mapping[str, Any], key: str, inner: str) -> dict[str, dict[str, Any]]:
+    """The list `key` of a kubeconfig: what each item has as `inner`, by the item's name."""
     found: dict[str, dict[str, Any]] = {}
     for item in document.get(key) or ():
         if isinstance(item, dict) and isinstance(item.get(inner), dict):

@@ -9,7 +9,6 @@ kubernetes.stream is unsuitable: it connects without a time limit and has no opt
 
 from __future__ import annotations
 
-import ssl
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,6 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
+from .access import Access
 from .answer import decode_object, first_line
 from .error import ClusterError, passes
 
@@ -41,12 +41,12 @@ Source: kubernetes staging/src/k8s.io/apimachinery/pkg/util/remotecommand/consta
 PROTOCOLS = (V5, V4)
 
 
-def messages(configuration: Any, tls: ssl.SSLContext, path: str, timeout_s: float) -> Iterator[bytes]:
+def messages(reached: Access, path: str, timeout_s: float) -> Iterator[bytes]:
     """A `client.Listen` with this kubeconfig's certificates, token and proxy."""
     end = time.monotonic() + timeout_s
-    where = _where(configuration, path)
+    where = _where(reached, path)
     try:
-        with connect(configuration, tls, path, timeout_s) as socket:
+        with connect(reached, path, timeout_s) as socket:
             while True:
                 left = end - time.monotonic()
                 if left <= 0:
@@ -65,9 +65,7 @@ def messages(configuration: Any, tls: ssl.SSLContext, path: str, timeout_s: floa
 
 
 @contextmanager
-def connect(
-    configuration: Any, tls: ssl.SSLContext, path: str, timeout_s: float, protocols: Sequence[str] = PROTOCOLS
-) -> Iterator[WebSocket]:
+def connect(reached: Access, path: str, timeout_s: float, protocols: Sequence[str] = PROTOCOLS) -> Iterator[WebSocket]:
     """The WebSocket at `path` with one of the protocols; closed afterwards.
 
     ClusterError, with the answer's status, if the server refuses or cannot be reached: then no program has started, and
@@ -78,43 +76,39 @@ def connect(
             f"The Python package websocket-client is missing on the controller ({_missing}); it is needed to run "
             "programs in pods: pip install websocket-client."
         ) from _missing
-    socket: Any = WebSocket(sslopt=_options(configuration, tls), enable_multithread=True)
+    socket: Any = WebSocket(sslopt=_options(reached), enable_multithread=True)
     try:
-        _connect(socket, configuration, path, timeout_s, protocols)
+        _connect(socket, reached, path, timeout_s, protocols)
         yield socket
     finally:
         socket.close()
 
 
-def _connect(socket: Any, configuration: Any, path: str, timeout_s: float, protocols: Sequence[str]) -> None:
+def _connect(socket: Any, reached: Access, path: str, timeout_s: float, protocols: Sequence[str]) -> None:
     socket.settimeout(timeout_s)
     try:
         socket.connect(
-            f"{_server(configuration).replace('http', 'ws', 1)}{path}",
-            header=_headers(configuration),
+            f"{reached.server.replace('http', 'ws', 1)}{path}",
+            header=_headers(reached),
             subprotocols=list(protocols),
             redirect_limit=0,
-            **_proxy(configuration),
+            **_proxy(reached),
         )
     except WebSocketBadStatusException as error:
         status = int(error.status_code)
         raise ClusterError(
-            f"{_where(configuration, path)} was answered with {status}: {_reason(error)}.",
+            f"{_where(reached, path)} was answered with {status}: {_reason(error)}.",
             status,
             passing=passes(path, status, _reason(error)),
         ) from error
     except (WebSocketTimeoutException, TimeoutError):
         raise
     except (WebSocketException, OSError) as error:
-        raise ClusterError(f"{_where(configuration, path)} cannot be reached: {error}.", passing=True) from error
+        raise ClusterError(f"{_where(reached, path)} cannot be reached: {error}.", passing=True) from error
 
 
-def _server(configuration: Any) -> str:
-    return str(configuration.host).rstrip("/")
-
-
-def _where(configuration: Any, path: str) -> str:
-    return f"{_server(configuration)}{path.partition('?')[0]}"
+def _where(reached: Access, path: str) -> str:
+    return f"{reached.server}{path.partition('?')[0]}"
 
 
 def _reason(error: WebSocketBadStatusException) -> str:
@@ -125,32 +119,29 @@ def _reason(error: WebSocketBadStatusException) -> str:
     return str(message or first_line(text.encode()) or "no reason was given").rstrip(".")
 
 
-def _headers(configuration: Any) -> dict[str, str]:
-    return {
-        setting["key"]: setting["value"]
-        for setting in configuration.auth_settings().values()
-        if setting["in"] == "header" and setting["value"]
-    }
+def _headers(reached: Access) -> dict[str, str]:
+    authorization = reached.authorization()
+    return {"Authorization": authorization} if authorization else {}
 
 
-def _options(configuration: Any, tls: ssl.SSLContext) -> dict[str, Any]:
-    options: dict[str, Any] = {"context": tls}
-    if getattr(configuration, "tls_server_name", None):
-        options["server_hostname"] = configuration.tls_server_name
+def _options(reached: Access) -> dict[str, Any]:
+    options: dict[str, Any] = {"context": reached.tls}
+    if reached.server_name:
+        options["server_hostname"] = reached.server_name
     return options
 
 
-def _proxy(configuration: Any) -> dict[str, Any]:
-    if not configuration.proxy:
+def _proxy(reached: Access) -> dict[str, Any]:
+    if not reached.proxy:
         return {}
-    parts = urlsplit(configuration.proxy)
+    parts = urlsplit(reached.proxy)
     options: dict[str, Any] = {
         "http_proxy_host": parts.hostname,
         "http_proxy_port": parts.port,
         "proxy_type": parts.scheme or "http",
     }
-    if configuration.no_proxy:
-        options["http_no_proxy"] = configuration.no_proxy.split(",")
+    if reached.no_proxy:
+        options["http_no_proxy"] = reached.no_proxy.split(",")
     return options
 
 
@@ -168,16 +159,16 @@ _STDIN, _CLOSE = 0, 255
 
 
 def conversation(
-    configuration: Any, tls: ssl.SSLContext, path: str, stdin: Iterable[bytes], protocols: Sequence[str]
+    reached: Access, path: str, stdin: Iterable[bytes], protocols: Sequence[str]
 ) -> Iterator[tuple[int, bytes]]:
     """(channel, bytes) of the exec at `path`, with `stdin` as its input, until the server closes it.
 
     The program sees the end of its input only if the server speaks v5. ClusterError if the server refuses, with the
     status of its answer, or is lost.
     """
-    server = str(configuration.host)
+    server = reached.server
     try:
-        with connect(configuration, tls, path, CONNECT_S, protocols) as socket:
+        with connect(reached, path, CONNECT_S, protocols) as socket:
             socket.settimeout(SILENT_S)
             with _speaking(socket, stdin):
                 yield from _heard(socket)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import ntpath
 import re
+from functools import cache
 
 _DRIVE = re.compile(r"^[A-Za-z]:\\")
 _FORBIDDEN = re.compile(r'[<>"|?*\x00-\x1f]')
 
 
+@cache
 def key(path: str) -> str:
     r"""A key that is the same for `C:/K\..\k\Kubelet.exe` and `c:\k\kubelet.exe`."""
     return ntpath.normcase(ntpath.normpath(path))

@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from ...cluster.documents import load_yaml
 from ...cluster.endpoint import endpoint
 from ...facts.version import Version
 from .. import networks
@@ -128,7 +129,7 @@ def _ca(given: Given) -> str:
 def _kubeadm_config(given: Given) -> Mapping[str, Any]:
     """kubeadm's KubeletConfiguration on the node; empty if it does not exist or cannot be parsed."""
     try:
-        found = yaml.safe_load(kubelet.text_of(kubelet.config_file(given.layout), given.reading))
+        found = load_yaml(kubelet.text_of(kubelet.config_file(given.layout), given.reading))
     except yaml.YAMLError:
         return {}
     return found if isinstance(found, dict) else {}

@@ -1,0 +1,239 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The user's kubeconfig, read for the controller's own requests: where the API is, who asks, and who is trusted.
+
+The package `kubernetes` reads kubeconfigs, too, but loading it costs every run 0.3 s. It is loaded for an
+`auth-provider` alone.
+
+Source: client-go v0.37 tools/clientcmd/api/v1/types.go (fields), plugin/pkg/client/auth/exec/exec.go (programs).
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import ssl
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+
+from .answer import first_line
+from .documents import index_by_name, load_kubeconfig
+from .error import ClusterError
+
+PROGRAM_S = 60
+"""How long a program may take to give credentials, in seconds."""
+SKEW = timedelta(minutes=1)
+"""A token that expires so soon is replaced before it is sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How the API is reached. `ca_pem`: empty for the certificates that the controller trusts. `server_name`: the one
+    in the server's certificate, empty for its address. `no_proxy`: hosts and networks that are reached without `proxy`.
+    `authorization` gives the value of this header, empty for none."""
+
+    server: str
+    ca_pem: bytes
+    tls: ssl.SSLContext
+    server_name: str = ""
+    proxy: str = ""
+    no_proxy: str = ""
+    authorization: Callable[[], str] = str
+
+
+def access(file: Path, context: str) -> Access:
+    """By the context of a kubeconfig, "" for its current one. No request is sent.
+
+    ClusterError if the file or the context is missing or wrong.
+    """
+    try:
+        document = load_kubeconfig(file.read_text(encoding="utf-8"), f"cluster.kubeconfig: {file}")
+        cluster, user = _entries(document, context)
+        return _access(cluster, user, file.absolute())
+    except (OSError, ValueError) as error:
+        raise ClusterError(
+            f"cluster.kubeconfig: {file} cannot be used{f' with the context {context}' if context else ''}: "
+            f"{str(error).strip().rstrip('.')}."
+        ) from error
+
+
+def _entries(document: Mapping[str, Any], context: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """The cluster and the user of a context. ValueError if it leads to no cluster."""
+    contexts = index_by_name(document, "contexts", "context")
+    name = context or str(document.get("current-context") or "")
+    if name not in contexts:
+        raise ValueError(f"it has no context '{name}', but {', '.join(contexts) or 'none'}")
+    cluster = index_by_name(document, "clusters", "cluster").get(str(contexts[name].get("cluster")), {})
+    if not cluster.get("server"):
+        raise ValueError(f"its context '{name}' leads to no cluster with a server")
+    return cluster, index_by_name(document, "users", "user").get(str(contexts[name].get("user")), {})
+
+
+def _access(cluster: Mapping[str, Any], user: Mapping[str, Any], file: Path) -> Access:
+    server = str(cluster["server"]).rstrip("/")
+    scheme = urlsplit(server).scheme
+    program = _Program(user["exec"], cluster, file.parent) if user.get("exec") and not _has_token(user) else None
+    given = program.found if program else _Credentials(_token(user, file.parent))
+    ca_pem, tls = b"", ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if scheme == "https":
+        ca_pem = _content(cluster, "certificate-authority", file.parent)
+        certificate = given.certificate or _content(user, "client-certificate", file.parent)
+        key = given.key or _content(user, "client-key", file.parent)
+        try:
+            tls = _tls(ca_pem, certificate, key)
+        except (OSError, ValueError) as error:
+            raise ClusterError(f"cluster.kubeconfig: the certificates of {file} cannot be used: {error}.") from error
+        if cluster.get("insecure-skip-tls-verify"):
+            tls.check_hostname = False
+            tls.verify_mode = ssl.CERT_NONE
+    environment = getproxies()
+    return Access(
+        server,
+        ca_pem,
+        tls,
+        str(cluster.get("tls-server-name") or ""),
+        str(cluster.get("proxy-url") or environment.get(scheme) or environment.get("all") or ""),
+        environment.get("no", ""),
+        program.authorization if program else _authorization(user, given.token),
+    )
+
+
+def _authorization(user: Mapping[str, Any], token: str) -> Callable[[], str]:
+    if user.get("auth-provider"):
+        return _by_package(user["auth-provider"])
+    if token:
+        return lambda: f"Bearer {token}"
+    if user.get("username") and user.get("password"):
+        basic = base64.b64encode(f"{user['username']}:{user['password']}".encode()).decode()
+        return lambda: f"Basic {basic}"
+    return str
+
+
+def _has_token(user: Mapping[str, Any]) -> bool:
+    return bool(user.get("token") or user.get("tokenFile") or user.get("auth-provider"))
+
+
+def _token(user: Mapping[str, Any], folder: Path) -> str:
+    if user.get("token") or not user.get("tokenFile"):
+        return str(user.get("token") or "")
+    return (folder / str(user["tokenFile"])).read_text(encoding="utf-8").strip()
+
+
+def _content(entry: Mapping[str, Any], key: str, folder: Path) -> bytes:
+    """What is in the entry as base64, else in the file that it names."""
+    if data := entry.get(f"{key}-data"):
+        return base64.b64decode(str(data))
+    return (folder / str(entry[key])).read_bytes() if entry.get(key) else b""
+
+
+def _tls(ca_pem: bytes, certificate: bytes, key: bytes) -> ssl.SSLContext:
+    context = ssl.create_default_context(cadata=ca_pem.decode("ascii") or None)
+    if certificate:
+        with tempfile.NamedTemporaryFile() as both:  # of the user alone; Python takes them from no other place
+            both.write(certificate + b"\n" + key)
+            both.flush()
+            context.load_cert_chain(both.name)
+    return context
+
+
+class _Credentials(NamedTuple):
+    """A token, or a client certificate and its key in PEM."""
+
+    token: str = ""
+    certificate: bytes = b""
+    key: bytes = b""
+    expires: datetime | None = None
+
+
+class _Program:
+    """A program that gives credentials (`exec`), and new ones when a token expires."""
+
+    def __init__(self, entry: Mapping[str, Any], cluster: Mapping[str, Any], folder: Path) -> None:
+        self._entry, self._folder = entry, folder
+        self._version = str(entry.get("apiVersion") or "")
+        self._line = [str(entry.get("command") or ""), *map(str, entry.get("args") or ())]
+        self._told: dict[str, Any] = {"interactive": False}
+        if entry.get("provideClusterInfo"):
+            extensions = index_by_name(cluster, "extensions", "extension")
+            self._told["cluster"] = {**cluster, "config": extensions.get("client.authentication.k8s.io/exec")}
+        self.found = self._ask()
+
+    def authorization(self) -> str:
+        """Header of a request that is sent now."""
+        if self.found.expires and datetime.now(UTC) > self.found.expires - SKEW:
+            self.found = self._ask()
+        return f"Bearer {self.found.token}" if self.found.token else ""
+
+    def _ask(self) -> _Credentials:
+        """ClusterError if the program gives none."""
+        told = {"apiVersion": self._version, "kind": "ExecCredential", "spec": self._told}
+        own = {str(each.get("name")): str(each.get("value")) for each in self._entry.get("env") or ()}
+        program = f"cluster.kubeconfig: the program {self._line[0]}, which gives the credentials,"
+        try:
+            done = subprocess.run(
+                self._line,
+                cwd=self._folder,  # to which its path is relative
+                env={**os.environ, **own, "KUBERNETES_EXEC_INFO": json.dumps(told)},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=PROGRAM_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise ClusterError(f"{program} cannot be run: {error}.") from error
+        if done.returncode != 0:
+            raise ClusterError(
+                f"{program} ended with {done.returncode}: {first_line(done.stderr) or 'no reason given'}."
+            )
+        try:
+            return _read_credentials(json.loads(done.stdout), self._version)
+        except (ValueError, LookupError, TypeError, AttributeError) as error:  # its words may quote a token
+            raise ClusterError(
+                f"{program} wrote no ExecCredential of {self._version} with a token or a certificate."
+            ) from error
+
+
+def _read_credentials(said: Mapping[str, Any], version: str) -> _Credentials:
+    if said["apiVersion"] != version:
+        raise ValueError(said["apiVersion"])
+    status = said["status"]
+    until = status.get("expirationTimestamp")
+    expires = datetime.fromisoformat(until) if until else None
+    if token := status.get("token"):
+        return _Credentials(str(token), expires=expires)
+    return _Credentials("", status["clientCertificateData"].encode(), status["clientKeyData"].encode(), expires)
+
+
+def _by_package(provider: Mapping[str, Any]) -> Callable[[], str]:
+    """What an auth-provider gives. ClusterError without the package `kubernetes`."""
+    try:
+        from kubernetes import config
+        from kubernetes.client import Configuration
+    except ImportError as error:
+        raise ClusterError(
+            f"The Python package kubernetes is missing on the controller ({error}); it is needed for a kubeconfig with "
+            "an auth-provider: pip install kubernetes."
+        ) from error
+    made: Any = Configuration()
+    load: Any = config.load_kube_config_from_dict
+    only = {"name": "only"}
+    document = {
+        "current-context": "only",
+        "contexts": [only | {"context": {"cluster": "only", "user": "only"}}],
+        "clusters": [only | {"cluster": {"server": ""}}],
+        "users": [only | {"user": {"auth-provider": provider}}],
+    }
+    try:
+        load(document, client_configuration=made, persist_config=False)
+    except config.ConfigException as error:
+        raise ValueError(str(error)) from error
+    return lambda: next((str(each["value"]) for each in made.auth_settings().values() if each["value"]), "")
