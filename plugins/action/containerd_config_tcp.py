@@ -25,7 +25,7 @@ class ActionModule(ConvergingAction):
     """containerd_config_tcp."""
 
     module = "containerd_config_tcp"
-    component = node.NAME
+    topic = node.NAME
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..plugin_utils.cluster.client import Cluster
-from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.diagnosis.cluster_view import ClusterView, ask
 from ..plugin_utils.diagnosis.expectations import Expectations
@@ -28,7 +27,7 @@ from ..plugin_utils.task.node_action import NodeAction, display
 class ActionModule(NodeAction):
     """hns_check."""
 
-    module = "hns_check"
+    module = topic = "hns_check"
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """One reading of the node, one look at the cluster, and what is wrong in them."""
@@ -63,14 +62,11 @@ class ActionModule(NodeAction):
 
     def _view(self, options: Mapping[str, Any]) -> ClusterView | None:
         """The cluster's side; None, and a line at -v, without a kubeconfig."""
-        try:
-            cluster = Cluster.open(options["cluster"])
-            if cluster is None:
-                display.v(f"{self._host}: cluster.kubeconfig is empty; Services, endpoints and pods were not compared")
-                return None
-            return ask(cluster, options["node_name"])
-        except ClusterError as error:
-            raise NodeError(f"hns_check: {error}") from error
+        cluster = Cluster.open(options["cluster"])
+        if cluster is None:
+            display.v(f"{self._host}: cluster.kubeconfig is empty; Services, endpoints and pods were not compared")
+            return None
+        return ask(cluster, options["node_name"])
 
 
 def _parse_pasted(options: Mapping[str, Any]) -> tuple[tuple[VmAdapter, ...], tuple[Ports, ...]]:

@@ -8,35 +8,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.provision import provision_source
-from ..plugin_utils.task.argument_spec import normalize, of_module
+from ..plugin_utils.task.module_action import ControllerAction
 
 display = Display()
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """k8s_windows_build."""
 
-    _requires_connection = False
+    module = "k8s_windows_build"
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, options: dict[str, Any]) -> dict[str, Any]:
         """Wait where that is wanted, build, look at what was made."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        options = normalize(self.validate_argument_spec(argument_spec=of_module("k8s_windows_build"))[1])
         if self._task.check_mode:
             nothing = {"built": False, "seconds": 0.0, "output": "", "stamp": ""}
-            return result | nothing | {"changed": True, "msg": f"{options['name']}: would be built"}
-        try:
-            return result | self._built(options)
-        except Refused as refused:
-            raise AnsibleActionFail("\n".join(refused.sentences), obj=self._task.args) from None
-
-    def _built(self, options: dict[str, Any]) -> dict[str, Any]:
+            return nothing | {"changed": True, "msg": f"{options['name']}: would be built"}
         folder = Path(options["directory"]).expanduser()
         if not folder.is_dir():
             raise Refused(f"directory: {folder} is not a folder on the controller.")

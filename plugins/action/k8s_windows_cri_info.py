@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ..plugin_utils.cluster.client import Cluster
@@ -24,31 +22,25 @@ from ..plugin_utils.cri.recording import Recording
 from ..plugin_utils.cri.samples import Sample, SampleError
 from ..plugin_utils.cri.watch import Wanted, read_elsewhere, report, summary_line, take
 from ..plugin_utils.facts.version import VersionError
-from ..plugin_utils.task.argument_spec import normalize, of_module
+from ..plugin_utils.task.module_action import ControllerAction
 
 display = Display()
 
-_REFUSED = (ClusterError, CriError, SampleError, VersionError)
 
-
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """k8s_windows_cri_info."""
 
-    _requires_connection = False
+    module = "k8s_windows_cri_info"
+    refusals = (CriError, SampleError, VersionError)
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, options: dict[str, Any]) -> dict[str, Any]:
         """What the runtime says of itself, the figures and the verdicts; the task fails only where someone cannot be
         asked."""
-        super().run(tmp, task_vars)
-        options = normalize(self.validate_argument_spec(argument_spec=of_module("k8s_windows_cri_info"))[1])
         result: dict[str, Any] = {"changed": False}
-        try:
-            if "containers" in options["gather"]:
-                result |= _containers(options)
-            if "stats" in options["gather"]:
-                result |= self._stats(options, options["stats"])
-        except _REFUSED as error:
-            raise AnsibleActionFail(str(error)) from None
+        if "containers" in options["gather"]:
+            result |= _containers(options)
+        if "stats" in options["gather"]:
+            result |= self._stats(options, options["stats"])
         return result
 
     def _stats(self, options: dict[str, Any], how: dict[str, Any]) -> dict[str, Any]:

@@ -8,23 +8,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
-
 from ..plugin_utils.diagnosis import page
 from ..plugin_utils.diagnosis.table import message_lines
-from ..plugin_utils.task.argument_spec import normalize, of_module
+from ..plugin_utils.engine.resource import Refused
+from ..plugin_utils.task.module_action import ControllerAction
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """k8s_windows_diagnosis."""
 
-    _requires_connection = False
+    module = "k8s_windows_diagnosis"
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, options: dict[str, Any]) -> dict[str, Any]:
         """The files; nothing fails because of what is in them."""
-        super().run(tmp, task_vars)
-        options = normalize(self.validate_argument_spec(argument_spec=of_module("k8s_windows_diagnosis"))[1])
         nodes = [_node(name, result) for name, result in sorted(options["results"].items())]
         folder = Path(options["directory"]).expanduser().absolute()
         texts = {
@@ -35,7 +31,7 @@ class ActionModule(ActionBase):
         try:
             changed = [name for name, text in texts.items() if self._write(folder / name, text)]
         except OSError as error:
-            raise AnsibleActionFail(
+            raise Refused(
                 f"directory: the report cannot be written to {folder}: {error.strerror or error}. Name a folder on the "
                 "controller that you may write to."
             ) from error

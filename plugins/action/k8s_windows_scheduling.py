@@ -10,7 +10,6 @@ from typing import Any
 
 from ansible.utils.display import Display
 
-from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.components.join import node_object
 from ..plugin_utils.scheduling import converge, report
 from ..plugin_utils.scheduling.nodes import windows_nodes
@@ -27,8 +26,9 @@ class ActionModule(ClusterAction):
     module = "k8s_windows_scheduling"
     topic = "scheduling"
 
-    def work(self, options: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
+    def work(self, options: dict[str, Any]) -> dict[str, Any]:
         """Read the cluster, plan, write what differs, and report."""
+        cluster = self.open_cluster(options)
         server, nodes = cluster.version(), windows_nodes(cluster.nodes())
         machines = {each["node"]: report.Machine(each["build"] or None, each["config"]) for each in options["machines"]}
         wanted = converge.Options(

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from ansible import constants as C  # noqa: N812 - as all of Ansible names it
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.engine.sentences import as_steps
-from ..plugin_utils.task.argument_spec import normalize, of_module
+from ..plugin_utils.task.module_action import ControllerAction
 from ..plugin_utils.workload_tests import cpu_limits, density, interrupted, readiness
 from ..plugin_utils.workload_tests.outcome import Context, Outcome
 from ..plugin_utils.workload_tests.smoke import stages
@@ -40,15 +39,13 @@ def _at_exit() -> None:
 atexit.register(_at_exit)
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """k8s_windows_test."""
 
-    _requires_connection = False
+    module = "k8s_windows_test"
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, options: dict[str, Any]) -> dict[str, Any]:
         """One test after the other; one that fails does not keep the next from running."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        options = normalize(self.validate_argument_spec(argument_spec=of_module("k8s_windows_test"))[1])
         check_mode = bool(self._task.check_mode)
         context = Context(options["cluster"], tuple(options["taints"]), check_mode, Path(C.DEFAULT_LOCAL_TMP))
         outcomes: dict[str, Outcome] = {}
@@ -58,7 +55,6 @@ class ActionModule(ActionBase):
             except (ClusterError, Refused, OSError) as error:
                 outcomes[name] = Outcome(False, said=f"{name}: {error}", failed=True)
         return {
-            **result,
             **{name: dict(outcome.result) for name, outcome in outcomes.items()},
             "changed": any(outcome.changed for outcome in outcomes.values()),
             "failed": any(outcome.failed for outcome in outcomes.values()),

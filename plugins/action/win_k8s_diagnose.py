@@ -41,6 +41,7 @@ class ActionModule(NodeAction):
     """win_k8s_diagnose. It is the Machine that gather.py looks at."""
 
     module = "win_k8s_diagnose"
+    topic = "check"
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """The findings; the task fails if they are as severe as that."""
@@ -52,11 +53,7 @@ class ActionModule(NodeAction):
         """Looks until there is no error or the time is up."""
         end = time.monotonic() + options["timeout"]
         while True:
-            try:
-                cluster = self._cluster(options, question)
-                scene = gather.quick(self, question, cluster)
-            except ClusterError as error:
-                raise NodeError(f"check: {error}") from error
+            scene = gather.quick(self, question, self._cluster(options, question))
             report = diagnose(scene, VERIFY)
             errors = [one for one in report.findings if one.severity == ERROR]
             if not errors or time.monotonic() >= end:

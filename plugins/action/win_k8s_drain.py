@@ -8,11 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..plugin_utils.cluster.client import Cluster
-from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.engine.sentences import as_steps
-from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.node.run_id import RUN_ID
 from ..plugin_utils.task import drain
 from ..plugin_utils.task.node_action import NodeAction
@@ -22,24 +20,18 @@ class ActionModule(NodeAction):
     """win_k8s_drain."""
 
     module = "win_k8s_drain"
+    topic = "drain"
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Cordoned and empty; what was on it is told, for the next change of the machine."""
-        try:
-            cluster = Cluster.open(options["cluster"])
-            if cluster is None:
-                raise Refused(
-                    f"The Node {options['node_name']} cannot be drained, since the controller has no way to the "
-                    "cluster: name its kubeconfig in winkube_cluster.kubeconfig."
-                )
-            node = drain.NodeDrain(cluster, options["node_name"], RUN_ID, drain.rules(options))
-            pods = node.evictable()
-            if self._task.check_mode:
-                return _result(node.plan_steps(), True, pods)
-            return _result(node.cordon_and_drain(), False, pods)
-        except ClusterError as error:
-            raise NodeError(f"drain: {error}") from error
-
-
-def _result(steps: tuple[str, ...], planned: bool, pods: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"changed": bool(steps), "steps": as_steps(steps, planned=planned), "pods": pods}
+        cluster = Cluster.open(options["cluster"])
+        if cluster is None:
+            raise Refused(
+                f"The Node {options['node_name']} cannot be drained, since the controller has no way to the cluster: "
+                "name its kubeconfig in winkube_cluster.kubeconfig."
+            )
+        node = drain.NodeDrain(cluster, options["node_name"], RUN_ID, drain.rules(options))
+        pods = node.evictable()
+        check = self._task.check_mode
+        steps = node.plan_steps() if check else node.cordon_and_drain()
+        return {"changed": bool(steps), "steps": as_steps(steps, planned=check), "pods": pods}

@@ -25,7 +25,7 @@ class ActionModule(ConvergingAction):
     """win_k8s_golden_image."""
 
     module = "win_k8s_golden_image"
-    component = rest.NAME
+    topic = rest.NAME
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Look for what may not be cloned; where nothing is in the way, stop the services and clear up."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..plugin_utils.cluster.client import Cluster
-from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.join import join
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.stage import Given, Resources, Stage
@@ -27,15 +26,12 @@ class ActionModule(ConvergingAction):
     """win_k8s_repair. The actions rejoin and cni_conf have stages as a component has; the others look and act."""
 
     module = "win_k8s_repair"
-    component = COMPONENT
+    topic = COMPONENT
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """What the option `action` says."""
         check_options(options)
-        try:
-            return self._work[options["action"]](self, options)
-        except ClusterError as error:
-            raise NodeError(f"{self.component}: {error}") from None
+        return self._work[options["action"]](self, options)
 
     def _rejoin(self, options: dict[str, Any]) -> dict[str, Any]:
         """Ask the cluster for the Node, look at the machine, and remove what is in the way."""
@@ -78,7 +74,7 @@ class ActionModule(ConvergingAction):
         repair = NodeRepair(self._node, options, network.reads(layout))
         wanted = network.Wanted.of(options, layout, nodes, hns.list_recorded(layout, repair.seen))
         if stuck := network.repair(wanted, repair):
-            raise NodeError(f"{self.component}: {stuck}")
+            raise NodeError(f"{self.topic}: {stuck}")
         result = repair.result(diff=self._task.diff)
         if options["finding"] and options["switch_mode"]:  # roles make what the removed network held
             result["roles"] = list(rejoin.roles(layout, repair.seen))

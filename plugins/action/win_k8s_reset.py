@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from ..plugin_utils.cluster.client import Cluster
-from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components import log_limit, registry
 from ..plugin_utils.components.containerd import defender
 from ..plugin_utils.components.join import join
@@ -26,7 +25,6 @@ from ..plugin_utils.engine.resource import Resource
 from ..plugin_utils.engine.resources.firewall_rule import FirewallRule
 from ..plugin_utils.engine.sentences import as_steps
 from ..plugin_utils.facts.cri_tcp import RULE
-from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.repair import hns, owned, reset
 from ..plugin_utils.task.component_action import ConvergingAction
 
@@ -35,7 +33,7 @@ class ActionModule(ConvergingAction):
     """win_k8s_reset."""
 
     module = "win_k8s_reset"
-    component = reset.NAME
+    topic = reset.NAME
 
     _ours: tuple[str, ...] = ()
     _first: tuple[Query, ...] = ()
@@ -46,14 +44,11 @@ class ActionModule(ConvergingAction):
         owned.check(options["keep"])
         self._first = self._beforehand(options, layout)
         run = self.begin(options, layout)
-        try:
-            cluster = Cluster.open(options["cluster"])
-            reading = self._look(options, layout, self.reading(options, layout))
-            self._ours = owned.candidates(self._scope(options, layout, reading), reading)
-            reading = run.run_stages((Stage("down", self._down, deadline=_deadline),), reading)
-            steps = self._without_node(cluster, options)
-        except ClusterError as error:
-            raise NodeError(f"{self.component}: {error}") from None
+        cluster = Cluster.open(options["cluster"])
+        reading = self._look(options, layout, self.reading(options, layout))
+        self._ours = owned.candidates(self._scope(options, layout, reading), reading)
+        reading = run.run_stages((Stage("down", self._down, deadline=_deadline),), reading)
+        steps = self._without_node(cluster, options)
 
         reading = self._look(options, layout, reading, again="down" in run.acted)
         reading = run.run_stages((Stage("sweep", self._sweep, deadline=_deadline),), reading)

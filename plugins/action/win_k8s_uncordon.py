@@ -8,10 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..plugin_utils.cluster.client import Clock, Cluster, wait_for
-from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.engine.sentences import as_steps
-from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.node.run_id import RUN_ID
 from ..plugin_utils.task import drain
 from ..plugin_utils.task.node_action import NodeAction
@@ -21,27 +19,23 @@ class ActionModule(NodeAction):
     """win_k8s_uncordon."""
 
     module = "win_k8s_uncordon"
+    topic = "uncordon"
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Nothing, unless a run of this collection cordoned the Node; then wait until it is Ready."""
         name = options["node_name"]
-        try:
-            cluster = Cluster.open(options["cluster"])
-            if cluster is None:
-                return {"changed": False, "steps": []}
-            ours = drain.NodeDrain(cluster, name, RUN_ID)
-            if not ours.is_ours():
-                return {"changed": False, "steps": []}
-            if self._task.check_mode:
-                return {"changed": True, "steps": as_steps([f"uncordon {name}"], planned=True)}
-            wait_for(
-                Clock(),
-                options["timeout"],
-                lambda: True if drain.is_ready(cluster.node(name)) else None,
-                f"The Node {name} is not Ready after {options['timeout']} s, so it stays cordoned; see "
-                "playbooks/verify.yml.",
-            )
-            steps = ours.uncordon()
-        except ClusterError as error:
-            raise NodeError(f"uncordon: {error}") from error
+        cluster = Cluster.open(options["cluster"])
+        ours = None if cluster is None else drain.NodeDrain(cluster, name, RUN_ID)
+        if cluster is None or ours is None or not ours.is_ours():
+            return {"changed": False, "steps": []}
+        if self._task.check_mode:
+            return {"changed": True, "steps": as_steps([f"uncordon {name}"], planned=True)}
+        wait_for(
+            Clock(),
+            options["timeout"],
+            lambda: True if drain.is_ready(cluster.node(name)) else None,
+            f"The Node {name} is not Ready after {options['timeout']} s, so it stays cordoned; see "
+            "playbooks/verify.yml.",
+        )
+        steps = ours.uncordon()
         return {"changed": bool(steps), "steps": as_steps(steps, planned=False)}

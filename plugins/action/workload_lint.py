@@ -8,9 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
-
+from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.lint.config import DEFAULT_FILE, Config, ConfigError, read_config
 from ..plugin_utils.lint.engine import Report, lint, with_unreadable
 from ..plugin_utils.lint.fix import FixedFile, after_fix, fix
@@ -21,31 +19,23 @@ from ..plugin_utils.lint.report import as_dict, fold, headline, render, summary
 from ..plugin_utils.lint.rulebook import UnknownRuleError, rule_id
 from ..plugin_utils.lint.silence import Ignore, SilenceError
 from ..plugin_utils.lint.sources import Inputs, read_inputs, write_text
-from ..plugin_utils.task.argument_spec import of_module, plain
+from ..plugin_utils.task.module_action import ControllerAction
 
 # The sentences that a failed task prints itself; all of them are in its result.
 _SHOWN = 10
-_REFUSED = (ConfigError, SettingError, SilenceError, UnknownRuleError, UnreadableError, OSError)
+INPUTS = ("paths", "content", "objects")
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """workload_lint."""
 
-    _requires_connection = False
+    module = "workload_lint"
+    refusals = (ConfigError, SettingError, SilenceError, UnknownRuleError, UnreadableError, OSError)
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, options: dict[str, Any]) -> dict[str, Any]:
         """The report as a result; the task fails on findings of the level, and on input that cannot be read."""
-        super().run(tmp, task_vars)
-        checked = self.validate_argument_spec(
-            argument_spec=of_module("workload_lint"), required_one_of=[["paths", "content", "objects"]]
-        )
-        options = plain(checked[1])
-        try:
-            return self._work(options)
-        except _REFUSED as error:
-            raise AnsibleActionFail(str(error)) from error
-
-    def _work(self, options: dict[str, Any]) -> dict[str, Any]:
+        if all(options[name] is None for name in INPUTS):
+            raise Refused(f"one of the following is required: {', '.join(INPUTS)}")
         config = self._config(options["config"])
         given = {name: options[name] for name in SETTINGS if options[name] is not None}
         profile = with_settings(with_settings(Profile(), config.settings), given)

@@ -26,8 +26,8 @@ from .provision import Task
 INLINE = 1000 * 1000
 """The bytes of builds that travel in the batch itself, which is base64 there, and may have 4 MB: a call less, and over
 WinRM fewer bytes."""
-Brought = tuple[Batch | None, Mapping[str, Any]]
-"""The first batch, None if none is needed, and the node's answer to it."""
+Brought = tuple[Batch, Mapping[str, Any], Reading]
+"""The first batch, the node's answer to it, and the node as it was before."""
 
 
 class Node(Protocol):
@@ -37,8 +37,13 @@ class Node(Protocol):
     def name(self) -> str:
         """The inventory's name of it."""
 
+    @property
+    def check(self) -> bool:
+        """Whether nothing is to be done to it."""
+
     def apply(self, batch: Batch, batch_id: str, reading: Reading) -> Mapping[str, Any]:
-        """The answer to a batch that is done, or `stale`. NodeError for everything else."""
+        """The answer to a batch that is done. NodeError if it is not, and another error if the node is no longer as in
+        the reading."""
 
     def after(self, reading: Reading, batch: Batch, answer: Mapping[str, Any]) -> Reading:
         """The reading with the new state of what the batch touched."""
@@ -70,22 +75,23 @@ class Delivery:
     pushed: dict[str, tuple[Op, ...]] = field(default_factory=dict)
     transfers: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def staged(self, reading: Reading, tasks: tuple[Task, ...]) -> tuple[tuple[Task, ...], Reading, Mapping[str, Any]]:
-        """Put the new programs beside the present ones and judge them there."""
+    def bring(self, tasks: tuple[Task, ...], reading: Reading) -> tuple[tuple[Task, ...], Reading]:
+        """Put the new programs beside the present ones and judge them there; in check mode pretend that they are there.
+        Refused for one that is not a program for this node."""
+        if self.node.check:
+            return tasks, provision.as_if_staged(tasks, reading)
+        if not any(task.is_staged for task in tasks):
+            return tasks, reading
         waiting = [
             task
             for task in tasks
             if task.is_staged and task.origin and task.origin.build and task.item.name not in self.pushed
         ]
-        brought = self._pulled(reading, tasks, waiting) if waiting else None
-        if brought is None:
-            brought = self._sent(reading, tasks, waiting)
-        batch, answer = brought
-        if batch is None or answer.get("answer") == "stale":
-            return tasks, reading, answer
+        pulled = self._pull(tasks, waiting, reading) if waiting and self.options["transfer"] == "pull" else None
+        batch, answer, reading = pulled or self._send(tasks, waiting, reading)
         reading = self.node.after(reading, batch, answer)
         try:
-            return provision.judge(tasks, batch, answer, reading), reading, answer
+            return provision.judge(tasks, batch, answer, reading), reading
         except Refused:
             self.discard(tasks, reading)
             raise
@@ -93,14 +99,14 @@ class Delivery:
     def discard(self, tasks: Sequence[Task], reading: Reading, unless: str = "") -> None:
         """Take away what was staged and is not swapped in. What cannot be taken away now is swept the next time."""
         left = [task for task in tasks if task.staged and task.what != unless]
-        if not left:
+        if not left or self.node.check:
             return
         try:
             self._apply(provision.discard(left, reading), reading)
         except NodeError as error:
             self.node.say(f"{self.node.name}: {error}", verbose=True)
 
-    def _sent(self, reading: Reading, tasks: tuple[Task, ...], waiting: Sequence[Task]) -> Brought:
+    def _send(self, tasks: tuple[Task, ...], waiting: Sequence[Task], reading: Reading) -> Brought:
         """Send what is `waiting`, in the first batch itself where there is room for it, else by the connection before;
         and run the first batch."""
         left = INLINE
@@ -113,25 +119,18 @@ class Delivery:
                     continue
                 room = provision.room((task,), self.layout, reading)
                 if room is not None:
-                    answer = self._apply(room, reading)
-                    if answer.get("answer") == "stale":
-                        return None, answer
-                    reading = self.node.after(reading, room, answer)
+                    reading = self.node.after(reading, room, self._apply(room, reading))
                 self._push(task, ready)
         batch = self._first_batch(reading, self.pushed, tasks)
-        if batch is None:
-            return None, {}
         try:
-            return batch, self._apply(batch, reading)
+            return batch, self._apply(batch, reading), reading
         except NodeError:
             self._look_at_failed(tasks, batch, reading)
             raise
 
-    def _pulled(self, reading: Reading, tasks: tuple[Task, ...], waiting: Sequence[Task]) -> Brought | None:
-        """Run the first batch with the node fetching what is `waiting` from here. None, with a warning, where that is
-        not wanted or does not work: then it has to be sent."""
-        if self.options["transfer"] != "pull":
-            return None
+    def _pull(self, tasks: tuple[Task, ...], waiting: Sequence[Task], reading: Reading) -> Brought | None:
+        """Run the first batch with the node fetching what is `waiting` from here. None, with a warning, where that does
+        not work: then it has to be sent."""
         batch: Batch | None = None
         why = ""
         try:
@@ -147,12 +146,10 @@ class Delivery:
                     for name, build in ready.items()
                 }
                 batch = self._first_batch(reading, {**self.pushed, **ops}, tasks)
-                if batch is None:
-                    return None, {}
                 answer = self._apply(batch, reading)
                 for name in ready:
                     self.transfers[name] = _transfer(offer.pulled(name), "pull")
-                return batch, answer
+                return batch, answer, reading
         except ServeError as error:
             why = str(error)
         except NodeError as error:
@@ -166,9 +163,7 @@ class Delivery:
         self.node.warn([f"transfer: pull did not work, the build is sent by Ansible's connection instead: {why}"])
         return None
 
-    def _first_batch(
-        self, reading: Reading, pushed: Mapping[str, tuple[Op, ...]], tasks: tuple[Task, ...]
-    ) -> Batch | None:
+    def _first_batch(self, reading: Reading, pushed: Mapping[str, tuple[Op, ...]], tasks: tuple[Task, ...]) -> Batch:
         proxy, timeout = self.options["proxy"], self.options["fetch_timeout"]
         return provision.stage(tasks, pushed, self.layout, reading, proxy=proxy, timeout_s=timeout)
 

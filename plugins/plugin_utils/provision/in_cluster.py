@@ -10,40 +10,35 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..cluster.client import Clock, Cluster, wait_for
-from ..cluster.error import ClusterError
 from ..components import daemon_sets
 from ..components.join import node_object
 from ..engine import windows_path
 from ..engine.resource import Refused
-from ..node.link import NodeError
-from .provision import NAME, Task
+from .provision import Task
 from .provision_items import KUBEPROXY_PATH, Item
 
 
-def wait_for_node(options: Mapping[str, Any], name: str, tasks: Iterable[Task]) -> str:
-    """Until the Node is Ready and reports the kubelet that was put in; what was waited for, empty if nothing was.
-    NodeError if it is not; nothing is rolled back then: the node's own readiness check has passed."""
+def wait_for_node(options: Mapping[str, Any], name: str, tasks: Iterable[Task]) -> tuple[str, ...]:
+    """Until the Node is Ready and reports the kubelet that was put in; what was waited for. ClusterError if it is not;
+    nothing is rolled back then: the node's own readiness check has passed."""
     asked = [task for task in tasks if task.item.wait_for == "node_ready" and task.what in {"replace", "previous"}]
     if not asked:
-        return ""
+        return ()
     versions = {task.version for task in asked if task.item.name.casefold() == "kubelet" and task.version}
-    try:
-        cluster = Cluster.open(options["cluster"])
-        if cluster is None:
-            raise Refused(
-                "wait_for: node_ready needs the cluster: name its kubeconfig in winkube_cluster.kubeconfig. The "
-                "programs were swapped, and their services work."
-            )
-        wait_for(
-            Clock(),
-            options["node_timeout"],
-            lambda: True if node_is_back(cluster.node(name), versions) else None,
-            f"The Node {name} is not Ready {options['node_timeout']} s after the swap. Its services work; see "
-            "playbooks/verify.yml. state: previous goes back to the program before.",
+    cluster = Cluster.open(options["cluster"])
+    if cluster is None:
+        raise Refused(
+            "wait_for: node_ready needs the cluster: name its kubeconfig in winkube_cluster.kubeconfig. The programs "
+            "were swapped, and their services work."
         )
-    except ClusterError as error:
-        raise NodeError(f"{NAME}: {error}") from error
-    return f"wait until the Node {name} is Ready"
+    wait_for(
+        Clock(),
+        options["node_timeout"],
+        lambda: True if node_is_back(cluster.node(name), versions) else None,
+        f"The Node {name} is not Ready {options['node_timeout']} s after the swap. Its services work; see "
+        "playbooks/verify.yml. state: previous goes back to the program before.",
+    )
+    return (f"wait until the Node {name} is Ready",)
 
 
 def node_is_back(node: Mapping[str, Any] | None, versions: set[str]) -> bool:

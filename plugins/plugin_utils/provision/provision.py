@@ -264,12 +264,10 @@ def stage(
     *,
     proxy: str,
     timeout_s: int,
-) -> Batch | None:
+) -> Batch:
     """Bring the new programs in beside the present ones and ask them for their version. `pushed` has the ops that
     make a program out of what was transferred, by the item's name."""
     staged = [task for task in tasks if task.is_staged]
-    if not staged:
-        return None
     kept = {windows_path.key(task.staged) for task in staged} | _list_transferred(pushed)
     ops: list[Op] = []
     for folder in dict.fromkeys(staging(task.item, layout) for task in staged):

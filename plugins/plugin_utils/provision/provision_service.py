@@ -44,6 +44,11 @@ class Timeouts:
     stop_s: int = 120
     stable_s: int | None = None
 
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Timeouts:
+        """By the options of the module."""
+        return cls(options["start_timeout"], options["stop_timeout"], options["stable"])
+
     def deadline_s(self, services: int) -> int:
         """How long the node may take to swap the programs of so many services."""
         return max(900, 2 * self.start_s + 600) + services * (self.stable_s or 0)

@@ -35,10 +35,11 @@ def of_module(name: str) -> dict[str, Any]:
 def check_arguments(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The options of the module `name` with these arguments and its defaults, as plain values. AnsibleActionFail, as of
     the module's own task, for arguments that do not fit."""
-    found = ArgumentSpecValidator(of_module(name)).validate(dict(arguments))
+    spec = of_module(name)
+    found = ArgumentSpecValidator(spec).validate(dict(arguments))
     if found.error_messages:
         raise AnsibleActionFail(found.errors.msg)
-    return normalize({**arguments, **found.validated_parameters})
+    return normalize({**arguments, **found.validated_parameters}, spec)
 
 
 def read_documented(name: str) -> dict[str, Any]:
@@ -95,16 +96,17 @@ def is_secret(option: Mapping[str, Any]) -> bool:
     return any(str(line).startswith("Secret.") for line in lines)
 
 
-def normalize(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as plain values, with releases as 1.37.1 where the user writes the tag, v1.37.1."""
-    return {name: _normalize(name, value) for name, value in plain(options).items()}
+def normalize(options: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as plain values, with releases as 1.37.1 where the user writes the tag, v1.37.1. What is in a dict that
+    the spec leaves free, such as labels, stays as it is."""
+    return {name: _normalize(name, value, spec.get(name) or {}) for name, value in plain(options).items()}
 
 
-def _normalize(name: str, value: Any) -> Any:
-    if isinstance(value, dict):
-        return normalize(value)
+def _normalize(name: str, value: Any, option: Mapping[str, Any]) -> Any:
     if isinstance(value, list):
-        return [_normalize(name, each) for each in value]
+        return [_normalize(name, each, option) for each in value]
+    if isinstance(value, dict) and "options" in option:
+        return normalize(value, option["options"])
     if isinstance(value, str) and (name == "version" or name.endswith("_version")):
         return re.sub(r"^v(?=\d)", "", value.strip())
     return value

@@ -5,49 +5,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import yaml
-from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 
 from ..cluster.change import Change
 from ..cluster.client import Cluster
-from ..cluster.error import ClusterError
 from ..engine.resource import Refused
 from ..engine.sentences import as_result
-from .argument_spec import normalize, of_module, plain
+from .argument_spec import plain
+from .module_action import ControllerAction
 
 
-class ClusterAction(ActionBase):
+class ClusterAction(ControllerAction):
     """A subclass says what is planned and reported in `work`."""
 
-    _requires_connection = False
-
-    module: str
-    topic: str
-    """What its errors begin with."""
-
-    def work(self, options: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
-        """The task's result. May raise Refused and ClusterError."""
-        raise NotImplementedError
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Check the arguments, open the cluster, do the work, turn errors into sentences."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        options = normalize(self.validate_argument_spec(argument_spec=of_module(self.module))[1])
-        try:
-            cluster = Cluster.open(options["cluster"])
-            if cluster is None:
-                raise Refused(
-                    f"{self.topic}: cluster.kubeconfig is empty, and everything here is asked of the cluster."
-                )
-            return result | self.work(options, cluster)
-        except Refused as refused:
-            raise AnsibleActionFail("\n".join(refused.sentences), obj=self._task.args) from None
-        except ClusterError as error:
-            raise AnsibleActionFail(f"{self.topic}: {error}") from error
+    def open_cluster(self, options: Mapping[str, Any]) -> Cluster:
+        """The cluster. Refused without a kubeconfig."""
+        cluster = Cluster.open(options["cluster"])
+        if cluster is None:
+            raise Refused(f"{self.topic}: cluster.kubeconfig is empty, and everything here is asked of the cluster.")
+        return cluster
 
     def write(self, changes: Sequence[Change], cluster: Cluster) -> bool:
         """Do what is planned, except in check mode; whether anything was done."""

@@ -28,9 +28,6 @@ from .node_action import FACT, NodeAction, display
 class ConvergingAction(NodeAction):
     """An action that brings something about on a node; a subclass says what in `work`."""
 
-    component: str
-    """What it is called in batches and errors."""
-
     def converge(
         self,
         stages: Sequence[Stage],
@@ -53,7 +50,7 @@ class ConvergingAction(NodeAction):
     def begin(self, options: Mapping[str, Any], layout: Layout) -> Converge:
         """Nothing done yet."""
         return Converge(
-            self.component,
+            self.topic,
             self._node,
             options,
             self._asks,
@@ -65,7 +62,7 @@ class ConvergingAction(NodeAction):
         """The task's result: what was done, and the reading for the next task."""
         if run.reboot and not run.restarts:
             self.warn_once(restart.waits_sentence(self._host, run.reboot))
-        if run.changed and (told := other_run.sentence(reading, layout, self.component, controller(), run.becomes)):
+        if run.changed and (told := other_run.sentence(reading, layout, self.topic, controller(), run.becomes)):
             self.warn_once(f"{self._host}: {told}")
         facts = self.facts(reading)
         if self._task.check_mode and facts:
@@ -87,7 +84,7 @@ class ConvergingAction(NodeAction):
         if not isinstance(fact, Mapping) or fact.get("run") != RUN_ID or fact.get("host") != self._host:
             fact = {}
         earlier: dict[str, Any] = plain(fact.get("planned") or {})
-        return earlier | ({self.component: [_as_data(step) for step in steps]} if steps else {})
+        return earlier | ({self.topic: [_as_data(step) for step in steps]} if steps else {})
 
 
 class ComponentAction(ConvergingAction):
@@ -99,7 +96,7 @@ class ComponentAction(ConvergingAction):
         """The module's name tells which component it is."""
         super().__init_subclass__(**keywords)
         cls._declared = next(each for each in COMPONENTS if each.module == cls.module)
-        cls.component = cls._declared.name
+        cls.topic = cls._declared.name
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """All stages of the component."""

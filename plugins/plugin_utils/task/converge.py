@@ -11,7 +11,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from ansible.utils.display import Display
 
@@ -23,11 +24,11 @@ from ..engine.batch import Batch
 from ..engine.plan import Plan, Step, confides, make_plan, reads, task_result
 from ..engine.reading import Query, Reading, merge_queries
 from ..engine.sentences import as_steps
-from ..node import restart, verdict
+from ..node import restart
 from ..node.link import NodeError, OutcomeUnknown
 from ..node.run_id import RUN_ID
 from . import drain
-from .task_node import TaskNode, with_whole_state
+from .task_node import NotAsReadError, TaskNode, with_whole_state
 
 STALE_TRIES = 3
 RESTARTS = 3
@@ -37,8 +38,25 @@ REBOOT_TIMEOUT_S = 900
 display = Display()
 
 
-class _NotAsReadError(Exception):
-    """Nothing was done, or not what was planned: the node is no longer as it was read."""
+T = TypeVar("T")
+
+
+def plan_until_as_read(
+    name: str, host: str, plan_and_send: Callable[[Reading], T], reading: Reading, read: Callable[[], Reading]
+) -> T:
+    """What `plan_and_send` makes of a reading. A node that is no longer as it was read is read and planned again.
+    NodeError if it has changed again and again. `name` is the component's."""
+    tries = 1
+    while True:
+        try:
+            return plan_and_send(reading)
+        except NotAsReadError as changed:
+            if tries == STALE_TRIES:
+                raise NodeError(
+                    f"{name}: {changed}. It was planned {STALE_TRIES} times; something else keeps changing the node."
+                ) from None
+            display.v(f"{host}, plan {tries}: {changed}; reading it again")
+        tries, reading = tries + 1, read()
 
 
 class Converge:
@@ -111,22 +129,13 @@ class Converge:
     def _run_stage(self, stage: Stage, reading: Reading) -> Reading:
         """Plans the stage and sends its batch. A node that is no longer as it was read is read and planned again; after
         a restart of the machine the stage begins again."""
-        tries = restarts = 0
+        restarts = 0
         try:
             stage.before(self._give(stage, reading))
             while True:
-                try:
-                    plan, reading = self._plan_and_send(stage, reading)
-                except _NotAsReadError as changed:
-                    tries += 1
-                    if tries == STALE_TRIES:
-                        raise NodeError(
-                            f"{self.name}: {changed}. It was planned {STALE_TRIES} times; something else keeps "
-                            "changing the node."
-                        ) from None
-                    display.v(f"{self._asks.host}, plan {tries}: {changed}; reading it again")
-                    reading = self._read()
-                    continue
+                plan, reading = plan_until_as_read(
+                    self.name, self._asks.host, partial(self._plan_and_send, stage), reading, self._read
+                )
                 self.reboot += [reason for reason in plan.reboot if reason not in self.reboot]
                 if not plan.reboot or self._check or not self._options.get("reboot", True):
                     return reading
@@ -137,14 +146,14 @@ class Converge:
                         "under way."
                     )
                 reading = self._restart_machine(plan.reboot, reading)
-                restarts, tries = restarts + 1, 0
+                restarts += 1
         except NodeError as error:
             raise NodeError(f"{error} {self._explain_failure(stage, reading)}".rstrip()) from error
         finally:
             self._asks.let_go()
 
     def _plan_and_send(self, stage: Stage, reading: Reading) -> tuple[Plan, Reading]:
-        """The plan, and the node after it. _NotAsReadError if nothing was done."""
+        """The plan, and the node after it. NotAsReadError if nothing was done."""
         given, resources = self._complete(stage, self._give(stage, reading))
         if self._check:
             plan = self._plan(stage, given, resources)
@@ -208,7 +217,7 @@ class Converge:
 
         given, resources = self._complete(stage, replace(given, reading=reading))
         if first.unsettled and first.batch(given, resources) is not None:
-            raise _NotAsReadError(first.unsettled)
+            raise NotAsReadError(first.unsettled)
         return given, resources
 
     def _plan(self, stage: Stage, given: Given, resources: Resources, *, restart_unready: bool = False) -> Plan:
@@ -216,19 +225,17 @@ class Converge:
         return make_plan(given.name, resources, given.reading, deadline_s=deadline, restart_unready=restart_unready)
 
     def _apply(self, stage: Stage, batch: Batch, given: Given) -> Reading:
-        """The plan's batch sent. _NotAsReadError if nothing was done."""
+        """The plan's batch sent. NotAsReadError if nothing was done."""
         reading, self._answer = self._send(stage, batch, given.mark, given.reading)
         self.acted.append(stage.name)
         return reading
 
     def _send(self, stage: Stage, batch: Batch, batch_id: str, reading: Reading) -> tuple[Reading, Mapping[str, Any]]:
-        """The reading with what the batch has changed, and the node's answer. _NotAsReadError if nothing was done."""
+        """The reading with what the batch has changed, and the node's answer. NotAsReadError if nothing was done."""
         whole = with_whole_state(batch, self._node.layout)
         whole = replace(whole, state=merge_queries((*whole.state, *stage.state(self._node.layout))))
         self._emptied += drain.before(whole, self._options, RUN_ID)
         answer = self._node.apply(whole, batch_id, reading)
-        if answer.get("answer") == "stale":
-            raise _NotAsReadError(verdict.stale_sentence(answer))
         return self._node.after(reading, whole, answer), answer
 
     def _note(self, plan: Plan) -> None:

@@ -11,11 +11,10 @@ import time
 from collections.abc import Mapping, Sequence
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from ansible import constants as C  # noqa: N812 - as all of Ansible names it
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
-from ansible.plugins.action import ActionBase
 from ansible.template import trust_as_template
 from ansible.utils.display import Display
 
@@ -32,9 +31,10 @@ from ..node.progress import LOGGED_S, WATCHED_S
 from ..node.run_id import RUN_ID
 from ..node.ssh import end_shared, keep_alive
 from ..transfer.progress import is_watched
-from . import argument_spec, variables
+from . import variables
 from .argument_spec import plain
 from .compiled import OF_FILES
+from .module_action import ModuleAction
 from .say_once import first_to_say
 from .task_node import TaskNode
 
@@ -49,10 +49,10 @@ ROLES = Path(__file__).resolve().parents[3] / "roles"
 display = Display()
 
 
-class NodeAction(ActionBase):
-    """An action on one node. A subclass names the module whose documentation is its argument_spec and does `work`."""
+class NodeAction(ModuleAction):
+    """An action on one node. A subclass names its module and does `work`."""
 
-    module: ClassVar[str]
+    refusals = (NodeError,)
 
     _supports_async = False
     _task_vars: dict[str, Any]
@@ -63,54 +63,47 @@ class NodeAction(ActionBase):
     """What is asked of cluster and controller, each once in the task."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
-        """Makes the argument_spec and reads which variables there are: Ansible loads an action before it forks its
-        workers, so a run pays only once."""
+        """Reads which variables there are, before workers are forked as well."""
         super().__init_subclass__(**keywords)
         variables.load()
-        if hasattr(cls, "module"):
-            argument_spec.of_module(cls.module)
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
-        """The task's result. May raise Refused, NodeError, OutcomeUnknown and what connections raise."""
+        """The task's result. May raise Refused, NodeError, ClusterError, OutcomeUnknown and what connections raise."""
         raise NotImplementedError
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Check the arguments, make the link, do the work, turn errors into sentences."""
+        """Check variables and arguments, make the link, do the work."""
         self._task_vars = task_vars or {}
         result: dict[str, Any] = super().run(tmp, self._task_vars)
         self._check_variables()
-        validated = self.validate_argument_spec(argument_spec=argument_spec.of_module(self.module))
-        options = argument_spec.normalize(validated[1])
+        options = self.check_options()
         try:
-            layout = Layout.of(options["node"])
-            keep_alive(self._connection)
-            self._link = Link(
-                execute=self._on_node,
-                reset=self._reset,
-                state_dir=layout.state_dir,
-                host=self._host,
-                abandon=lambda: end_shared(self._connection),
-                reconnect_s=options["reconnect_timeout"],
-                answer_s=options["answer_timeout"],
-                runner_mode=options["runner"],
-                notice=display.warning,
-                said=self._say,
-                progress_s=WATCHED_S if is_watched() else LOGGED_S,
-                through=THROUGH.get(str(self._connection.ansible_name), frozenset()),
-            )
-            self._node = TaskNode(
-                self._link, layout, self._host, self._connection, self.warn_once, self._task.check_mode
-            )
-            self._asks = Asks(self, self._host)
-            return self._add_recovered(result | self.work(options, layout))
-        except Refused as refused:  # the sentences are whole; a chain of causes would say them twice
-            raise AnsibleActionFail("\n".join(refused.sentences), obj=self._task.args) from None
-        except NodeError as error:
-            raise AnsibleActionFail(str(error)) from None
+            return self._add_recovered(result | self.with_sentences(lambda: self._work_on_node(options)))
         except OutcomeUnknown as unknown:
             raise AnsibleConnectionFailure(str(unknown)) from unknown.cause
         except Silence as silence:
             raise AnsibleConnectionFailure(str(silence)) from None
+
+    def _work_on_node(self, options: dict[str, Any]) -> dict[str, Any]:
+        layout = Layout.of(options["node"])
+        keep_alive(self._connection)
+        self._link = Link(
+            execute=self._on_node,
+            reset=self._reset,
+            state_dir=layout.state_dir,
+            host=self._host,
+            abandon=lambda: end_shared(self._connection),
+            reconnect_s=options["reconnect_timeout"],
+            answer_s=options["answer_timeout"],
+            runner_mode=options["runner"],
+            notice=display.warning,
+            said=self._say,
+            progress_s=WATCHED_S if is_watched() else LOGGED_S,
+            through=THROUGH.get(str(self._connection.ansible_name), frozenset()),
+        )
+        self._node = TaskNode(self._link, layout, self._host, self._connection, self.warn_once, self._task.check_mode)
+        self._asks = Asks(self, self._host)
+        return self.work(options, layout)
 
     def _say(self, sentence: str) -> None:
         display.display(f"  {self._host}: {sentence}")

@@ -20,7 +20,7 @@ from ..node.run_id import RUN_ID
 from ..repair import COMPONENT, rejoin
 from ..repair.network import Remedy
 from . import drain
-from .task_node import TaskNode
+from .task_node import NotAsReadError, TaskNode
 
 display = Display()
 
@@ -76,9 +76,10 @@ class NodeRepair:
         """
         if not self._node.check:
             self._texts += drain.before(batch, self._options, RUN_ID)
-            answer = self._node.apply(batch, uuid.uuid4().hex, self.seen)
-            if answer.get("answer") == "stale":
-                raise NodeError(f"{COMPONENT}: the machine was restarted meanwhile. Run again.")
+            try:
+                self._node.apply(batch, uuid.uuid4().hex, self.seen)
+            except NotAsReadError:
+                raise NodeError(f"{COMPONENT}: the machine was restarted meanwhile. Run again.") from None
         self._texts += texts
 
     def result(self, *, diff: bool) -> dict[str, Any]:

@@ -20,11 +20,15 @@ from ..components.registry import read_plan
 from ..engine.batch import Batch
 from ..engine.reading import Query, Reading, file_key, widen
 from ..node import restart, verdict
-from ..node.link import Link
+from ..node.link import Link, NodeError
 from ..node.run_id import RUN_ID
 from ..node.runner_text import runner_sha256
 
 display = Display()
+
+
+class NotAsReadError(Exception):
+    """Nothing was done, or not what was planned: the node is no longer as it was read. The text is a clause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +70,20 @@ class TaskNode:
         return self.link.probe(queries)
 
     def apply(self, batch: Batch, batch_id: str, reading: Reading) -> Mapping[str, Any]:
-        """The answer to a batch that is done, or `stale`. NodeError for everything else."""
+        """The answer to a batch that is done. NotAsReadError if the node is no longer as in the reading, NodeError for
+        everything else."""
         answer = self.link.apply(batch, batch_id, reading.file(self.layout.runner).get("sha256"))
-        if answer.get("answer") != "stale":
-            verdict.must_be_done(answer, batch.component)
+        if answer.get("answer") == "stale":
+            raise NotAsReadError(verdict.stale_sentence(answer))
+        verdict.must_be_done(answer, batch.component)
         return answer
 
     def run_once(self, batch: Batch, reading: Reading) -> Mapping[str, Any]:
         """The answer to a batch that nobody plans a second time. NodeError if it is not done."""
-        answer = self.apply(batch, uuid.uuid4().hex, reading)
-        verdict.must_be_done(answer, batch.component)
-        return answer
+        try:
+            return self.apply(batch, uuid.uuid4().hex, reading)
+        except NotAsReadError as changed:
+            raise NodeError(f"{batch.component}: {changed}") from None
 
     def after(self, reading: Reading, batch: Batch, answer: Mapping[str, Any]) -> Reading:
         """The reading with the new state of what the batch touched; the node's runner is now the one that was sent."""

@@ -1,4 +1,4 @@
-"""win_k8s_provisioner where the node is not as it was read: planned again, and in the end an error."""
+"""win_k8s_provisioner with a node that answers as it is told: planned again where it is not as it was read."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ansible_collections.winkube.node.plugins.action.win_k8s_provisioner import 
 from ansible_collections.winkube.node.plugins.plugin_utils.components.asks import Asks
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import NodeError
 from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import check_arguments
 from ansible_collections.winkube.node.plugins.plugin_utils.task.task_node import TaskNode
@@ -26,8 +27,8 @@ PREVIOUS = f"{EXE}.winkube-previous"
 OLD, NEW = build("kubelet", "1.28.4"), build("kubelet", "1.29.0")
 STALE = {"answer": "stale", "stale": [{"key": "system", "found": "b-2", "expect": "b-1"}]}
 DONE = {"answer": "accepted", "outcome": "done", "batch": "1"}
-BACK = {"name": "kubelet", "state": "previous"}
-PUSH = {
+BACK: dict[str, Any] = {"name": "kubelet", "state": "previous"}
+PUSH: dict[str, Any] = {
     "name": "kubelet",
     "sourceURL": "http://xyz/kubelet.exe",
     "checksum": f"sha256:{file(NEW)['sha256']}",
@@ -44,6 +45,7 @@ class Link:
         self.answers = list(answers)
         self.told: list[str] = []
         self.files = {EXE: file(OLD), PREVIOUS: file(NEW)}
+        self.service = service()
         self.calls = 0
 
     def probe(self, queries: Sequence[Query]) -> dict[str, Any]:
@@ -55,14 +57,15 @@ class Link:
                     self.told.append("read")
                     answers[query.key] = SYSTEM
                 case "services":
-                    answers[query.key] = [service()]
+                    answers[query.key] = [self.service]
                 case _:
                     answers[query.key] = self.files.get(path, {"exists": False})
         return answers
 
     def apply(self, batch: Batch, _batch_id: str, _runner: str | None) -> dict[str, Any]:
         ran = [n for n, op in enumerate(batch.ops) if op.op == "run" and "--version" in op.args["args"]]
-        self.told.append("stage" if ran else "swap")
+        away = {op.op for op in batch.ops} == {"remove"}
+        self.told.append("stage" if ran else "take away" if away else "swap")
         answer = dict(self.answers.pop(0) if self.answers else DONE)
         if answer["answer"] == "stale":
             return answer
@@ -72,14 +75,14 @@ class Link:
         return answer | {"results": [{"n": n, **said} for n in ran], "state": state}
 
 
-def push(link: Link, tmp_path: Path, **given: Any) -> dict[str, Any]:
+def push(link: Link, tmp_path: Path, *, check: bool = False, **given: Any) -> dict[str, Any]:
     """What the action returns for this node."""
-    task: Any = SimpleNamespace(check_mode=False, diff=False, delegate_to=None, loop=None, run_once=False)
+    task: Any = SimpleNamespace(check_mode=check, diff=False, delegate_to=None, loop=None, run_once=False)
     loader = SimpleNamespace(get_basedir=lambda: str(tmp_path))
     action: Any = ActionModule(task, None, None, loader, None, None)
     action._task_vars = {"inventory_hostname": "win1"}
     node: Any = link
-    action._link, action._node = node, TaskNode(node, LAYOUT, "win1", None, print)
+    action._link, action._node = node, TaskNode(node, LAYOUT, "win1", None, print, check)
     action._asks = Asks(Controller(), "win1")
     node_option = {"state_dir": LAYOUT.state_dir}
     result: dict[str, Any] = action.work(check_arguments("win_k8s_provisioner", {"node": node_option, **given}), LAYOUT)
@@ -122,3 +125,16 @@ def test_a_node_that_changes_again_and_again_ends_the_task_with_what_it_said(tmp
     ):
         push(link, tmp_path, **BACK)
     assert link.told == ["read", "swap"] * 3
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_a_program_that_would_not_start_is_refused_and_taken_away_where_it_was_brought(
+    tmp_path: Path, check: bool
+) -> None:
+    """Check mode brings nothing, and sent the batch that takes it away all the same."""
+    link = Link()
+    del link.files[PREVIOUS]
+    link.service["image_path"] = f"{EXE} --network-plugin=cni"
+    with pytest.raises(Refused, match=r"kubelet 1\.29\.0 would not start as the service kubelet starts it"):
+        push(link, tmp_path, check=check, version="1.29.0", **PUSH)
+    assert link.told == (["read"] if check else ["read", "stage", "take away"])

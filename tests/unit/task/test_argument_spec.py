@@ -24,10 +24,13 @@ ROLES = Path(__file__).resolve().parents[3] / "roles"
         ({"items": [{"name": "kubelet", "version": "v1.30.0"}]}, {"items": [{"name": "kubelet", "version": "1.30.0"}]}),
         ({"source": {"version": "v2", "url": "https://x/v2"}}, {"source": {"version": "2", "url": "https://x/v2"}}),
         ({"version": "vault", "name": "v1"}, {"version": "vault", "name": "v1"}),
+        ({"labels": {"version": "v1"}}, {"labels": {"version": "v1"}}),
     ],
 )
 def test_a_release_is_meant_where_the_tag_is_written(given: dict[str, Any], wanted: dict[str, Any]) -> None:
-    assert normalize(given) == wanted
+    release = {"version": {"type": "str"}, "name": {"type": "str"}, "url": {"type": "str"}}
+    spec = release | {"items": {"type": "list", "options": release}, "source": {"type": "dict", "options": release}}
+    assert normalize(given, spec) == wanted
 
 
 def _defaults() -> dict[str, Any]:

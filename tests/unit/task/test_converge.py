@@ -27,23 +27,24 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.dire
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import NodeError
 from ansible_collections.winkube.node.plugins.plugin_utils.task import drain
 from ansible_collections.winkube.node.plugins.plugin_utils.task.converge import Converge
+from ansible_collections.winkube.node.plugins.plugin_utils.task.task_node import NotAsReadError
 
 from tests.unit.components.nodes import LAYOUT, Controller, bare
 from tests.unit.components.windows_network import reading as network
 
 FOLDER = Directory(r"C:\made")
 SYSTEM = {"system": {"machine": "m-1", "boot_id": "b-1", "elevated": True}}
-STALE = {"answer": "stale", "stale": [{"key": "system", "found": "b-2", "expect": "b-1"}]}
+STALE = NotAsReadError("the node has changed since it was read: it was restarted")
 DONE = {"answer": "accepted", "outcome": "done", "batch": "1"}
 
 
 class Node:
-    """Answers to batches in turn, then that they are done."""
+    """Does no batch as long as it has an error left to raise."""
 
     layout = LAYOUT
     calls = 0
 
-    def __init__(self, *answers: Mapping[str, Any] | NodeError) -> None:
+    def __init__(self, *answers: Exception) -> None:
         self.answers = list(answers)
         self.told: list[str] = []
 
@@ -56,10 +57,9 @@ class Node:
 
     def apply(self, batch: Batch, _batch_id: str, _reading: Reading) -> Mapping[str, Any]:
         self.told.append(f"send {batch.component} {batch.ops[0].op}")
-        answer = self.answers.pop(0) if self.answers else DONE
-        if isinstance(answer, NodeError):
-            raise answer
-        return answer
+        if self.answers:
+            raise self.answers.pop(0)
+        return DONE
 
     def probe(self, _queries: Sequence[Query]) -> dict[str, Any]:
         return {}

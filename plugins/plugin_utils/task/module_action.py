@@ -1,0 +1,64 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The action of a module: its arguments as the module documents them, and sentences for what goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+
+from ..cluster.error import ClusterError
+from ..engine.resource import Refused
+from . import argument_spec
+
+
+class ModuleAction(ActionBase):
+    """A subclass names its module."""
+
+    module: ClassVar[str]
+    topic: ClassVar[str] = ""
+    """What its batches are called, and what its errors begin with."""
+    refusals: ClassVar[tuple[type[Exception], ...]] = ()
+    """Errors whose text is a sentence for the user."""
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Makes the argument_spec: Ansible loads an action before it forks its workers, so a run pays only once."""
+        super().__init_subclass__(**keywords)
+        if hasattr(cls, "module"):
+            argument_spec.of_module(cls.module)
+
+    def check_options(self) -> dict[str, Any]:
+        """The task's arguments and the module's defaults, as plain values."""
+        spec = argument_spec.of_module(self.module)
+        return argument_spec.normalize(self.validate_argument_spec(argument_spec=spec)[1], spec)
+
+    def with_sentences(self, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """What `work` returns. Its errors become sentences that end the task."""
+        try:
+            return work()
+        except Refused as refused:  # the sentences are whole; a chain of causes would say them twice
+            raise AnsibleActionFail("\n".join(refused.sentences), obj=self._task.args) from None
+        except ClusterError as error:
+            raise AnsibleActionFail(f"{self.topic}: {error}" if self.topic else str(error)) from None
+        except self.refusals as error:
+            raise AnsibleActionFail(str(error)) from None
+
+
+class ControllerAction(ModuleAction):
+    """The action of a module that works on the controller and asks no node; a subclass does `work`."""
+
+    _requires_connection = False
+
+    def work(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The task's result. May raise Refused, ClusterError, and what `refusals` lists."""
+        raise NotImplementedError
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Check the arguments, do the work."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        options = self.check_options()
+        return result | self.with_sentences(lambda: self.work(options))
