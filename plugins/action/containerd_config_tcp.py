@@ -10,13 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 from ..plugin_utils.components.layout import Layout
-from ..plugin_utils.components.registry import read_plan
 from ..plugin_utils.components.stage import First, Given, Resources, Stage
 from ..plugin_utils.cri.client import Tls as ClientTls
 from ..plugin_utils.cri_tcp import expiry, node, proof
 from ..plugin_utils.cri_tcp.edit import Address, effective
 from ..plugin_utils.engine.batch import Batch
-from ..plugin_utils.engine.reading import Reading, merge_queries
+from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.task.component_action import ConvergingAction
 
@@ -46,7 +45,7 @@ class ActionModule(ConvergingAction):
         keep = not self._task.check_mode
         self._wanted, self._own = node.certify(node.of(options, layout), options["certificates"], self._address, keep)
         stage = Stage("tcp", self._build_resources, first=(self._rehearsal(),))
-        _reading, result = self.converge((stage,), options, layout)
+        _reading, result = self.converge((stage,), options, needed=node.reads(self._wanted))
         if self._left_over:
             self.warn_once(f"{self._host}: {self._left_over}")
         found = self._rehearsed.found if self._rehearsed else effective(self._text.removeprefix("\ufeff"))
@@ -83,15 +82,6 @@ class ActionModule(ConvergingAction):
             return {}
 
         return First(lambda given, resources: proof.rehearsal(self._wanted, resources, given.reading), learned=judge)
-
-    def reading(self, options: Mapping[str, Any], layout: Layout) -> Reading:
-        """With what only this task looks at."""
-        known = super().reading(options, layout)
-        return self._node.completed(known, node.reads(self._wanted))
-
-    def read(self, layout: Layout) -> Reading:
-        """The same, in one call."""
-        return self.read_queries(merge_queries((*read_plan(layout), *node.reads(self._wanted))))
 
     def _tell(self, rehearsed: proof.Rehearsed, layout: Layout) -> None:
         """After closing: what else has changed, and NodeError where another file keeps the port open."""

@@ -58,7 +58,7 @@ class ActionModule(NodeAction):
 
     def _read(self, expect: Expectations) -> Reading:
         """One remote call; more for a CNI configuration in a folder, or of a name, that no one has."""
-        return completed(self.read_queries(reads(expect)), expect, self._link.probe)
+        return completed(self._node.read_queries(reads(expect)), expect, self._link.probe)
 
     def _view(self, options: Mapping[str, Any]) -> ClusterView | None:
         """The cluster's side; None, and a line at -v, without a kubeconfig."""

@@ -38,7 +38,7 @@ class ActionModule(NodeAction):
         wanted = programs.check_ids(options["containers"])
         if self._task.check_mode:
             return {"changed": False, "skipped": True, "msg": "Programs on the node are asked, not in check mode."}
-        reading = self.read_queries(programs.reads(layout))
+        reading = self._node.read_queries(programs.reads(layout))
         if not reading.file(layout.ctr).get("exists"):
             raise Refused(
                 f"There is no {layout.ctr}, which lists containerd's tasks; a release archive of containerd brings it "

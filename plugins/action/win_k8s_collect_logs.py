@@ -118,7 +118,7 @@ class ActionModule(NodeAction):
 
     def _look(self) -> Reading:
         """State, and what lies in the folders of logs: one remote call, two where services log elsewhere."""
-        reading = self.read_queries(collect.reads(self._layout, self._expected))
+        reading = self._node.read_queries(collect.reads(self._layout, self._expected))
         more = collect.more_reads(self._layout, self._expected, reading)
         return reading.merged(self._link.probe(more), more) if more else reading
 

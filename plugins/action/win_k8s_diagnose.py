@@ -117,9 +117,13 @@ class ActionModule(NodeAction):
 
     # -- what gather.Machine has ---------------------------------------------------------------------------------------
 
+    def read_queries(self, queries: tuple[Query, ...]) -> Reading:
+        """A reading of these."""
+        return self._node.read_queries(queries)
+
     def probe(self, queries: tuple[Query, ...]) -> Mapping[str, Any]:
         """Asked again."""
-        return self._link.probe(queries)
+        return self._node.probe(queries)
 
     def carry_out(self, batch: Batch, reading: Reading) -> Mapping[str, Any]:
         """Nothing is run in check mode."""

@@ -30,13 +30,13 @@ class ActionModule(ConvergingAction):
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Look for what may not be cloned; where nothing is in the way, stop the services and clear up."""
         scope = findings.Scope(layout, options["cni_data_dir"])
-        looked = self._look(scope, self.reading(options, layout))
+        looked = self._look(scope, self.reading(options))
         if found := findings.find(scope, looked):
             raise Refused(
                 f"{self._host} is not ready to be generalised: what follows would be the same on every node.",
                 *(each.sentence for each in found),
             )
-        _reading, result = self.converge(STAGES, options, layout, looked)
+        _reading, result = self.converge(STAGES, options, looked)
         would = "would be" if looked.predicted and result["changed"] else "is"
         return result | {
             "msg": f"{self._host} {would} ready to generalise.",

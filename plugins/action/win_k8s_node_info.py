@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -14,7 +14,6 @@ from typing import Any
 
 from ansible import constants as C  # noqa: N812 - as all of Ansible names it
 from ansible.errors import AnsibleError
-from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.template import trust_as_template
 
 from ..plugin_utils.components.asks import Asks
@@ -48,12 +47,9 @@ class ActionModule(NodeAction):
         """A value with its templates filled in, each variable once. AnsibleError if that cannot be done now."""
         return self._rendering.of(value)
 
-    def read(self, layout: Layout) -> Reading:
-        """With `plan` what the inventory's components need, whatever the tags; else what any component does."""
-        return self.read_queries(read_plan(layout, self._components()))
-
-    def _components(self) -> Sequence[Component] | None:
-        if boolean(self._task.args.get("plan", False), strict=False):
+    def _components(self, options: Mapping[str, Any]) -> Sequence[Component] | None:
+        """With `plan` those of the inventory, whatever the tags; None for all of them."""
+        if options["plan"]:
             with suppress(AnsibleError):  # plan_node says it, where it matters
                 return [part.component for part in node_plan.parts() if self._is_wanted(part)]
         return None
@@ -67,7 +63,9 @@ class ActionModule(NodeAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """The reading, as a result and for the tasks that follow."""
-        reading = self.reading(options, layout)
+        reading = self.known_reading(options)
+        if reading is None:
+            reading = self._node.read_queries(read_plan(layout, self._components(options)))
         asks = Asks(self, self._host, shared=Path(C.DEFAULT_LOCAL_TMP), task=str(self._task._uuid))
         if options["preflight"] and (problems := preflight.problems(self._run_of(reading, layout, asks))):
             raise Refused(*problems)
@@ -92,9 +90,13 @@ class ActionModule(NodeAction):
 
     def _run_of(self, reading: Reading, layout: Layout, asks: Asks) -> preflight.Run:
         """The variables as later tasks of this run will see them, and which roles take part in it."""
-        names = {name: f"{preflight.PREFIX}{name}" for name in preflight.NAMES}
-        values = {name: self._value_of(full) for name, full in names.items() if full in self._task_vars}
-        return preflight.Run(values, reading, self._takes_part, layout, lambda given: asks.cluster({"cluster": given}))
+
+        @cache
+        def value(name: str) -> Any:
+            full = f"{preflight.PREFIX}{name}"
+            return self._value_of(full) if full in self._task_vars else None
+
+        return preflight.Run(value, reading, self._takes_part, layout, lambda given: asks.cluster({"cluster": given}))
 
     def _goes_on(self) -> bool:
         """Whether later tasks look at a node on which nothing differs: the last one of site.yml uncordons it, the last

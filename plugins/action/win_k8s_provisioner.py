@@ -25,7 +25,6 @@ from ..plugin_utils.provision.delivery import Delivery
 from ..plugin_utils.provision.provision_items import Item
 from ..plugin_utils.provision.provision_service import Timeouts
 from ..plugin_utils.task import drain
-from ..plugin_utils.task.argument_spec import plain
 from ..plugin_utils.task.converge import plan_until_as_read
 from ..plugin_utils.task.node_action import FACT, NodeAction
 from ..plugin_utils.task.task_node import with_whole_state
@@ -93,10 +92,8 @@ class ActionModule(NodeAction):
 
     def _left_by_the_last(self, queries: Sequence[Query]) -> Reading | None:
         """The reading as an earlier push of this run has left it."""
-        fact = (self._task_vars.get("ansible_facts") or {}).get(FACT)
-        if self._task.check_mode or not isinstance(fact, Mapping) or not self._may_use(fact):
-            return None
-        return again.read_last(plain(fact), queries, RUN_ID, time.time())
+        fact = None if self._task.check_mode else self.fact()
+        return None if fact is None else again.read_last(fact, queries, RUN_ID, time.time())
 
     def _daemon_sets(self, items: Sequence[Item], options: Mapping[str, Any]) -> tuple[str, ...]:
         question = in_cluster.ask_daemon_sets(items, in_cluster.node_name(options, self._host))

@@ -51,7 +51,7 @@ class ActionModule(ConvergingAction):
             return (rejoin.Leftovers(layout, found, ours, conf=options["cni_managed_by"] == "service"),)
 
         stages = (Stage("clean-up", build_resources),)
-        reading, result = self.converge(stages, options, layout, needed=rejoin.reads(layout))
+        reading, result = self.converge(stages, options, needed=rejoin.reads(layout))
         return result | rejoin.as_data(found, rejoin.roles(layout, reading))
 
     def _cni_conf(self, options: dict[str, Any]) -> dict[str, Any]:
@@ -61,8 +61,8 @@ class ActionModule(ConvergingAction):
             expect = cni_mend.expectations(given.options, given.layout)
             return cni_mend.resources(completed(given.reading, expect, self._link.probe), expect, given.mark)
 
-        layout = self._node.layout
-        return self.converge((Stage("cni.conf", build_resources),), options, layout, needed=cni_reads(layout))[1]
+        stages = (Stage("cni.conf", build_resources),)
+        return self.converge(stages, options, needed=cni_reads(self._node.layout))[1]
 
     def _cluster(self, options: dict[str, Any]) -> Cluster | None:
         join.check_name(options["node_name"])

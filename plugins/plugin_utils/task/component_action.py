@@ -20,7 +20,6 @@ from ..node import restart
 from ..node.link import controller
 from ..node.run_id import RUN_ID
 from . import other_run
-from .argument_spec import plain
 from .converge import Converge
 from .node_action import FACT, NodeAction, display
 
@@ -32,7 +31,6 @@ class ConvergingAction(NodeAction):
         self,
         stages: Sequence[Stage],
         options: Mapping[str, Any],
-        layout: Layout,
         reading: Reading | None = None,
         *,
         after: Ending = nothing_after,
@@ -43,23 +41,17 @@ class ConvergingAction(NodeAction):
         Returns:
             The node as it is then, and the task's result.
         """
-        run = self.begin(options, layout)
-        reading = run.run_stages(stages, reading or self.reading(options, layout), after=after, needed=needed)
-        return reading, self.report_run(run, reading, layout)
+        run = self.begin(options, needed)
+        reading = run.run_stages(stages, reading or self.reading(options, needed), after=after)
+        return reading, self.report_run(run, reading)
 
-    def begin(self, options: Mapping[str, Any], layout: Layout) -> Converge:
-        """Nothing done yet."""
-        return Converge(
-            self.topic,
-            self._node,
-            options,
-            self._asks,
-            check=self._task.check_mode,
-            read=lambda: self.read(layout),
-        )
+    def begin(self, options: Mapping[str, Any], needed: tuple[Query, ...] = ()) -> Converge:
+        """Nothing done yet. `needed` has to be read before anything is planned."""
+        return Converge(self.topic, self._node, options, self._asks, check=self._task.check_mode, needed=needed)
 
-    def report_run(self, run: Converge, reading: Reading, layout: Layout) -> dict[str, Any]:
+    def report_run(self, run: Converge, reading: Reading) -> dict[str, Any]:
         """The task's result: what was done, and the reading for the next task."""
+        layout = self._node.layout
         if run.reboot and not run.restarts:
             self.warn_once(restart.waits_sentence(self._host, run.reboot))
         if run.changed and (told := other_run.sentence(reading, layout, self.topic, controller(), run.becomes)):
@@ -80,10 +72,8 @@ class ConvergingAction(NodeAction):
     def _add_planned(self, steps: Sequence[Step]) -> dict[str, Any]:
         """What a run in check mode would have changed up to here, by component: `[{text, diff}]`; drift.yml reports
         it."""
-        fact = (self._task_vars.get("ansible_facts") or {}).get(FACT)
-        if not isinstance(fact, Mapping) or fact.get("run") != RUN_ID or fact.get("host") != self._host:
-            fact = {}
-        earlier: dict[str, Any] = plain(fact.get("planned") or {})
+        fact = self.fact() or {}
+        earlier: dict[str, Any] = (fact.get("planned") or {}) if fact.get("run") == RUN_ID else {}
         return earlier | ({self.topic: [_as_data(step) for step in steps]} if steps else {})
 
 
@@ -101,7 +91,7 @@ class ComponentAction(ConvergingAction):
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """All stages of the component."""
         made = self._declared
-        return self.converge(made.stages, options, layout, after=made.after, needed=made.reads(layout))[1]
+        return self.converge(made.stages, options, after=made.after, needed=made.reads(layout))[1]
 
 
 def _as_data(step: Step) -> dict[str, str]:

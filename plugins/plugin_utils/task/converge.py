@@ -60,8 +60,9 @@ def plan_until_as_read(
 
 
 class Converge:
-    """One component of one node. `name` is the component's; `options` are the module's, checked; `read` reads the node
-    again. What has been done so far is in the attributes, from which `result` makes the task's."""
+    """One component of one node. `name` is the component's; `options` are the module's, checked; `needed` has to be
+    read besides what every component reads. What has been done so far is in the attributes, from which `result` makes
+    the task's."""
 
     def __init__(
         self,
@@ -71,7 +72,7 @@ class Converge:
         asks: Asks,
         *,
         check: bool,
-        read: Callable[[], Reading] | None = None,
+        needed: tuple[Query, ...] = (),
     ) -> None:
         self.name = name
         self.acted: list[str] = []
@@ -83,27 +84,19 @@ class Converge:
         self.reboot: list[str] = []
         """Why the machine has, or had, to be restarted."""
         self._node, self._options, self._asks, self._check = node, options, asks, check
-        self._read = read or node.read
+        self._needed = needed
         self._emptied: list[str] = []
         self._steps: list[Step] = []
         self._answer: Mapping[str, Any] = {}
         self._after = After()
 
-    def run_stages(
-        self,
-        stages: Sequence[Stage],
-        reading: Reading,
-        *,
-        after: Ending = nothing_after,
-        needed: tuple[Query, ...] = (),
-    ) -> Reading:
+    def run_stages(self, stages: Sequence[Stage], reading: Reading, *, after: Ending = nothing_after) -> Reading:
         """Goes through the stages from top to bottom.
 
         Args:
             stages: The component's.
             reading: The node as it is.
             after: What is done when they are through.
-            needed: What has to be read before anything is planned.
 
         Returns:
             The node as it is then; in check mode, as it would be.
@@ -113,7 +106,7 @@ class Converge:
             NodeError: The node or the cluster could not do its part.
         """
         try:
-            reading = self._node.completed(reading, needed)
+            reading = self._node.completed(reading, self._needed)
             for stage in stages:
                 if stage.wanted(self._give(stage, reading)):
                     reading = self._run_stage(stage, reading)
@@ -254,6 +247,9 @@ class Converge:
             display.vv(f"{self._asks.host}: {lost}; the machine is going down")
         self._node.wait_until_back(reading.boot_id, self._options.get("reboot_timeout", REBOOT_TIMEOUT_S))
         return self._read()
+
+    def _read(self) -> Reading:
+        return self._node.read(self._needed)
 
     def _explain_failure(self, stage: Stage, reading: Reading) -> str:
         try:

@@ -20,7 +20,6 @@ from ansible.utils.display import Display
 
 from ..components.asks import Asks
 from ..components.layout import Layout
-from ..components.registry import read_plan
 from ..components.source import text_of
 from ..engine.address import mask, mask_in
 from ..engine.reading import Query, Reading, pack, usable
@@ -146,28 +145,27 @@ class NodeAction(ModuleAction):
         told = {**(result.get("winkube") or {}), "recovered": recovered[-1]}
         return result | {"changed": True, "steps": [*steps, *(result.get("steps") or ())], "winkube": told}
 
-    def reading(self, options: Mapping[str, Any], layout: Layout) -> Reading:
-        """This run's reading if it can be believed, else a new one."""
+    def reading(self, options: Mapping[str, Any], needed: Sequence[Query] = ()) -> Reading:
+        """This run's reading if it can be believed, else a new one, with `needed` in it."""
+        known = self.known_reading(options)
+        return known if known is not None else self._node.read(needed)
+
+    def known_reading(self, options: Mapping[str, Any]) -> Reading | None:
+        """This run's reading if it can be believed."""
+        fact = self.fact()
+        if fact is None or options["refresh"]:
+            return None
+        check, max_age = self._task.check_mode, options["reading_max_age"]
+        return usable(fact, run=RUN_ID, now=time.time(), max_age=max_age, check=check)
+
+    def fact(self) -> dict[str, Any] | None:
+        """What the last task has left of this host's reading. `set_fact` and `run_once` can bring in another's."""
         fact = (self._task_vars.get("ansible_facts") or {}).get(FACT)
-        if self._may_use(fact) and not options["refresh"]:
-            known = usable(
-                plain(fact),
-                run=RUN_ID,
-                now=time.time(),
-                max_age=options["reading_max_age"],
-                check=self._task.check_mode,
-            )
-            if known is not None:
-                return known
-        return self.read(layout)
-
-    def read(self, layout: Layout) -> Reading:
-        """Read everything that any component needs: one remote call."""
-        return self.read_queries(read_plan(layout))
-
-    def read_queries(self, queries: Sequence[Query]) -> Reading:
-        """A reading of these and of nothing else: one remote call."""
-        return self._node.read_queries(queries)
+        own = isinstance(fact, Mapping) and fact.get("host") == self._host
+        if not own or self._is_for_others() or run_id.is_spoiled(self._host):
+            return None
+        found: dict[str, Any] = plain(fact)
+        return found
 
     def facts(self, reading: Reading) -> dict[str, Any]:
         """The reading for the next task, packed unless -v shows it; not from a loop or a delegated task, whose facts
@@ -196,11 +194,6 @@ class NodeAction(ModuleAction):
     def _host(self) -> str:
         """The inventory's name of the node that is worked on."""
         return str(self._task.delegate_to or self._task_vars["inventory_hostname"])
-
-    def _may_use(self, fact: object) -> bool:
-        """Whether the fact is this host's own: `set_fact` and `run_once` can bring in another's."""
-        own = isinstance(fact, Mapping) and fact.get("host") == self._host
-        return own and not self._is_for_others() and not run_id.is_spoiled(self._host)
 
     def _is_for_others(self) -> bool:
         """Ansible would give the fact of a `run_once` task to every host of the play."""

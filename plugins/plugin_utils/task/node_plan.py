@@ -164,8 +164,8 @@ def plan_node(
             made = part.component
             looked.append(made.role)
             options = check_arguments(made.module, first.render_value(part.arguments))
-            run = Converge(made.name, node, options, asks, check=True)
-            now = run.run_stages(made.stages, now, after=made.after, needed=made.reads(node.layout))
+            run = Converge(made.name, node, options, asks, check=True, needed=made.reads(node.layout))
+            now = run.run_stages(made.stages, now, after=made.after)
             told = run.result(diff=False)
             if told["changed"]:
                 steps[made.role] = tuple(str(step["text"]) for step in told["steps"])

@@ -33,16 +33,6 @@ from ..engine.resource import Refused
 from ..facts.calico import MODE as CALICO
 
 PREFIX = "winkube_"
-NAMES = (
-    "kubernetes_version", "container_runtime", "containerd_version", "cni_managed_by", "kube_proxy_managed_by", "join",
-    "network_mode", "cluster_cidr", "service_cidr", "dns_service_ip", "interface_name", "management_ip", "cluster",
-    "allow_unverified", "containerd_url", "containerd_checksum", "kubelet_url", "kubelet_checksum", "kubeadm_url",
-    "kubeadm_checksum", "kube_proxy_url", "kube_proxy_checksum", "flannel_url", "flannel_checksum",
-    "api_server", "node_name", "computer_name", "drain", "proxy", "http_proxy", "node_http_proxy", "node_https_proxy",
-    "node_no_proxy", "golden_image",
-)  # fmt: skip
-"""The variables that are looked at, without their prefix."""
-
 ROOM_BYTES = 2 * 1024**3
 """Free on the volume of the programs before a node is made of a machine: the programs take less than 0.7 GB unpacked,
 and are there twice while they arrive. Base images of Windows are not counted."""
@@ -59,10 +49,10 @@ AHEAD_S: Final = 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run for one host. `values`: the variables that are known, by name without prefix; `roles`: whether the role
-    of this name takes part (tags); `opened`: the cluster of a kubeconfig."""
+    """One run for one host. `value`: of the variable of this name, without prefix, None if it is not known; `roles`:
+    whether the role of this name takes part (tags); `opened`: the cluster of a kubeconfig."""
 
-    values: Mapping[str, Any]
+    value: Callable[[str], Any]
     reading: Reading
     roles: Callable[[str], bool]
     layout: Layout | None = None
@@ -70,10 +60,10 @@ class Run:
 
     def cluster(self) -> Cluster | None:
         """None without a kubeconfig. ClusterError."""
-        return (self.opened or Cluster.open)(self.values.get("cluster") or {})
+        return (self.opened or Cluster.open)(self.value("cluster") or {})
 
     def text(self, name: str) -> str:
-        value = self.values.get(name)
+        value = self.value(name)
         return "" if value is None else str(value)
 
     @property
@@ -245,7 +235,7 @@ def _rights(run: Run, cluster: Cluster) -> tuple[str, ...]:
         for verb, _group, resource, namespace, purpose in missing
     )
     return (
-        f"winkube_cluster.kubeconfig {(run.values.get('cluster') or {}).get('kubeconfig')}: its user may not {said}. "
+        f"winkube_cluster.kubeconfig {(run.value('cluster') or {}).get('kubeconfig')}: its user may not {said}. "
         "Use one that may, or bind it to a role with these rights.",
     )
 
@@ -339,14 +329,14 @@ def _sources(run: Run) -> tuple[str, ...]:
     return tuple(
         sentence
         for role, component, prefix, needed in wanted
-        if needed and run.roles(role) and f"{prefix}_url" in run.values
+        if needed and run.roles(role) and run.text(f"{prefix}_url")
         for sentence in _collect_refusals(partial(_source, run, component, prefix))
     )
 
 
 def _source(run: Run, component: str, prefix: str) -> None:
     checksum = as_meant(run.text(f"{prefix}_checksum"))
-    unverified: Collection[str] = run.values.get("allow_unverified") or ()
+    unverified: Collection[str] = run.value("allow_unverified") or ()
     if checksum.startswith("https://"):
         return
     url = run.text(f"{prefix}_url")

@@ -18,7 +18,7 @@ from ansible.utils.display import Display
 from ..components.layout import Layout
 from ..components.registry import read_plan
 from ..engine.batch import Batch
-from ..engine.reading import Query, Reading, file_key, widen
+from ..engine.reading import Query, Reading, file_key, merge_queries, widen
 from ..node import restart, verdict
 from ..node.link import Link, NodeError
 from ..node.run_id import RUN_ID
@@ -48,9 +48,9 @@ class TaskNode:
         """How many remote calls there were so far."""
         return self.link.calls
 
-    def read(self) -> Reading:
-        """Everything that any component needs: one remote call."""
-        return self.read_queries(read_plan(self.layout))
+    def read(self, needed: Sequence[Query] = ()) -> Reading:
+        """Everything that any component needs, and these: one remote call."""
+        return self.read_queries(merge_queries((*read_plan(self.layout), *needed)))
 
     def read_queries(self, queries: Sequence[Query]) -> Reading:
         """A reading of these and of nothing else: one remote call."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.action.win_containers_info import ActionModule
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query, Reading
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.task.task_node import TaskNode
 
@@ -35,14 +35,12 @@ class Node:
         shim_path = rf"{BIN}\containerd-shim-runhcs-v1.exe"
         self.files = {rf"{BIN}\ctr.exe", CRICTL, *([shim_path] if shim else [])}
 
-    def read_queries(self, queries: Sequence[Query]) -> Reading:
-        there = {
-            query.key: {"exists": True, "kind": "file"}
-            for query in queries
-            if dict(query.args).get("path") in self.files
-        }
+    def probe(self, queries: Sequence[Query]) -> dict[str, Any]:
+        there = {"exists": True, "kind": "file"}
+        files = {query.key: there for query in queries if dict(query.args).get("path") in self.files}
         hns = {query.key: HNS for query in queries if query.op == "hns"}
-        return bare(tuple(queries), *self.services).merged({**there, **hns})
+        services = {query.key: list(self.services) for query in queries if query.op == "services"}
+        return {**bare(tuple(queries)).parts, **files, **hns, **services}
 
     def apply(self, batch: Batch, batch_id: str, runner: str | None) -> dict[str, Any]:
         lines = [[str(op.args["program"]), *op.args["args"]] for op in batch.ops]
@@ -67,7 +65,6 @@ def looked(node: Node, **options: Any) -> dict[str, Any]:
     action._task_vars = {"inventory_hostname": "win1"}
     link: Any = node
     action._link, action._node = link, TaskNode(link, LAYOUT, "win1", None, print)
-    action.read_queries = node.read_queries
     given = {"containers": [], "hcsdiag": True, "cluster_domain": "cluster.local", **options}
     result: dict[str, Any] = action.work(given, LAYOUT)
     return result

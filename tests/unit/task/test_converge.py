@@ -51,7 +51,7 @@ class Node:
     def completed(self, reading: Reading, _queries: Sequence[Query]) -> Reading:
         return reading
 
-    def read(self) -> Reading:
+    def read(self, _needed: Sequence[Query]) -> Reading:
         self.told.append("read")
         return machine()
 
