@@ -13,7 +13,7 @@ from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.stage import First, Given, Resources, Stage
 from ..plugin_utils.cri.client import Tls as ClientTls
 from ..plugin_utils.cri_tcp import expiry, node, proof
-from ..plugin_utils.cri_tcp.edit import Address, effective
+from ..plugin_utils.cri_tcp.edit import Address, Listener, effective
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.node.link import NodeError
@@ -26,15 +26,6 @@ class ActionModule(ConvergingAction):
     module = "containerd_config_tcp"
     topic = node.NAME
 
-    def __init__(self, *arguments: Any, **keywords: Any) -> None:
-        super().__init__(*arguments, **keywords)
-        self._wanted: node.CriTcpArgs
-        self._text = ""
-        self._encrypted = False
-        self._own: ClientTls | None = None
-        self._left_over = ""
-        self._rehearsed: proof.Rehearsed | None = None
-
     @property
     def _address(self) -> str:
         """Where Ansible reaches the node."""
@@ -42,91 +33,97 @@ class ActionModule(ConvergingAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Plan and act; then ask containerd over the port, whether or not anything was changed."""
-        keep = not self._task.check_mode
-        self._wanted, self._own = node.certify(node.of(options, layout), options["certificates"], self._address, keep)
-        stage = Stage("tcp", self._build_resources, first=(self._rehearsal(),))
-        _reading, result = self.converge((stage,), options, needed=node.reads(self._wanted))
-        if self._left_over:
-            self.warn_once(f"{self._host}: {self._left_over}")
-        found = self._rehearsed.found if self._rehearsed else effective(self._text.removeprefix("\ufeff"))
-        self._encrypted = found.encrypted
-        if self._rehearsed:
-            self._tell(self._rehearsed, layout)
-        closes = self._wanted.expires_s or (self._wanted.listener is None and self._task.check_mode)
-        afterwards = self._rehearsed.afterwards if self._rehearsed else ""
-        if closes and (sentence := proof.open_elsewhere(self._find_open_elsewhere(layout), afterwards)):
+        check = self._task.check_mode
+        wanted, own = node.certify(node.of(options, layout), options["certificates"], self._address, not check)
+        text = ""
+        heard: list[proof.Rehearsed] = []
+
+        def build_resources(given: Given) -> Resources:
+            """Firewall rule, config.toml, the restart."""
+            nonlocal text
+            found = node.build_resources(replace(wanted, mark=given.mark), given.reading)
+            text = proof.config_of(found).text
+            return found
+
+        def rehearse(given: Given, resources: Resources) -> Batch | None:
+            """Let containerd read the new file before anything is stopped."""
+            return proof.rehearsal(wanted, resources, given.reading)
+
+        def judge(_given: Given, batch: Batch, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+            """What it made of the file decides whether to go on."""
+            heard.append(proof.judge_rehearsal(wanted, batch, answer, text))
+            return {}
+
+        stage = Stage("tcp", build_resources, first=(First(rehearse, learned=judge),))
+        before = self.reading(options, node.reads(wanted))
+        _reading, result = self.converge((stage,), options, before, needed=node.reads(wanted))
+
+        rehearsed = heard[-1] if heard else None
+        found = rehearsed.found if rehearsed else effective(text.removeprefix("\ufeff"))
+        if sentence := _left_over(wanted, before):
             self.warn_once(f"{self._host}: {sentence}")
-        if self._wanted.listener is not None and (sentence := node.warning(found, self._wanted.networks)):
+        if rehearsed:
+            self._tell(rehearsed, text)
+        if wanted.expires_s or (wanted.listener is None and check):
+            afterwards = rehearsed.afterwards if rehearsed else ""
+            if sentence := proof.open_elsewhere(self._find_open_elsewhere(text), afterwards):
+                self.warn_once(f"{self._host}: {sentence}")
+        if wanted.listener is not None and (sentence := node.warning(found, wanted.networks)):
             self.warn_once(sentence)
-        proven = proof.not_asked("it is closed")
-        if self._wanted.listener is not None:
-            proven = proof.not_asked("check mode") if self._task.check_mode else self._prove(options)
+        if wanted.listener is None:
+            proven = proof.not_asked("it is closed")
+        elif check:
+            proven = proof.not_asked("check mode")
+        else:
+            proven = self._prove(wanted.listener, options, own, encrypted=found.encrypted)
         cri = {"address": found.address, "encrypted": found.encrypted, "clients_proven": found.clients_proven}
         return result | {"cri": cri | proven}
 
-    def _build_resources(self, given: Given) -> Resources:
-        """Firewall rule, config.toml, the restart."""
-        layout, reading = given.layout, given.reading
-        found = node.build_resources(replace(self._wanted, mark=given.mark), reading)
-        self._left_over = self._left_over or expiry.finding(layout, reading)
-        if (off := node.firewall_off(self._wanted, reading))[0]:
-            self._left_over = f"the Windows firewall is off ({off[1]}): allowed_sources has no effect."
-        self._text = proof.config_of(found).text
-        return found
-
-    def _rehearsal(self) -> First:
-        """Let containerd read the new file before anything is stopped; what it made of it decides whether to go on."""
-
-        def judge(_given: Given, batch: Batch, answer: Mapping[str, Any]) -> Mapping[str, Any]:
-            self._rehearsed = proof.judge_rehearsal(self._wanted, batch, answer, self._text)
-            return {}
-
-        return First(lambda given, resources: proof.rehearsal(self._wanted, resources, given.reading), learned=judge)
-
-    def _tell(self, rehearsed: proof.Rehearsed, layout: Layout) -> None:
+    def _tell(self, rehearsed: proof.Rehearsed, text: str) -> None:
         """After closing: what else has changed, and NodeError where another file keeps the port open."""
         if rehearsed.others:
             self.warn_once(f"{self._host}: closed, and besides {proof.others_sentence(rehearsed.others)}")
         if rehearsed.fault:
-            raise NodeError(
-                proof.still_open(layout, rehearsed.found, rehearsed.fault, self._find_open_elsewhere(layout))
-            )
+            openers = self._find_open_elsewhere(text)
+            raise NodeError(proof.still_open(self._node.layout, rehearsed.found, rehearsed.fault, openers))
 
-    def _find_open_elsewhere(self, layout: Layout) -> list[str]:
-        """The files that config.toml imports and that give the port an address."""
-        known = self._node.ask_again(Reading(), proof.import_folders(self._text, layout))
-        files = proof.query_imports(self._text, layout, known)
+    def _find_open_elsewhere(self, text: str) -> list[str]:
+        """The files that the config.toml `text` imports and that give the port an address."""
+        layout = self._node.layout
+        known = self._node.ask_again(Reading(), proof.import_folders(text, layout))
+        files = proof.query_imports(text, layout, known)
         return proof.find_openers(files, self._node.ask_again(known, files))
 
-    def _ask_port(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask CRI for its version: at the node's address, or at a loopback address through Ansible's SSH connection."""
-        listener = self._wanted.listener
-        if listener is None or options["prove"] == "never":
+    def _prove(
+        self, listener: Listener, options: Mapping[str, Any], own: ClientTls | None, *, encrypted: bool
+    ) -> dict[str, Any]:
+        """Whether CRI answers; a warning where no one could ask, NodeError where that has to be proven."""
+        if options["prove"] == "never":
             return proof.not_asked("prove: never")
         required = options["prove"] == "required"
-        files = (self._own or node.client_tls(options["client_tls"])) if self._encrypted else None
-        if self._encrypted and listener.tls is None and not options["client_tls"]:
-            return self._warn_of(proof.unproven(node.ASKS_STILL, required=required))
         try:
-            if not listener.address.is_loopback:
-                reached = options["prove_address"] or self._address_of_node(listener.address)
-                return self._warn_of(proof.proof(reached, files, required=required))
-            with proof.forward_port(self._ssh_command, listener.address.near, listener.address.port) as reached:
-                return self._warn_of(proof.proof(reached, files, required=required))
-        except proof.UnreachableError as none:
-            return self._warn_of(proof.unproven(str(none), required=required))
-
-    def _prove(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """As `_ask_port`, with an error that a task can end with."""
-        try:
-            return self._ask_port(options)
+            try:
+                found = self._ask_port(listener, options, own, encrypted=encrypted, required=required)
+            except proof.UnreachableError as none:
+                found = proof.unproven(str(none), required=required)
         except proof.ProofError as error:
             raise NodeError(str(error)) from error
-
-    def _warn_of(self, found: dict[str, Any]) -> dict[str, Any]:
         if sentence := proof.warning(found):
             self.warn_once(sentence)
         return found
+
+    def _ask_port(
+        self, listener: Listener, options: Mapping[str, Any], own: ClientTls | None, *, encrypted: bool, required: bool
+    ) -> dict[str, Any]:
+        """Ask CRI for its version: at the node's address, or at a loopback address through Ansible's SSH connection."""
+        files = (own or node.client_tls(options["client_tls"])) if encrypted else None
+        if encrypted and listener.tls is None and not options["client_tls"]:
+            return proof.unproven(node.ASKS_STILL, required=required)
+        if not listener.address.is_loopback:
+            reached = options["prove_address"] or self._address_of_node(listener.address)
+            return proof.proof(reached, files, required=required)
+        with proof.forward_port(self._ssh_command, listener.address.near, listener.address.port) as reached:
+            return proof.proof(reached, files, required=required)
 
     def _address_of_node(self, address: Address) -> str:
         """Of an address that stands for all, the one by which Ansible reaches the node."""
@@ -143,3 +140,11 @@ class ActionModule(ConvergingAction):
         host = self._connection.get_option("host")
         command: Sequence[str | bytes] = build(self._connection.get_option("ssh_executable"), "ssh", *options, host)
         return command
+
+
+def _left_over(wanted: node.CriTcpArgs, reading: Reading) -> str:
+    """What is left to be done about the port as it was before, or about the firewall; empty if nothing is."""
+    off, why = node.firewall_off(wanted, reading)
+    if off:
+        return f"the Windows firewall is off ({why}): allowed_sources has no effect."
+    return expiry.finding(wanted.layout, reading)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..plugin_utils.cluster.client import Clock, Cluster, wait_for
+from ..plugin_utils.components.join import node_object
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.engine.sentences import as_steps
 from ..plugin_utils.node.run_id import RUN_ID
@@ -33,7 +34,7 @@ class ActionModule(NodeAction):
         wait_for(
             Clock(),
             options["timeout"],
-            lambda: True if drain.is_ready(cluster.node(name)) else None,
+            lambda: True if node_object.is_ready(cluster.node(name) or {}) else None,
             f"The Node {name} is not Ready after {options['timeout']} s, so it stays cordoned; see "
             "playbooks/verify.yml.",
         )

@@ -57,8 +57,8 @@ class Node(Protocol):
     def peer(self) -> str:
         """What the connection plugin calls the node."""
 
-    def warn(self, sentences: list[str]) -> None:
-        """Each as a warning of the task."""
+    def warn_once(self, sentence: str) -> None:
+        """A warning of the task."""
 
     def say(self, line: str, *, verbose: bool = False) -> None:
         """For someone who watches."""
@@ -160,7 +160,7 @@ class Delivery:
                 self._look_at_failed(tasks, batch, reading)
                 raise
             why = str(error)
-        self.node.warn([f"transfer: pull did not work, the build is sent by Ansible's connection instead: {why}"])
+        self.node.warn_once(f"transfer: pull did not work, the build is sent by Ansible's connection instead: {why}")
         return None
 
     def _first_batch(self, reading: Reading, pushed: Mapping[str, tuple[Op, ...]], tasks: tuple[Task, ...]) -> Batch:

@@ -81,7 +81,7 @@ def options_spec(options: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 def _option(option: Mapping[str, Any]) -> dict[str, Any]:
     spec = {key: option[key] for key in _COPIED if key in option}
     spec.setdefault("type", "str")
-    spec["no_log"] = is_secret(option)
+    spec["no_log"] = _is_secret(option)
     if "suboptions" in option:
         spec["options"] = options_spec(option["suboptions"])
         if spec["type"] == "dict" and not spec.get("required"):
@@ -89,7 +89,7 @@ def _option(option: Mapping[str, Any]) -> dict[str, Any]:
     return spec
 
 
-def is_secret(option: Mapping[str, Any]) -> bool:
+def _is_secret(option: Mapping[str, Any]) -> bool:
     """Whether the documentation calls the option's value secret."""
     description = option.get("description", "")
     lines = description if isinstance(description, list) else [description]

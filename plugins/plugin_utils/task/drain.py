@@ -63,6 +63,11 @@ class Rules:
     force: bool = False
     delete_emptydir_data: bool = False
 
+    @classmethod
+    def of(cls, wanted: Mapping[str, Any]) -> Rules:
+        """From the options `drain`, or those of win_k8s_drain."""
+        return cls(wanted["timeout"], wanted["grace_period"], wanted["force"], wanted["delete_emptydir_data"])
+
 
 @dataclass(frozen=True, slots=True)
 class NodeDrain:
@@ -242,25 +247,9 @@ def before(batch: Batch, options: Mapping[str, Any], run: str) -> tuple[str, ...
                 "winkube_drain is on, but the controller has no way to the cluster: name its kubeconfig in "
                 "winkube_cluster.kubeconfig."
             )
-        return NodeDrain(cluster, str(wanted["node_name"]), run, rules(wanted)).cordon_and_drain()
+        return NodeDrain(cluster, str(wanted["node_name"]), run, Rules.of(wanted)).cordon_and_drain()
     except ClusterError as error:
         raise NodeError(f"drain: {error}") from error
-
-
-def is_ready(node: Object | None) -> bool:
-    """Whether the Node's condition Ready is True."""
-    conditions = ((node or {}).get("status") or {}).get("conditions") or ()
-    return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
-
-
-def rules(wanted: Mapping[str, Any]) -> Rules:
-    """From the option `drain`."""
-    return Rules(
-        timeout_s=int(wanted.get("timeout", 600)),
-        grace_s=int(wanted.get("grace_period", -1)),
-        force=bool(wanted.get("force")),
-        delete_emptydir_data=bool(wanted.get("delete_emptydir_data")),
-    )
 
 
 def interrupts(batch: Batch) -> bool:

@@ -156,6 +156,9 @@ def plan_node(
         # By the class: ansible-test's check of deprecated calls follows `found = found.merged(...)` without an end.
         found = Reading.merged(found, parts, queries)
 
+    def planned(whole: bool) -> NodePlan:
+        return NodePlan(steps, tuple(looked), whole, found, _find_unpinned(asks, steps))
+
     node.link.noted = note
     try:
         for part in parts():
@@ -173,7 +176,7 @@ def plan_node(
         raise
     except AnsibleUndefinedVariable as error:
         if (name := _find_undefined(first, part.arguments)) is None:
-            return NodePlan(steps, tuple(looked), False, found, _find_unpinned(asks, steps))
+            return planned(whole=False)
         raise AnsibleActionFail(
             f"{name}: a variable that it uses is not defined for {node.name}: {error}. Define it for the Windows nodes "
             "as well, in the group_vars of a group that they are in.",
@@ -181,8 +184,8 @@ def plan_node(
         ) from None
     except AnsibleError as error:
         display.vv(f"{reading.machine}: not planned to its end: {error}")
-        return NodePlan(steps, tuple(looked), False, found, _find_unpinned(asks, steps))
-    return NodePlan(steps, tuple(looked), True, found, _find_unpinned(asks, steps))
+        return planned(whole=False)
+    return planned(whole=True)
 
 
 def _find_undefined(first: NodeAction, template: Any) -> str | None:

@@ -55,7 +55,7 @@ class Run:
     value: Callable[[str], Any]
     reading: Reading
     roles: Callable[[str], bool]
-    layout: Layout | None = None
+    layout: Layout
     opened: Callable[[Mapping[str, Any]], Cluster | None] | None = None
 
     def cluster(self) -> Cluster | None:
@@ -83,8 +83,6 @@ class Run:
 
     def there(self, what: str) -> bool:
         """Whether a file of the layout is on the node; True where no one can tell."""
-        if self.layout is None:
-            return True
         found = self.reading.parts.get(file_key(getattr(self.layout, what)))
         return not isinstance(found, Mapping) or bool(found.get("exists"))
 
@@ -162,8 +160,8 @@ def _calico(run: Run) -> tuple[str, ...]:
     from ..calico.view import look, wanted
 
     try:
-        cluster = run.cluster() if run.joining and run.layout else None
-        if cluster is None or run.layout is None:
+        cluster = run.cluster() if run.joining else None
+        if cluster is None:
             return ()
         needed = wanted(
             cluster.server,
@@ -294,8 +292,6 @@ def _is_proxy(value: str) -> bool:
 
 def _room(run: Run) -> Iterator[str]:
     """Only for a machine that lacks its programs: one that has them all would fetch nothing."""
-    if run.layout is None:
-        return
     lacking = [
         program
         for program, role, wanted in (

@@ -107,11 +107,6 @@ class TaskNode:
                     return str(found)
         return self.name
 
-    def warn(self, sentences: Sequence[str]) -> None:
-        """Each as a warning of the task."""
-        for sentence in sentences:
-            self.warn_once(sentence)
-
     def say(self, line: str, *, verbose: bool = False) -> None:
         """For someone who watches."""
         (display.v if verbose else display.display)(line)

@@ -17,7 +17,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster.exec import e
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.rights import is_allowed
 from ansible_collections.winkube.node.plugins.plugin_utils.components import inbound
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel.in_cluster import Answers
-from ansible_collections.winkube.node.plugins.plugin_utils.components.join import identities
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join import identities, node_object
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.kubelet import KubeletProxy
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import cluster_view
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.nodes import windows_nodes
@@ -134,7 +134,7 @@ ASKS: dict[str, Asks] = {
     "win_kubelet": lambda lab, found: found.version(),
     "win_flannel": _flannel,
     "win_kube_proxy": lambda lab, found: (_names(found.daemon_sets()), found.node("win1") is not None),
-    "win_k8s_provisioner": lambda lab, found: drain.is_ready(found.node("win1")),
+    "win_k8s_provisioner": lambda lab, found: node_object.is_ready(found.node("win1") or {}),
     "cluster_nodes": lambda lab, found: _names(found.items("/api/v1/nodes?labelSelector=kubernetes.io%2Fos%3Dwindows")),
     "host_process": _ran,
 }

@@ -198,3 +198,9 @@ def test_a_linux_node_has_to_be_ready() -> None:
     assert not node_object.has_ready_linux([windows])
     linux["status"]["conditions"][0]["status"] = "Unknown"
     assert not node_object.has_ready_linux([windows, linux])
+
+
+def test_ready_is_a_condition() -> None:
+    assert node_object.is_ready({"status": {"conditions": [{"type": "Ready", "status": "True"}]}})
+    assert not node_object.is_ready({"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}})
+    assert not node_object.is_ready({})

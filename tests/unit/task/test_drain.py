@@ -19,7 +19,6 @@ from ansible_collections.winkube.node.plugins.plugin_utils.task.drain import (
     Rules,
     before,
     interrupts,
-    is_ready,
     misfits,
 )
 
@@ -259,12 +258,6 @@ def test_nothing_is_asked_of_the_cluster_unless_something_is_interrupted() -> No
     assert before(harmful, {}, "run-1") == ()
     with pytest.raises(Refused, match="winkube_drain is on, but the controller has no way to the cluster"):
         before(harmful, missing, "run-1")
-
-
-def test_ready_is_a_condition() -> None:
-    assert is_ready({"status": {"conditions": [{"type": "Ready", "status": "True"}]}})
-    assert not is_ready({"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}})
-    assert not is_ready(None)
 
 
 def on_node(name: str, *images: str, **spec: Any) -> Object:
