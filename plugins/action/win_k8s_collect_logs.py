@@ -24,9 +24,30 @@ from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.node import verdict
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.task.node_action import NodeAction, display
+from ..plugin_utils.task.task_node import TaskNode
 
 REPORT = "issue_report.md"
 MEGA = 1024 * 1024
+
+
+class _Machine:
+    """The node, and what is known of it; programs run there in batches."""
+
+    def __init__(self, node: TaskNode, reading: Reading) -> None:
+        self._node = node
+        self.reading = reading
+
+    def apply(self, ops: Sequence[Op]) -> Mapping[str, Any]:
+        """The node's answer, whatever it is. The runner that the first batch brings is there for the next."""
+        batch = collect.batch(ops, self.reading.machine)
+        known = self.reading.file(self._node.layout.runner).get("sha256")
+        answer = self._node.link.apply(batch, uuid.uuid4().hex, known)
+        self.reading = self._node.after(self.reading, batch, answer)
+        return answer
+
+    def has(self, path: str) -> bool:
+        """Whether the file is there now."""
+        return bool((self._node.probe([file_query(path)]).get(file_key(path)) or {}).get("exists"))
 
 
 class ActionModule(NodeAction):
@@ -34,41 +55,54 @@ class ActionModule(NodeAction):
 
     module = "win_k8s_collect_logs"
 
-    def __init__(self, *arguments: Any, **keywords: Any) -> None:
-        super().__init__(*arguments, **keywords)
-        self._options: Mapping[str, Any] = {}
-        self._layout: Layout
-        self._expected: Expected
-        self._reading = Reading()
-
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Start a trace, or collect; a trace that is to be stopped is stopped before."""
-        self._options, self._layout, self._expected = options, layout, Expected.of(options)
+        expected = Expected.of(options)
         try:
             own = patterns(options["redact"])
         except ValueError as error:
             raise Refused(str(error)) from None
-        self._reading = self._look()
+        machine = _Machine(self._node, self._look(layout, expected))
         if options["hnstrace"] == "start":
-            return self._start()
+            return self._start(options, machine)
 
-        paths, secret = collect.select_files(layout, self._expected, self._reading, options["files"])
+        paths, secret = collect.select_files(layout, expected, machine.reading, options["files"])
         channels = options["channels"] or collect.CHANNELS
-        commands = collect.commands(layout, self._expected, events=options["events"], channels=channels)
+        commands = collect.commands(layout, expected, events=options["events"], channels=channels)
         wanted = dict.fromkeys((*paths, *(command.program for command in commands)))
-        there = Reading().merged(self._link.probe([file_query(path) for path in wanted]))
+        there = self._node.ask_again(Reading(), [file_query(path) for path in wanted])
         if self._task.check_mode:
             lie = [path for path in paths if collect.read_size(there, path)]
             return self._result(changed=False, would_collect=[*lie, *(command.line for command in commands)])
 
-        store = self._store(own)
+        store = _open(Path(options["dest"]).expanduser().absolute() / self._host, options["max_total"] * MEGA, own)
         for path in secret:
             store.leave_out(f"files/{name_in_bundle(path)}", "it holds secrets")
         stopped = options["hnstrace"] == "stop"
         if stopped:
-            self._stop(store)
-        outputs = self._collect(store, paths, commands, there)
-        store.put(REPORT, issue.report(self._facts(store, outputs)), source="facts")
+            self._stop(options["hnstrace_file"], machine, store)
+        node = collect.Node(self._node.probe, machine.apply, verdict.sentence)
+        collect.put_files(node, store, paths, there)
+        collect.put_state(store, machine.reading)
+        outputs, why = collect.put_outputs(node, store, commands, there)
+        if why:
+            display.warning(f"{self._host}: programs were not run, their output is not in the bundle: {why}")
+
+        name = expected.node_name or self._host
+        server, node_object = self._in_cluster(options, name)
+        facts = issue.Facts.of(
+            name,
+            expected,
+            layout,
+            machine.reading,
+            store=store,
+            outputs=outputs,
+            kubernetes=options["kubernetes_version"],
+            cloud=options["cloud"],
+            server=server,
+            node=node_object,
+        )
+        store.put(REPORT, issue.report(facts), source="facts")
         archive = store.pack()
         return self._result(
             changed=bool(store.written) or stopped,
@@ -77,77 +111,32 @@ class ActionModule(NodeAction):
             **store.summarize(),
         )
 
-    def _collect(
-        self, store: Store, paths: Sequence[str], commands: Sequence[collect.Command], there: Reading
-    ) -> Mapping[str, str]:
-        """Fill the store: files, what was read, what the programs printed, which is returned."""
-        node = collect.Node(self._link.probe, self._apply, verdict.sentence)
-        collect.put_files(node, store, paths, there)
-        collect.put_state(store, self._reading)
-        outputs, why = collect.put_outputs(node, store, commands, there)
-        if why:
-            display.warning(f"{self._host}: programs were not run, their output is not in the bundle: {why}")
-        return outputs
-
-    def _facts(self, store: Store, outputs: Mapping[str, str]) -> issue.Facts:
-        """What the issue report says."""
-        name = self._expected.node_name or self._host
-        server, node = self._in_cluster(name)
-        return issue.Facts.of(
-            name,
-            self._expected,
-            self._layout,
-            self._reading,
-            store=store,
-            outputs=outputs,
-            kubernetes=self._options["kubernetes_version"],
-            cloud=self._options["cloud"],
-            server=server,
-            node=node,
-        )
-
     def _result(self, **values: Any) -> dict[str, Any]:
         return {**values, "winkube": {"calls": self._link.calls}}
 
-    def _store(self, own: Sequence[re.Pattern[str]]) -> Store:
-        folder = Path(self._options["dest"]).expanduser().absolute() / self._host
-        try:
-            return Store.open(folder, self._options["max_total"] * MEGA, own)
-        except OSError as error:
-            raise Refused(f"dest: {folder} cannot be made: {error.strerror}.") from error
-
-    def _look(self) -> Reading:
+    def _look(self, layout: Layout, expected: Expected) -> Reading:
         """State, and what lies in the folders of logs: one remote call, two where services log elsewhere."""
-        reading = self._node.read_queries(collect.reads(self._layout, self._expected))
-        more = collect.more_reads(self._layout, self._expected, reading)
-        return reading.merged(self._link.probe(more), more) if more else reading
+        reading = self._node.read_queries(collect.reads(layout, expected))
+        return self._node.ask_again(reading, collect.more_reads(layout, expected, reading))
 
-    def _apply(self, ops: Sequence[Op]) -> Mapping[str, Any]:
-        """The node's answer, whatever it is. The runner that the first batch brings is there for the next."""
-        batch = collect.batch(ops, self._reading.machine)
-        answer = self._link.apply(batch, uuid.uuid4().hex, self._reading.file(self._layout.runner).get("sha256"))
-        self._reading = self._node.after(self._reading, batch, answer)
-        return answer
-
-    def _start(self) -> dict[str, Any]:
-        script, file = str(self._options["hnstrace_script"]), self._options["hnstrace_file"]
-        if script and not self._on_the_node(script):
+    def _start(self, options: Mapping[str, Any], machine: _Machine) -> dict[str, Any]:
+        script, file = str(options["hnstrace_script"]), options["hnstrace_file"]
+        if script and not machine.has(script):
             raise Refused(
                 f"hnstrace_script: {script} is not on {self._host}. Copy it there, or leave the option out: netsh.exe "
                 "alone can do it."
             )
         if self._task.check_mode:
             return self._result(changed=True)
-        op = collect.start_trace(script, file, self._options["hnstrace_max"])
-        verdict.must_be_done(self._apply([op]), "hnstrace")
+        op = collect.start_trace(script, file, options["hnstrace_max"])
+        verdict.must_be_done(machine.apply([op]), "hnstrace")
         return self._result(changed=True, trace=file)
 
-    def _stop(self, store: Store) -> None:
+    def _stop(self, file: str, machine: _Machine, store: Store) -> None:
         """Stop the trace and fetch its file. NodeError if there is none."""
-        file = str(self._options["hnstrace_file"])
-        answer = self._apply([collect.stop_trace()])
+        answer = machine.apply([collect.stop_trace()])
         verdict.must_be_done(answer, "hnstrace")
-        if not self._on_the_node(file):
+        if not machine.has(file):
             said = " ".join(str(result.get("stdout") or "") for result in answer.get("results") or ()).strip()
             raise NodeError(
                 f"hnstrace: there is no {file} on {self._host}: was a trace started (tag hnstrace_start)? netsh says: "
@@ -156,15 +145,19 @@ class ActionModule(NodeAction):
         store.take("network/hnstrace.etl", file, lambda path: self._connection.fetch_file(file, str(path)))
         store.save()
 
-    def _on_the_node(self, path: str) -> bool:
-        return bool((self._link.probe([file_query(path)]).get(file_key(path)) or {}).get("exists"))
-
-    def _in_cluster(self, name: str) -> tuple[str, Mapping[str, Any] | None]:
+    def _in_cluster(self, options: Mapping[str, Any], name: str) -> tuple[str, Mapping[str, Any] | None]:
         """The API server's version and the Node of this name; empty for what it cannot be said."""
         try:
-            cluster = Cluster.open(self._options["cluster"])
+            cluster = Cluster.open(options["cluster"])
             if cluster is not None:
                 return f"v{cluster.version()}", cluster.node(name)
         except ClusterError as error:
             display.v(f"{self._host}: {error}")
         return "", None
+
+
+def _open(folder: Path, limit: int, own: Sequence[re.Pattern[str]]) -> Store:
+    try:
+        return Store.open(folder, limit, own)
+    except OSError as error:
+        raise Refused(f"dest: {folder} cannot be made: {error.strerror}.") from error
