@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import groupby
 
 from ansible_collections.winkube.node.plugins.plugin_utils.components.cni.rules import RULES
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.check import Area, Check, Needs
@@ -17,9 +18,16 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows_revisio
     BadRevision,
     update_of,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.network.cni_guess import MARKS
 
 ISSUE = re.compile(r"\b([\w.-]+/[\w.-]+)#(\d+)")
 LINK = r"[\1#\2](https://github.com/\1/issues/\2)"
+_MARKED = {
+    "network": "networks called `{}`",
+    "endpoint": "endpoints called `{}`",
+    "type": "networks of type `{}`",
+    "plugin": "in cni.conf the plugin `{}`",
+}
 
 
 def mended() -> list[str]:
@@ -131,6 +139,19 @@ def network() -> list[str]:
         f"| {ISSUE.sub(LINK, each.issue)} |"
         for each in network_checks()
     ]
+
+
+def guesses() -> list[str]:
+    """The rows of the CNIs, and by which names each is guessed."""
+    return [
+        f"| `{cni}` | " + "; ".join(_MARKED[mark.what].format(_cell(mark.pattern)) for mark in marks) + " |"
+        for cni, marks in groupby(MARKS, key=lambda mark: mark.cni)
+    ]
+
+
+def gmsa_floors() -> list[str]:
+    """The rows of the updates since which a container with a gMSA reaches network shares."""
+    return [f"| {each.build} | {each.update} | 10.0.{each.build}.{each.revision} |" for each in windows.GMSA_FLOORS]
 
 
 def rules() -> list[str]:

@@ -228,6 +228,8 @@ def generated() -> dict[Path, str]:
         ),
         ("diagnose.md", "advice", "| finding | I see | what to do |", finding_tables.advice),
         ("hns-check.md", "checks", "| id | severity | what it says | cluster | seen at |", finding_tables.network),
+        ("hns-check.md", "guesses", "| `cni` | by |", finding_tables.guesses),
+        ("gmsa.md", "floors", "| build | update | from |", finding_tables.gmsa_floors),
         (
             "cni-conf-check.md",
             "rules",
@@ -283,7 +285,12 @@ def generated() -> dict[Path, str]:
     found[support_matrix_page.PAGE] = support_matrix_page.page()
     contents = ROOT / "docs" / "contents.md"
     text = contents.read_text(encoding="utf-8")
-    for name, rows in (("modules", _modules()), ("roles", _roles()), ("plugins", _plugins())):
+    for name, rows in (
+        ("modules", _modules()),
+        ("roles", _roles()),
+        ("plugins", _plugins()),
+        ("playbooks", _playbooks()),
+    ):
         text = _with_table(text, name, f"| {name.removesuffix('s')} | |", rows)
     found[contents] = text
     found[picture.PICTURE] = picture.svg()
@@ -364,6 +371,14 @@ def _plugins() -> Iterator[str]:
     for kind in ("inventory", "connection", "callback", "filter"):
         for path in sorted((ROOT / "plugins" / kind).glob("[a-z]*.py")):
             yield f"| {kind} `{path.stem}` | {role_files.cell(_documented(path)['short_description'])} |"
+
+
+def _playbooks() -> Iterator[str]:
+    """A line for each playbook: what its first comment says before it names its page."""
+    for path in sorted((ROOT / "playbooks").glob("*.yml")):
+        comment = path.read_text(encoding="utf-8").removeprefix("---\n# ").partition(")")[0].replace("\n# ", " ")
+        said, _, page = comment.partition(" (docs/")
+        yield f"| `winkube.node.{path.stem}` | [{said}]({page}) |"
 
 
 def _registries() -> Iterator[str]:
