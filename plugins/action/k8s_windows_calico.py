@@ -9,7 +9,7 @@ from typing import Any
 
 from ..plugin_utils.calico.judge import ERROR, problems
 from ..plugin_utils.calico.plan import Options, plan
-from ..plugin_utils.calico.view import look, wanted
+from ..plugin_utils.calico.view import build_wanted, look
 from ..plugin_utils.task.cluster_action import ClusterAction
 
 OF_THE_NODES = ("cluster_cidr", "service_cidr", "api_server", "cni_bin_dir", "cni_conf_dir")
@@ -24,7 +24,7 @@ class ActionModule(ClusterAction):
     def work(self, options: dict[str, Any]) -> dict[str, Any]:
         """Read the cluster, plan, write what differs, and report."""
         cluster = self.open_cluster(options)
-        needed, view = wanted(cluster.server, **{name: options[name] for name in OF_THE_NODES}), look(cluster)
+        needed, view = build_wanted(cluster.server, **{name: options[name] for name in OF_THE_NODES}), look(cluster)
         changes = plan(view, needed, Options(adopt=options["adopt"], kube_proxy_image=options["kube_proxy_image"]))
         if self.write(changes, cluster):
             view = look(cluster)

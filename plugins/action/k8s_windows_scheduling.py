@@ -40,7 +40,7 @@ class ActionModule(ClusterAction):
         )
         if wanted.runtime_classes:
             converge.check_server(server)
-            if unread := converge.unknown(nodes, machines):
+            if unread := converge.find_unknown(nodes, machines):
                 display.warning(
                     f"scheduling: config.toml was not read on {', '.join(unread)}; whether their containerd has the "
                     f"runtime {wanted.handler} is not known."

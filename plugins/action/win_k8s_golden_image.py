@@ -48,6 +48,6 @@ class ActionModule(ConvergingAction):
         there are."""
         folder = file_query(findings.receipt_folder(scope.layout), entries=True)
         ask = self._node.completed if reading.predicted else self._node.ask_again
-        reading = ask(reading, reading.missing((folder,)))
+        reading = ask(reading, reading.find_missing((folder,)))
         at_rest = reads((rest.Stopped(scope.layout), rest.Cleared(scope.layout, "")))
         return ask(reading, merge_queries((*findings.reads(scope, reading), *at_rest)))

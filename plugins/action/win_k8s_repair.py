@@ -45,7 +45,7 @@ class ActionModule(ConvergingAction):
         def build_resources(given: Given) -> Resources:
             """The clean-up; nothing for a machine that is not a previously deleted node."""
             nonlocal found
-            ours = hns.Ours(hns.own_names(options["network_name"]), options["cluster_cidr"])
+            ours = hns.Ours(hns.list_own_names(options["network_name"]), options["cluster_cidr"])
             situation = join.Situation(layout, options["join"], options["node_name"], given.reading, node, asked=True)
             found = rejoin.past(situation, ours, always=options["always"])
             return (rejoin.Leftovers(layout, found, ours, conf=options["cni_managed_by"] == "service"),)
@@ -108,7 +108,7 @@ class ActionModule(ConvergingAction):
         layout = self._node.layout
         repair = NodeRepair(self._node, options, take_over.reads(layout))
         take_over.refuse_misnamed(layout, repair.seen)
-        going = take_over.loose(layout, repair.seen)
+        going = take_over.find_loose(layout, repair.seen)
         services = take_over.services(layout, repair.seen)
         if batch := take_over.batch(layout, going, repair.seen):
             repair.apply(batch, *(each.text for each in going))

@@ -39,7 +39,7 @@ class Wanted:
     def scope(self, reading: Reading) -> owned.Scope:
         """What goes and what is kept."""
         options, layout = self.options, self.layout
-        names = hns.own_names(options["network_name"])
+        names = hns.list_own_names(options["network_name"])
         ours = hns.Ours(names, options["cluster_cidr"], hns.list_recorded(layout, reading))
         return replace(
             owned.Scope(layout, ours, owned.check(options["keep"])),
@@ -80,7 +80,7 @@ class Wanted:
     def first_reads(self, reading: Reading) -> tuple[Query, ...]:
         """What tells what is ours, as far as no answer has to come before."""
         scope = self.scope(reading)
-        return (*owned.first_reads(scope), *reads(self.down(reading)), *reset.list_left_queries(scope))
+        return (*owned.list_first_reads(scope), *reads(self.down(reading)), *reset.list_left_queries(scope))
 
 
 class ActionModule(ConvergingAction):
@@ -97,7 +97,7 @@ class ActionModule(ConvergingAction):
         wanted = Wanted(options, layout)
         nothing = Reading()
         # A bare machine is asked once.
-        needed = (*wanted.first_reads(nothing), *owned.third_reads(wanted.scope(nothing), nothing))
+        needed = (*wanted.first_reads(nothing), *owned.list_third_reads(wanted.scope(nothing), nothing))
         run = self.begin(options, needed)
         reading = self._look(wanted, self.reading(options, needed))
         wanted = replace(wanted, ours=owned.candidates(wanted.scope(reading), reading))
@@ -122,8 +122,8 @@ class ActionModule(ConvergingAction):
         ask = self._node.ask_again if again else self._node.completed
         scope = wanted.scope(reading)
         reading = ask(reading, wanted.first_reads(reading))
-        reading = ask(reading, owned.second_reads(scope, reading))
-        return ask(reading, owned.third_reads(scope, reading))
+        reading = ask(reading, owned.list_second_reads(scope, reading))
+        return ask(reading, owned.list_third_reads(scope, reading))
 
     def _remove_node(self, cluster: Cluster | None, options: Mapping[str, Any]) -> list[str]:
         """The Node object goes as well: pods are replaced elsewhere at once, and the machine may join again."""

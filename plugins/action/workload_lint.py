@@ -11,7 +11,7 @@ from typing import Any
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.lint.config import DEFAULT_FILE, Config, ConfigError, read_config
 from ..plugin_utils.lint.engine import Report, lint, with_unreadable
-from ..plugin_utils.lint.fix import FixedFile, after_fix, fix
+from ..plugin_utils.lint.fix import FixedFile, apply_fixes, fix
 from ..plugin_utils.lint.manifest import UnreadableError, live_documents, read_documents
 from ..plugin_utils.lint.model import Severity
 from ..plugin_utils.lint.profile import SETTINGS, Profile, SettingError, with_settings
@@ -49,7 +49,7 @@ class ActionModule(ControllerAction):
             fixed = [each for each in fix(documents, report, profile, ignore) if Path(each.file).is_absolute()]
             result |= self._write(fixed)
             # What is left is reported, in check mode too.
-            report = with_unreadable(lint(after_fix(documents, fixed), profile, ignore), inputs.unreadable)
+            report = with_unreadable(lint(apply_fixes(documents, fixed), profile, ignore), inputs.unreadable)
         if options["report"] and not self._task.check_mode:
             with Path(options["report"]).open("w", encoding="utf-8") as file:
                 file.writelines(render(report, profile, options["report_format"], options["strict"]))
@@ -102,7 +102,7 @@ def _ignore(entry: dict[str, Any]) -> Ignore:
 
 
 def _sentences(report: Report, strict: bool) -> list[str]:
-    return [headline(found) for found in report.shown(strict)] + _hygiene(report, strict)
+    return [headline(found) for found in report.list_shown(strict)] + _hygiene(report, strict)
 
 
 def _hygiene(report: Report, strict: bool) -> list[str]:
@@ -114,6 +114,6 @@ def _verdict(report: Report, level: str, strict: bool) -> dict[str, Any]:
     warnings = {"warnings": unused} if unused else {}
     if level == "never" or not report.at_least(Severity[level.upper()]):
         return {"failed": False, "msg": summary(report)} | warnings
-    first = [each for each in report.shown(strict) if each.severity >= Severity[level.upper()]][:_SHOWN]
+    first = [each for each in report.list_shown(strict) if each.severity >= Severity[level.upper()]][:_SHOWN]
     shown = [f"{headline(each)} {each.remedy}" for each in first] + _hygiene(report, strict)
     return {"failed": True, "msg": "\n".join([summary(report), *shown])} | warnings

@@ -118,7 +118,7 @@ from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.host_process import pod
 from ..plugin_utils.host_process.access import Access, Done
-from ..plugin_utils.host_process.keeper import identity, when_over
+from ..plugin_utils.host_process.keeper import identity, run_when_over
 
 display = Display()
 
@@ -204,7 +204,7 @@ class Connection(ConnectionBase):
             if cluster is not None:
                 removal(Access(cluster, wanted, start_s=0))
 
-        when_over(os.getppid(), remove)
+        run_when_over(os.getppid(), remove)
 
     # -- what Ansible asks for -----------------------------------------------------------------------------------
 

@@ -156,7 +156,7 @@ def _pulled(bench: Bench, source: Path, cache: PushCache, old: Path) -> Cost:
         for op in offer.fetches("program", 60):
             execute_op(node, op.op, dict(op.args))
     seconds = time.monotonic() - started
-    done = offer.pulled("program")
+    done = offer.build_result("program")
     if done.op is not None:
         execute_op(node, done.op["op"], done.op["args"])
     if node.drive.read(done.staged) != data:

@@ -99,7 +99,7 @@ def main(whole: Sequence[Repository] = ()) -> int:
         there = keys_of(report.findings)
         text = "".join(as_text(report))
         totals["lines"] += text.count("\n")
-        totals["hygiene_lines"] += bool(report.folded)
+        totals["hygiene_lines"] += bool(report.hygiene_counts)
         for key, each in there:
             verdict = manifest.judged.get(key, "not judged")
             rules.setdefault(each.rule, Counter())[verdict] += 1

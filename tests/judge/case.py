@@ -110,7 +110,7 @@ def scene(case: Case) -> Scene:
             node_name=wanted.node_name,
         )
     )
-    reading = Reading().merged(dict(_parts(data)), reads(wanted))
+    reading = Reading().merge(dict(_parts(data)), reads(wanted))
     return scene_of(
         reading,
         wanted,

@@ -168,7 +168,7 @@ def folders(layout: Layout, expected: Expected, reading: Reading) -> tuple[str, 
 
 def reads(layout: Layout, expected: Expected) -> tuple[Query, ...]:
     """The state, and the entries of log folders as far as they are known before the services are."""
-    nothing = Reading().merged({"services": []})
+    nothing = Reading().merge({"services": []})
     return merge_queries(
         (
             *registry.read_plan(layout),

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from ..facts import calico as facts
 from ..facts.version import Line, VersionError
-from .view import View, Wanted, available, conditions, folders, name_of, os_of, part, pools_of, same_folder
+from .view import View, Wanted, available, conditions, folders, is_same_folder, name_of, os_of, part, pools_of
 
 ERROR, WARNING = "error", "warning"
 
@@ -80,12 +80,12 @@ def _no_installation(view: View, _wanted: Wanted) -> Iterator[Seen]:
         yield Seen("the cluster", "there is no Installation 'default'")
 
 
-def _old(view: View, _wanted: Wanted) -> Iterator[Seen]:
+def _find_old_release(view: View, _wanted: Wanted) -> Iterator[Seen]:
     if view.release is not None and view.release < facts.OPERATOR_FROM:
         yield Seen("Calico", f"it is {view.release}", f"{facts.OPERATOR_FROM} or later")
 
 
-def _untested(view: View, _wanted: Wanted) -> Iterator[Seen]:
+def _find_untested(view: View, _wanted: Wanted) -> Iterator[Seen]:
     row = facts.release(view.release) if view.release else None
     try:
         line = Line.parse(view.kubernetes)
@@ -114,15 +114,15 @@ def _no_linux(view: View, _wanted: Wanted) -> Iterator[Seen]:
 # -- what the Installation says ----------------------------------------------------------------------------------------
 
 
-def _disabled(view: View, _wanted: Wanted) -> Iterator[Seen]:
-    if view.installation is None or view.enabled:
+def _find_disabled(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    if view.installation is None or view.is_enabled:
         return
     aside = " (it stands beside calicoNetwork, where nothing reads it)" if "windowsDataplane" in view.spec else ""
     said = view.network.get("windowsDataplane") or "not set"
     yield Seen("Installation", f"spec.calicoNetwork.windowsDataplane is {said}{aside}", "HNS")
 
 
-def _other_cni(view: View, _wanted: Wanted) -> Iterator[Seen]:
+def _find_other_cni(view: View, _wanted: Wanted) -> Iterator[Seen]:
     cni = part(view.spec, "cni")
     kind, ipam = cni.get("type") or "Calico", part(cni, "ipam").get("type") or "Calico"
     if kind != "Calico":
@@ -185,7 +185,7 @@ def _folders(view: View, wanted: Wanted) -> Iterator[Seen]:
         return
     keys = ("cniBinDir", "cniConfigDir")
     for key, there, own in zip(keys, folders(view), (wanted.bin_dir, wanted.conf_dir), strict=True):
-        if own and not same_folder(there, own):
+        if own and not is_same_folder(there, own):
             yield Seen("Installation", f"spec.windowsNodes.{key} is {there}", f"{own}, which containerd reads")
 
 
@@ -252,16 +252,16 @@ def _port(view: View, _wanted: Wanted) -> Iterator[Seen]:
 # -- what came of it ---------------------------------------------------------------------------------------------------
 
 
-def _degraded(view: View, _wanted: Wanted) -> Iterator[Seen]:
+def _find_degraded(view: View, _wanted: Wanted) -> Iterator[Seen]:
     said = conditions(view.status).get("Degraded", {})
-    if view.enabled and said.get("status") == "True":
+    if view.is_enabled and said.get("status") == "True":
         text = " ".join(str(said.get(key) or "") for key in ("reason", "message")).strip() or "without a reason"
         yield Seen(f"TigeraStatus {facts.STATUS}", f"it is Degraded: {text.rstrip('.')}")
 
 
 def _no_daemon_set(view: View, _wanted: Wanted) -> Iterator[Seen]:
     there = any(name_of(each) == facts.DAEMON_SET for each in view.daemon_sets)
-    if view.enabled and view.release is not None and not there:
+    if view.is_enabled and view.release is not None and not there:
         yield Seen(f"DaemonSet {facts.NAMESPACE}/{facts.DAEMON_SET}", "it is not there")
 
 
@@ -311,7 +311,7 @@ RULES: tuple[Rule, ...] = (
         "Calico is too old for HostProcess pods",
         "Its operator has no Windows part yet.",
         "Update the operator.",
-        _old,
+        _find_old_release,
         "kubernetes-sigs/sig-windows-tools#371",
     ),
     Rule(
@@ -320,7 +320,7 @@ RULES: tuple[Rule, ...] = (
         "Calico is not tested with this Kubernetes",
         "It may work; Calico's own tests do not say so.",
         "Take a Calico whose page names this Kubernetes.",
-        _untested,
+        _find_untested,
         "projectcalico/calico#7594",
     ),
     Rule(
@@ -357,7 +357,7 @@ RULES: tuple[Rule, ...] = (
         "Calico does not bring the pods' network",
         "With another CNI or IPAM Calico makes no VXLAN network on Windows.",
         "Set spec.cni to Calico with Calico's IPAM, or leave winkube_network_mode to that CNI.",
-        _other_cni,
+        _find_other_cni,
         "projectcalico/calico#11109",
     ),
     Rule(
@@ -366,7 +366,7 @@ RULES: tuple[Rule, ...] = (
         "Calico is off on Windows",
         "The operator makes no DaemonSet for Windows.",
         "Run calico.yml.",
-        _disabled,
+        _find_disabled,
         "projectcalico/calico#11401",
         written=True,
     ),
@@ -500,7 +500,7 @@ RULES: tuple[Rule, ...] = (
         "The operator cannot set up Calico on Windows",
         "The operator says why.",
         "Mend what it names; kubectl describe tigerastatus calico-windows shows it again.",
-        _degraded,
+        _find_degraded,
         "projectcalico/calico#8669",
         before=False,
     ),

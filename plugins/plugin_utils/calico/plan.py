@@ -25,10 +25,10 @@ from .view import (
     View,
     Wanted,
     folders,
+    is_same_folder,
     name_of,
     part,
     pools_of,
-    same_folder,
 )
 
 CRDS_S = 300
@@ -159,7 +159,7 @@ def _differs(view: View, wanted: Wanted) -> tuple[dict[str, Any], list[str]]:
     """The merge patch of its spec, and which parts affect running Linux nodes."""
     network: dict[str, Any] = {}
     risky = []
-    if not view.enabled:
+    if not view.is_enabled:
         network["windowsDataplane"] = "HNS"
     if view.network.get("bgp") != "Disabled":
         network["bgp"] = "Disabled"
@@ -183,7 +183,7 @@ def _windows_nodes(view: View, wanted: Wanted) -> dict[str, str]:
     return {
         key: own.replace("\\", "/")
         for key, there, own in zip(keys, folders(view), (wanted.bin_dir, wanted.conf_dir), strict=True)
-        if own and not same_folder(there, own)
+        if own and not is_same_folder(there, own)
     }
 
 

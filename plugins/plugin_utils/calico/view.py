@@ -94,7 +94,7 @@ class View:
         return {**computed, **part(self.spec, "calicoNetwork")}
 
     @property
-    def enabled(self) -> bool:
+    def is_enabled(self) -> bool:
         """Whether the operator is told to run Calico on Windows."""
         return self.network.get("windowsDataplane") == "HNS"
 
@@ -117,7 +117,7 @@ class View:
         return tuple(each for each in self.nodes if os_of(each) == "windows")
 
 
-def wanted(
+def build_wanted(
     server: str, *, cluster_cidr: str, service_cidr: str, cni_bin_dir: str, cni_conf_dir: str, api_server: str = ""
 ) -> Wanted:
     """From the options of these names. `server` is the API server's address in the kubeconfig, used if no other is
@@ -180,14 +180,14 @@ def folders(view: View) -> tuple[str, str]:
     return str(said.get("cniBinDir") or bin_dir), str(said.get("cniConfigDir") or conf_dir)
 
 
-def same_folder(one: str, other: str) -> bool:
+def is_same_folder(one: str, other: str) -> bool:
     """Whether two paths name the same folder; one without a drive is on C:, as in a pod's hostPath."""
 
     def whole(path: str) -> str:
         text = path.replace("/", "\\")
         return text if text[1:2] == ":" else f"C:{text}"
 
-    return windows_path.same(whole(one), whole(other))
+    return windows_path.is_same(whole(one), whole(other))
 
 
 def look(cluster: Cluster) -> View:

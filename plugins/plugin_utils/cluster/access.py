@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
-from .answer import first_line
+from .answer import read_first_line
 from .documents import index_by_name, load_kubeconfig
 from .error import ClusterError
 
@@ -192,7 +192,7 @@ class _Program:
             raise ClusterError(f"{program} cannot be run: {error}.") from error
         if done.returncode != 0:
             raise ClusterError(
-                f"{program} ended with {done.returncode}: {first_line(done.stderr) or 'no reason given'}."
+                f"{program} ended with {done.returncode}: {read_first_line(done.stderr) or 'no reason given'}."
             )
         try:
             return _read_credentials(json.loads(done.stdout), self._version)

@@ -66,7 +66,9 @@ def refusal(method: str, where: str, path: str, answer: Answer) -> ClusterError:
     said = decode_object(answer.data) or {}
     if 300 <= answer.status < 400 or (answer.status == 404 and not _is_absent(answer.data)):
         return _strange(method, where, path, answer, "the API's own answer")
-    message = str(said.get("message") or "").strip().rstrip(".") or first_line(answer.data) or "no reason was given"
+    message = (
+        str(said.get("message") or "").strip().rstrip(".") or read_first_line(answer.data) or "no reason was given"
+    )
     return ClusterError(
         f"{method} {where} was answered with {answer.status}: {message}.",
         answer.status,
@@ -101,7 +103,7 @@ def decode_object(data: bytes | str) -> Object | None:
     return said if isinstance(said, dict) and _is_flat(said) else None
 
 
-def first_line(data: bytes) -> str:
+def read_first_line(data: bytes) -> str:
     """The first non-empty line of a text, shortened, with only printable characters."""
     lines = (line.strip() for line in data[:4096].decode("utf-8", errors="replace").splitlines())
     line = "".join(each if each.isprintable() else "?" for each in next(filter(None, lines), ""))
@@ -171,7 +173,7 @@ def _strange(method: str, where: str, path: str, answer: Answer, wanted: str) ->
         host = urlsplit(answer.location).hostname or "an unknown address"
         came = f"a redirect to {host}"
     else:
-        line = first_line(answer.data)
+        line = read_first_line(answer.data)
         if "/secrets" in path and not line.startswith("<"):
             line = "(not shown: it may hold a secret)" if line else ""
         came = f"{answer.content_type or 'no content type'}, which begins: {line}" if line else "nothing"

@@ -59,7 +59,7 @@ SECRETS = "/api/v1/namespaces/kube-system/secrets"
 _LETTERS = string.ascii_lowercase + string.digits
 
 
-def new_token() -> str:
+def make_token() -> str:
     """A random token, `<6>.<16>` of a-z and 0-9.
 
     Source: kubernetes staging/src/k8s.io/cluster-bootstrap/token/api/types.go, BootstrapTokenPattern.
@@ -93,7 +93,7 @@ def token_secret(token: str, node: str, now: datetime) -> Object:
 @contextmanager
 def bootstrap_token(cluster: Cluster, node: str) -> Iterator[str]:
     """A token for the join of `node`; deleted from the cluster afterwards, even after a failure."""
-    token = new_token()
+    token = make_token()
     made = token_secret(token, node, datetime.now(UTC))
     cluster.create(SECRETS, made)
     try:

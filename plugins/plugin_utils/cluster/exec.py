@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from .answer import decode_object, first_line
+from .answer import decode_object, read_first_line
 from .client import Cluster
 from .error import ClusterError
 
@@ -70,7 +70,7 @@ def exit_status(text: str) -> tuple[int, str]:
     """
     status = decode_object(text)
     if status is None:
-        what = f"with {first_line(text.encode())!r}, which is not an" if text else "without the"
+        what = f"with {read_first_line(text.encode())!r}, which is not an" if text else "without the"
         return -1, f"the stream ended {what} exit status of the program"
     if status.get("status") == "Success":
         return 0, ""

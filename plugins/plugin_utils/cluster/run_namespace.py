@@ -27,7 +27,7 @@ RUN = "winkube.node/run"
 """The annotation, and the label of what has no Namespace of its own, that tells one run's objects from another's."""
 
 
-def new_run() -> str:
+def make_run_mark() -> str:
     """A random mark for everything that a run makes."""
     return secrets.token_hex(8)
 

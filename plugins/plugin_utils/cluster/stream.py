@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .access import Access
-from .answer import decode_object, first_line
+from .answer import decode_object, read_first_line
 from .error import ClusterError, passes
 
 _missing: ImportError | None = None
@@ -116,7 +116,7 @@ def _reason(error: WebSocketBadStatusException) -> str:
     body = error.resp_body or b""
     text = body.decode(errors="replace") if isinstance(body, bytes) else str(body)
     message = (decode_object(text) or {}).get("message")
-    return str(message or first_line(text.encode()) or "no reason was given").rstrip(".")
+    return str(message or read_first_line(text.encode()) or "no reason was given").rstrip(".")
 
 
 def _headers(reached: Access) -> dict[str, str]:
@@ -171,14 +171,14 @@ def conversation(
         with connect(reached, path, CONNECT_S, protocols) as socket:
             socket.settimeout(SILENT_S)
             with _speaking(socket, stdin):
-                yield from _heard(socket)
+                yield from _listen(socket)
     except WebSocketConnectionClosedException as error:
         raise ClusterError(f"{server} closed the connection without the program's exit status.") from error
     except (WebSocketException, OSError, ValueError) as error:
         raise ClusterError(f"The connection to {server} was lost: {str(error) or type(error).__name__}.") from error
 
 
-def _heard(socket: Any) -> Iterator[tuple[int, bytes]]:
+def _listen(socket: Any) -> Iterator[tuple[int, bytes]]:
     while True:
         kind, frame = socket.recv_data_frame(control_frame=True)
         if kind == ABNF.OPCODE_CLOSE:

@@ -70,7 +70,7 @@ def find_arguments(found: Mapping[str, Any], program: str) -> tuple[str, ...] | 
     else:
         words = command_line.split(str(found.get("image_path") or ""))
     for position, word in enumerate(words):
-        if windows_path.same(word, program):
+        if windows_path.is_same(word, program):
             return tuple(words[position + 1 :])
     return None
 

@@ -84,7 +84,7 @@ class LogLimits:
         if present is not None and _document(present) == wanted and task and there.get("enabled"):
             return None
         text = json.dumps(wanted, indent=1)
-        made = runner_task.create(TASK, self._path("logs.xml")).undone_by(
+        made = runner_task.create(TASK, self._path("logs.xml")).with_undo(
             *(() if task else (runner_task.delete(TASK),))
         )
         return Change(
@@ -111,11 +111,11 @@ class LogLimits:
     def _away(self, present: str | None, task: bool) -> Change:
         ops: list[Op] = []
         if task:
-            ops.append(runner_task.delete(TASK).undone_by(runner_task.create(TASK, self._path("logs.xml"))))
+            ops.append(runner_task.delete(TASK).with_undo(runner_task.create(TASK, self._path("logs.xml"))))
         if present is not None:
             content = as_base64(present.encode())
             back = Op("write", {"path": self._path("logs.json"), "content": content})
-            ops.append(Op("remove", {"path": self._path("logs.json")}).undone_by(back))
+            ops.append(Op("remove", {"path": self._path("logs.json")}).with_undo(back))
         return Change(
             text=f"remove the task {TASK}, which limits logs",
             before=present or "the task alone\n",
@@ -136,7 +136,7 @@ class LogLimits:
         }
         own = self.layout.containerd_log
         logs = [{"path": own, "empty": True, **each}]
-        logs += [{"path": path, "empty": False, **each} for path in self.logs if not windows_path.same(path, own)]
+        logs += [{"path": path, "empty": False, **each} for path in self.logs if not windows_path.is_same(path, own)]
         return {"schema": 1, "logs": logs}
 
     def _words(self) -> str:
@@ -147,13 +147,13 @@ class LogLimits:
         path, backup = self._path("logs.json"), windows_path.join(self.backup, "logs.json")
         args = {"path": path, "content": as_base64(text.encode())} | ({"backup": backup} if kept else {})
         back = Op("restore", {"path": path, "backup": backup}) if kept else Op("remove", {"path": path})
-        return Op("write", args).undone_by(back)
+        return Op("write", args).with_undo(back)
 
     def _xml(self, *, stays: bool) -> Op:
         """The task's XML, the same for each node with this state folder. It stays if the task existed before."""
         path, xml = self._path("logs.xml"), runner_task.xml(self.layout.state_dir, ABOUT, since=SINCE, every=EVERY)
         write = Op("write", {"path": path, "content": as_base64(xml)})
-        return write if stays else write.undone_by(Op("remove", {"path": path}))
+        return write if stays else write.with_undo(Op("remove", {"path": path}))
 
     def _path(self, name: str) -> str:
         return windows_path.join(self.layout.state_dir, name)

@@ -68,7 +68,7 @@ class NssmVersion:
                 f"nssm: there is no {self.path}, and nssm_source.url is empty. Put nssm {facts.NSSM_VERSION} there, or "
                 "let it be installed: winkube_nssm_url."
             )
-        stays = self.programs is None or self.programs.installed(reading)
+        stays = self.programs is None or self.programs.is_installed(reading)
         version = found.get("version")
         if stays and version and not _is_wanted(str(version)):
             raise Refused(

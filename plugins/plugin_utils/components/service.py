@@ -230,7 +230,7 @@ class Dependencies:
         changed = self.service.change(reading)
         key = service_key(self.service.name)
         after = changed.predicted[key] if changed else found or {}
-        op = self._set(self.names).undone_by(self._set(present, absent_is_fine=True))
+        op = self._set(self.names).with_undo(self._set(present, absent_is_fine=True))
         return Change(
             text=f"make the service {self.service.name} depend on {_words(self.names)}",
             before=f"{_words(present)}\n",

@@ -251,7 +251,7 @@ def _forgotten(document: Document, made: Collection[str]) -> Iterator[tuple[Plac
     """The certificates' keys, where one of them names a file that we made."""
     for place in (facts.GRPC, facts.PLUGIN):
         keys = [key for key in (place.tls_ca, place.tls_cert, place.tls_key) if document.has(key)]
-        if any(windows_path.same(str(document.get(key)), path) for key in keys for path in made):
+        if any(windows_path.is_same(str(document.get(key)), path) for key in keys for path in made):
             yield from ((key, _GONE) for key in keys)
 
 

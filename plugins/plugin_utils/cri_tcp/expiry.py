@@ -244,17 +244,17 @@ class Expiry:
         create = runner_task.create(TASK, self._path("expiry.xml"))
         again = (create,) if planned and task else ()
         return (
-            Op("mkdir", {"path": self.backup}).undone_by(*again),
+            Op("mkdir", {"path": self.backup}).with_undo(*again),
             state_file.write(
                 self._path("expiry.json"), json.dumps(wanted, indent=1).encode(), self.backup, there=planned
             ),
             state_file.write(self._path("expiry.xml"), xml, self.backup, there=planned),
-            create.undone_by(_delete()),
+            create.with_undo(_delete()),
         )
 
     def _without(self, planned: bool, task: bool) -> tuple[Op, ...]:
         create = runner_task.create(TASK, self._path("expiry.xml"))
-        delete = _delete().undone_by(*([create] if planned and task else []))
+        delete = _delete().with_undo(*([create] if planned and task else []))
         if not planned:
             return (delete,)
         aside = (state_file.put_aside(self._path(name), self.backup) for name in ("expiry.json", "expiry.xml"))

@@ -25,7 +25,7 @@ from ..engine.resource import Refused, Resource
 from ..engine.resources.directory import Directory
 from ..engine.resources.firewall_rule import FirewallRule, Network, show_network, sources
 from ..engine.resources.service import ACTIVE, Service
-from ..engine.resources.text_file import READ_LIMIT, TextFile, equal_text
+from ..engine.resources.text_file import READ_LIMIT, TextFile, is_same_text
 from ..engine.security import ADMINS_ONLY, readers
 from ..engine.services.existing import AsFound
 from ..facts import cri_tcp as facts
@@ -202,7 +202,7 @@ def _earlier_certificates(text: str, args: CriTcpArgs) -> dict[str, str]:
     return {
         key: path
         for key, path in certificate_files(text.removeprefix("\ufeff")).items()
-        if not any(windows_path.same(path, other) for other in brought)
+        if not any(windows_path.is_same(path, other) for other in brought)
     }
 
 
@@ -237,7 +237,7 @@ def _same_config(layout: Layout, found: Mapping[str, Any]) -> None:
         name, equals, value = word.partition("=")
         if name.lstrip("-") in ("config", "c") and name.startswith("-"):
             read = value if equals else "".join(words[position + 1 : position + 2])
-    if not windows_path.same(read, layout.containerd_config):
+    if not windows_path.is_same(read, layout.containerd_config):
         raise Refused(
             f"The service {found.get('name')} reads {read}, not {layout.containerd_config}; name the file that it "
             "reads in winkube_containerd_config (node.containerd_config)."
@@ -312,7 +312,7 @@ def _config(args: CriTcpArgs, reading: Reading) -> TextFile:
     text = kept.closed(present, args.listener, args.layout, reading, _certificate_paths(args.layout))
     if args.listener is None and (gone := _find_gone(text, reading)):
         text = edit(text, None, path, gone)
-    same = equal_text if args.listener is None and text != present else is_equal
+    same = is_same_text if args.listener is None and text != present else is_equal
     return TextFile(path, text, backup=args.layout.backup(args.mark), equal=same)
 
 

@@ -65,7 +65,7 @@ def rehearsal(args: CriTcpArgs, resources: tuple[Resource, ...], reading: Readin
         write = Op("write", {"path": path, "content": as_base64(text.encode()), "sddl": ADMINS_ONLY_FILE})
         # Only the new file has to be read without an error: the other one counts when the time is over.
         strict = ANY_EXIT if ending == CLOSED else (0,)
-        ops += (write.undone_by(away), _dump(layout.containerd_binary, path, ok_exit=strict), away)
+        ops += (write.with_undo(away), _dump(layout.containerd_binary, path, ok_exit=strict), away)
     return Batch(NAME, tuple(ops), pre=(Expectation(system_query(), (("machine", reading.machine),)),))
 
 

@@ -39,10 +39,10 @@ def write(path: str, data: bytes, backup: str, *, there: bool) -> Op:
     kept = windows_path.join(backup, windows_path.name(path))
     args = {"path": path, "content": as_base64(data)} | ({"backup": kept} if there else {})
     undo = Op("restore", {"path": path, "backup": kept}) if there else Op("remove", {"path": path})
-    return Op("write", args, secrets=("content",)).undone_by(undo)
+    return Op("write", args, secrets=("content",)).with_undo(undo)
 
 
 def put_aside(path: str, backup: str) -> Op:
     """Moves a file into the batch's folder, from where an undo brings it back."""
     kept = windows_path.join(backup, windows_path.name(path))
-    return Op("move", {"from": path, "to": kept}).undone_by(Op("move", {"from": kept, "to": path}))
+    return Op("move", {"from": path, "to": kept}).with_undo(Op("move", {"from": kept, "to": path}))

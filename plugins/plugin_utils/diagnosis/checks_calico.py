@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from ..calico.judge import RULES, Problem, Rule, problems
-from ..calico.view import look, wanted
+from ..calico.view import build_wanted, look
 from ..cluster.client import Cluster
 from ..cluster.error import ClusterError
 from ..components.expected import Expected
@@ -33,7 +33,7 @@ def calico_problems(cluster: Cluster, expected: Expected, layout: Layout) -> tup
     (examples/rbac/calico.yml)."""
     if not expected.calico:
         return ()
-    needed = wanted(
+    needed = build_wanted(
         cluster.server,
         cluster_cidr=expected.cluster_cidr,
         service_cidr=expected.service_cidr,

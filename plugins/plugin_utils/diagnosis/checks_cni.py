@@ -34,7 +34,7 @@ _ELSEWHERE = advice(
 
 def _absent(scene: Scene) -> Iterator[Seen]:
     if scene.expect.flannel and scene.cni_text == "":
-        elsewhere = not windows_path.same(windows_path.parent(scene.cni_path), scene.layout.cni_conf_dir)
+        elsewhere = not windows_path.is_same(windows_path.parent(scene.cni_path), scene.layout.cni_conf_dir)
         yield Seen(
             scene.cni_file,
             f"there is no {scene.cni_path}: no pod can start",

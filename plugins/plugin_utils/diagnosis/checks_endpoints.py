@@ -62,7 +62,7 @@ def _without_namespace(scene: Scene) -> Iterator[Seen]:
     if not scene.hns.knows("endpoints", "namespaces", "networks"):
         return
     for each in _pods(scene):
-        if not scene.hns.attached(each) and not each.containers and _CONTAINER.search(each.name):
+        if not scene.hns.is_attached(each) and not each.containers and _CONTAINER.search(each.name):
             yield Seen(each.label, "it is in no namespace", "a pod's namespace")
 
 

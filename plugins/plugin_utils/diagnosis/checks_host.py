@@ -54,7 +54,7 @@ def _service_vmcompute(scene: Scene) -> Iterator[Seen]:
     elif found.get("start") == DISABLED:
         yield Seen("service vmcompute", "it is disabled", "started when it is needed")
     elif found.get("state") != "running":
-        pods = [each for each in scene.hns.endpoints if scene.is_pods(each) and scene.hns.attached(each)]
+        pods = [each for each in scene.hns.endpoints if scene.is_pods(each) and scene.hns.is_attached(each)]
         if pods:
             yield Seen("service vmcompute", f"it is {found.get('state')} with {len(pods)} endpoints of pods", "running")
 

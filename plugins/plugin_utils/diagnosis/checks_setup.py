@@ -49,7 +49,7 @@ def _earlier_life(scene: Scene) -> Iterator[Seen]:
     cidr = scene.pod_cidr or (str(own) if own and network and own in network.prefixes else "")
     lease = subnet_env.path(scene.layout)
     for path, said in stale_files(scene.layout, cidr, scene.first):
-        if not windows_path.same(path, lease):
+        if not windows_path.is_same(path, lease):
             yield Seen(path, f"it says {said}", f"the node's range {cidr}")
 
 
@@ -102,9 +102,9 @@ def _cni_folders(scene: Scene) -> Iterator[Seen]:
     conf_dir = setting(scene, lambda places: places.cni_conf_dir)
     bin_dir = setting(scene, lambda places: places.cni_bin) or setting(scene, lambda places: places.cni_bin_list)
     bins = [str(one) for one in (bin_dir if isinstance(bin_dir, list) else [bin_dir]) if one]
-    if conf_dir and not windows_path.same(str(conf_dir), layout.cni_conf_dir):
+    if conf_dir and not windows_path.is_same(str(conf_dir), layout.cni_conf_dir):
         yield Seen("containerd", f"it reads CNI configurations in {conf_dir}", layout.cni_conf_dir)
-    if bins and not any(windows_path.same(one, layout.cni_bin_dir) for one in bins):
+    if bins and not any(windows_path.is_same(one, layout.cni_bin_dir) for one in bins):
         yield Seen("containerd", f"it looks for CNI programs in {', '.join(bins)}", layout.cni_bin_dir)
     if scene.expected is not None and scene.expected.flannel:
         for name in (*cni.MEMBERS, cni.FLANNEL_PLUGIN):

@@ -166,7 +166,7 @@ def quick(machine: Seen, question: Question, cluster: Cluster | None, *, service
     node = view.node if view is not None else cluster.node(expected.node_name) if cluster is not None else None
     time.sleep(question.watch_s)
     again = (*watched, *programs.logs(layout, expected, first), *programs.health(layout, expected, first))
-    second = first.merged(machine.probe(again), again)
+    second = first.merge(machine.probe(again), again)
     return scene_of(first, expect, view, second=second, expected=expected, node=node, asked=cluster is not None)
 
 
@@ -219,7 +219,7 @@ def full(
             networks.hns_query(*HNS_OBJECTS),
         )
     )
-    second = first.merged(machine.probe(again), again)
+    second = first.merge(machine.probe(again), again)
     tried = Tried(
         host=question.host,
         wanted=wanted,

@@ -134,5 +134,5 @@ def process(program: Program, reading: Reading) -> Mapping[str, Any] | None:
     processes: list[Mapping[str, Any]] = listed if isinstance(listed, list) else []
     name = windows_path.name(program.binary).casefold()
     same = [one for one in processes if str(one["name"]).casefold() == name]
-    by_path = [one for one in same if one.get("path") and windows_path.same(str(one["path"]), program.binary)]
+    by_path = [one for one in same if one.get("path") and windows_path.is_same(str(one["path"]), program.binary)]
     return next(iter(by_path or same), None)

@@ -33,7 +33,7 @@ from ..facts.flannel import NET_CONF
 from ..network.model import Endpoint, Hns, Network
 from ..network.parse import KINDS, parse
 from ..network.port_blocks import Ports
-from ..network.virtual_machine import VmAdapter, plain
+from ..network.virtual_machine import VmAdapter, normalise_mac
 from .cluster_view import ClusterView
 from .expectations import Expectations
 from .tried import Tried
@@ -230,7 +230,7 @@ def completed(reading: Reading, expect: Expectations, probe: Probe) -> Reading:
     or has a name that is not one of CONF_FILES."""
     for _look in range(2):  # the folder, then a file in it
         more = further(reading, expect)
-        reading = reading.merged(probe(more), more) if more else reading
+        reading = reading.merge(probe(more), more) if more else reading
     return reading
 
 
@@ -262,7 +262,7 @@ def cni_folder(reading: Reading, layout: Layout) -> str:
     """Where containerd looks for CNI configurations: its own conf_dir, and the layout's where it has none, or that was
     not read."""
     given = str(containerd_setting(reading, layout, lambda places: places.cni_conf_dir) or "").replace("/", "\\")
-    if not given or windows_path.problem(given) or windows_path.same(given, layout.cni_conf_dir):
+    if not given or windows_path.problem(given) or windows_path.is_same(given, layout.cni_conf_dir):
         return layout.cni_conf_dir
     return windows_path.join(given)
 
@@ -320,7 +320,7 @@ def scene_of(
         flanneld=find_arguments(daemon, layout.flanneld_binary) if daemon and expect.flannel else None,
         started=tuple(_find_starts(reading, services, layout)),
         cluster=cluster,
-        macs=frozenset(plain(str(each.get("mac") or "")) for each in list_adapters(reading)),
+        macs=frozenset(normalise_mac(str(each.get("mac") or "")) for each in list_adapters(reading)),
         vm_adapters=vm_adapters,
         ports=ports,
         tried=tried,

@@ -29,7 +29,7 @@ def mask(address: str) -> str:
     """The address without anything that may be secret. Of a malformed one, everything before its last @ is masked."""
     if _PATH.match(address):
         return address
-    lead, user, rest = _split(address)
+    lead, user, rest = _split_address(address)
     path, mark, fragment = rest.partition("#")
     path, query_mark, query = path.partition("?")
     named = _VALUE.sub(HIDDEN, query) if "=" in query else HIDDEN if query else ""
@@ -51,7 +51,7 @@ def mask_in(text: object, *addresses: str | None) -> str:
     return said
 
 
-def _split(address: str) -> tuple[str, str, str]:
+def _split_address(address: str) -> tuple[str, str, str]:
     """The parts before, inside and after user and password."""
     found = _LEAD.match(address)
     lead = found[0] if found else ""
@@ -69,7 +69,7 @@ def _split(address: str) -> tuple[str, str, str]:
 
 
 def _secrets(address: str) -> Iterator[str]:
-    _lead, user, rest = _split(address)
+    _lead, user, rest = _split_address(address)
     path, _mark, fragment = rest.partition("#")
     path, _query_mark, query = path.partition("?")
     found = [user, user.partition(":")[2], query, fragment, *_VALUE.findall(query)]

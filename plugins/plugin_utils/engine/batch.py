@@ -28,7 +28,7 @@ class Op:
     undo: tuple[Op, ...] = ()
     secrets: tuple[str, ...] = ()
 
-    def undone_by(self, *undo: Op) -> Op:
+    def with_undo(self, *undo: Op) -> Op:
         """The same op with this undo."""
         return replace(self, undo=undo)
 

@@ -111,7 +111,7 @@ def list_arguments(line: str) -> str:
     return "".join(f"\n  {argument or quote(argument)}" for argument in split(line))
 
 
-def same(left: list[str], right: list[str]) -> bool:
+def is_same(left: list[str], right: list[str]) -> bool:
     """Whether two argument lists start the same process. The program compares without case, the arguments with it."""
     if not left or not right:
         return left == right

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .batch import Batch, Op, flatten
-from .reading import Expectation, Query, Reading, as_read, merge_queries, service_key, services_query
+from .reading import Expectation, Query, Reading, expect_unchanged, merge_queries, service_key, services_query
 from .resource import Change, Refused, Resource
 from .resources.directory import each_once
 from .resources.service import RUNNING, STOPPED, NoService, Service, with_undo_start
@@ -121,7 +121,7 @@ def make_plan(
     ops = (
         *flatten(change.prepare for change in changes),
         *flatten(restart.stop for restart in restarts),
-        *_undone_while_stopped(flatten(change.commit for change in changes), restarts),
+        *_stop_before_undo(flatten(change.commit for change in changes), restarts),
         *flatten(change.define for change in changes),
         *flatten(restart.start for restart in restarts),
         *flatten(change.finish for change in changes),
@@ -169,7 +169,7 @@ def _restart(
     unready = service.unready(reading) if service.run and service.is_running(reading) and not affected else ""
     if unready and not restart_unready:
         text = f"wait until {service.name} is ready ({unready}), and restart it if it stays so"
-        ready = tuple(service.watched(op) for op in service.ready)
+        ready = tuple(service.watch(op) for op in service.ready)
         return _Restart((), ready, (), (Step(service.label, text),), waits=True)
     affected = affected or bool(unready)
     stops = affected and service.is_active(reading)
@@ -194,31 +194,31 @@ def _restart(
     if not service.run:
         also = f" and its dependants: {', '.join(dependants)}" if dependants else ""
         return _Restart(tuple(stop), (), (), (Step(service.label, f"stop {service.name}{also}"),), halted)
-    ready = tuple(service.watched(op) for op in service.ready)
+    ready = tuple(service.watch(op) for op in service.ready)
     start = list(service.start())
     if dependants or more:
         start += ready
     for name in reversed(dependants):
         first, *waits = start_ops(name, service.start_timeout_s)
-        start += [first.undone_by(halt(name, service.stop_timeout_s)), *waits]
+        start += [first.with_undo(halt(name, service.stop_timeout_s)), *waits]
     why = f", which was not ready: {unready}" if unready else ""
     steps = [Step(service.label, f"{'restart' if stops else 'start'} {service.name}{why}")]
     if dependants:
         steps.append(Step(service.label, f"restart its dependants: {', '.join(dependants)}"))
-    gate = (*ready, *(service.watched(op) for op in service.stays))
+    gate = (*ready, *(service.watch(op) for op in service.stays))
     return _Restart(tuple(stop), tuple(start), gate, tuple(steps), halted)
 
 
-def _undone_while_stopped(commit: tuple[Op, ...], restarts: Sequence[_Restart]) -> tuple[Op, ...]:
+def _stop_before_undo(commit: tuple[Op, ...], restarts: Sequence[_Restart]) -> tuple[Op, ...]:
     """The undo of a swap. After a power loss the machine boots and starts the service with a half finished swap, so
     it is stopped before anything is put back."""
     halt = flatten(restart.halt for restart in restarts)
-    return tuple(op.undone_by(*halt, *op.undo) if op.undo else op for op in commit)
+    return tuple(op.with_undo(*halt, *op.undo) if op.undo else op for op in commit)
 
 
 def _list_expectations(resources: Sequence[Resource], reading: Reading) -> tuple[Expectation, ...]:
     """Everything the plan was made from, including what it leaves alone: a batch only fits the node that was read."""
-    files = [expectation for query in reads(resources) if (expectation := as_read(query, reading)) is not None]
+    files = [expectation for query in reads(resources) if (expectation := expect_unchanged(query, reading)) is not None]
     return (
         *files,
         *(resource.relies_on(reading) for resource in resources if isinstance(resource, Service | NoService)),
@@ -246,7 +246,7 @@ def _predict(
             parts[key] = {**(reading.service(service.name) or {}), "state": RUNNING if restart.start else STOPPED}
         if restart.start:
             parts |= {query.key: ready for query, ready in service.asks() if query.key in reading.parts}
-    return reading.merged(parts, predicted=True)
+    return reading.merge(parts, predicted=True)
 
 
 # A task's result from a plan: `changed`, `diff` and `steps` come from the same object.

@@ -69,7 +69,7 @@ class Expectation:
         return {"key": self.query.key, "query": self.query.wire(), "expect": dict(self.expect)}
 
 
-def as_read(query: Query, reading: Reading) -> Expectation | None:
+def expect_unchanged(query: Query, reading: Reading) -> Expectation | None:
     """The expectation that a file, folder or registry value is still as it was read; None for a query that is not
     about one thing, such as a list of services."""
     if query.op not in _IDENTITY:
@@ -182,7 +182,7 @@ class Reading:
         build = (self.parts.get("system", {}).get("os") or {}).get("build")
         return int(build) if build is not None else None
 
-    def missing(self, queries: Iterable[Query]) -> tuple[Query, ...]:
+    def find_missing(self, queries: Iterable[Query]) -> tuple[Query, ...]:
         """The queries that the reading does not answer completely."""
         return tuple(query for query in merge_queries(queries) if not self._answers(query))
 
@@ -230,7 +230,7 @@ class Reading:
             if part.startswith("service:") and value is not None:
                 yield value
 
-    def merged(
+    def merge(
         self, answers: Mapping[str, Value], queries: Iterable[Query] = (), *, predicted: bool | None = None
     ) -> Reading:
         """The reading with new answers. A list of services replaces all known services."""
@@ -247,13 +247,13 @@ class Reading:
                 parts[part] = value
         return replace(self, parts=parts, predicted=self.predicted if predicted is None else predicted)
 
-    def completed(self, queries: Iterable[Query], probe: Callable[[tuple[Query, ...]], Mapping[str, Value]]) -> Reading:
+    def complete(self, queries: Iterable[Query], probe: Callable[[tuple[Query, ...]], Mapping[str, Value]]) -> Reading:
         """The reading with its missing answers; `probe` is called only if some are missing. Planned parts stay,
         including planned services, though an answer lists all services."""
-        missing = self.missing(queries)
+        missing = self.find_missing(queries)
         if not missing:
             return self
-        found = self.merged(probe(missing), missing)
+        found = self.merge(probe(missing), missing)
         planned = {part: value for part, value in self.parts.items() if part.startswith(service_key(""))}
         return replace(found, parts={**found.parts, **planned}) if self.predicted else found
 

@@ -67,10 +67,10 @@ def as_result(orders: Sequence[str], *, planned: bool, diff: Collection[Mapping[
 def as_steps(orders: Iterable[str], *, planned: bool) -> list[dict[str, str]]:
     """A result's `[{text, state}]`: "would install nssm 2.24", `planned`; "installed nssm 2.24", `done`."""
     state = "planned" if planned else "done"
-    return [{"text": f"would {order}" if planned else done(order), "state": state} for order in orders]
+    return [{"text": f"would {order}" if planned else put_in_past(order), "state": state} for order in orders]
 
 
-def done(order: str) -> str:
+def put_in_past(order: str) -> str:
     """The order in the past tense."""
     verb, blank, rest = order.partition(" ")
     return f"{PAST[verb]}{blank}{rest}" if verb in PAST else f"did {order}"

@@ -19,7 +19,7 @@ def key(path: str) -> str:
     return ntpath.normcase(ntpath.normpath(path))
 
 
-def same(left: str, right: str) -> bool:
+def is_same(left: str, right: str) -> bool:
     """Whether the spelling of two paths shows that they are the same file."""
     return key(left) == key(right)
 

@@ -202,7 +202,7 @@ def _cri_tcp(scope: Scope, reading: Reading) -> Iterator[Bound]:
 
 def _values(scope: Scope, reading: Reading) -> Iterator[Bound]:
     """The machine's own name, addresses and id, in anything that is cloned."""
-    wanted = own_values(reading)
+    wanted = list_own_values(reading)
     for service in registry.DAEMONS.values():
         name = service.service(scope.layout)
         if own := _of_one_machine(reading.service(name) or {}, wanted):
@@ -235,7 +235,7 @@ def _state(scope: Scope, reading: Reading) -> Iterator[Bound]:
 CHECKS: tuple[Check, ...] = (_files, _addresses, _networks, _find_unfinished, _cri_tcp, _values, _state)
 
 
-def own_values(reading: Reading) -> Mapping[str, str]:
+def list_own_values(reading: Reading) -> Mapping[str, str]:
     """This machine's own values, each with its description."""
     system = reading.parts.get("system") or {}
     found = {str(system.get("computer_name") or ""): "the machine's name", reading.machine: "the machine's id"}
@@ -281,7 +281,7 @@ def _folders(scope: Scope) -> tuple[str, ...]:
 
 def _environment(reading: Reading) -> Query:
     """The machine's variables with one of its own values. They may also hold a secret."""
-    wanted = tuple(sorted(own_values(reading)))
+    wanted = tuple(sorted(list_own_values(reading)))
     args = (("path", ENVIRONMENT_KEY), ("containing", wanted))
     return Query(f"{CONFIDENTIAL}environment", "registry", args)
 

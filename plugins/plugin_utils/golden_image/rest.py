@@ -51,7 +51,7 @@ class Stopped:
 
     def change(self, reading: Reading) -> Change | None:
         """Stop them; the undo starts them again."""
-        running = stopping.active(registry.stop_order(self.layout), reading)
+        running = stopping.list_active(registry.stop_order(self.layout), reading)
         if not running:
             return None
         return Change(
@@ -113,10 +113,10 @@ class Cleared:
         return windows_path.join(receipt_folder(self.layout), f"{NAME}.json")
 
     def _journals(self, reading: Reading) -> tuple[str, ...]:
-        own = self._own_journal(reading)
+        own = self._find_own_journal(reading)
         return tuple(windows_path.join(self._batches, each) for each in entries(self._batches, reading) if each != own)
 
-    def _own_journal(self, reading: Reading) -> str:
+    def _find_own_journal(self, reading: Reading) -> str:
         """The journal of the batch that stopped this machine for an image before."""
         text = reading.text(self._receipt) if file_key(self._receipt) in reading.parts else None
         try:

@@ -37,7 +37,7 @@ def identity(pid: int) -> str:
     return "" if said.startswith("Z") else said.partition(" ")[2].strip()
 
 
-def when_over(pid: int, work: Callable[[], object]) -> None:
+def run_when_over(pid: int, work: Callable[[], object]) -> None:
     """Run `work` once the process `pid` is over, and repeat it if it raises. Returns at once."""
     began = identity(pid)
     child = os.fork()

@@ -150,7 +150,7 @@ class Catalog:
                 found[case.pod.object.namespace, str(key), str(value)].append(case)
         return found
 
-    def selected(self, selector: Mapping[str, Any], namespace: str) -> list[PodCase]:
+    def select_pods(self, selector: Mapping[str, Any], namespace: str) -> list[PodCase]:
         """The pods that a Service's selector matches."""
         wanted = [(str(key), str(value)) for key, value in selector.items()]
         if not wanted:

@@ -17,7 +17,7 @@ from typing import TextIO
 from ..facts.evidence import evidence_of
 from .config import DEFAULT_FILE, Config, ConfigError, read_config
 from .engine import Report, lint, with_unreadable
-from .fix import after_fix, fix
+from .fix import apply_fixes, fix
 from .manifest import Document, UnreadableError
 from .model import Severity
 from .profile import FAMILIES, MODES, RUNTIMES, SETTINGS, UNKNOWN_PODS, Profile, SettingError, with_settings
@@ -153,7 +153,7 @@ def _fix(
         return report
     for each in files:
         write_text(Path(each.file), each.after)
-    return lint(after_fix(documents, files), profile, config.ignore)
+    return lint(apply_fixes(documents, files), profile, config.ignore)
 
 
 def _print(report: Report, profile: Profile, options: argparse.Namespace, out: TextIO) -> None:

@@ -124,10 +124,10 @@ def _of_cmd(text: str) -> Iterator[Call]:
     # cmd /c removes the outer quotes. Source: cmd /?.
     if text.startswith('"') and text.endswith('"') and text.count('"') != 2:
         text = text[1:-1]
-    return _calls(_CMD_TOKEN, text, _bare_for_cmd)
+    return _calls(_CMD_TOKEN, text, _strip_for_cmd)
 
 
-def _bare_for_cmd(word: str) -> str:
+def _strip_for_cmd(word: str) -> str:
     return re.sub(r"\^(.)", r"\1", word).replace('"', "")
 
 
@@ -135,10 +135,10 @@ def _of_powershell(text: str) -> Iterator[Call]:
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] == '"' and '"' not in text[1:-1]:
         text = text[1:-1]
-    return _calls(_POWERSHELL_TOKEN, text, _bare_for_powershell)
+    return _calls(_POWERSHELL_TOKEN, text, _strip_for_powershell)
 
 
-def _bare_for_powershell(word: str) -> str:
+def _strip_for_powershell(word: str) -> str:
     return re.sub(r"`(.)", r"\1", word).strip("\"'")
 
 

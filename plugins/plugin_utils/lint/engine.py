@@ -53,17 +53,17 @@ class Report:
     def findings(self) -> list[Finding]:
         return [*self.unreadable, *(each.finding for each in self.found if not each.finding.silenced)]
 
-    def shown(self, strict: bool = False) -> list[Finding]:
+    def list_shown(self, strict: bool = False) -> list[Finding]:
         """The findings for people, without hygiene; `count_hygiene` counts those."""
         return [each for each in self.findings if strict or each.rule not in HYGIENE]
 
     @property
-    def folded(self) -> Counter[str]:
+    def hygiene_counts(self) -> Counter[str]:
         """The number of findings per hygiene rule."""
         return Counter(each.rule for each in self.findings if each.rule in HYGIENE)
 
     @property
-    def silenced(self) -> list[Finding]:
+    def silenced_findings(self) -> list[Finding]:
         return [each.finding for each in self.found if each.finding.silenced]
 
     def count(self, severity: Severity) -> int:
@@ -174,7 +174,7 @@ def _users(thing: KubeObject, catalog: Catalog) -> Iterable[PodCase]:
     """The Windows pods that use the object."""
     if thing.kind == "Service":
         selector = thing.spec.get("selector")
-        selected = catalog.selected(selector, thing.namespace) if isinstance(selector, dict) else []
+        selected = catalog.select_pods(selector, thing.namespace) if isinstance(selector, dict) else []
         return [case for case in selected if case.target.windows]
     if thing.kind == "PersistentVolumeClaim":
         return catalog.claim_users.get((thing.namespace, thing.name), [])
@@ -202,7 +202,7 @@ def _make_finding(
     used: set[int],
 ) -> Found:
     document = thing.document
-    source = document.origin if document.origin is not None and _same(document, document.origin, path) else document
+    source = document.origin if document.origin is not None and _is_same(document, document.origin, path) else document
     line, column = source.position(path)
     silenced = reasons.get(rule.id, "")
     at_object = bool(silenced)
@@ -233,7 +233,7 @@ def _make_finding(
     return Found(finding, rule, document, path, pod)
 
 
-def _same(document: Document, origin: Document, path: Path) -> bool:
+def _is_same(document: Document, origin: Document, path: Path) -> bool:
     """Whether the base has the same value as the rendered document. For a missing field its parent is compared."""
     made: Any = document.value
     base: Any = origin.value

@@ -23,7 +23,7 @@ from .engine import Found, Report, lint
 from .manifest import Document, UnreadableError, read_documents
 from .profile import Profile, Taint
 from .rule import Complete, Remove
-from .rules_scheduling import missing_tolerations
+from .rules_scheduling import find_missing_tolerations
 from .silence import Ignore
 from .target import OS_LABELS
 
@@ -51,7 +51,7 @@ def fix(documents: Sequence[Document], report: Report, profile: Profile, ignore:
             work[found.document.file].setdefault(id(found.document), []).append(found)
     rejected = _stay_rejected(report)
     fixed = {file: _fix_file(list(groups.values()), rejected) for file, groups in work.items()}
-    again = after_fix(documents, list(fixed.values()))
+    again = apply_fixes(documents, list(fixed.values()))
     new = {_key(found) for found in lint(again, profile, ignore).found} - {_key(found) for found in report.found}
     for file in {key[1] for key in new}:
         rules = ", ".join(sorted({key[0] for key in new if key[1] == file}))
@@ -59,7 +59,7 @@ def fix(documents: Sequence[Document], report: Report, profile: Profile, ignore:
     return [each for each in fixed.values() if each.after != each.before or each.refused]
 
 
-def after_fix(documents: Sequence[Document], fixed: Sequence[FixedFile]) -> list[Document]:
+def apply_fixes(documents: Sequence[Document], fixed: Sequence[FixedFile]) -> list[Document]:
     """All documents after the files are written."""
     changed = {each.file: each.after for each in fixed if each.after != each.before}
     kept = [document for document in documents if document.file not in changed]
@@ -141,7 +141,7 @@ def _completions(case: PodCase, what: set[str]) -> Iterator[Edit]:
     """What to add to the pod. The last one comes first in the text."""
     spec = (*case.pod.prefix, "spec")
     if "toleration" in what:
-        tolerations = [toleration_of(taint) for taint in missing_tolerations(case)]
+        tolerations = [toleration_of(taint) for taint in find_missing_tolerations(case)]
         if isinstance(case.pod.spec.get("tolerations"), list):
             for toleration in tolerations:
                 yield Put((*spec, "tolerations"), None, toleration)

@@ -40,14 +40,14 @@ def headline(finding: Finding) -> str:
 
 def as_lines(report: Report, strict: bool = False) -> Iterator[str]:
     """One line for each finding, and nothing else."""
-    yield from (f"{headline(finding)}\n" for finding in report.shown(strict))
+    yield from (f"{headline(finding)}\n" for finding in report.list_shown(strict))
 
 
 def as_junit(report: Report, strict: bool = False) -> Iterator[str]:
     """JUnit XML, which CI servers show as tests: a suite for each file, a case for each finding."""
     root = ElementTree.Element("testsuites", name="workload_lint")
     suites: dict[str, ElementTree.Element] = {}
-    for finding in report.shown(strict):
+    for finding in report.list_shown(strict):
         suite = suites.get(finding.file)
         if suite is None:
             suite = suites[finding.file] = ElementTree.SubElement(root, "testsuite", name=finding.file)
@@ -67,13 +67,13 @@ _NOT_IN_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 def fold(report: Report, how: str = "--strict") -> str:
     """The findings of hygiene as one line; empty if there are none. `how`: the option that shows each."""
-    counted = ", ".join(f"{rule} {count}" for rule, count in sorted(report.folded.items()))
+    counted = ", ".join(f"{rule} {count}" for rule, count in sorted(report.hygiene_counts.items()))
     return f"Hygiene, shown by {how}: {counted}." if counted else ""
 
 
 def as_text(report: Report, strict: bool = False) -> Iterator[str]:
     """A finding in the form of compilers, then its line of the text if there is one, then the remedy."""
-    for finding in report.shown(strict):
+    for finding in report.list_shown(strict):
         yield f"{headline(finding)}\n"
         if finding.excerpt:
             yield f"    | {finding.excerpt}\n"
@@ -106,8 +106,8 @@ def summary(report: Report) -> str:
     if report.not_looked_into:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(report.not_looked_into.items()))
         text += f" Not looked into, though they name images: {kinds}."
-    if report.silenced:
-        text += f" Silenced with a reason: {len(report.silenced)}."
+    if report.silenced_findings:
+        text += f" Silenced with a reason: {len(report.silenced_findings)}."
     return text
 
 
@@ -120,13 +120,13 @@ def as_dict(report: Report, profile: Profile) -> dict[str, Any]:
             "errors": report.count(Severity.ERROR),
             "warnings": report.count(Severity.WARNING),
             "infos": report.count(Severity.INFO),
-            "silenced": len(report.silenced),
+            "silenced": len(report.silenced_findings),
             "objects": report.objects,
             "not_looked_into": dict(sorted(report.not_looked_into.items())),
             "pods": {os: report.pods.get(os, 0) for os in ("windows", "linux", "unknown")},
         },
         "findings": [finding.as_dict() for finding in report.findings],
-        "silenced": [finding.as_dict() for finding in report.silenced],
+        "silenced": [finding.as_dict() for finding in report.silenced_findings],
     }
 
 
@@ -161,7 +161,7 @@ def _escape(text: str, in_property: bool = False) -> str:
 
 def as_github(report: Report, strict: bool = False) -> Iterator[str]:
     """Workflow commands; GitHub shows them beside the changed lines of a pull request."""
-    for finding in report.shown(strict):
+    for finding in report.list_shown(strict):
         where = {"file": finding.file, "title": finding.rule}
         if finding.line:
             where = {"file": finding.file, "line": str(finding.line), "col": str(finding.column), "title": finding.rule}
@@ -192,7 +192,7 @@ _DOCUMENTATION = "https://github.com/winkube/winkube.node/blob/main/docs"
 def as_sarif(report: Report, version: str, strict: bool = False) -> dict[str, Any]:
     """One run. A silenced finding has a suppression, as the standard requires."""
     ids = sorted({rule.id for rule in RULES})
-    found = [*report.shown(strict), *report.silenced]
+    found = [*report.list_shown(strict), *report.silenced_findings]
     if report.unreadable:
         ids.append(UNREADABLE)
     driver = {

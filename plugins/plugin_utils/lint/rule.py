@@ -178,7 +178,7 @@ def is_true(value: Any) -> bool:
     return value is True
 
 
-def _hit(path: Path, value: Any, container: str = "") -> Hit:
+def _make_hit(path: Path, value: Any, container: str = "") -> Hit:
     scalar = not isinstance(value, dict | list)
     values = {"value": short(value), "set": f"set to {short(value)}" if scalar else "set"}
     return Hit(path, values, container)
@@ -208,12 +208,12 @@ def fields(*names: str, test: Test = is_set, unless: Callable[[PodCase], bool] |
         for path in of_pod:
             value = dig(case.pod.root, path)
             if value is not None and test(value):
-                yield _hit(path, value)
+                yield _make_hit(path, value)
         for path in of_container:
             for container in case.pod.containers:
                 value = dig(container.value, path)
                 if value is not None and test(value):
-                    yield _hit((*container.path, *path), value, container.name)
+                    yield _make_hit((*container.path, *path), value, container.name)
 
     return find
 

@@ -69,7 +69,7 @@ _WORKING = frozenset({"runAsNonRoot", "windowsOptions"})
 
 
 @needing("securityContext")
-def _other_pod_fields(case: PodCase) -> Iterator[Hit]:
+def _find_other_pod_fields(case: PodCase) -> Iterator[Hit]:
     """Fields of the pod's securityContext without a rule of their own. runAsNonRoot works since 1.24."""
     allowed = _WORKING if case.profile.minor >= 24 else frozenset({"windowsOptions"})
     for field, value in case.pod.security.items():
@@ -292,7 +292,7 @@ RULES: tuple[Rule, ...] = (
         id="other-security-context",
         title="Other fields of the pod's securityContext",
         level=by_minor((22, Severity.WARNING)),
-        find=_other_pod_fields,
+        find=_find_other_pod_fields,
         message="securityContext.{field} has no effect on Windows: of a pod's securityContext only runAsNonRoot"
         " (since 1.24) and windowsOptions work.",
         remedy="Remove the field, or move what is meant into securityContext.windowsOptions.",

@@ -21,7 +21,7 @@ from .rule import ALL_CONTAINERS, Rule, always
 _PATHS = (f"{ALL_CONTAINERS}.image",)
 
 
-def _absent(case: PodCase) -> Iterator[Hit]:
+def _find_absent(case: PodCase) -> Iterator[Hit]:
     for container in case.pod.containers:
         repository, tag = split_image(container.image)
         known = REPOSITORIES.get(repository)
@@ -64,7 +64,7 @@ RULES: tuple[Rule, ...] = (
         id="absent-image",
         title="Images that are not there",
         level=always(Severity.ERROR),
-        find=_absent,
+        find=_find_absent,
         message="image {value}: {what}; it cannot be pulled, and the container does not start.",
         remedy="Use {use}.",
         source="learn.microsoft.com, Windows container base images; mcr.microsoft.com; plugin_utils/facts/base_images",

@@ -176,7 +176,7 @@ def _no_file_names(case: PodCase) -> Iterator[Hit]:
 
 
 @needing("workingDir")
-def _other_drives(case: PodCase) -> Iterator[Hit]:
+def _find_other_drives(case: PodCase) -> Iterator[Hit]:
     """Working folders on other drives: a container has C:, and each drive that a volume is mounted as."""
     mounted: dict[str, set[str]] = {}
     for _path, mount, name in mounts(case):
@@ -257,7 +257,7 @@ RULES: tuple[Rule, ...] = (
         id="absent-drive",
         title="workingDir on a drive that the container does not have",
         level=always(Severity.ERROR),
-        find=_other_drives,
+        find=_find_other_drives,
         message="workingDir is {value}: the container has no drive {drive}, and does not start.",
         remedy="Name a folder of C:, or mount a volume as this drive (mountPath: '{drive}').",
         source="rancher/rke2#2203; microsoft/hcsshim internal/hcs CreateProcess",

@@ -29,7 +29,7 @@ def backends(case: ObjectCase) -> tuple[int, str]:
     namespace = case.object.namespace
     addresses = _addresses(case)
     total, words = 0, []
-    for pod in case.catalog.selected(as_map(case.spec.get("selector")), namespace):
+    for pod in case.catalog.select_pods(as_map(case.spec.get("selector")), namespace):
         owner = pod.pod.object
         count = _copies(pod)
         total += count
@@ -196,7 +196,7 @@ def _unknown_type(case: ObjectCase) -> Iterator[Hit]:
         yield Hit(("spec", "type"), {"value": str(kind)})
 
 
-def _old_policies(case: ObjectCase) -> Iterator[Hit]:
+def _find_old_policies(case: ObjectCase) -> Iterator[Hit]:
     """A cni.conf in a ConfigMap with keys of the old form under apiVersion 2, which have no effect."""
     for name, text in as_map(case.object.value.get("data")).items():
         if not isinstance(text, str) or "OutBoundNAT" not in text:
@@ -436,7 +436,7 @@ RULES: tuple[Rule, ...] = (
         id="outdated-cni-policy",
         title="Old policy keys in a CNI configuration of apiVersion 2",
         level=always(Severity.WARNING),
-        find=_old_policies,
+        find=_find_old_policies,
         message="{what} has ExceptionList beside Type under apiVersion 2: it decodes to a policy without"
         " settings, and all pod traffic"
         " leaves with the node's address.",

@@ -87,7 +87,7 @@ def _runs(case: PodCase) -> Iterator[Run]:
                 yield Run(container, place, run, len(words), tuple(scripts(run)))
 
 
-def _missing(case: PodCase, container: Container, script: Script, call: Call) -> str:
+def _explain_missing(case: PodCase, container: Container, script: Script, call: Call) -> str:
     """Why the program does not exist; empty if it may exist."""
     program, image = call.program, container.image
     if not program or BRINGS_TOOLS.search(image) or not re.fullmatch(r"[\w.+-]+", program):
@@ -120,13 +120,13 @@ def _decides(run: Run, script: Script, call: Call) -> bool:
     return script.shell == EXEC or call.last or (run.place != ("command",) and len(script.calls) == 1)
 
 
-def _missing_programs(severe: bool, powershell: bool) -> Find:
+def _find_missing_programs(severe: bool, powershell: bool) -> Find:
     @needing("command")
     def find(case: PodCase) -> Iterator[Hit]:
         for run in runs(case):
             for script in run.scripts:
                 for call in script.calls:
-                    why = _missing(case, run.container, script, call)
+                    why = _explain_missing(case, run.container, script, call)
                     fails = _decides(run, script, call) and run.place != _PRE_STOP
                     if why and fails is severe and (call.program in ("powershell", "pwsh")) is powershell:
                         outcome = run.outcome if fails or run.place == _PRE_STOP else "this part of the line fails"
@@ -367,7 +367,7 @@ RULES: tuple[Rule, ...] = (
         id="missing-program",
         title="Programs that the image does not have",
         level=always(Severity.ERROR),
-        find=_missing_programs(severe=True, powershell=False),
+        find=_find_missing_programs(severe=True, powershell=False),
         message="{value}: {why}; {outcome}.",
         remedy="Use a program of Windows (cmd.exe /c type, PowerShell's cmdlets), a probe by httpGet or tcpSocket, or"
         " an image that brings it.",
@@ -378,7 +378,7 @@ RULES: tuple[Rule, ...] = (
         id="missing-program",
         title="Programs that the image does not have, where the rest goes on",
         level=always(Severity.WARNING),
-        find=_missing_programs(severe=False, powershell=False),
+        find=_find_missing_programs(severe=False, powershell=False),
         message="{value}: {why}; {effect}.",
         remedy="Use a program of Windows, or an image that brings it.",
         source=_SOURCE + "; plugin_utils/facts/base_images",
@@ -388,7 +388,7 @@ RULES: tuple[Rule, ...] = (
         id="missing-powershell",
         title="PowerShell that the image does not have",
         level=always(Severity.ERROR),
-        find=_missing_programs(severe=True, powershell=True),
+        find=_find_missing_programs(severe=True, powershell=True),
         message="{value}: {why}; {outcome}.",
         remedy="Use cmd.exe, the other PowerShell (powershell in Server Core, pwsh in mcr.microsoft.com/powershell), or"
         " an image that brings it.",
@@ -399,7 +399,7 @@ RULES: tuple[Rule, ...] = (
         id="missing-powershell",
         title="PowerShell that the image does not have, where the rest goes on",
         level=always(Severity.WARNING),
-        find=_missing_programs(severe=False, powershell=True),
+        find=_find_missing_programs(severe=False, powershell=True),
         message="{value}: {why}; {effect}.",
         remedy="Use cmd.exe, or an image that brings it.",
         source=_SOURCE + "; learn.microsoft.com, Windows container base images",

@@ -17,7 +17,7 @@ from .images import image_build
 from .model import Hit, Severity, as_list, as_map, as_text
 from .profile import BUILD_TITLES, Taint, build_title
 from .rule import ALL_CONTAINERS, DOC, GUIDE, Complete, Level, Rule, always, by_minor, fields, needing, short
-from .target import OS_LABELS, SYSTEMS, list_terms, other_systems, selector_os
+from .target import OS_LABELS, SYSTEMS, find_other_systems, list_terms, selector_os
 
 
 def _no_os_name(case: PodCase) -> Iterator[Hit]:
@@ -82,7 +82,7 @@ def _open(requirement: Any) -> bool:
     return key in _ON_EVERY_NODE if operator == "Exists" else _holds_on_windows(key, values)
 
 
-def _everywhere(case: PodCase) -> Iterator[Hit]:
+def _find_unrestricted(case: PodCase) -> Iterator[Hit]:
     """A DaemonSet for Linux, or of unknown system, that no taint and no selector keeps off Windows nodes.
 
     Its controller checks selectors and taints, but not os.name. Source: k8s.io/kubernetes pkg/controller/daemon
@@ -109,7 +109,7 @@ def _tolerates(toleration: dict[str, Any], taint: Taint) -> bool:
     return bool(toleration.get("key")) and str(toleration.get("value") or "") == taint.value
 
 
-def missing_tolerations(case: PodCase) -> list[Taint]:
+def find_missing_tolerations(case: PodCase) -> list[Taint]:
     """Taints of the Windows nodes that neither pod nor RuntimeClass tolerates; empty for an unknown RuntimeClass."""
     name = as_text(case.pod.spec.get("runtimeClassName"))
     if (name and name not in case.catalog.runtime_classes) or case.pod.spec.get("nodeName"):
@@ -121,7 +121,7 @@ def missing_tolerations(case: PodCase) -> list[Taint]:
 
 def _taint_not_tolerated(case: PodCase) -> Iterator[Hit]:
     if case.target.selects:
-        for taint in missing_tolerations(case):
+        for taint in find_missing_tolerations(case):
             yield Hit(("spec", "tolerations"), {"value": str(taint)})
 
 
@@ -148,7 +148,7 @@ def _witnesses_disagree(case: PodCase) -> Iterator[Hit]:
     strong = [each for each in case.target.evidence if each.strong]
     if len({each.os for each in strong}) > 1:
         yield Hit(("spec",), {"value": "; ".join(each.text for each in strong)})
-    for other in other_systems(as_map(case.pod.spec.get("nodeSelector"))):
+    for other in find_other_systems(as_map(case.pod.spec.get("nodeSelector"))):
         values = {"value": f"spec.nodeSelector selects {selector_os(case.pod.spec['nodeSelector'])} and {other}"}
         yield Hit(("spec", "nodeSelector"), values)
 
@@ -456,7 +456,7 @@ RULES: tuple[Rule, ...] = (
         id="unrestricted-daemonset",
         title="DaemonSet that Windows nodes get, too",
         level=always(Severity.WARNING),
-        find=_everywhere,
+        find=_find_unrestricted,
         message="the DaemonSet selects no system and tolerates the taints that would keep it off: Windows nodes get it,"
         " too, and cannot run what is made for Linux.",
         remedy="Add nodeSelector kubernetes.io/os: linux; for Windows nodes make a DaemonSet of its own.",

@@ -193,11 +193,11 @@ def _read(file: str, inputs: Inputs, named: bool) -> None:
             inputs.documents += read_documents(file, text)
     except UnreadableError as error:
         error.file = error.file or file
-        if named or Path(file).is_dir() or says_that_it_is_a_manifest(_anyhow(Path(file))):
+        if named or Path(file).is_dir() or says_that_it_is_a_manifest(_read_anyhow(Path(file))):
             inputs.unreadable.append(error)
 
 
-def _anyhow(path: Path) -> str:
+def _read_anyhow(path: Path) -> str:
     """The text of a file in any encoding."""
     try:
         return path.read_bytes().decode("utf-8", "replace").replace("\0", "")

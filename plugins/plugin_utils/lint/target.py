@@ -90,7 +90,7 @@ def selector_os(selector: Mapping[str, Any]) -> str:
     return next(filter(None, (_label_os(str(key), str(value)) for key, value in selector.items())), "")
 
 
-def other_systems(selector: Mapping[str, Any]) -> list[str]:
+def find_other_systems(selector: Mapping[str, Any]) -> list[str]:
     """Labels of a nodeSelector for the other system than the deciding label's: no node has both."""
     decided = selector_os(selector)
     said = ((key, _system_of(str(key), str(value))) for key, value in selector.items())

@@ -168,7 +168,7 @@ class Hns:
         """By id."""
         return next((each for each in self.endpoints if each.id == identity), None)
 
-    def attached(self, endpoint: Endpoint) -> bool:
+    def is_attached(self, endpoint: Endpoint) -> bool:
         """Whether the endpoint is in a namespace; either of the two may say so."""
         return bool(endpoint.namespace) or any(endpoint.id in each.endpoints for each in self.namespaces)
 

@@ -135,9 +135,9 @@ def screen_value(text: str) -> Any:
     if text.startswith("@{") and _closes(text, 1) == len(text) - 1:
         return dict(_pairs(text[2:-1]))
     if text.startswith("@{"):  # a list of objects, as ToString writes it
-        return [screen_value(each) for each in _apart(text, " ") if each]
+        return [screen_value(each) for each in _split_outside(text, " ") if each]
     if text.startswith("{") and _closes(text, 0) == len(text) - 1:
-        return [screen_value(each) for each in _apart(text[1:-1], ",") if each.strip()]
+        return [screen_value(each) for each in _split_outside(text[1:-1], ",") if each.strip()]
     if text in {"True", "False"}:
         return text == "True"
     return int(text) if re.fullmatch(r"-?\d{1,19}", text) else text
@@ -153,7 +153,7 @@ def _closes(text: str, at: int) -> int:
     return -1
 
 
-def _apart(text: str, mark: str) -> Iterator[str]:
+def _split_outside(text: str, mark: str) -> Iterator[str]:
     """The parts between marks outside of braces."""
     depth, begin = 0, 0
     for number, letter in enumerate(text):
@@ -165,7 +165,7 @@ def _apart(text: str, mark: str) -> Iterator[str]:
 
 
 def _pairs(text: str) -> Iterator[tuple[str, Any]]:
-    for each in _apart(text, ";"):
+    for each in _split_outside(text, ";"):
         key, equals, value = each.partition("=")
         if equals:
             yield key.strip(), screen_value(value)

@@ -50,11 +50,11 @@ def parse(texts: Mapping[str, str]) -> tuple[Ports, ...]:
             )
         start, end = numbers[0], numbers[0] + numbers[1] - 1
         excluded = [(int(low), int(high)) for low, high in _RANGE.findall(texts.get(f"{protocol}_excluded") or "")]
-        found.append(Ports(protocol, start, end, free_blocks(start, end, excluded)))
+        found.append(Ports(protocol, start, end, count_free_blocks(start, end, excluded)))
     return tuple(found)
 
 
-def free_blocks(start: int, end: int, excluded: list[tuple[int, int]]) -> int:
+def count_free_blocks(start: int, end: int, excluded: list[tuple[int, int]]) -> int:
     """How many runs of 64 ports fit between the excluded ranges."""
     blocks, at = 0, start
     for low, high in sorted(excluded):

@@ -68,12 +68,12 @@ def _adapter(found: Mapping[str, Any]) -> VmAdapter:
     return VmAdapter(
         machine=str(found.get("VMName") or ""),
         name=str(found.get("Name") or ""),
-        mac=plain(str(found.get("MacAddress") or "")),
+        mac=normalise_mac(str(found.get("MacAddress") or "")),
         spoofing=said == "on",
     )
 
 
-def plain(mac: str) -> str:
+def normalise_mac(mac: str) -> str:
     """The address without separators, in capitals."""
     return mac.replace("-", "").replace(":", "").upper()
 
@@ -83,7 +83,7 @@ def hypervisor(adapters: Iterable[Mapping[str, Any]]) -> str:
     for each in adapters:
         if str(each.get("name") or "").casefold().startswith("vethernet"):
             continue
-        description, mac = str(each.get("description") or "").casefold(), plain(str(each.get("mac") or ""))
+        description, mac = str(each.get("description") or "").casefold(), normalise_mac(str(each.get("mac") or ""))
         for name, (descriptions, prefixes) in HYPERVISORS.items():
             if description.startswith(descriptions or ("\0",)) or mac.startswith(prefixes):
                 return name

@@ -349,11 +349,11 @@ class Link:
 
     def carry(self, work: Callable[[], T]) -> T:
         """Send a part of a file; each part is as quick as an answer. Silence if it is not."""
-        return self._bound(self.answer_s, work, "it was sent a file")
+        return self._run_within(self.answer_s, work, "it was sent a file")
 
     def renew(self) -> None:
         """Close the connection, so that the next call opens a new one."""
-        self._bound(self.answer_s, self.reset, "its connection was closed")
+        self._run_within(self.answer_s, self.reset, "its connection was closed")
 
     def _envelope(self, kind: str, batch_id: str, batch: Batch | None = None, done: int = 0) -> dict[str, Any]:
         return {
@@ -370,13 +370,13 @@ class Link:
     def _run(self, module: str, args: dict[str, Any], limit_s: float) -> dict[str, Any]:
         self.calls += 1
         doing = "it was read" if module == "node_probe" else "it worked"
-        answer = self._bound(limit_s, lambda: self.execute(module, args), doing)
+        answer = self._run_within(limit_s, lambda: self.execute(module, args), doing)
         if recovered := answer.get("recovered"):
             self.recovered.append(recovered)
-            self.notice(recovered_sentence(recovered))
+            self.notice(describe_recovered(recovered))
         return answer
 
-    def _bound(self, limit_s: float, work: Callable[[], T], doing: str) -> T:
+    def _run_within(self, limit_s: float, work: Callable[[], T], doing: str) -> T:
         """Run `work`. Silence if it takes longer than `limit_s`; nothing of that connection then remains here."""
         try:
             answer: T = self.within(limit_s, work)
@@ -414,7 +414,7 @@ def loses_connection(batch: Batch, through: Collection[str] = ()) -> bool:
     )
 
 
-def recovered_sentence(recovered: Mapping[str, Any]) -> str:
+def describe_recovered(recovered: Mapping[str, Any]) -> str:
     """What the node did about an earlier batch, `{id, outcome}`."""
     did = {
         "done": "finished batch {id}, which an earlier run had begun",

@@ -36,7 +36,7 @@ def read_last(fact: Mapping[str, Any], queries: Sequence[Query], run: str, now: 
     if now - fact.get(PUSHED_AT, 0) > STILL_TRUE_S:
         return None
     known = usable(fact, run=run, now=now, max_age=math.inf, check=False)
-    return known if known is not None and not known.missing(queries) else None
+    return known if known is not None and not known.find_missing(queries) else None
 
 
 def date_facts(facts: dict[str, Any], name: str, now: float) -> dict[str, Any]:

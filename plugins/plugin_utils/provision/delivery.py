@@ -141,21 +141,23 @@ class Delivery:
                 offer = stack.enter_context(serve_files(ready, host, ports_of(self.options["pull_ports"]), say))
                 ops = {
                     name: provision.assemble(
-                        build.pushed(0, 0.0).op or {}, build.remote, offer.fetches(name, self.options["fetch_timeout"])
+                        build.build_result(0, 0.0).op or {},
+                        build.remote,
+                        offer.fetches(name, self.options["fetch_timeout"]),
                     )
                     for name, build in ready.items()
                 }
                 batch = self._first_batch(reading, {**self.pushed, **ops}, tasks)
                 answer = self._apply(batch, reading)
                 for name in ready:
-                    self.transfers[name] = _transfer(offer.pulled(name), "pull")
+                    self.transfers[name] = _transfer(offer.build_result(name), "pull")
                 return batch, answer, reading
         except ServeError as error:
             why = str(error)
         except NodeError as error:
             if batch is None:
                 raise
-            found = reading.merged(self.node.probe(batch.state), batch.state)
+            found = reading.merge(self.node.probe(batch.state), batch.state)
             if all(found.file(task.staged).get("exists") for task in waiting):
                 self._look_at_failed(tasks, batch, reading)
                 raise
@@ -170,7 +172,7 @@ class Delivery:
     def _look_at_failed(self, tasks: tuple[Task, ...], batch: Batch, reading: Reading) -> None:
         """A staged program that could not be started may be none: then its first bytes say more than Windows does.
         Refused with that sentence."""
-        found = reading.merged(self.node.probe(batch.state), batch.state)
+        found = reading.merge(self.node.probe(batch.state), batch.state)
         there = tuple(task for task in tasks if task.is_staged and found.file(task.staged).get("exists"))
         try:
             provision.judge(there, batch, {}, found)
@@ -180,12 +182,12 @@ class Delivery:
     def _inlined(self, task: Task, ready: Ready, size: int) -> None:
         """The parts travel as what the first batch writes: no call of their own."""
         writes = [
-            Op("write", {"path": there, "content": as_base64(file.read_bytes())}).undone_by(
+            Op("write", {"path": there, "content": as_base64(file.read_bytes())}).with_undo(
                 Op("remove", {"path": there, "in_use_ok": True})
             )
             for file, there in zip(ready.files, ready.remote, strict=True)
         ]
-        pushed = ready.pushed(size, 0.0)
+        pushed = ready.build_result(size, 0.0)
         if pushed.op is not None:
             self.pushed[task.item.name] = provision.assemble(pushed.op, pushed.parts, writes)
         self.transfers[task.item.name] = _transfer(pushed, "batch")

@@ -98,4 +98,4 @@ def _paths(daemon_set: Mapping[str, Any]) -> list[str]:
 def _same(path: str, destination: str) -> bool:
     """A path without a drive (`/k/kube-proxy.exe`) is one on the system drive."""
     written = path.replace("/", "\\")
-    return windows_path.same(f"C:{written}" if written.startswith("\\") else written, destination)
+    return windows_path.is_same(f"C:{written}" if written.startswith("\\") else written, destination)

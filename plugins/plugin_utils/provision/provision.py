@@ -114,7 +114,7 @@ def patient(
         if not held:
             break
         sleep(HELD_S)
-        reading = reading.merged(probe(held), held)
+        reading = reading.merge(probe(held), held)
     return reading
 
 
@@ -295,7 +295,7 @@ def as_if_staged(tasks: Iterable[Task], reading: Reading) -> Reading:
         for task in tasks
         if task.is_staged
     }
-    return reading.merged(parts)
+    return reading.merge(parts)
 
 
 def _list_transferred(pushed: Mapping[str, tuple[Op, ...]]) -> set[str]:
@@ -307,7 +307,7 @@ def assemble(op: Mapping[str, Any], parts: Iterable[str], fetches: Iterable[Op] 
     """The op that makes a program of what was transferred (transfer/push.py), and the parts taken away; before it the
     ops by which the node fetches them, where it does."""
     undo = (Op(each["op"], each["args"]) for each in op.get("undo") or ())
-    made = Op(str(op["op"]), op["args"]).undone_by(*undo)
+    made = Op(str(op["op"]), op["args"]).with_undo(*undo)
     return (*fetches, made, *(Op("remove", {"path": part, "in_use_ok": True}) for part in parts))
 
 

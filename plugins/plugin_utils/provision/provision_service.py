@@ -177,7 +177,7 @@ def ready_ops(
     """What decides whether the service works with its new program, RUNNING proves nothing; and that it goes on so."""
     name, limit = str(found["name"]), timeouts.start_s
     where = _answers_at(item, found, layout, reading)
-    is_containerd = windows_path.same(name, layout.containerd_service)
+    is_containerd = windows_path.is_same(name, layout.containerd_service)
     stable = timeouts.stable_s
     if stable is None:
         stable = SETTLED_S if is_containerd or where else STABLE_S
@@ -231,7 +231,7 @@ def runs_another(item: Item, found: Mapping[str, Any]) -> str | None:
     """A sentence where the service runs a program of that name from another place: the swap would change nothing."""
     present = Existing(found).program
     same_name = windows_path.name(present).casefold() == windows_path.name(item.destination).casefold()
-    if not same_name or windows_path.same(present, item.destination):
+    if not same_name or windows_path.is_same(present, item.destination):
         return None
     return (
         f"{item.name}: the service {item.service} runs {present}, not {item.destination}: it will not notice the new "

@@ -17,7 +17,7 @@ from ..engine import windows_path
 from ..engine.batch import Op
 from ..engine.reading import Query, Reading, file_key, file_query
 from ..engine.resource import Change, Refused
-from ..engine.resources.programs import LEFT_BEHIND, PREVIOUS, RECEIPT_LIMIT, put_by
+from ..engine.resources.programs import LEFT_BEHIND, PREVIOUS, RECEIPT_LIMIT, rename_op
 from .pe_image import HEAD
 
 
@@ -54,7 +54,7 @@ class Swap:
     @property
     def goes_back(self) -> bool:
         """Whether it is the program before that comes in."""
-        return windows_path.same(self.fresh, self.previous)
+        return windows_path.is_same(self.fresh, self.previous)
 
     def reads(self) -> tuple[Query, ...]:
         """The program, the one before, their folder, the staged one, the receipt."""
@@ -111,7 +111,7 @@ class Swap:
                 _move(aside, self.previous),
             ]
         return [
-            *([put_by(self.previous, aside)] if kept else []),
+            *([rename_op(self.previous, aside)] if kept else []),
             _move(self.destination, self.previous),
             _move(self.fresh, self.destination),
         ]
@@ -136,7 +136,7 @@ class Swap:
             Op("write", {"path": self.receipt, "content": content}) if content else Op("remove", {"path": self.receipt})
         )
         args = {"path": self.receipt, "source": dict(self.origin), "files": [self.destination]}
-        return Op("record", args).undone_by(back)
+        return Op("record", args).with_undo(back)
 
 
 def previous_of(destination: str) -> str:
@@ -181,7 +181,7 @@ def find_left(destination: str, reading: Reading) -> list[str]:
 
 
 def _move(source: str, target: str) -> Op:
-    return Op("move", {"from": source, "to": target}).undone_by(Op("move", {"from": target, "to": source}))
+    return Op("move", {"from": source, "to": target}).with_undo(Op("move", {"from": target, "to": source}))
 
 
 def _lean(query: Query) -> Query:

@@ -22,7 +22,7 @@ from ..components.networks import Adapter
 from ..engine import windows_path
 from ..engine.batch import Op
 from ..engine.reading import Query, Reading, file_key, file_query
-from ..engine.resources.hns_network import Addresses, noted
+from ..engine.resources.hns_network import Addresses, note_adapters
 from ..facts.flannel import BACKENDS, VNI
 from ..network.model import POD_TYPES, Endpoint, Hns, Network
 from ..network.parse import identity, parse
@@ -81,7 +81,7 @@ class Ours:
         return bool(found) and all(any(each.subnet_of(cover) for cover in pods) for each in found)
 
 
-def own_names(overlay: str) -> tuple[str, ...]:
+def list_own_names(overlay: str) -> tuple[str, ...]:
     """The network names of our flanneld, in either mode: a node may have been in the other one. `overlay` is the
     wanted overlay name, empty for the default."""
     return tuple(
@@ -100,7 +100,7 @@ def guests(found: Hns, network: Network) -> tuple[Endpoint, ...]:
     return tuple(
         each
         for each in _on(found, network)
-        if not each.remote and not _is_bridge(each, network) and (found.attached(each) or each.containers)
+        if not each.remote and not _is_bridge(each, network) and (found.is_attached(each) or each.containers)
     )
 
 
@@ -120,7 +120,7 @@ def remove(found: Hns, going: Sequence[Network], adapters: Sequence[Adapter]) ->
     if held is None:
         return (*ops, *gone)
     back = Addresses(ipv4=held.addresses, gateways=held.gateways, dns=held.dns, dhcp=held.dhcp)
-    return (*ops, *noted(held.name), *gone, *back.settled(held.physical, wait_s=WAIT_S))
+    return (*ops, *note_adapters(held.name), *gone, *back.settle(held.physical, wait_s=WAIT_S))
 
 
 def request(network: Network) -> str:

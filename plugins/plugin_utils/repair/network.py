@@ -79,7 +79,7 @@ class Wanted:
             mode=mode,
             network=flannel_conf.network_name(mode, name if mode == "overlay" else ""),
             cluster=options["cluster_cidr"],
-            ours=hns.Ours(hns.own_names(name), options["cluster_cidr"], recorded),
+            ours=hns.Ours(hns.list_own_names(name), options["cluster_cidr"], recorded),
             pod_cidr=str((own.get("spec") or {}).get("podCIDR") or ""),
             timeout_s=options["network_timeout"],
             nodes=nodes,
@@ -134,16 +134,16 @@ def reads(layout: Layout) -> tuple[Query, ...]:
 def repair(wanted: Wanted, node: Node) -> str:
     """Apply remedies one by one, each chosen by the state that the one before left; why flanneld is still stuck,
     empty if it is not. Refused for a problem that no restart fixes."""
-    if wanted.switch_mode and (going := other_mode(wanted, node.seen)):
+    if wanted.switch_mode and (going := find_other_mode(wanted, node.seen)):
         node.send(switch_mode(wanted, going, node.seen))
         return ""  # nothing works until site.yml has made the networks of the other mode
     _refuse_other_life(wanted, node.seen)
     before = hns.hns(node.seen)
-    if in_the_way(wanted, before, before):
-        dead = in_the_way(wanted, before, hns.hns(node.look(PAUSE_S)))
+    if find_blocking(wanted, before, before):
+        dead = find_blocking(wanted, before, hns.hns(node.look(PAUSE_S)))
         if dead:
             node.send(remove_endpoints(wanted, dead, node.seen))
-    if names := down(wanted, node.seen):
+    if names := find_down(wanted, node.seen):
         node.send(start_in_order(wanted, names, node.seen))
     if stuck := _launch(wanted, node):
         return stuck
@@ -165,7 +165,7 @@ def _refuse_other_life(wanted: Wanted, reading: Reading) -> None:
     ]
     if stale:
         raise Refused(f"{'; '.join(stale)}: this node was deleted and has joined again. Run {join.REJOIN}.")
-    if others := other_mode(wanted, reading):
+    if others := find_other_mode(wanted, reading):
         raise Refused(
             f"The HNS network {others[0].name} is of type {others[0].type}, and winkube_network_mode {wanted.mode} "
             "needs another: with -e winkube_repair_switch_mode=true it is removed, once its pods are gone."
@@ -229,7 +229,7 @@ def lacks_lease(wanted: Wanted, reading: Reading) -> str:
     return f"{path} does not fit: {'; '.join(wrong)}" if wrong else ""
 
 
-def down(wanted: Wanted, reading: Reading) -> tuple[str, ...]:
+def find_down(wanted: Wanted, reading: Reading) -> tuple[str, ...]:
     """Our services that did not start with the machine, in the order of a first boot, without those of start type
     manual or disabled."""
     return tuple(
@@ -239,40 +239,40 @@ def down(wanted: Wanted, reading: Reading) -> tuple[str, ...]:
     )
 
 
-def other_mode(wanted: Wanted, reading: Reading) -> tuple[Network, ...]:
+def find_other_mode(wanted: Wanted, reading: Reading) -> tuple[Network, ...]:
     """Our networks on the node's adapters with another type than the mode's. A virtual switch has one type, so they
     block the mode."""
     kind = BACKENDS[wanted.mode].hns_type.casefold()
     return tuple(each for each in hns.hns(reading).networks if wanted.ours.owns(each) and each.type != kind)
 
 
-def in_the_way(wanted: Wanted, before: Hns, now: Hns) -> tuple[Endpoint, ...]:
+def find_blocking(wanted: Wanted, before: Hns, now: Hns) -> tuple[Endpoint, ...]:
     """Endpoints of dead pods that keep an address from others.
 
     Each is on our networks, was seen twice, and has neither namespace nor container; and its address also belongs to
     another endpoint, or is outside the node's range.
     """
     cidr = ipaddress.ip_network(wanted.pod_cidr) if wanted.pod_cidr else None
-    earlier = {each.id for each in _dead(wanted, before)}
+    earlier = {each.id for each in _find_dead(wanted, before)}
     held: dict[str, int] = {}
     for each in now.endpoints:
         for address in each.addresses:
             held[address] = held.get(address, 0) + 1
     return tuple(
         each
-        for each in _dead(wanted, now)
+        for each in _find_dead(wanted, now)
         if each.id in earlier
         and any(held[one] > 1 or (cidr is not None and _outside(one, cidr)) for one in each.addresses)
     )
 
 
-def _dead(wanted: Wanted, found: Hns) -> tuple[Endpoint, ...]:
+def _find_dead(wanted: Wanted, found: Hns) -> tuple[Endpoint, ...]:
     mine = {each.id: each for each in found.networks if wanted.ours.owns(each)}
     return tuple(
         each
         for each in found.endpoints
         if each.network in mine
-        and not (each.remote or found.attached(each) or each.containers)
+        and not (each.remote or found.is_attached(each) or each.containers)
         and not each.name.casefold().endswith("_ep")
         and "source" not in each.name.casefold()
     )
@@ -313,7 +313,7 @@ def remove_policy_lists(wanted: Wanted, reading: Reading) -> Remedy | None:
     service = wanted.layout.kube_proxy_service
     if not lists or reading.service(service) is None:
         return None
-    ran = stopping.active((service,), reading)
+    ran = stopping.list_active((service,), reading)
     return _remedy(
         f"HNS has {len(lists)} policy lists, and winkube_repair_policy_lists says that they go",
         f"remove {len(lists)} policy lists" + (f", with {service} stopped, which makes its own again" if ran else ""),
@@ -427,9 +427,9 @@ def write_lease(
     back = (
         Op("remove", {"path": path}) if old is None else Op("write", {"path": path, "content": as_base64(old.encode())})
     )
-    write = Op("write", {"path": path, "content": as_base64(text.encode())}).undone_by(back)
+    write = Op("write", {"path": path, "content": as_base64(text.encode())}).with_undo(back)
     folder = windows_path.parent(path)
-    made = Op("mkdir", {"path": folder}).undone_by(Op("remove", {"path": folder, "only_if_empty": True}))
+    made = Op("mkdir", {"path": folder}).with_undo(Op("remove", {"path": folder, "only_if_empty": True}))
     why = f"{wanted.layout.flanneld_service} does not write {path}"
     return _remedy(why, f"write {path}: {', '.join(text.split())}", (made, write), wanted, reading)
 
@@ -493,7 +493,7 @@ def _start(name: str, reading: Reading, timeout_s: int) -> tuple[Op, ...]:
     """Start it; the undo stops it unless it ran before."""
     start, *waits = start_ops(name, timeout_s)
     ran = (reading.service(name) or {}).get("state") in ACTIVE
-    return (start if ran else start.undone_by(halt(name, timeout_s)), *waits)
+    return (start if ran else start.with_undo(halt(name, timeout_s)), *waits)
 
 
 def _remedy(why: str, text: str, ops: tuple[Op, ...], wanted: Wanted, reading: Reading) -> Remedy:

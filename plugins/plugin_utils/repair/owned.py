@@ -70,22 +70,22 @@ def check(keep: Iterable[str]) -> frozenset[str]:
     return found
 
 
-def first_reads(scope: Scope) -> tuple[Query, ...]:
+def list_first_reads(scope: Scope) -> tuple[Query, ...]:
     """What decides what else to read."""
     return tuple(file_query(folder, entries=True) for folder in (scope.receipts, *_places(scope)))
 
 
-def second_reads(scope: Scope, reading: Reading) -> tuple[Query, ...]:
+def list_second_reads(scope: Scope, reading: Reading) -> tuple[Query, ...]:
     """The receipts themselves."""
     return tuple(file_query(path, content_limit=RECEIPT_LIMIT) for path in _receipts(scope, reading))
 
 
-def third_reads(scope: Scope, reading: Reading) -> tuple[Query, ...]:
+def list_third_reads(scope: Scope, reading: Reading) -> tuple[Query, ...]:
     """Everything that may be ours, set aside or not, and the content of its folders."""
     things = (*candidates(scope, reading), *data(scope))
     return merge_queries(
         (
-            *second_reads(scope, reading),
+            *list_second_reads(scope, reading),
             *(file_query(path) for path in things),
             *(file_query(path + ASIDE) for path in candidates(scope, reading)),
             *(file_query(folder, entries=True) for folder in (*_folders(scope, reading), scope.snapshots)),
@@ -98,7 +98,7 @@ def files(scope: Scope, reading: Reading) -> tuple[str, ...]:
     return tuple(path for path in candidates(scope, reading) if is_there(path, reading))
 
 
-def put_aside(scope: Scope, reading: Reading) -> tuple[str, ...]:
+def list_put_aside(scope: Scope, reading: Reading) -> tuple[str, ...]:
     """Files that a reset has set aside and not deleted yet."""
     found = [path + ASIDE for path in candidates(scope, reading) if is_there(path + ASIDE, reading)]
     for folder in (scope.receipts, *_folders(scope, reading)):
@@ -124,7 +124,7 @@ def everything(scope: Scope, reading: Reading) -> tuple[str, ...]:
     """Everything that goes, present or not: files, also set aside, and the folders that are deleted entirely."""
     found = candidates(scope, reading)
     root = {scope.containerd_root} if layers(scope, reading) else set()
-    aside = (*put_aside(scope, reading), *(path + ASIDE for path in found))
+    aside = (*list_put_aside(scope, reading), *(path + ASIDE for path in found))
     return (*found, *aside, *(path for path in data(scope) if path not in root))
 
 

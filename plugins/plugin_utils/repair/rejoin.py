@@ -47,7 +47,7 @@ class Past:
     networks: tuple[str, ...] = ()
 
     @property
-    def found(self) -> bool:
+    def was_deleted(self) -> bool:
         """Whether this is a previously deleted node."""
         return bool(self.why or self.stale or self.networks)
 
@@ -96,7 +96,7 @@ def past(situation: join.Situation, ours: hns.Ours, *, always: bool = False) -> 
         return Past()  # nothing to compare with: a new Node, or a cluster that assigns no ranges
     stale = stale_files(layout, cidr, reading, all_of_them=bool(why))
     found = hns.hns(reading)
-    going = tuple(each.name for each in _old_networks(found, ours, cidr))
+    going = tuple(each.name for each in _find_old_networks(found, ours, cidr))
     return Past(why, cidr, stale, going)
 
 
@@ -107,7 +107,9 @@ def stale_files(
     if not cidr and not all_of_them:
         return ()
     return tuple(
-        (path, said) for path in files(layout) if _there(path, reading) and (said := _other_range(path, cidr, reading))
+        (path, said)
+        for path in files(layout)
+        if _there(path, reading) and (said := _find_other_range(path, cidr, reading))
     )
 
 
@@ -124,7 +126,7 @@ def reason(situation: join.Situation) -> str:
     return ""
 
 
-def _old_networks(found: Hns, ours: hns.Ours, cidr: str) -> tuple[Network, ...]:
+def _find_old_networks(found: Hns, ours: hns.Ours, cidr: str) -> tuple[Network, ...]:
     """Our networks with another range than `cidr`; without one, all of them. The placeholder's range belongs to
     nobody."""
     wanted = ipaddress.IPv4Network(cidr) if cidr else None
@@ -136,7 +138,7 @@ def _old_networks(found: Hns, ours: hns.Ours, cidr: str) -> tuple[Network, ...]:
     )
 
 
-def _other_range(path: str, cidr: str, reading: Reading) -> str:
+def _find_other_range(path: str, cidr: str, reading: Reading) -> str:
     """The file's range if it differs from `cidr`; a file without a range is just as stale."""
     text = reading.text(path) or ""
     found = [ipaddress.ip_interface(each).network for each in _PREFIX.findall(text) if _is_prefix(each)]
@@ -187,13 +189,13 @@ class Leftovers:
     def change(self, reading: Reading) -> Change | None:
         """Stop and remove. Refused if a network that is in the way has endpoints that must stay."""
         past = self.past
-        if not past.found:
+        if not past.was_deleted:
             return None
         found = hns.hns(reading)
         going = [each for each in found.networks if each.name in past.networks]
         pods = evict(self.layout, found, going, reading)
         order = stopping.names(self.layout)
-        stopped = stopping.active(order, reading)
+        stopped = stopping.list_active(order, reading)
         stale = [path for path, _said in past.stale]
         conf = flannel.conf_path(self.layout)
         if self.conf and _there(conf, reading):
@@ -234,7 +236,7 @@ class Leftovers:
                 "and remove it yourself."
             )
         back = Op("write", {"path": path, "content": as_base64(text.encode())})
-        return (Op("remove", {"path": path}).undone_by(back),)
+        return (Op("remove", {"path": path}).with_undo(back),)
 
 
 def crictl_places(layout: Layout) -> tuple[str, ...]:

@@ -85,7 +85,7 @@ class Down:
             after="no services\n",
             commit=(
                 *stopping.stop(before, reading),
-                *self._empty(program),
+                *self._empty_containerd(program),
                 *stopping.stop((flanneld, containerd), reading, after=before),
                 wait_gone(shim, stopping.TIMEOUT_S),
                 *((run(HCSDIAG, "list", ok_exit=(0, 1)),) if owned.is_there(HCSDIAG, reading) else ()),
@@ -99,7 +99,7 @@ class Down:
     def _order(self) -> tuple[str, ...]:
         return registry.stop_order(self.scope.layout)
 
-    def _empty(self, program: str) -> tuple[Op, ...]:
+    def _empty_containerd(self, program: str) -> tuple[Op, ...]:
         if not program:
             return ()
         pods = rejoin.remove_pods(self.scope.layout, program)
@@ -150,7 +150,7 @@ class NoPathEntry:
         (query,) = self.reads()
         present = str(reading.parts[query.key].get("value") or "")
         entries = [each for each in present.split(";") if each]
-        rest = [each for each in entries if not windows_path.same(each.strip('"'), self.entry)]
+        rest = [each for each in entries if not windows_path.is_same(each.strip('"'), self.entry)]
         if rest == entries:
             return None
         value = {"path": ENVIRONMENT, "name": "Path", "type": "expand_string"}
@@ -159,7 +159,7 @@ class NoPathEntry:
             text=f"remove {self.entry} from the machine's Path",
             before="".join(f"{each}\n" for each in entries),
             after="".join(f"{each}\n" for each in rest),
-            commit=(changed.undone_by(Op("registry_set", {**value, "value": present})),),
+            commit=(changed.with_undo(Op("registry_set", {**value, "value": present})),),
             predicted={query.key: {"exists": True, "type": "expand_string", "value": ";".join(rest)}},
             state=(query,),
         )
@@ -197,7 +197,7 @@ class NoVariable:
             text=f"remove the machine's variable {self.name}",
             before=f"{self.name}: set\n",
             after=f"{self.name}: not set\n",
-            commit=(Op("registry_remove", place).undone_by(back),),
+            commit=(Op("registry_remove", place).with_undo(back),),
             predicted={query.key: {"exists": False}},
             state=(query,),
         )
@@ -241,7 +241,7 @@ class NoEventSource:
         (query,) = self.reads()
         values = reading.parts[query.key].get("values") or {}
         program = str((values.get("EventMessageFile") or {}).get("value") or "")
-        if not program or not windows_path.same(program, self.nssm):
+        if not program or not windows_path.is_same(program, self.nssm):
             return None
         back = (
             Op("registry_set", {"path": EVENT_SOURCE, "name": name, "type": value["type"], "value": value["value"]})
@@ -250,7 +250,7 @@ class NoEventSource:
         return Change(
             text=f"remove {self.label}",
             before=f"{program}\n",
-            commit=(Op("registry_remove", {"path": EVENT_SOURCE}).undone_by(*back),),
+            commit=(Op("registry_remove", {"path": EVENT_SOURCE}).with_undo(*back),),
             predicted={query.key: {"exists": False}},
             state=(query,),
         )
@@ -280,14 +280,14 @@ class Aside:
         there = owned.files(self.scope, reading)
         if not there:
             return None
-        old = set(owned.put_aside(self.scope, reading))
+        old = set(owned.list_put_aside(self.scope, reading))
         ops: list[Op] = []
         for path in there:
             aside = path + owned.ASIDE
             if aside in old:
                 ops.append(Op("remove", {"path": aside, "recurse": True}))
             back = Op("move", {"from": aside, "to": path})
-            ops.append(Op("move", {"from": path, "to": aside}).undone_by(back))
+            ops.append(Op("move", {"from": path, "to": aside}).with_undo(back))
         return Change(
             text=f"move {len(there)} files aside: {', '.join(there)}",
             before="".join(f"{path}\n" for path in there),
@@ -362,11 +362,11 @@ class NoNetworks:
         held = next((each for each in adapters if each.physical == network.adapter and each.addresses), None)
         switch = f"vEthernet ({network.adapter})"
         settle = (
-            Addresses(held.addresses, held.gateways, held.dns, held.dhcp).back(switch, wait_s=hns.WAIT_S)
+            Addresses(held.addresses, held.gateways, held.dns, held.dhcp).restore(switch, wait_s=hns.WAIT_S)
             if held
             else ()
         )
-        return op.undone_by(Op("hns_network", {"name": network.name, "request": again}), *settle)
+        return op.with_undo(Op("hns_network", {"name": network.name, "request": again}), *settle)
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,7 +391,7 @@ class Swept:
     def change(self, reading: Reading) -> Change | None:
         """Delete. No undo."""
         scope = self.scope
-        aside = owned.put_aside(scope, reading)
+        aside = owned.list_put_aside(scope, reading)
         data = self.data(reading)
         empty = list_emptied(scope, reading, owned.everything(scope, reading))
         if not aside and not data and not empty:

@@ -57,7 +57,7 @@ def batch(layout: Layout, wanted: Sequence[str], reading: Reading) -> tuple[Batc
     for service in services:
         if reading.service(service) is None:
             raise Refused(f"There is no service {service} to restart: run site.yml, which installs it.")
-    ran = stopping.active(tuple(reversed(services)), reading)
+    ran = stopping.list_active(tuple(reversed(services)), reading)
     ops += stopping.stop(ran, reading)
     for daemon, service in zip(going, services, strict=True):
         ops += start_ops(service, stopping.TIMEOUT_S)

@@ -23,7 +23,7 @@ def names(layout: Layout) -> tuple[str, ...]:
     return registry.stop_order(layout, of_cluster=True)
 
 
-def active(wanted: Sequence[str], reading: Reading) -> tuple[str, ...]:
+def list_active(wanted: Sequence[str], reading: Reading) -> tuple[str, ...]:
     """Those that run or are starting, such as nssm's PAUSED."""
     return tuple(name for name in wanted if (reading.service(name) or {}).get("state") in ACTIVE)
 
@@ -35,7 +35,7 @@ def stop(
     running service depends on one of them: nothing would start it again."""
     ours = {name.casefold() for name in (*wanted, *after)}
     ops: tuple[Op, ...] = ()
-    for name in active(wanted, reading):
+    for name in list_active(wanted, reading):
         others = [each for each in running_dependants(name, reading) if each.casefold() not in ours]
         if others:
             raise Refused(

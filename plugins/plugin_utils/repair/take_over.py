@@ -114,7 +114,7 @@ def refuse_misnamed(layout: Layout, reading: Reading) -> None:
         raise Refused(*wrong)
 
 
-def loose(layout: Layout, reading: Reading) -> tuple[Process, ...]:
+def find_loose(layout: Layout, reading: Reading) -> tuple[Process, ...]:
     """The programs outside a service. Refused if it is unclear which of two is the service's."""
     found: list[Process] = []
     listed = [_process(each) for each in reading.parts.get(PROCESSES) or ()]

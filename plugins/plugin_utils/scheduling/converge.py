@@ -19,7 +19,7 @@ from ..facts.version import Version
 from ..facts.windows import RUNTIME_CLASS_API, RUNTIME_CLASS_SINCE
 from .nodes import WindowsNode
 from .report import Machine
-from .runtime_class import COLLECTION, difference, handler_problem, is_ours, wanted
+from .runtime_class import COLLECTION, build_wanted, difference, handler_problem, is_ours
 
 CONFLICT = 409
 TRIES = 3
@@ -57,10 +57,10 @@ def plan(
         if name in KUBELETS
     ]
     found = {str((each.get("metadata") or {}).get("name")): each for each in classes}
-    bodies = wanted(nodes, options.handler, options.taints) if options.runtime_classes else ()
+    bodies = build_wanted(nodes, options.handler, options.taints) if options.runtime_classes else ()
     if bodies:
         problems += _no_runtime(options, nodes, machines)
-    problems += [sentence for body in bodies if (sentence := _forbidden(found, body, options))]
+    problems += [sentence for body in bodies if (sentence := _find_conflict(found, body, options))]
     if problems:
         raise Refused(*problems)
     return (
@@ -80,7 +80,7 @@ def check_server(version: str) -> None:
         )
 
 
-def unknown(nodes: Iterable[WindowsNode], machines: Mapping[str, Machine]) -> tuple[str, ...]:
+def find_unknown(nodes: Iterable[WindowsNode], machines: Mapping[str, Machine]) -> tuple[str, ...]:
     """The nodes whose config.toml was not read."""
     return tuple(node.name for node in nodes if not machines.get(node.name, Machine()).config)
 
@@ -99,7 +99,7 @@ def _no_runtime(options: Options, nodes: Iterable[WindowsNode], machines: Mappin
     return said
 
 
-def _forbidden(found: Mapping[str, Object], body: Object, options: Options) -> str:
+def _find_conflict(found: Mapping[str, Object], body: Object, options: Options) -> str:
     name = body["metadata"]["name"]
     present = found.get(name)
     if present is None:

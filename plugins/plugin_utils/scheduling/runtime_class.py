@@ -59,7 +59,7 @@ def runtime_class(build: int, handler: str, taints: Sequence[str], arch: str = "
     }
 
 
-def wanted(nodes: Iterable[WindowsNode], handler: str, taints: Sequence[str]) -> tuple[dict[str, Any], ...]:
+def build_wanted(nodes: Iterable[WindowsNode], handler: str, taints: Sequence[str]) -> tuple[dict[str, Any], ...]:
     """One RuntimeClass for each build of the nodes, oldest first."""
     builds = {node.selects for node in nodes if node.selects is not None}
     return tuple(runtime_class(build, handler, taints) for build in sorted(builds))

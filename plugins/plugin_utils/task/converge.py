@@ -190,7 +190,7 @@ class Converge:
             resources = stage.build_resources(given)
         confidential = () if self._check else confides(resources, given.reading)
         if confidential:
-            given = replace(given, reading=given.reading.merged(self._node.probe(confidential)))
+            given = replace(given, reading=given.reading.merge(self._node.probe(confidential)))
         return given, resources
 
     def _ask_node(self, first: First, stage: Stage, given: Given, resources: Resources) -> tuple[Given, Resources]:
@@ -206,7 +206,7 @@ class Converge:
         if steps:
             self._steps += steps
             self._answer = answer
-        reading = reading.merged(first.learned(given, batch, answer))
+        reading = reading.merge(first.learned(given, batch, answer))
 
         given, resources = self._complete(stage, replace(given, reading=reading))
         if first.unsettled and first.batch(given, resources) is not None:

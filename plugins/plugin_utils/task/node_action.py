@@ -25,7 +25,7 @@ from ..engine.address import mask, mask_in
 from ..engine.reading import Query, Reading, pack, usable
 from ..engine.resource import Refused
 from ..node import run_id
-from ..node.link import Link, NodeError, OutcomeUnknown, Silence, recovered_sentence
+from ..node.link import Link, NodeError, OutcomeUnknown, Silence, describe_recovered
 from ..node.progress import LOGGED_S, WATCHED_S
 from ..node.run_id import RUN_ID
 from ..node.ssh import end_shared, keep_alive
@@ -141,7 +141,7 @@ class NodeAction(ModuleAction):
         recovered = self._link.recovered
         if not recovered:
             return result
-        steps = [{"text": recovered_sentence(each), "state": "done"} for each in recovered]
+        steps = [{"text": describe_recovered(each), "state": "done"} for each in recovered]
         told = {**(result.get("winkube") or {}), "recovered": recovered[-1]}
         return result | {"changed": True, "steps": [*steps, *(result.get("steps") or ())], "winkube": told}
 

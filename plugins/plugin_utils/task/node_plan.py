@@ -154,7 +154,7 @@ def plan_node(
     def note(parts: Mapping[str, Any], queries: Sequence[Query]) -> None:
         nonlocal found
         # By the class: ansible-test's check of deprecated calls follows `found = found.merged(...)` without an end.
-        found = Reading.merged(found, parts, queries)
+        found = Reading.merge(found, parts, queries)
 
     def planned(whole: bool) -> NodePlan:
         return NodePlan(steps, tuple(looked), whole, found, _find_unpinned(asks, steps))

@@ -157,13 +157,13 @@ def _two_families(run: Run, mode: str) -> Iterator[str]:
 def _calico(run: Run) -> tuple[str, ...]:
     """What keeps Calico off this node, before it joins; nothing where no one may look, or there is no cluster yet."""
     from ..calico import judge as calico  # only a cluster with Calico needs it
-    from ..calico.view import look, wanted
+    from ..calico.view import build_wanted, look
 
     try:
         cluster = run.cluster() if run.joining else None
         if cluster is None:
             return ()
-        needed = wanted(
+        needed = build_wanted(
             cluster.server,
             cluster_cidr=run.text("cluster_cidr"),
             service_cidr=run.text("service_cidr"),

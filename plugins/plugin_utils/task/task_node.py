@@ -55,15 +55,15 @@ class TaskNode:
     def read_queries(self, queries: Sequence[Query]) -> Reading:
         """A reading of these and of nothing else: one remote call."""
         empty = Reading(run=RUN_ID, taken_at=time.time(), predicted=self.check)
-        return empty.merged(self.link.probe(queries), queries)
+        return empty.merge(self.link.probe(queries), queries)
 
     def completed(self, reading: Reading, queries: Sequence[Query]) -> Reading:
         """With those of the queries that are not answered in it; no remote call if all are."""
-        return reading.completed(queries, self.link.probe)
+        return reading.complete(queries, self.link.probe)
 
     def ask_again(self, reading: Reading, queries: Sequence[Query]) -> Reading:
         """With the node's answers of now to these; no remote call without queries."""
-        return reading.merged(self.probe(queries), queries) if queries else reading
+        return reading.merge(self.probe(queries), queries) if queries else reading
 
     def probe(self, queries: Sequence[Query]) -> dict[str, Any]:
         """What the node answers."""
@@ -88,7 +88,7 @@ class TaskNode:
     def after(self, reading: Reading, batch: Batch, answer: Mapping[str, Any]) -> Reading:
         """The reading with the new state of what the batch touched; the node's runner is now the one that was sent."""
         runner = {"exists": True, "kind": "file", "sha256": runner_sha256()}
-        return reading.merged({**(answer.get("state") or {}), file_key(self.layout.runner): runner}, batch.state)
+        return reading.merge({**(answer.get("state") or {}), file_key(self.layout.runner): runner}, batch.state)
 
     def wait_until_back(self, boot_id: str, timeout_s: float) -> None:
         """Returns when the machine, last read in the boot `boot_id`, is in another one. NodeError if it is not within

@@ -194,7 +194,7 @@ def delta(old: bytes, new: bytes) -> Iterator[Instruction]:
         if shift is None:
             yield from _literal(new, start, end)
         else:
-            yield from _resembling(old, new, Segment(start, end, shift))
+            yield from _encode_segment(old, new, Segment(start, end, shift))
 
 
 def whole(new: bytes) -> Iterator[Instruction]:
@@ -254,7 +254,7 @@ def _merge(stretches: Iterator[_Stretch]) -> Iterator[_Stretch]:
         yield held
 
 
-def _resembling(old: bytes, new: bytes, segment: Segment) -> Iterator[Instruction]:
+def _encode_segment(old: bytes, new: bytes, segment: Segment) -> Iterator[Instruction]:
     """A segment as copies of its equal blocks and additions to the others."""
     start, equal = segment.start, True
     for at in range(segment.start, segment.end, BLOCK):

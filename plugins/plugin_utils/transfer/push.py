@@ -69,7 +69,7 @@ class Ready:
     remote: tuple[str, ...] = ()
     args: Mapping[str, Any] = field(default_factory=dict)
 
-    def pushed(self, bytes_sent: int, seconds: float) -> Pushed:
+    def build_result(self, bytes_sent: int, seconds: float) -> Pushed:
         """The result after the parts were sent."""
         if not self.files:
             return Pushed(self.how, 0, seconds, self.staged, why=self.why)
@@ -98,7 +98,7 @@ def prepare(
     if base is not None and base.sha256 == sha256:
         yield Ready("unchanged", "the node has this build", base.path)
         return
-    old, why = _old(base, cache, mode)
+    old, why = _find_old_build(base, cache, mode)
     place = target or windows_path.join(staging_dir, f"{sha256}.exe")
     with ExitStack() as open_files:
         files = _files(open_files, source, sha256, size, base if old is not None else None, old, cache)
@@ -125,10 +125,10 @@ def push(
         connection.put_file(str(file), there)
         sent += file.stat().st_size
         progress(Progress(number, len(ready.files), sent, total, now() - started))
-    return ready.pushed(sent, now() - started)
+    return ready.build_result(sent, now() - started)
 
 
-def _old(base: Base | None, cache: PushCache, mode: Mode) -> tuple[bytes | None, str]:
+def _find_old_build(base: Base | None, cache: PushCache, mode: Mode) -> tuple[bytes | None, str]:
     """The node's build, if a difference from it is possible; and why, or why not."""
     if mode == "whole":
         return None, "whole was asked for"

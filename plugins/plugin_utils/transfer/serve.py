@@ -108,7 +108,7 @@ def serve(
     """Serve `files` (name -> path) at `host`, the node's name for the controller, while the context is open.
     ServeError if no port of `ports` is free."""
     served = Served(host, 0, secrets.token_urlsafe(32), dict(files), on_part)
-    server = _bound(served, ports)
+    server = _bind(served, ports)
     served.port = int(server.server_address[1])
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
     thread.start()
@@ -120,10 +120,10 @@ def serve(
         thread.join()
 
 
-def _bound(served: Served, ports: range) -> _Server:
+def _bind(served: Served, ports: range) -> _Server:
     """A server on the address of `host`, or on all addresses if this machine does not have it, as behind NAT."""
     failed: OSError | None = None
-    for family, address in _own(served.host):
+    for family, address in _list_own_addresses(served.host):
         for port in ports:
             try:
                 return _Server(family, (address, port), _handler(served))
@@ -136,7 +136,7 @@ def _bound(served: Served, ports: range) -> _Server:
     )
 
 
-def _own(host: str) -> list[tuple[int, str]]:
+def _list_own_addresses(host: str) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     with suppress(OSError):
         for family, _kind, _protocol, _name, address in socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM):
@@ -233,16 +233,16 @@ class Offer:
                         "headers": self.served.headers,
                     },
                     secrets=("headers",),
-                ).undone_by(Op("remove", {"path": there, "in_use_ok": True}))
+                ).with_undo(Op("remove", {"path": there, "in_use_ok": True}))
                 for file, there in zip(ready.files, ready.remote, strict=True)
             ),
         )
 
-    def pulled(self, name: str) -> Pushed:
+    def build_result(self, name: str) -> Pushed:
         """What was fetched of one build."""
         ready = self.builds[name]
         count = sum(self.served.sent.get(windows_path.name(there), 0) for there in ready.remote)
-        return ready.pushed(count, max(0.0, self.served.last - self.served.first))
+        return ready.build_result(count, max(0.0, self.served.last - self.served.first))
 
 
 @contextmanager

@@ -62,7 +62,7 @@ class Wanted:
 
 def run(context: Context, options: Mapping[str, Any]) -> Outcome:
     """The test on one node after another; a fault on one does not stop the next. Refused, ClusterError."""
-    cluster, run_id = context.cluster(), run_namespace.new_run()
+    cluster, run_id = context.cluster(), run_namespace.make_run_mark()
     each = [
         Wanted(
             options["namespace"],

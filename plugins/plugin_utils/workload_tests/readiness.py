@@ -57,7 +57,7 @@ def run(context: Context, options: Mapping[str, Any]) -> Outcome:
     wish = Wish(
         f"winkube-readiness-{uuid.uuid4().hex[:8]}",
         run_namespace.until(now, options["timeout"] + options["start_timeout"]),
-        run_namespace.new_run(),
+        run_namespace.make_run_mark(),
         options["image"],
         tuple(options["categories"]),
         options["provider"],
@@ -82,7 +82,7 @@ def run(context: Context, options: Mapping[str, Any]) -> Outcome:
     if options["report"]:
         write(results, Path(options["report"]).expanduser())
     said = " ".join(part for part in (found.summary(results), warning) if part)
-    wrong = bool(results.broken or results.problem or not results.tests)
+    wrong = bool(results.failures or results.problem or not results.tests)
     result = {**found.as_dict(results), "table": found.table(results), "warning": warning}
     return Outcome(True, (*swept, what), result, said if wrong or warning else "", wrong)
 
@@ -205,11 +205,11 @@ def wait(cluster: Cluster, wish: Wish, clock: Clock) -> tuple[str, str]:
         started = started or phase in {"Running", "Succeeded", "Failed"}
         return pod if phase in {"Succeeded", "Failed"} else None
 
-    def begun() -> bool | None:
+    def has_begun() -> bool | None:
         return True if state() is not None or started else None
 
     try:
-        wait_for(clock, wish.start_timeout_s, begun, interval_s=5.0)
+        wait_for(clock, wish.start_timeout_s, has_begun, interval_s=5.0)
     except ClusterError as error:
         if error.status:
             raise

@@ -77,7 +77,7 @@ class Results:
     files: Mapping[str, bytes] | None = None
 
     @property
-    def broken(self) -> tuple[Test, ...]:
+    def failures(self) -> tuple[Test, ...]:
         """The tests that fail the run."""
         return tuple(test for test in self.tests if test.verdict == "broken")
 
@@ -249,7 +249,7 @@ def summary(results: Results) -> str:
     """One sentence, and what may be missing."""
     counts = {verdict: sum(1 for test in results.tests if test.verdict == verdict) for verdict in MARKS}
     said = ", ".join(f"{count} {MARKS[verdict]}" for verdict, count in counts.items() if count) or "nothing ran"
-    which = f" Broken: {', '.join(test.name for test in results.broken)}." if results.broken else ""
+    which = f" Broken: {', '.join(test.name for test in results.failures)}." if results.failures else ""
     return f"Operational readiness, {len(results.tests)} tests: {said}.{which} {results.problem}".strip()
 
 

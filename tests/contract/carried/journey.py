@@ -179,12 +179,12 @@ def _build_resources(where: Layout, download: Download) -> tuple[Resource, ...]:
 
 def _known(reading: Reading, queries: Sequence[Query]) -> Reading:
     """The reading, and of what it does not hold that it is not there."""
-    missing = reading.missing(queries)
+    missing = reading.find_missing(queries)
     answers = dict(bare(tuple(missing)).parts)
     # The rules of the firewall, and its switches: no rule of ours, and nothing said about a switch.
     nothing: dict[str, Any] = {"exists": True, "value": None, "values": {}, "keys": []}
     answers |= {query.key: nothing for query in missing if query.op == "registry"}
-    return reading.merged(answers, missing)
+    return reading.merge(answers, missing)
 
 
 def _there(batch: Batch | None) -> Batch:

@@ -57,7 +57,7 @@ def store(tmp_path: Path) -> Store:
 
 def there(*without: int) -> Reading:
     files = {file_key(c.program): {"exists": n not in without} for n, c in enumerate(COMMANDS)}
-    return Reading().merged(files)
+    return Reading().merge(files)
 
 
 @pytest.mark.row("LG-07")
@@ -74,7 +74,7 @@ def test_a_few_at_once_and_what_each_said(store: Store) -> None:
 def test_what_hns_and_the_adapters_are_is_kept_as_it_was_read(store: Store) -> None:
     objects = {name: f'{{"Success":true,"Output":["{name}"]}}' for name in ("networks", "endpoints", "policylists")}
     parts = {"hns": {"available": True, **objects}, "adapters": [{"name": "Ethernet"}], "services": []}
-    collect.put_state(store, Reading().merged(parts))
+    collect.put_state(store, Reading().merge(parts))
     for name, text in objects.items():
         assert (store.folder / "network" / f"hns-{name}.json").read_text() == f"{text}\n"
     assert '"name": "Ethernet"' in (store.folder / "network" / "adapters.json").read_text()

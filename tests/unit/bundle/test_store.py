@@ -153,7 +153,7 @@ def test_the_event_logs_of_the_system_and_of_hns_and_compute() -> None:
 @pytest.mark.row("LG-01")
 def test_logs_are_found_where_the_services_put_them() -> None:
     service = {"name": "kubelet", "image_path": r"C:\k\kubelet.exe --log-dir=D:\logs", "nssm": None}
-    reading = Reading().merged({"services": [service]})
+    reading = Reading().merge({"services": [service]})
     layout = replace(LAYOUT, log_dir=r"E:\logs", containerd_log=r"F:\logs\containerd.log")
     assert {r"C:\k", r"D:\logs", r"E:\logs", r"F:\logs"} == set(collect.folders(layout, EXPECTED, reading))
     names = [
@@ -166,7 +166,7 @@ def test_logs_are_found_where_the_services_put_them() -> None:
         "x.exe",
         "a.txt",
     ]
-    reading = reading.merged({file_key(r"C:\k"): {"entries": names}, file_key(r"D:\logs"): {"entries": ["b.log"]}})
+    reading = reading.merge({file_key(r"C:\k"): {"entries": names}, file_key(r"D:\logs"): {"entries": ["b.log"]}})
     paths, secret = collect.select_files(LAYOUT, EXPECTED, reading, [r"C:\app\app.log", r"C:\app\id_rsa"])
     assert {
         r"C:\k\kubelet.exe.win1.log.INFO.20260101-1",

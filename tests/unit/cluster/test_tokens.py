@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.endpoint import (
     bootstrap_token,
-    new_token,
+    make_token,
     token_secret,
 )
 
@@ -38,7 +38,7 @@ def test_the_secret_is_kubeadms_own_and_ends_in_15_minutes() -> None:
 
 
 def test_tokens_are_of_the_form_and_differ() -> None:
-    tokens = {new_token() for _ in range(20)}
+    tokens = {make_token() for _ in range(20)}
     assert len(tokens) == 20
     assert all(re.fullmatch(r"[a-z0-9]{6}\.[a-z0-9]{16}", token) for token in tokens)
 

@@ -61,7 +61,7 @@ def bare(queries: tuple[Query, ...], *services: dict[str, Any]) -> Reading:
                 }
             case _:
                 answers[query.key] = {"exists": False}
-    return Reading().merged(answers, queries)
+    return Reading().merge(answers, queries)
 
 
 def file(content: bytes) -> dict[str, Any]:

@@ -45,7 +45,7 @@ class Machine:
 
     def read(self, args: Args) -> Reading:
         queries = (*self.declaration.reads(LAYOUT), *reads(self.declaration.build_resources(args)), system_query())
-        return Reading().merged(self.link.probe(queries), queries)
+        return Reading().merge(self.link.probe(queries), queries)
 
     def install(self, config: str = "", **values: Any) -> dict[str, Any] | None:
         """The node's answer, None if nothing had to be done."""

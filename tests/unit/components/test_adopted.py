@@ -66,7 +66,7 @@ WITH_SC = PLAIN | {"image_path": IMAGE_BUILDER, "nssm": None, "depends_on": ["co
 def adopted(service: dict[str, Any], args: kubelet.KubeletArgs) -> Reading:
     """A joined node whose files are as wanted already, with somebody else's service."""
     reading = installed(args, joined=True)
-    return reading.merged({service_key("kubelet"): service})
+    return reading.merge({service_key("kubelet"): service})
 
 
 def settings_changed(made: Plan) -> set[str]:
@@ -125,7 +125,7 @@ def test_other_letters_and_quotes_are_no_difference(manager: str) -> None:
     else:
         program, *words = command_line.split(service["image_path"])
         service["image_path"] = " ".join(f'"{word}"' for word in (program.upper(), *words))
-    found = plan(node.merged({service_key("kubelet"): service}), args)
+    found = plan(node.merge({service_key("kubelet"): service}), args)
     assert found.batch is None
     assert found.steps == ()
 
@@ -138,7 +138,7 @@ def test_what_is_in_force_at_once_restarts_nothing(manager: str) -> None:
     service = {**(node.service("kubelet") or {}), "start": 3}
     if manager == "sc":
         service["failure"] = None
-    made = plan(node.merged({service_key("kubelet"): service}), args)
+    made = plan(node.merge({service_key("kubelet"): service}), args)
     assert made.batch is not None
     assert not [step.text for step in made.steps if "restart" in step.text]
     assert not [line for line in lines(made.batch.ops) if " stop kubelet" in line or " start kubelet" in line]
@@ -148,7 +148,7 @@ def test_an_nssm_that_lies_elsewhere_is_noticed() -> None:
     args = arguments("nssm", configured=True)
     node = installed(args, joined=True)
     service = {**(node.service("kubelet") or {}), "image_path": r'"C:\Program Files\nssm\nssm.exe"'}
-    made = plan(node.merged({service_key("kubelet"): service}), args)
+    made = plan(node.merge({service_key("kubelet"): service}), args)
     assert made.batch is not None
     (config,) = (op for op in made.batch.ops if op.args.get("args", [])[:1] == ["config"])
     assert config.args["args"] == ["config", "kubelet", "binPath=", r"C:\k\nssm.exe"]
@@ -159,7 +159,7 @@ def test_an_nssm_that_lies_elsewhere_is_noticed() -> None:
 def test_a_service_that_never_ran_is_converted_and_stays_down() -> None:
     stopped = WITH_SC | {"state": "stopped"}
     args = arguments("nssm")
-    reading = bare_node(stopped).merged({file_key(EXE): file(PROGRAM)})
+    reading = bare_node(stopped).merge({file_key(EXE): file(PROGRAM)})
     made = plan(reading, replace(args, settings=settings()))
     assert "convert the service kubelet from a service of its own to nssm" in [step.text for step in made.steps]
     assert made.batch is not None

@@ -21,7 +21,7 @@ ARGS = cni.CniArgs(LAYOUT, PLUGINS, FLANNEL, mark=MARK)
 
 def node(entries: tuple[str, ...] = ()) -> Reading:
     folder: dict[str, Any] = {"exists": True, "kind": "directory", "sddl": "O:BAG:BAD:PAI", "entries": list(entries)}
-    return bare(cni.reads(LAYOUT)).merged({file_key(LAYOUT.cni_conf_dir): folder})
+    return bare(cni.reads(LAYOUT)).merge({file_key(LAYOUT.cni_conf_dir): folder})
 
 
 @pytest.mark.row("FL-05", "NW-31", "NW-13")
@@ -56,7 +56,7 @@ def test_a_network_of_the_clusters_own_gets_the_folders_and_nothing_else() -> No
 def test_plugins_of_unknown_origin_are_compared_first() -> None:
     there = {file_key(rf"C:\k\cni\{name}"): file(name.encode()) for name in ("host-local.exe", "win-bridge.exe")}
     there[file_key(r"C:\k\cni\win-overlay.exe")] = file(b"win-overlay.exe")
-    staged = cni.stage_first(cni.NAME, cni.build_resources(ARGS), node().merged(there))
+    staged = cni.stage_first(cni.NAME, cni.build_resources(ARGS), node().merge(there))
     assert staged is not None
     assert [op.op for op in staged.ops] == ["mkdir", "fetch", "unpack"]
     assert cni.stage_first(cni.NAME, cni.build_resources(ARGS), node()) is None
@@ -84,4 +84,7 @@ def test_a_release_that_is_not_known(text: str, sentence: str) -> None:
 
 
 def test_one_read_plan_is_enough() -> None:
-    assert bare(cni.reads(LAYOUT)).missing(query for each in cni.build_resources(ARGS) for query in each.reads()) == ()
+    assert (
+        bare(cni.reads(LAYOUT)).find_missing(query for each in cni.build_resources(ARGS) for query in each.reads())
+        == ()
+    )

@@ -10,7 +10,7 @@ import jinja2
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import cni_conf
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.text_file import equal_json
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.text_file import is_same_json
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -302,6 +302,6 @@ def test_a_target_outside_that_an_exception_covers_is_a_warning() -> None:
 
 def test_order_and_blanks_are_no_difference() -> None:
     text = render(settings())
-    assert equal_json(text, json.dumps(json.loads(text), sort_keys=True))
-    assert not equal_json(text, text.replace("10.244", "10.245"))
-    assert not equal_json("# by hand", text)
+    assert is_same_json(text, json.dumps(json.loads(text), sort_keys=True))
+    assert not is_same_json(text, text.replace("10.244", "10.245"))
+    assert not is_same_json("# by hand", text)

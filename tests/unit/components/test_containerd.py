@@ -78,7 +78,7 @@ def converged(args: containerd.ContainerdArgs = ARGS, reading: Reading | None = 
         "files": [{"path": path.removeprefix("file:"), "sha256": value["sha256"]} for path, value in parts.items()],
     }
     parts[file_key(r"C:\ProgramData\winkube\receipts\containerd.json")] = file(json.dumps(receipt).encode())
-    return done.merged(parts, predicted=False)
+    return done.merge(parts, predicted=False)
 
 
 @pytest.mark.row("CT-20", "CT-03", "CT-48")
@@ -150,7 +150,7 @@ def test_the_service_that_registers_itself_gets_containerds_own_command_line() -
 @pytest.mark.row("SV-22")
 def test_the_service_starts_with_the_machine() -> None:
     manual = converged()
-    manual = manual.merged({service_key("containerd"): {**(manual.service("containerd") or {}), "start": 3}})
+    manual = manual.merge({service_key("containerd"): {**(manual.service("containerd") or {}), "start": 3}})
     made = plan(manual)
     assert made.batch is not None
     assert "run sc.exe config containerd start= auto" in lines(made.batch.ops)
@@ -210,7 +210,7 @@ def test_running_dependants_stop_before_and_start_after_in_reverse_order() -> No
 
 def test_a_stopped_service_is_only_started() -> None:
     node = converged()
-    node = node.merged({service_key("containerd"): {**(node.service("containerd") or {}), "state": "stopped"}})
+    node = node.merge({service_key("containerd"): {**(node.service("containerd") or {}), "state": "stopped"}})
     made = plan(node).batch
     assert made is not None
     assert lines(made.ops) == ["run sc.exe start containerd", "wait service containerd running"]
@@ -239,18 +239,18 @@ def test_every_op_that_changes_something_can_be_undone() -> None:
 
 
 def test_a_containerd_made_by_hand_is_compared_with_the_download_before_it_is_touched() -> None:
-    by_hand = converged().merged({file_key(r"C:\ProgramData\winkube\receipts\containerd.json"): {"exists": False}})
+    by_hand = converged().merge({file_key(r"C:\ProgramData\winkube\receipts\containerd.json"): {"exists": False}})
     resources = containerd.build_resources(ARGS)
     stage = containerd.stage_first(resources, by_hand)
     assert stage is not None
     assert [op.op for op in stage.ops] == ["mkdir", "fetch", "unpack"]
     staging = r"C:\ProgramData\winkube\staging\containerd-01234567"
     same = {file_key(rf"{staging}\{path.rsplit(chr(92), 1)[-1]}"): by_hand.file(path) for path in (EXE, CTR, SHIM)}
-    made = make_plan("containerd", resources, by_hand.merged(same)).batch
+    made = make_plan("containerd", resources, by_hand.merge(same)).batch
     assert made is not None
     assert lines(made.ops) == [r"record C:\ProgramData\winkube\receipts\containerd.json", rf"remove {staging}"]
     other = same | {file_key(rf"{staging}\containerd.exe"): file(b"another build")}
-    made = make_plan("containerd", resources, by_hand.merged(other)).batch
+    made = make_plan("containerd", resources, by_hand.merge(other)).batch
     assert made is not None
     assert [line for line in lines(made.ops) if line.startswith("move")] == [
         rf"move {EXE} -> {EXE}.01234567.winkube-old",
@@ -280,7 +280,7 @@ def test_an_unverified_source_is_installed_again_when_its_version_changes() -> N
 
 
 def test_a_program_that_somebody_replaced_is_put_back() -> None:
-    node = converged().merged({file_key(EXE): file(b"somebody's build")})
+    node = converged().merge({file_key(EXE): file(b"somebody's build")})
     made = plan(node).batch
     assert made is not None
     assert any(line.startswith(f"move {EXE} ->") for line in lines(made.ops))
@@ -333,7 +333,7 @@ def test_under_nssm_only_what_differs_is_set_and_what_is_no_longer_wanted_is_res
     node = converged(args)
     service = dict(node.service("containerd") or {})
     service["nssm"] = {**service["nssm"], "AppThrottle": 9, "AppEnvironmentExtra": ["A=sha256:1"]}
-    made = plan(node.merged({service_key("containerd"): service}), args).batch
+    made = plan(node.merge({service_key("containerd"): service}), args).batch
     assert made is not None
     nssm = [op.args["args"] for op in made.ops if op.op == "run" and op.args["program"] == r"C:\k\nssm.exe"]
     assert nssm == [["set", "containerd", "AppThrottle", "1500"]]
@@ -353,12 +353,12 @@ def test_a_service_under_another_manager_is_converted() -> None:
 def test_a_service_marked_for_deletion_is_refused() -> None:
     node = converged()
     with pytest.raises(Refused, match="1072"):
-        plan(node.merged({service_key("containerd"): {**(node.service("containerd") or {}), "deleting": True}}))
+        plan(node.merge({service_key("containerd"): {**(node.service("containerd") or {}), "deleting": True}}))
 
 
 def test_a_part_that_could_not_be_read_is_refused_by_name() -> None:
     with pytest.raises(Refused, match="access denied"):
-        plan(bare_node().merged({file_key(EXE): {"error": "access denied"}}))
+        plan(bare_node().merge({file_key(EXE): {"error": "access denied"}}))
 
 
 def test_a_batch_relies_on_everything_the_plan_was_made_from() -> None:
@@ -385,7 +385,7 @@ def test_values_of_the_environment_are_in_no_fact_diff_or_argument_but_can_be_pu
     resources = containerd.build_resources(other)
     (query,) = confides(resources, node)
     raw = {"environment": [SECRET], "nssm": {"AppEnvironmentExtra": [SECRET]}}
-    told = node.merged({query.key: raw})
+    told = node.merge({query.key: raw})
     assert "geheim" not in json.dumps(told.to_fact())
     made = make_plan("containerd", resources, told)
     assert made.batch is not None
@@ -401,13 +401,13 @@ def earlier_node(folder: str) -> Reading:
     """containerd without a folder bin, as image-builder leaves it; `ctr.exe` is missing there."""
     service = converged().service("containerd") or {}
     there = {file_key(rf"{folder}\{name}"): file(name.encode()) for name in ("containerd.exe", NAME_OF_SHIM)}
-    return bare_node({**service, "image_path": rf'"{folder}\containerd.exe" --run-service'}).merged(there)
+    return bare_node({**service, "image_path": rf'"{folder}\containerd.exe" --run-service'}).merge(there)
 
 
 def moves(args: containerd.ContainerdArgs, node: Reading) -> list[str]:
     args = replace(args, earlier=earlier_programs.folder(LAYOUT, node))
     queries = merge_queries(query for resource in containerd.build_resources(args) for query in resource.reads())
-    known = node.merged({query.key: {"exists": False} for query in queries if query.key not in node.parts})
+    known = node.merge({query.key: {"exists": False} for query in queries if query.key not in node.parts})
     made = plan(known, args).batch
     assert made is not None
     return [line for line in lines(made.ops) if line.startswith(f"move {args.earlier}")]
@@ -441,13 +441,13 @@ def test_a_service_of_another_program_or_of_our_folder_is_no_earlier_installatio
 
 def test_a_shim_that_containerd_finds_before_its_own() -> None:
     other = {"path": rf"C:\other\{NAME_OF_SHIM}", "sha256": "1" * 64}
-    node = converged().merged({shim.ON_PATH.key: [other, {"path": SHIM, "sha256": "2" * 64}]})
+    node = converged().merge({shim.ON_PATH.key: [other, {"path": SHIM, "sha256": "2" * 64}]})
     assert shim.stranger(LAYOUT, node) == other["path"]
     assert shim.stranger(LAYOUT, node, leaving=r"c:\Other") == ""
     same = {**other, "sha256": file(SHIM.encode())["sha256"]}
-    assert shim.stranger(LAYOUT, node.merged({shim.ON_PATH.key: [same]})) == "", "the same bytes"
-    assert shim.stranger(LAYOUT, node.merged({shim.ON_PATH.key: [{"path": SHIM, "sha256": "2" * 64}, other]})) == ""
-    nothing = bare_node().merged({shim.ON_PATH.key: [other]})
+    assert shim.stranger(LAYOUT, node.merge({shim.ON_PATH.key: [same]})) == "", "the same bytes"
+    assert shim.stranger(LAYOUT, node.merge({shim.ON_PATH.key: [{"path": SHIM, "sha256": "2" * 64}, other]})) == ""
+    nothing = bare_node().merge({shim.ON_PATH.key: [other]})
     assert shim.stranger(LAYOUT, nothing) == "", "it has none of its own"
     assert shim.stranger(LAYOUT, nothing, comes=True) == other["path"]
 
@@ -458,15 +458,15 @@ def test_the_diff_names_the_programs_that_differ_and_no_other() -> None:
     node = converged()
     (programs,) = (each for each in containerd.build_resources(args) if isinstance(each, Programs))
     there = {path: node.file(path) for path in programs.paths}
-    staged = {file_key(programs.staged(path)): found for path, found in there.items()}
-    staged[file_key(programs.staged(SHIM))] = file(b"another shim")
-    found = task_result(plan(node.merged(staged), args), check=True, diff=True, calls=1)
+    staged = {file_key(programs.locate_staged(path)): found for path, found in there.items()}
+    staged[file_key(programs.locate_staged(SHIM))] = file(b"another shim")
+    found = task_result(plan(node.merge(staged), args), check=True, diff=True, calls=1)
     (shown,) = (each for each in found["diff"] if each["before_header"] == EXE)
     assert shown["before"] == f"{SHIM} sha256 {there[SHIM]['sha256'][:12]}\n"
     assert [line.split(" ")[0] for line in shown["after"].splitlines()[1:]] == [SHIM.split(" ")[0]]
     assert CTR not in shown["after"] and EXE not in shown["after"]
 
-    same = {file_key(programs.staged(path)): found for path, found in there.items()}
-    (step, *rest) = plan(node.merged(same), args).steps
+    same = {file_key(programs.locate_staged(path)): found for path, found in there.items()}
+    (step, *rest) = plan(node.merge(same), args).steps
     assert "the files on the node are the same" in step.text and rest == []
     assert step.before == "" and len(step.after.splitlines()) == 1

@@ -49,9 +49,9 @@ def refusal(provider: Provider, version: str = "1.37.1", **gates: bool) -> str:
 def test_the_program_and_its_file_are_there_before_the_kubelet_is_told_of_them() -> None:
     layout = replace(LAYOUT, credential_providers=(ECR.name,))
     nssm = {file_key(LAYOUT.nssm): {"exists": True, "kind": "file", "version": "2.24"}}
-    node = bare(kubelet.reads(layout)).merged(nssm)
+    node = bare(kubelet.reads(layout)).merge(nssm)
     resources = kubelet.build_resources(wanted(ECR))
-    assert not node.missing(query for query in reads_of(resources) if "credential" in query.key), "read at once"
+    assert not node.find_missing(query for query in reads_of(resources) if "credential" in query.key), "read at once"
     found = plan(node, wanted(ECR))
     done = lines(found.batch.ops if found.batch else ())
     assert r"mkdir C:\k\credential-providers" in done
@@ -71,7 +71,7 @@ def test_a_change_of_the_file_restarts_the_kubelet_and_another_writing_of_it_doe
     first = make_plan("kubelet", credentials.build_resources(layout, [ECR], NEWEST, MARK), bare(queries))
     there = first.predicted
     again = [one for one in credentials.build_resources(layout, [ECR], NEWEST, MARK) if "json" in one.label]
-    assert make_plan("kubelet", again, Reading().merged(dict(there.parts), queries)).batch is None
+    assert make_plan("kubelet", again, Reading().merge(dict(there.parts), queries)).batch is None
     assert credentials.uses(LAYOUT, [ECR]) == (credentials.config_file(LAYOUT),)
     assert credentials.uses(LAYOUT, []) == ()
 

@@ -122,7 +122,7 @@ def read(link: Link, args: Args) -> Reading:
         *reads(csi_proxy.DECLARATION.build_resources(args)),
         system_query(),
     )
-    return Reading().merged(link.probe(queries), queries)
+    return Reading().merge(link.probe(queries), queries)
 
 
 def converge(link: Link, args: Args) -> dict[str, Any] | None:

@@ -15,7 +15,7 @@ OTHER = r"D:\data"
 
 
 def node(**parts: Any) -> Reading:
-    return bare(containerd.reads(LAYOUT)).merged({f"registry:defender:{name}": value for name, value in parts.items()})
+    return bare(containerd.reads(LAYOUT)).merge({f"registry:defender:{name}": value for name, value in parts.items()})
 
 
 def ops(reading: Reading, *, wanted: bool = True) -> list[tuple[str, str, str]]:

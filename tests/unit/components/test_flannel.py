@@ -66,7 +66,7 @@ def converged(**more: Any) -> Reading:
         file_key(SUBNET_ENV): file(SUBNET.encode()),
         "hns": {"available": True, "networks": json.dumps({"Success": True, "Output": [EXTERNAL, CBR0]})},
     }
-    return done.merged(parts, predicted=False)
+    return done.merge(parts, predicted=False)
 
 
 def service(found: Reading | None = None) -> dict[str, Any]:
@@ -192,7 +192,7 @@ def test_a_new_net_conf_restarts_flanneld() -> None:
 
 @pytest.mark.row("FL-07")
 def test_a_missing_subnet_env_restarts_flanneld() -> None:
-    found = plan(converged().merged({file_key(SUBNET_ENV): {"exists": False}}))
+    found = plan(converged().merge({file_key(SUBNET_ENV): {"exists": False}}))
     assert found.batch is not None
     assert [line for line in lines(found.batch.ops) if line.startswith("run")] == [
         "run sc.exe stop flanneld",
@@ -208,7 +208,7 @@ def test_the_documents_service_is_adopted_without_a_restart() -> None:
     by_hand["nssm"] = by_hand["nssm"] | {
         "AppParameters": r"--kubeconfig-file=c:\k\config --iface=10.127.130.14 --ip-masq=1 --kube-subnet-mgr=1"
     }
-    node = node.merged({service_key("flanneld"): by_hand})
+    node = node.merge({service_key("flanneld"): by_hand})
     assert plan(node, layout=layout).batch is None
 
 
@@ -230,7 +230,7 @@ def test_plugins_and_kubeconfig_have_to_be_there() -> None:
 
 
 def test_one_read_plan_is_enough() -> None:
-    assert SWITCHED.missing(query for each in flannel.build_resources(args()) for query in each.reads()) == ()
+    assert SWITCHED.find_missing(query for each in flannel.build_resources(args()) for query in each.reads()) == ()
 
 
 @pytest.mark.row("NW-16")
@@ -387,8 +387,8 @@ def daemon_set(name: str, os: str) -> dict[str, Any]:
 @pytest.mark.row("FL-14")
 def test_a_daemon_set_on_this_node_is_refused_beside_the_service() -> None:
     linux, windows = daemon_set("kube-flannel-ds", "linux"), daemon_set("kube-flannel-ds-windows", "windows")
-    assert in_cluster.beside_daemon_set([linux], None, "win1") is None
-    found = in_cluster.beside_daemon_set([linux, windows], None, "win1")
+    assert in_cluster.find_daemon_set([linux], None, "win1") is None
+    found = in_cluster.find_daemon_set([linux, windows], None, "win1")
     assert found is not None
     assert "The DaemonSet kube-flannel/kube-flannel-ds-windows runs flannel on this node" in found
 

@@ -259,7 +259,7 @@ def made_by_flannel(found: Reading, said: list[str], **more: Any) -> tuple[Resou
     ],
 )
 def test_flannels_that_are_refused(option: dict[str, Any], sentence: str) -> None:
-    old = SWITCHED.merged({"system": {**SWITCHED.parts.get("system", {}), "os": {"build": 17134}}})
+    old = SWITCHED.merge({"system": {**SWITCHED.parts.get("system", {}), "os": {"build": 17134}}})
     with pytest.raises(Refused) as refused:
         made_by_flannel(old, [], **option)
     assert any(sentence in each for each in refused.value.sentences)
@@ -277,11 +277,11 @@ def test_an_old_flannel_is_warned_of() -> None:
 @pytest.mark.row("FL-15")
 def test_a_network_of_the_clusters_own_has_no_flanneld() -> None:
     service = {"name": "flanneld", "state": "running", "image_path": LAYOUT.flanneld_binary}
-    ours = SWITCHED.merged({"service:flanneld": service})
+    ours = SWITCHED.merge({"service:flanneld": service})
     made = make_plan("flannel", made_by_flannel(ours, [], managed_by="cluster"), ours)
     assert [step.text for step in made.steps] == ["remove the service flanneld"]
     assert not make_plan("flannel", made_by_flannel(SWITCHED, [], managed_by="cluster"), SWITCHED).changed
-    theirs = SWITCHED.merged({"service:flanneld": service | {"image_path": r"C:\other.exe"}})
+    theirs = SWITCHED.merge({"service:flanneld": service | {"image_path": r"C:\other.exe"}})
     with pytest.raises(Refused, match="The service flanneld runs on this node, but winkube_cni_managed_by is cluster"):
         made_by_flannel(theirs, [], managed_by="cluster")
 
@@ -351,7 +351,7 @@ TWO = "10.244.0.0/16,fd00:10:244::/56"
 SIX = adapter(
     "vEthernet (Ethernet)", ipv6=[{"address": "fd00:7::25", "prefix": 64}, {"address": "fe80::1", "prefix": 64}]
 )
-TWO_FAMILIES = SWITCHED.merged({"adapters": [adapter("Ethernet") | {"ipv4": []}, SIX]})
+TWO_FAMILIES = SWITCHED.merge({"adapters": [adapter("Ethernet") | {"ipv4": []}, SIX]})
 
 
 def told(reading: Reading, cluster: str, **more: Any) -> tuple[str, ...]:
@@ -371,7 +371,7 @@ def test_a_kubelet_reports_an_address_of_each_family_that_pods_have() -> None:
         told(SWITCHED, TWO)
     several = SIX | {"ipv6": [{"address": f"fd00:7::{last}", "prefix": 64} for last in (25, 26)]}
     with pytest.raises(Refused, match=r"has several IPv6 addresses \(fd00:7::25, fd00:7::26\)"):
-        told(SWITCHED.merged({"adapters": [several]}), TWO)
+        told(SWITCHED.merge({"adapters": [several]}), TWO)
 
 
 def test_the_firewall_knows_the_nodes_own_network_of_each_family() -> None:
@@ -381,7 +381,7 @@ def test_the_firewall_knows_the_nodes_own_network_of_each_family() -> None:
     assert inbound.scope((), own, TWO, ("fd00:8::9",)) == (), "everybody: a node lies outside of them"
     assert "fd00:7::/64" not in [str(one) for one in inbound.scope((), own, "10.244.0.0/16", ())]
     rule = inbound.kubelet(found)
-    batch = make_plan("kubelet", (rule,), Reading().merged({next(iter(rule.reads())).key: {"exists": False}})).batch
+    batch = make_plan("kubelet", (rule,), Reading().merge({next(iter(rule.reads())).key: {"exists": False}})).batch
     assert batch is not None
     (op,) = batch.ops
     assert op.args["args"][-1] == "remoteip=10.244.0.0/16,fd00:10:244::/56,10.127.130.0/24,fd00:7::/64"

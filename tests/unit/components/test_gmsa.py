@@ -24,7 +24,7 @@ def node(build: int, revision: int, value: int | None = 1) -> Reading:
     found: dict[str, Any] = {"exists": False} if value is None else {"exists": True, "type": "dword", "value": value}
     system = {"machine": "m-1", "boot_id": "b-1", "elevated": True, "os": {"build": build, "revision": revision}}
     files = {"registry:page-files": {"exists": False}}
-    return bare(host.reads(LAYOUT)).merged({"system": system, host_checks.NAMESPACE_QUERY.key: found, **files})
+    return bare(host.reads(LAYOUT)).merge({"system": system, host_checks.NAMESPACE_QUERY.key: found, **files})
 
 
 def said(build: int, revision: int, value: int | None = 1, args: HostArgs = WANTED) -> list[str]:

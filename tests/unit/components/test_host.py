@@ -43,7 +43,7 @@ def node(*services: dict[str, Any], **parts: Any) -> Reading:
         **{f"variable:{each}": {"exists": False} for each in ("http_proxy", "https_proxy", "no_proxy")},
     }
     reading = bare(host.reads(LAYOUT), *(services or SERVICES))
-    return reading.merged({**known, **{key.replace("__", ":"): value for key, value in parts.items()}})
+    return reading.merge({**known, **{key.replace("__", ":"): value for key, value in parts.items()}})
 
 
 def system(**more: Any) -> dict[str, Any]:
@@ -94,13 +94,13 @@ def test_a_feature_that_only_waits_for_the_restart_is_not_turned_on_again() -> N
     first = plan(node({"name": "w32time"}))
     assert first.batch is not None
     (note,) = (op for op in first.batch.ops if op.args.get("path") == NOTE)
-    waits = node({"name": "w32time"}).merged({file_key(NOTE): {"exists": True, "content": note.args["content"]}})
+    waits = node({"name": "w32time"}).merge({file_key(NOTE): {"exists": True, "content": note.args["content"]}})
     second = make_plan(host.NAME, (host.containers(LAYOUT),), waits)
     assert (second.batch, second.steps, second.changed) == (None, (), False)
     assert second.reboot == first.reboot == ("the Windows feature Containers comes into force",)
     # A note of before the last start says nothing: the restart was there, and the feature is not.
     system = waits.parts["system"] | {"boot_id": "b-2"}
-    assert make_plan(host.NAME, (host.containers(LAYOUT),), waits.merged({"system": system})).changed
+    assert make_plan(host.NAME, (host.containers(LAYOUT),), waits.merge({"system": system})).changed
 
 
 @pytest.mark.row("HP-10")
@@ -129,11 +129,11 @@ def test_the_machine_is_renamed_and_restarted() -> None:
 
 @pytest.mark.row("HP-13")
 def test_a_name_that_only_waits_for_the_restart_is_not_set_again() -> None:
-    renamed = node(registry__x={}).merged({NAMES[0]: {"exists": True, "type": "string", "value": "WIN1"}})
+    renamed = node(registry__x={}).merge({NAMES[0]: {"exists": True, "type": "string", "value": "WIN1"}})
     made = plan(renamed, replace(NODE, computer_name="win1"))
     assert not [op for op in made.batch.ops if op.op == "computer_name"] if made.batch else True
     assert made.reboot == ("the machine is called win1",)
-    there = renamed.merged({NAMES[1]: {"exists": True, "type": "string", "value": "WIN1"}})
+    there = renamed.merge({NAMES[1]: {"exists": True, "type": "string", "value": "WIN1"}})
     assert plan(there, replace(NODE, computer_name="win1")).reboot == ()
 
 
@@ -191,17 +191,17 @@ def test_a_proxys_password_is_in_no_step_diff_or_fact() -> None:
     secret = "http://user:hunter2@proxy:3128"
     args = replace(NODE, proxy=Proxy(http=secret))
     variable = {"exists": True, "type": "string", "value": "http://old:swordfish@proxy"}
-    reading = node().merged({"variable:http_proxy": variable})
+    reading = node().merge({"variable:http_proxy": variable})
     assert "swordfish" not in str(reading.to_fact())
     queries = confides(host.build_resources(args, reading), reading)
     assert [query.key for query in queries] == ["confidential:variable:http_proxy"]
-    made = plan(reading.merged({queries[0].key: variable}), args)
+    made = plan(reading.merge({queries[0].key: variable}), args)
     assert made.batch is not None
     assert "hunter2" not in str([*made.steps, made.predicted.to_fact()])
     (op,) = (op for op in made.batch.ops if op.args.get("name") == "HTTP_PROXY")
     assert op.secrets == ("value",)
     assert [undo.args["value"] for undo in op.undo] == ["http://old:swordfish@proxy"]
-    after = reading.merged({"variable:http_proxy": {**variable, "value": secret}})
+    after = reading.merge({"variable:http_proxy": {**variable, "value": secret}})
     again = plan(after, args)
     assert again.batch is None or not [op for op in again.batch.ops if op.args.get("name") == "HTTP_PROXY"]
 
@@ -221,7 +221,7 @@ def test_a_proxys_password_is_in_no_step_diff_or_fact() -> None:
 )
 def test_the_page_file(value: list[str], wanted: int, sentence: str) -> None:
     found = {"exists": True, "type": "multi_string", "value": value}
-    said = warnings(node().merged({"registry:page-files": found}), replace(NODE, page_file_mb=wanted))
+    said = warnings(node().merge({"registry:page-files": found}), replace(NODE, page_file_mb=wanted))
     assert (sentence in said) if sentence else said == ""
 
 
@@ -271,7 +271,7 @@ def test_the_machines_own_build_is_what_is_judged() -> None:
 @pytest.mark.row("SE-01", "SE-03")
 @pytest.mark.parametrize(("state", "words"), [("off", "C: is not encrypted"), ("unknown", "not known to be encrypted")])
 def test_secrets_on_a_disk_that_is_not_encrypted(state: str, words: str) -> None:
-    reading = node(encryption__c__={"state": state}).merged({"encryption:c:": {"state": state}})
+    reading = node(encryption__c__={"state": state}).merge({"encryption:c:": {"state": state}})
     said = warnings(reading)
     assert "in clear text" in said
     assert words in said
@@ -293,12 +293,12 @@ def test_the_disk_of_the_kubelet_and_who_may_read_there_are_asked_for() -> None:
 def test_of_a_disk_that_no_run_changes_a_finished_node_is_only_reminded() -> None:
     locked = {"exists": True, "kind": "directory", "sddl": "O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"}
     folders = {f"file:{path}": locked for path in (r"c:\etc\kubernetes", r"c:\var\lib\kubelet\pki")}
-    found = host.check(NODE, node().merged({"encryption:c:": {"state": "off"}, **folders}))
+    found = host.check(NODE, node().merge({"encryption:c:": {"state": "off"}, **folders}))
     assert found.warnings == ()
     (said,) = found.reminders
     assert "C: is not encrypted" in said
     assert "nothing was done" in refusals(
-        node().merged({"encryption:c:": {"state": "off"}, **folders}), replace(NODE, require_encryption=True)
+        node().merge({"encryption:c:": {"state": "off"}, **folders}), replace(NODE, require_encryption=True)
     )
 
 
@@ -306,11 +306,11 @@ def test_of_a_disk_that_no_run_changes_a_finished_node_is_only_reminded() -> Non
 @pytest.mark.parametrize("folder", [r"c:\etc\kubernetes", r"c:\var\lib\kubelet\pki"])
 def test_secrets_that_users_may_read(folder: str) -> None:
     found = {"exists": True, "kind": "directory", "sddl": "O:BAD:AI(A;OICI;FA;;;SY)(A;OICI;0x1200a9;;;BU)"}
-    said = warnings(node().merged({f"file:{folder}": found}))
+    said = warnings(node().merge({f"file:{folder}": found}))
     assert "may be read by BU" in said
     for system, administrators in (("SY", "BA"), ("S-1-5-18", "S-1-5-32-544")):
         locked = {**found, "sddl": f"O:BAG:BAD:PAI(A;OICI;FA;;;{system})(A;OICI;FA;;;{administrators})"}
-        assert warnings(node().merged({f"file:{folder}": locked})) == ""
+        assert warnings(node().merge({f"file:{folder}": locked})) == ""
 
 
 def test_somebody_elses_pending_restart_is_said_and_not_made() -> None:
@@ -335,7 +335,7 @@ def test_hns_that_starts_on_demand_is_started_so_that_it_answers() -> None:
     assert change is not None
     assert lines(change.prepare) == ["run sc.exe start hns", "wait service hns running"]
     assert not change.reboot
-    assert containers.change(reading.merged(change.predicted)) is None
+    assert containers.change(reading.merge(change.predicted)) is None
     assert {query.op for query in change.state} == {"services", "file", "hns"}
 
 

@@ -26,7 +26,7 @@ def node(*known: str, ctr: bool = True) -> Reading:
     found = bare(wanted(PAUSE).reads())
     receipt = {"schema": 1, "source": {"images": list(known)}, "files": []}
     there = {file_key(RECEIPT): file(json.dumps(receipt).encode())} if known else {}
-    return found.merged({file_key(LAYOUT.ctr): file(b"ctr")} | there if ctr else there)
+    return found.merge({file_key(LAYOUT.ctr): file(b"ctr")} | there if ctr else there)
 
 
 def plan(reading: Reading, *names: str) -> Plan:
@@ -54,7 +54,7 @@ def test_what_containerd_has_already_is_only_noted() -> None:
     answer = {"results": [{"n": 0, "op": "run", "ok": True, "stdout": f"{PAUSE}\r\n{CORE}\r\n\r\n"}]}
     asked = wanted(PAUSE, CORE).listing(node())
     assert asked is not None
-    known = node().merged(images.read_listing(asked, answer))
+    known = node().merge(images.read_listing(asked, answer))
     assert wanted(PAUSE, CORE).listing(known) is None
     made = plan(known, PAUSE, CORE)
     assert made.batch is not None
@@ -68,7 +68,7 @@ def test_base_images_that_the_drive_has_no_room_for_are_told_before_the_pull() -
 
     def told(free: int, *known: str) -> str:
         system = {"system": {"free_bytes": {"C:": free * 10**9}}}
-        return wanted(core, nano, "docker.io/library/golang:1.24").describe_shortage(node(*known).merged(system))
+        return wanted(core, nano, "docker.io/library/golang:1.24").describe_shortage(node(*known).merge(system))
 
     assert "servercore, nanoserver take about 5.3 GB on C:, which has 4.0 GB free" in told(4)
     assert told(6) == ""

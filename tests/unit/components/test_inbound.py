@@ -42,7 +42,7 @@ def node(rule: FirewallRule, *texts: str) -> Reading:
     (query,) = rule.reads()
     values = {f"{{{n}}}": {"type": "string", "value": text} for n, text in enumerate(texts)}
     system = {"machine": "m", "boot_id": "b", "elevated": True, "os": {"build": 20348}}
-    return Reading().merged({"system": system, query.key: {"exists": True, "values": values, "keys": []}})
+    return Reading().merge({"system": system, query.key: {"exists": True, "values": values, "keys": []}})
 
 
 def ops(rule: FirewallRule, *texts: str) -> list[str]:
@@ -181,7 +181,7 @@ def test_the_clusters_own_addresses() -> None:
 @pytest.mark.row("KU-33")
 def test_verify_compares_the_nodes_address() -> None:
     adapters = [{"name": "Ethernet", "up": True, "ipv4": [{"address": "192.168.122.231", "prefix": 24}]}]
-    reading = Reading().merged({"adapters": adapters})
+    reading = Reading().merge({"adapters": adapters})
     expected = Expected(node_name="win1", kubernetes=True)
     status = {"addresses": [{"type": "InternalIP", "address": "10.244.1.2"}]}
     expect = Expectations.of(LAYOUT, expected)

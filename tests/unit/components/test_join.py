@@ -36,7 +36,7 @@ JOINING = Joining(LAYOUT, "kubeadm", "win1", MARK, configuration=f'{{"token": "{
 
 def fresh(*services: dict[str, Any], **parts: Any) -> Reading:
     found = bare((system_query(), *join.reads(LAYOUT)), *(services or (STOPPED,)))
-    return found.merged({"system": found.parts["system"] | {"clock": "2026-11-21T12:00:00Z"}, **parts})
+    return found.merge({"system": found.parts["system"] | {"clock": "2026-11-21T12:00:00Z"}, **parts})
 
 
 def member(subject: str = "CN=system:node:win1, O=system:nodes", until: str = "2027-11-21T12:00:00Z") -> Reading:
@@ -67,7 +67,7 @@ def test_joined_is_kubeconfig_certificate_and_node() -> None:
         (member(until="2026-11-21T12:00:00Z"), NODE, r"expired at 2026-11-21T12:00:00Z"),
         (member(until="2026-11-21T11:59:59Z"), NODE, r"expired at 2026-11-21T11:59:59Z.*winkube_repair=rejoin"),
         (
-            member().merged({join.certificate_key(LAYOUT): {"exists": False}}),
+            member().merge({join.certificate_key(LAYOUT): {"exists": False}}),
             NODE,
             r"joined by half.*winkube_repair=rejoin",
         ),
@@ -191,7 +191,7 @@ def old_identity() -> Reading:
         "entries": ["kubelet-client-current.pem", "kubelet.key"],
         "sddl": "O:SY",
     }
-    return member().merged({file_key(PKI): folder})
+    return member().merge({file_key(PKI): folder})
 
 
 @pytest.mark.row("JR-01")
@@ -333,7 +333,7 @@ def test_what_reads_a_changed_secret_file_is_restarted_if_it_runs() -> None:
 
 def test_what_depends_on_it_is_stopped_before_and_started_after_it() -> None:
     dependant = {"service:kube-proxy": STOPPED | {"name": "kube-proxy", "state": "running", "depends_on": ["flanneld"]}}
-    found = [line for line in lines(ops(files(b"token: y").merged(dependant))) if line.startswith("run")]
+    found = [line for line in lines(ops(files(b"token: y").merge(dependant))) if line.startswith("run")]
     assert found == [
         "run sc.exe stop kube-proxy",
         "run sc.exe stop flanneld",

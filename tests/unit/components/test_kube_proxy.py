@@ -50,12 +50,12 @@ def joined(*services: dict[str, Any]) -> Reading:
         file_key(LAYOUT.log_runner): {"exists": True, "kind": "file"},
         file_key(LAYOUT.kube_proxy_kubeconfig): {"exists": True, "kind": "file"},
     }
-    return bare(kube_proxy.reads(LAYOUT), *services).merged(there)
+    return bare(kube_proxy.reads(LAYOUT), *services).merge(there)
 
 
 def converged(args: kube_proxy.KubeProxyArgs, **service: Any) -> Reading:
-    node = plan(joined(), args).predicted.merged({file_key(EXE): file(PROGRAM)}, predicted=False)
-    return node.merged({service_key("kube-proxy"): {**(node.service("kube-proxy") or {}), **service}})
+    node = plan(joined(), args).predicted.merge({file_key(EXE): file(PROGRAM)}, predicted=False)
+    return node.merge({service_key("kube-proxy"): {**(node.service("kube-proxy") or {}), **service}})
 
 
 def refusal(args: kube_proxy.KubeProxyArgs, reading: Reading | None = None) -> str:
@@ -140,14 +140,14 @@ def test_it_depends_on_nothing_unless_asked_and_a_change_restarts_nothing() -> N
     assert lines(made.ops) == ["run sc.exe config kube-proxy depend= /"]
     kubelet = {service_key("kubelet"): {"name": "kubelet", "state": "running", "depends_on": []}}
     asked = arguments(depends_on=("kubelet",))
-    assert plan(by_hand.merged(kubelet), asked).batch is None
-    added = plan(converged(arguments()).merged(kubelet), asked)
+    assert plan(by_hand.merge(kubelet), asked).batch is None
+    added = plan(converged(arguments()).merge(kubelet), asked)
     assert added.batch is not None
     assert lines(added.batch.ops) == ["run sc.exe config kube-proxy depend= kubelet"]
 
 
 def test_without_a_kubeconfig_it_is_refused_and_the_join_named() -> None:
-    node = joined().merged({file_key(LAYOUT.kube_proxy_kubeconfig): {"exists": False}})
+    node = joined().merge({file_key(LAYOUT.kube_proxy_kubeconfig): {"exists": False}})
     assert r"there is no C:\k\kube-proxy.kubeconfig on the node. The role join writes it" in refusal(arguments(), node)
 
 
@@ -305,7 +305,7 @@ def affinity(operator: str, *values: str) -> dict[str, Any]:
 def test_which_daemon_sets_run_it_on_this_node(found: dict[str, Any], runs: bool) -> None:
     node = {"metadata": {"labels": {"kubernetes.io/os": "windows", "pool": "mine"}}}
     for each in (node, None):
-        there = kube_proxy.beside_daemon_set([found], each, "win1")
+        there = kube_proxy.find_daemon_sets([found], each, "win1")
         assert there == ((daemon_sets.full_name(found),) if runs else ())
 
 

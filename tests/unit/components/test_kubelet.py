@@ -51,12 +51,12 @@ def plan(reading: Reading, args: kubelet.KubeletArgs) -> Plan:
 def bare_node(*services: dict[str, Any]) -> Reading:
     there = {file_key(LAYOUT.nssm): {"exists": True, "kind": "file", "version": "2.24"}}
     there |= {file_key(LAYOUT.log_runner): {"exists": True, "kind": "file"}}
-    return bare(kubelet.reads(LAYOUT), *services).merged(there)
+    return bare(kubelet.reads(LAYOUT), *services).merge(there)
 
 
 def installed(args: kubelet.KubeletArgs, *, joined: bool = False, flags: str = "", **state: Any) -> Reading:
     """A node after the batch, and after the join if `joined`."""
-    node = plan(bare_node(), args).predicted.merged({file_key(EXE): file(PROGRAM)}, predicted=False)
+    node = plan(bare_node(), args).predicted.merge({file_key(EXE): file(PROGRAM)}, predicted=False)
     more: dict[str, Any] = {}
     if joined:
         more[file_key(LAYOUT.kubelet_kubeconfig)] = {"exists": True, "kind": "file"}
@@ -64,7 +64,7 @@ def installed(args: kubelet.KubeletArgs, *, joined: bool = False, flags: str = "
     if flags:
         more[file_key(kubelet.env_file(LAYOUT))] = file(flags.encode())
     service = {**(node.service("kubelet") or {}), **state}
-    return node.merged({**more, service_key("kubelet"): service})
+    return node.merge({**more, service_key("kubelet"): service})
 
 
 def refusal(args: kubelet.KubeletArgs, reading: Reading | None = None) -> str:
@@ -130,7 +130,7 @@ def test_in_check_mode_the_next_component_finds_nssm_as_this_one_would_leave_it(
     tool = nssm.build_resources(LAYOUT, source, MARK)
     first = plan(bare(kubelet.reads(LAYOUT)), arguments(tools=tool))
     assert [step.text for step in first.steps if "install nssm" in step.text] != []
-    assert first.predicted.missing(reads(tool)) == ()
+    assert first.predicted.find_missing(reads(tool)) == ()
     assert make_plan("flannel", tool, first.predicted).steps == ()
     other = nssm.nssm_source(
         url="https://xyz/nssm.exe", checksum=f"sha256:{'c' * 64}", proxy=None, unverified=(), read_url=lambda _: ""
@@ -350,11 +350,11 @@ def test_a_kubelet_that_runs_gets_the_ca_that_it_is_told_of_before_it_restarts()
     assert kubelet.lacks_ca(wanted, LAYOUT, joined)
     assert not kubelet.lacks_ca(wanted, LAYOUT, bare_node()), "the join writes it"
     assert kubelet.lacks_ca(settings(), LAYOUT, joined), "kubeadm may have written it elsewhere"
-    there = joined.merged({file_key(CA): file(b"pem")})
+    there = joined.merge({file_key(CA): file(b"pem")})
     assert not kubelet.lacks_ca(wanted, LAYOUT, there)
     args = replace(args, ca_pem="pem")
-    missing = joined.missing(reads(kubelet.build_resources(args)))
-    made = plan(joined.merged(dict(bare(missing).parts)), args)
+    missing = joined.find_missing(reads(kubelet.build_resources(args)))
+    made = plan(joined.merge(dict(bare(missing).parts)), args)
     assert made.batch is not None
     found = lines(made.batch.ops)
     assert found.index(rf"write {CA}") < found.index("run sc.exe start kubelet")

@@ -69,7 +69,7 @@ def test_another_nssm_stops_it_first_and_starts_it_again() -> None:
 def test_it_restarts_only_for_what_it_reads_at_its_start(change: dict[str, Any], restarts: bool) -> None:
     args = arguments(configured=True)
     node = installed(args, joined=True)
-    node = node.merged({service_key("containerd"): {"name": "containerd", "state": "running", "depends_on": []}})
+    node = node.merge({service_key("containerd"): {"name": "containerd", "state": "running", "depends_on": []}})
     assert bool(starts(plan(node, replace(args, **change)))) is restarts
 
 
@@ -81,9 +81,9 @@ def test_it_depends_on_what_is_asked_for_and_on_nothing_else() -> None:
     assert made.batch is not None
     assert "run sc.exe config kubelet depend= containerd" in lines(made.batch.ops)
     assert (made.predicted.service("kubelet") or {})["depends_on"] == ["containerd"]
-    by_hand = installed(arguments()).merged({service_key("containerd"): containerd})
+    by_hand = installed(arguments()).merge({service_key("containerd"): containerd})
     service = {**(by_hand.service("kubelet") or {}), "depends_on": ["Containerd", "hns"]}
-    back = plan(by_hand.merged({service_key("kubelet"): service}), arguments()).batch
+    back = plan(by_hand.merge({service_key("kubelet"): service}), arguments()).batch
     assert back is not None
     assert lines(back.ops) == ["run sc.exe config kubelet depend= /"]
     assert [op.args["args"] for op in back.ops[0].undo] == [["config", "kubelet", "depend=", "Containerd/hns"]]

@@ -22,7 +22,7 @@ SC = {"name": "kubelet", "image_path": r"C:\k\kubelet.exe --windows-service", "n
 
 def node(service: dict[str, Any] | None = None) -> Reading:
     found = bare(kubelet.reads(LAYOUT))
-    return found.merged({service_key("kubelet"): service}) if service else found
+    return found.merge({service_key("kubelet"): service}) if service else found
 
 
 @pytest.mark.row("SV-01", "KU-01")
@@ -51,7 +51,7 @@ def test_a_new_node_gets_the_manager_that_graceful_shutdown_needs_and_others_kee
 def test_kube_proxys_own_service_counts_more_than_the_kubelets() -> None:
     asked = options("win_kube_proxy", version="1.37.1")
     proxy = {**SC, "name": "kube-proxy"}
-    reading = node(NSSM).merged({service_key("kube-proxy"): proxy})
+    reading = node(NSSM).merge({service_key("kube-proxy"): proxy})
     assert service_manager(given("kube-proxy", asked, reading), kube_proxy.DAEMON) == "sc"
 
 

@@ -54,7 +54,7 @@ def test_other_limits_are_written_and_come_back() -> None:
 
 @pytest.mark.parametrize("task", [{"exists": False}, {"exists": True, "enabled": False, "state": "disabled"}])
 def test_a_task_that_somebody_has_deleted_or_disabled_is_made_anew(task: dict[str, Any]) -> None:
-    assert (CREATE, [] if task["exists"] else [DELETE]) in ops(kept().merged({"task:logs": task}), wish())
+    assert (CREATE, [] if task["exists"] else [DELETE]) in ops(kept().merge({"task:logs": task}), wish())
 
 
 def test_it_is_taken_away_and_comes_back_where_the_batch_fails() -> None:

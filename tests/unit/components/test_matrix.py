@@ -61,7 +61,7 @@ def machine(build: int) -> Reading:
     parts |= {file_key(path): there for path in (LAYOUT.kubelet_kubeconfig, LAYOUT.kube_proxy_kubeconfig)}
     parts[file_key(LAYOUT.log_runner)] = there
     parts[file_key(LAYOUT.nssm)] = {**there, "version": "2.24"}
-    return bare(queries).merged(parts)
+    return bare(queries).merge(parts)
 
 
 def plans(line: Line, runtime: str, build: int, mode: str, manager: str) -> dict[str, bool]:

@@ -24,7 +24,7 @@ def source(url: str, checksum: str = "") -> nssm.NssmSource | None:
 def node(version: str | None = None) -> Reading:
     """With this nssm.exe, or with none."""
     there: dict[str, Any] = {"exists": True, "kind": "file", "version": version} if version else {"exists": False}
-    return bare(nssm.reads(LAYOUT)).merged({file_key(r"C:\k\nssm.exe"): there})
+    return bare(nssm.reads(LAYOUT)).merge({file_key(r"C:\k\nssm.exe"): there})
 
 
 @pytest.mark.row("SV-21")

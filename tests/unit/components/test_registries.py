@@ -46,8 +46,8 @@ def made(*options: dict[str, Any]) -> tuple[registries.Registry, ...]:
 
 def plan(reading: Reading, *options: dict[str, Any], version: str = "2.3.7") -> Plan:
     resources = registries.build_resources(LAYOUT, made(*options), Version.parse(version), reading, MARK)
-    missing = reading.missing(reads_of(resources))
-    known = reading.merged({query.key: {"exists": False} for query in missing}, missing)
+    missing = reading.find_missing(reads_of(resources))
+    known = reading.merge({query.key: {"exists": False} for query in missing}, missing)
     return make_plan(registries.NAME, resources, known)
 
 
@@ -61,7 +61,7 @@ def converged(*options: dict[str, Any]) -> Reading:
     assert done.batch is not None
     (note,) = (op for op in done.batch.ops if op.op == "record")
     receipt = {"schema": 1, "source": {}, "files": [{"path": path, "sha256": "0"} for path in note.args["files"]]}
-    return done.predicted.merged({file_key(RECEIPT): file(json.dumps(receipt).encode())}, predicted=False)
+    return done.predicted.merge({file_key(RECEIPT): file(json.dumps(receipt).encode())}, predicted=False)
 
 
 def ops(found: Plan, kind: str) -> list[Op]:
@@ -138,16 +138,16 @@ def test_the_first_reading_has_all_of_a_node_that_is_as_wanted_and_no_secret_of_
     for found in answers.values():
         if found.get("exists"):
             found.setdefault("sddl", security.ADMINS_ONLY)
-    reading = Reading().merged(answers, queries)
+    reading = Reading().merge(answers, queries)
     wanted = registries.build_resources(layout, made(option, PORT), Version.parse("2.3.7"), reading, MARK)
-    assert reading.missing(reads_of(wanted)) == ()
+    assert reading.find_missing(reads_of(wanted)) == ()
     assert make_plan(registries.NAME, wanted, reading).batch is None
     assert [key for key, value in answers.items() if value.get("content")] == [file_key(RECEIPT)]
 
 
 def test_a_file_that_somebody_changed_is_put_right() -> None:
     path = rf"{CERTS}\registry.example.com5000\hosts.toml"
-    node = converged(PORT).merged({file_key(path): file(b"server = 'https://elsewhere'\n")})
+    node = converged(PORT).merge({file_key(path): file(b"server = 'https://elsewhere'\n")})
     found = plan(node, PORT)
     (write,) = ops(found, "write")
     assert write.args["path"] == path
@@ -218,7 +218,7 @@ def test_a_key_that_others_may_read_is_written_anew() -> None:
     node = converged(option)
     path = rf"{CERTS}\r.example.com\server-client.key"
     opened = {**node.file(path), "sddl": security.ADMINS_WRITE}
-    (write,) = ops(plan(node.merged({file_key(path): opened}), option), "write")
+    (write,) = ops(plan(node.merge({file_key(path): opened}), option), "write")
     assert write.args["path"] == path
 
 
@@ -278,7 +278,7 @@ def test_two_hosts_with_one_folder_are_refused() -> None:
 
 
 def test_a_folder_that_containerd_prefers_is_named() -> None:
-    node = bare_node().merged(
+    node = bare_node().merge(
         {file_key(CERTS): {"exists": True, "kind": "directory", "entries": ["Registry.example.com_5000_"], "sddl": ""}}
     )
     with pytest.raises(Refused, match=r"which containerd prefers to 'registry.example.com5000'"):

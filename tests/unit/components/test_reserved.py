@@ -17,7 +17,7 @@ from .test_given_options import kubelet as told
 
 def node(processors: str | None) -> Reading:
     answer = {"exists": False} if processors is None else {"exists": True, "type": "string", "value": processors}
-    return Reading().merged({PROCESSORS.key: answer})
+    return Reading().merge({PROCESSORS.key: answer})
 
 
 @pytest.mark.row("RS-07")

@@ -32,7 +32,7 @@ def node(*entries: str, content: bytes | None = None, kept: bytes = b"") -> Read
     }
     if kept:
         parts[file_key(r"C:\k\SourceVip.json")] = file(kept)
-    return bare(kube_proxy.reads(LAYOUT)).merged(parts)
+    return bare(kube_proxy.reads(LAYOUT)).merge(parts)
 
 
 def service(vip: str, manager: str = "nssm") -> dict[str, Any]:
@@ -105,7 +105,7 @@ def answer(*outputs: str) -> dict[str, Any]:
 )
 def test_the_address_is_what_the_node_answered(output: str) -> None:
     assert source_vip.read_reserved(answer("", output), "10.244.3.0/24") == "10.244.3.2"
-    known = node().merged({source_vip.KEY: "10.244.3.2"})
+    known = node().merge({source_vip.KEY: "10.244.3.2"})
     assert source_vip.find_present(ARGS, None, known) == "10.244.3.2"
 
 
@@ -143,6 +143,6 @@ def test_a_subnet_env_that_tells_no_range_is_refused(content: bytes) -> None:
 def test_a_network_that_was_not_read_yet_is_no_error() -> None:
     other = source_vip.VipArgs(LAYOUT, "flannel.4096", kube_proxy.CNI_DATA_DIR)
     assert source_vip.find_present(other, None, node("10.244.3.2")) == ""
-    assert {query.key for query in node().missing(source_vip.reads(other))} == {
+    assert {query.key for query in node().find_missing(source_vip.reads(other))} == {
         file_key(r"C:\var\lib\cni\networks\flannel.4096")
     }

@@ -80,14 +80,14 @@ def test_masquerading_is_what_flanneld_is_told() -> None:
 
 
 def test_a_file_that_fits_is_left_alone() -> None:
-    node = bare(LEASE.reads(), SERVICE).merged({file_key(PATH): file(TEXT.encode())})
+    node = bare(LEASE.reads(), SERVICE).merge({file_key(PATH): file(TEXT.encode())})
     assert LEASE.change(node) is None
 
 
 @pytest.mark.row("FL-08")
 def test_a_file_of_an_earlier_life_is_removed_so_that_flanneld_writes_it_anew() -> None:
     old = TEXT.replace("10.244", "10.9").encode()
-    node = bare(LEASE.reads(), SERVICE).merged({file_key(PATH): file(old)})
+    node = bare(LEASE.reads(), SERVICE).merge({file_key(PATH): file(old)})
     change = LEASE.change(node)
     assert change is not None
     (remove,) = change.commit

@@ -150,7 +150,7 @@ def test_beside_a_flanneld_that_names_the_adapter_no_placeholder_stays() -> None
 
 
 def test_without_hns_there_is_no_network() -> None:
-    none = reading().merged({"hns": {"available": False}})
+    none = reading().merge({"hns": {"available": False}})
     with pytest.raises(Refused, match="There is no HNS on this node"):
         batch(none)
     # In check mode the feature may be on its way.
@@ -167,7 +167,7 @@ def test_without_hns_there_is_no_network() -> None:
 )
 def test_an_error_of_hns_is_passed_on(answer: Any, sentence: str) -> None:
     with pytest.raises(Refused, match=sentence):
-        batch(reading().merged({"hns": {"available": True, "networks": answer}}))
+        batch(reading().merge({"hns": {"available": True, "networks": answer}}))
 
 
 @pytest.mark.parametrize(

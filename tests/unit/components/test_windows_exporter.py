@@ -60,7 +60,7 @@ def test_reset_verify_and_the_provisioner_know_it() -> None:
     machine = exporter()
     machine.install(port=9183)
     queries = verify.reads(LAYOUT, EXPECTED)
-    first = Reading().merged(machine.link.probe(queries), queries)
+    first = Reading().merge(machine.link.probe(queries), queries)
     urls = [dict(query.args)["url"] for query in verify.health(LAYOUT, EXPECTED, first)]
     assert urls == ["http://127.0.0.1:9183/health"], "the port of the service's own command line"
     (program,) = (each for each in verify.programs(LAYOUT, EXPECTED) if each.service == "windows_exporter")

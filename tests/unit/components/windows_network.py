@@ -50,7 +50,7 @@ def reading(
         "adapters": list(adapters if adapters is not None else [adapter()]),
         "hns": {"available": True, "networks": answer},
     }
-    return bare(flannel.reads(LAYOUT), *services).merged(parts)
+    return bare(flannel.reads(LAYOUT), *services).merge(parts)
 
 
 SWITCHED = reading(adapters=[adapter("Ethernet") | {"ipv4": []}, adapter("vEthernet (Ethernet)")], networks=[EXTERNAL])

@@ -74,7 +74,7 @@ def node(
         f"file:{LAYOUT.containerd_binary.casefold()}": file(b"MZ"),
         FIREWALL: {"exists": True, "values": values, "keys": []},
     }
-    return reading.merged(parts | more)
+    return reading.merge(parts | more)
 
 
 def plan(args: cri_tcp.CriTcpArgs, reading: Reading) -> Plan:
@@ -147,10 +147,10 @@ def test_a_port_that_asks_for_no_certificate_is_warned_of() -> None:
 def test_refused_where_the_firewall_is_off() -> None:
     args = arguments(OUTSIDE, ONE)
     key = r"registry:HKLM\SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\PublicProfile"
-    off = node(args).merged({key: {"exists": True, "type": "dword", "value": 0}})
+    off = node(args).merge({key: {"exists": True, "type": "dword", "value": 0}})
     with pytest.raises(Refused, match=r"The Windows firewall is off on the node \(profile public\)"):
         cri_tcp.build_resources(args, off)
-    on = node(args).merged({key: {"exists": True, "type": "dword", "value": 1}})
+    on = node(args).merge({key: {"exists": True, "type": "dword", "value": 1}})
     assert plan(args, on).changed
 
 
@@ -160,13 +160,13 @@ POLICY = r"registry:HKLM\SOFTWARE\Policies\Microsoft\WindowsFirewall\PublicProfi
 def test_a_group_policy_that_turns_the_firewall_off_counts() -> None:
     """Nobody looked: allowed_sources kept nobody out, and the task was content."""
     args = arguments(OUTSIDE, ONE)
-    off = node(args).merged({POLICY: {"exists": True, "type": "dword", "value": 0}})
+    off = node(args).merge({POLICY: {"exists": True, "type": "dword", "value": 0}})
     with pytest.raises(Refused, match=r"is off on the node \(profile public; by group policy, HKLM.*: public\)"):
         cri_tcp.build_resources(args, off)
     secure = replace(args, listener=replace(OUTSIDE, tls=FILES))
     assert cri_tcp.firewall_off(secure, off)[0] == ["public"], "said, and not refused: clients show a certificate"
     local = r"registry:HKLM\SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\PublicProfile"
-    on = node(args).merged({POLICY: {"value": 1}, local: {"value": 0}})
+    on = node(args).merge({POLICY: {"value": 1}, local: {"value": 0}})
     assert cri_tcp.firewall_off(args, on) == ([], "profile "), "the policy counts, not the machine's own"
 
 
@@ -179,19 +179,19 @@ def test_certificates_that_the_file_names_have_to_be_there_before_containerd_res
         found = next(one for one in cri_tcp.build_resources(args, opened) if isinstance(one, cri_tcp.NamedFiles))
         with pytest.raises(Refused, match=r"line 3: tcp_tls_ca = 'C:\\gone\\ca.crt' is not a file on the node"):
             found.change(opened)
-        there = opened.merged({r"file:c:\gone\ca.crt": {"exists": True, "kind": "file"}})
+        there = opened.merge({r"file:c:\gone\ca.crt": {"exists": True, "kind": "file"}})
         found.change(there)
 
 
 def test_closing_takes_out_a_users_own_certificates_that_are_gone() -> None:
     text = CONFIG.replace("gid = 0", "tcp_tls_ca = 'C:\\gone\\ca.crt'")
     args = arguments(None)
-    opened = node(args, edit(text, LOOPBACK)).merged({r"file:c:\gone\ca.crt": {"exists": False, "kind": None}})
+    opened = node(args, edit(text, LOOPBACK)).merge({r"file:c:\gone\ca.crt": {"exists": False, "kind": None}})
     closed = next(one for one in cri_tcp.build_resources(args, opened) if isinstance(one, TextFile)).text
     assert "tcp_tls_ca" not in closed
     assert "127.0.0.1:8888" not in closed
     next(one for one in cri_tcp.build_resources(args, opened) if isinstance(one, cri_tcp.NamedFiles)).change(opened)
-    there = opened.merged({r"file:c:\gone\ca.crt": {"exists": True, "kind": "file"}})
+    there = opened.merge({r"file:c:\gone\ca.crt": {"exists": True, "kind": "file"}})
     assert "tcp_tls_ca" in next(one for one in cri_tcp.build_resources(args, there) if isinstance(one, TextFile)).text
 
 
@@ -351,9 +351,9 @@ def test_the_servers_key_is_for_administrators() -> None:
         cri_tcp.build_resources(args, node(args))
     there[key] = {**there[key], "sddl": "O:BAG:BAD:(A;;FA;;;SY)(A;;FA;;;BA)(A;;FR;;;BU)"}
     with pytest.raises(Refused, match=r"tls.key: C:\\cri\\server.key may be read by BU; leave it to SYSTEM"):
-        cri_tcp.build_resources(args, node(args).merged(there))
+        cri_tcp.build_resources(args, node(args).merge(there))
     there[key] = {**there[key], "sddl": "O:BAG:BAD:PAI(A;;FA;;;SY)(A;;FA;;;BA)"}
-    assert plan(args, node(args).merged(there)).changed
+    assert plan(args, node(args).merge(there)).changed
 
 
 # --- certificates ----------------------------------------------------------------------------------------------------
@@ -415,10 +415,10 @@ def test_certificates_go_to_a_folder_of_administrators() -> None:
     assert rf"{folder}\server.key" in tomllib.loads(config)["grpc"]["tcp_tls_key"]
     # New certificates alone restart containerd too: it reads them at its start.
     again = replace(args, certificates=cri_tcp_certs.create(["192.168.122.220"], 3, NOW))
-    renewed = plan(again, found.predicted.merged(_rules(RULE)))
+    renewed = plan(again, found.predicted.merge(_rules(RULE)))
     assert any("sc.exe stop containerd" in line for line in ops(renewed))
     assert not any(line.endswith("config.toml") for line in ops(renewed))
-    same = plan(args, found.predicted.merged(_rules(RULE)))
+    same = plan(args, found.predicted.merge(_rules(RULE)))
     assert not same.changed, same.steps
 
 

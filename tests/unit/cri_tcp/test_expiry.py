@@ -59,7 +59,7 @@ class Machine:
     def plan(self, args: node.CriTcpArgs) -> Plan:
         """Read and plan."""
         queries = (system_query(), file_query(LAYOUT.runner, sha256=True), *node.reads(args))
-        reading = Reading().merged(self._link.probe(queries), queries)
+        reading = Reading().merge(self._link.probe(queries), queries)
         return make_plan(node.NAME, node.build_resources(replace(args, mark=uuid.uuid4().hex), reading), reading)
 
     def run(self, args: node.CriTcpArgs) -> Plan:
@@ -73,7 +73,7 @@ class Machine:
     def finding(self) -> str:
         """What win_k8s_diagnose would say."""
         queries = expiry.outcome_reads(LAYOUT)
-        return expiry.finding(LAYOUT, Reading().merged(self._link.probe(queries), queries))
+        return expiry.finding(LAYOUT, Reading().merge(self._link.probe(queries), queries))
 
     def config(self) -> str:
         return self.node.drive.read(CONFIG).decode()
@@ -295,7 +295,7 @@ def test_the_check_of_a_node_says_what_is_left_to_be_done() -> None:
     queries = expiry.outcome_reads(LAYOUT)
 
     def findings() -> tuple[Finding, ...]:
-        reading = Reading().merged(there.probe(queries), queries)
+        reading = Reading().merge(there.probe(queries), queries)
         scene = scene_of(reading, Expectations(LAYOUT), expected=Expected("win1", kubernetes=False))
         return tuple(one for one in diagnose(scene).findings if one.id == "cri-tcp.left-open")
 

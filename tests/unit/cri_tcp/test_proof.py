@@ -71,7 +71,7 @@ def test_a_file_that_would_do() -> None:
 def test_the_file_that_closes_the_port_later_is_tried_as_well() -> None:
     """A file that config.toml imports may name the address: config.toml is closed then, and the port is not."""
     args, reading = replace(arguments(), expires_s=3600), node(arguments())
-    reading = reading.merged({"system": {"clock": "2026-11-21T08:00:00Z", "machine": "x"}, "task:expiry": {}}, ())
+    reading = reading.merge({"system": {"clock": "2026-11-21T08:00:00Z", "machine": "x"}, "task:expiry": {}}, ())
     batch = cri_tcp_proof.rehearsal(args, cri_tcp.build_resources(args, reading), reading)
     assert batch is not None
     assert lines(batch.ops)[4:] == [

@@ -58,7 +58,7 @@ def test_windows_own_service_has_to_run_only_while_containers_do(
     services: list[dict[str, Any]], status: str, said: list[str]
 ) -> None:
     shim = next(query for query in programs.reads(LAYOUT) if "shim" in query.key)
-    found = bare(programs.reads(LAYOUT), *services).merged({shim.key: {"exists": True, "kind": "file"}})
+    found = bare(programs.reads(LAYOUT), *services).merge({shim.key: {"exists": True, "kind": "file"}})
     judged = programs.judge_host(LAYOUT, found, [Task(ID, 7, status)])
     assert [sentence.partition(", which makes the containers, ")[2] for sentence in judged] == said
 

@@ -12,10 +12,10 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import
 
 def node(*services: dict[str, Any], **parts: Any) -> Reading:
     """A node with these services, and these parts as they are."""
-    listed = Reading(parts={"system": {"machine": "m-1", "boot_id": "b-1"}}).merged(
+    listed = Reading(parts={"system": {"machine": "m-1", "boot_id": "b-1"}}).merge(
         {"services": list(services)}, (services_query(()),)
     )
-    return listed.merged(parts)
+    return listed.merge(parts)
 
 
 def file(path: str, text: str | None = None, **more: Any) -> dict[str, Any]:

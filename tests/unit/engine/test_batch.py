@@ -8,7 +8,7 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import MAX_BYTES, Batch, Op, decode, encode
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Expectation, file_query
 
-WRITE = Op("write", {"path": r"C:\k\x", "content": "eA=="}, secrets=("content",)).undone_by(
+WRITE = Op("write", {"path": r"C:\k\x", "content": "eA=="}, secrets=("content",)).with_undo(
     Op("remove", {"path": r"C:\k\x"})
 )
 WAIT = Op("wait", {"for": "pipe", "name": "x"})

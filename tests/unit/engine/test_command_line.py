@@ -61,10 +61,10 @@ def test_join_and_split_are_inverse_for_awkward_arguments() -> None:
 
 @pytest.mark.row("SV-16")
 def test_the_program_compares_without_case_the_arguments_with_it() -> None:
-    assert command_line.same([r"c:\K\Kubelet.exe", "--v=6"], [r"C:\k\kubelet.EXE", "--v=6"])
-    assert command_line.same(["c:/k/kubelet.exe"], [r"C:\k\kubelet.exe"])
-    assert not command_line.same([r"C:\k\kubelet.exe", "--V=6"], [r"C:\k\kubelet.exe", "--v=6"])
-    assert not command_line.same([r"C:\k\kubelet.exe", "--v=6"], [r"C:\k\kubelet.exe"])
+    assert command_line.is_same([r"c:\K\Kubelet.exe", "--v=6"], [r"C:\k\kubelet.EXE", "--v=6"])
+    assert command_line.is_same(["c:/k/kubelet.exe"], [r"C:\k\kubelet.exe"])
+    assert not command_line.is_same([r"C:\k\kubelet.exe", "--V=6"], [r"C:\k\kubelet.exe", "--v=6"])
+    assert not command_line.is_same([r"C:\k\kubelet.exe", "--v=6"], [r"C:\k\kubelet.exe"])
 
 
 def test_a_diff_has_one_argument_a_line() -> None:

@@ -38,7 +38,7 @@ GONE = NoService("flanneld", program=r"C:\flannel\flanneld.exe")
 
 def node(*services: dict[str, Any]) -> Reading:
     system = {"machine": "m-1", "boot_id": "b-1"}
-    return Reading(parts={"system": system}).merged({"services": list(services)}, (services_query(("flanneld",)),))
+    return Reading(parts={"system": system}).merge({"services": list(services)}, (services_query(("flanneld",)),))
 
 
 def secrets(service: dict[str, Any]) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def test_where_there_is_none_nothing_is_done() -> None:
 
 @pytest.mark.row("SV-19")
 def test_it_is_stopped_removed_with_its_own_tool_and_waited_for() -> None:
-    found = ops(node(FLANNELD).merged(secrets(FLANNELD)))
+    found = ops(node(FLANNELD).merge(secrets(FLANNELD)))
     said = [op.args.get("args") or (op.args["for"], op.args.get("state") or op.args.get("path")) for op in found]
     assert said == [
         ["stop", "flanneld"],
@@ -70,7 +70,7 @@ def test_it_is_stopped_removed_with_its_own_tool_and_waited_for() -> None:
         ("service", "absent"),
     ]
     assert found[3].args["program"] == r"C:\Program Files\nssm\nssm.exe"
-    made = make_plan("flannel", (GONE,), node(FLANNELD).merged(secrets(FLANNELD)))
+    made = make_plan("flannel", (GONE,), node(FLANNELD).merge(secrets(FLANNELD)))
     assert [step.text for step in made.steps] == ["remove the service flanneld"]
     assert made.predicted.service("flanneld") is None
 
@@ -78,14 +78,14 @@ def test_it_is_stopped_removed_with_its_own_tool_and_waited_for() -> None:
 @pytest.mark.row("SV-19")
 def test_a_service_of_sc_exe_is_deleted_by_it() -> None:
     plain = {**FLANNELD, "nssm": None, "image_path": r"C:\flannel\flanneld.exe --x", "state": "stopped"}
-    found = ops(node(plain).merged(secrets(plain)))
+    found = ops(node(plain).merge(secrets(plain)))
     assert [op.args.get("args") for op in found] == [["delete", "flanneld"], None]
     assert found[0].args["ok_exit"] == [0, 1060, 1072]
 
 
 @pytest.mark.row("SV-19", "SV-17")
 def test_the_undo_makes_it_again_as_it_was_and_only_then_starts_it() -> None:
-    found = ops(node(FLANNELD).merged(secrets(FLANNELD)))
+    found = ops(node(FLANNELD).merge(secrets(FLANNELD)))
     undo = [op for done in reversed(found) for op in done.undo]
     create = undo[0]
     assert create.op == "wait", "as long as somebody holds the old one open there can be no new one (1072)"
@@ -129,7 +129,7 @@ def test_its_values_are_read_once_more_and_stay_in_the_task() -> None:
         "confidential:service:flanneld",
         "confidential:registry:flanneld",
     ]
-    assert "win1" not in str(reading.merged(secrets(FLANNELD)).to_fact())
+    assert "win1" not in str(reading.merge(secrets(FLANNELD)).to_fact())
     assert confides((GONE,), node()) == ()
 
 

@@ -262,4 +262,4 @@ def test_a_plan_without_a_diff_shows_its_steps_where_one_is_wanted() -> None:
 
 def test_an_op_keeps_its_arguments_when_it_gets_an_undo() -> None:
     op = Op("write", {"path": CONF}, secrets=("content",))
-    assert op.undone_by(Op("remove", {"path": CONF})).secrets == ("content",)
+    assert op.with_undo(Op("remove", {"path": CONF})).secrets == ("content",)

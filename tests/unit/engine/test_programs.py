@@ -40,7 +40,7 @@ def there(programs: Programs, hashes: dict[str, str], receipt: str | None = None
     for path in programs.paths:
         parts |= file(path, sha256=hashes[path]) if path in hashes else file(path)
     parts |= file(r"C:\k", kind="directory", entries=entries.get("entries", []))
-    parts |= file(programs.receipt, receipt) | file(programs.pushed_receipt, entries.get("pushed"))
+    parts |= file(programs.receipt, receipt) | file(programs.push_receipt, entries.get("pushed"))
     return node(**parts)
 
 
@@ -89,10 +89,10 @@ def test_whether_they_are_the_wanted_ones(
     programs: Programs, hashes: dict[str, str], noted: str | None, same: bool
 ) -> None:
     reading = there(programs, hashes, noted)
-    assert programs.installed(reading) is same
+    assert programs.is_installed(reading) is same
     assert (programs.change(reading) is None) is same
     damaged = noted is None or "source" not in noted
-    assert programs.unproven(reading) == (programs.is_archive and damaged and len(hashes) == len(programs.paths))
+    assert programs.is_unproven(reading) == (programs.is_archive and damaged and len(hashes) == len(programs.paths))
 
 
 def test_an_archive_is_fetched_and_unpacked_beside_and_renamed_in() -> None:
@@ -133,12 +133,12 @@ def test_a_program_by_itself_is_one_by_its_first_bytes_and_nothing_is_unpacked()
 
 def test_files_that_are_the_same_stay_where_they_are() -> None:
     reading = there(BOTH, {r"C:\k\x.exe": "1", r"C:\k\y.exe": "2"})
-    staged = reading.merged({query.key: {"exists": True, "sha256": "1"} for query in BOTH.staged_queries()})
+    staged = reading.merge({query.key: {"exists": True, "sha256": "1"} for query in BOTH.list_staged_queries()})
     change = BOTH.change(staged)
     assert change is not None
     assert change.prepare == (), "they are staged already"
     assert said(change.commit) == [r"move C:\k\y.exe", rf"move {STAGING}\y.exe"]
-    same = staged.merged({file_key(r"C:\k\y.exe"): {"exists": True, "kind": "file", "sha256": "1"}})
+    same = staged.merge({file_key(r"C:\k\y.exe"): {"exists": True, "kind": "file", "sha256": "1"}})
     recorded = BOTH.change(same)
     assert recorded is not None
     assert recorded.commit == ()
@@ -176,8 +176,8 @@ def test_a_build_that_somebody_has_pushed_is_kept_or_put_by() -> None:
 
 def test_a_pushed_build_that_is_not_there_any_more_is_none() -> None:
     reading = there(ONE, {r"C:\k\x.exe": "aa"}, pushed=PUSHED)
-    assert read_pushed_build(reading, ONE.pushed_receipt) is None
-    assert read_pushed_build(node(), ONE.pushed_receipt) is None
+    assert read_pushed_build(reading, ONE.push_receipt) is None
+    assert read_pushed_build(node(), ONE.push_receipt) is None
     assert pusher({}) == "somebody pushed"
 
 
@@ -194,7 +194,7 @@ def test_the_version_that_is_noted(hashes: dict[str, str], noted: str | None, ve
 
 
 def test_a_folder_in_the_place_of_a_program_is_refused() -> None:
-    reading = there(ONE, {}).merged({file_key(r"C:\k\x.exe"): {"exists": True, "kind": "directory"}})
+    reading = there(ONE, {}).merge({file_key(r"C:\k\x.exe"): {"exists": True, "kind": "directory"}})
     with pytest.raises(Refused, match=r"C:\\k\\x.exe should be a program, but is a directory"):
         ONE.change(reading)
 

@@ -81,7 +81,7 @@ def test_names_of_services_are_merged() -> None:
 
 
 def test_missing_names_only_what_was_not_read() -> None:
-    known = r.Reading().merged(
+    known = r.Reading().merge(
         {r"file:c:\k\a.txt": {"exists": True, "kind": "file", "sha256": "x"}, r"file:c:\k\b.txt": {"exists": False}},
     )
     asked = [
@@ -89,27 +89,27 @@ def test_missing_names_only_what_was_not_read() -> None:
         r.file_query(r"C:\k\a.txt", content_limit=5),
         r.file_query(r"C:\k\b.txt", content_limit=5),
     ]
-    assert [query.key for query in known.missing(asked)] == [r"file:c:\k\a.txt"]
-    assert known.missing([r.file_query(r"C:\k\b.txt", content_limit=5, sddl=True)]) == ()
-    assert len(known.missing([r.file_query(r"C:\k\c.txt")])) == 1
+    assert [query.key for query in known.find_missing(asked)] == [r"file:c:\k\a.txt"]
+    assert known.find_missing([r.file_query(r"C:\k\b.txt", content_limit=5, sddl=True)]) == ()
+    assert len(known.find_missing([r.file_query(r"C:\k\c.txt")])) == 1
 
 
 def test_services_are_listed_whole_and_replaced_whole() -> None:
     query = r.services_query(["containerd", "kubelet"])
-    first = r.Reading().merged(
+    first = r.Reading().merge(
         {"services": [{"name": "Containerd", "state": "running"}, {"name": "nginx", "state": "stopped"}]}, [query]
     )
-    assert first.missing([query]) == ()
+    assert first.find_missing([query]) == ()
     assert (first.service("containerd") or {})["state"] == "running"
     assert first.service("kubelet") is None
-    second = first.merged({"services": [{"name": "containerd", "state": "stopped"}]}, [query])
+    second = first.merge({"services": [{"name": "containerd", "state": "stopped"}]}, [query])
     assert [service["name"] for service in second.services()] == ["containerd"]
 
 
 @pytest.mark.parametrize("predicted", [True, False])
 def test_what_is_planned_of_services_stays_where_more_of_them_are_asked_for(predicted: bool) -> None:
-    known = r.Reading(predicted=predicted).merged({"services": []}, [r.services_query(["kubelet"])])
-    known = known.merged({r.service_key("kubelet"): {"name": "kubelet", "state": "stopped"}})
+    known = r.Reading(predicted=predicted).merge({"services": []}, [r.services_query(["kubelet"])])
+    known = known.merge({r.service_key("kubelet"): {"name": "kubelet", "state": "stopped"}})
     query = r.services_query(["containerd", "kubelet"])
     asked: list[r.Query] = []
 
@@ -117,10 +117,10 @@ def test_what_is_planned_of_services_stays_where_more_of_them_are_asked_for(pred
         asked.extend(queries)
         return {"services": [{"name": "containerd", "state": "running"}]}
 
-    found = known.completed([query], probe)
+    found = known.complete([query], probe)
     assert (found.service("kubelet") is not None) is predicted
     assert (found.service("containerd") or {})["state"] == "running"
-    assert found.completed([query], probe) is found and asked == [query]
+    assert found.complete([query], probe) is found and asked == [query]
 
 
 def test_asking_for_a_service_that_nobody_read_is_a_mistake() -> None:

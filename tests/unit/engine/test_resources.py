@@ -225,7 +225,7 @@ def test_what_is_done_and_what_undoes_it(case: Case) -> None:
     assert change.text == case.text
     assert tuple((*said([op]), tuple(undone(op))) for op in ops) == case.ops
     if change.predicted and not change.reboot:
-        assert case.wanted.change(case.there.merged(change.predicted)) is None, "what is foretold is what is wanted"
+        assert case.wanted.change(case.there.merge(change.predicted)) is None, "what is foretold is what is wanted"
 
 
 REFUSED = {
@@ -302,7 +302,7 @@ def test_a_variable_is_compared_by_its_fingerprint_and_its_value_is_secret() -> 
 def test_a_variable_gets_its_value_back_which_only_this_task_has_read() -> None:
     other = node(**{PLACE: {"exists": True, "fingerprint": "HTTPS_PROXY=sha256:0"}})
     (query,) = PROXY.confides(other)
-    told = other.merged({query.key: {"exists": True, "type": "expand_string", "value": "http://%old%"}})
+    told = other.merge({query.key: {"exists": True, "type": "expand_string", "value": "http://%old%"}})
     change = PROXY.change(told)
     assert change is not None
     assert "proxy:3128" not in change.before + change.after + change.text

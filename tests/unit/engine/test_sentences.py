@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.sentences import PAST, as_steps, done
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.sentences import PAST, as_steps, put_in_past
 
 from tests.quality.sanity import ROOT, project_files
 
@@ -24,7 +24,7 @@ def test_planned_and_done() -> None:
         {"text": "installed containerd 2.3.7 from https://x/", "state": "done"},
         {"text": "wrote C:\\a", "state": "done"},
     ]
-    assert done("frobnicate it") == "did frobnicate it"
+    assert put_in_past("frobnicate it") == "did frobnicate it"
 
 
 def test_every_step_begins_with_a_verb_that_has_a_past() -> None:

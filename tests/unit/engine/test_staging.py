@@ -38,6 +38,6 @@ def test_every_file_of_programs_is_renamed_on_its_own_drive() -> None:
     """All of it lay on the state folder's drive before, and was moved across from there."""
     source = Source("http://xyz/containerd.tar.gz", "0" * 64, "2.3.2")
     programs = Programs("containerd", source, (("bin/containerd.exe", r"D:\c\containerd.exe"),), STATE, "m1")
-    assert programs.staged(r"D:\c\containerd.exe") == r"D:\c\.winkube-staging\containerd-m1\containerd.exe"
+    assert programs.locate_staged(r"D:\c\containerd.exe") == r"D:\c\.winkube-staging\containerd-m1\containerd.exe"
     places = [str(op.args.get("path") or op.args.get("archive")) for op in programs.stage()]
     assert places and all(place.startswith("D:") for place in places)

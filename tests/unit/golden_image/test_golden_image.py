@@ -40,9 +40,9 @@ Plant = Callable[[Machine], object]
 def looked(machine: Machine) -> Reading:
     """As the action reads it: the receipts there are, then the rest."""
     first = (*registry.read_plan(LAYOUT), file_query(findings.receipt_folder(LAYOUT), entries=True))
-    reading = Reading().merged(machine.link.probe(merge_queries(first)), first)
+    reading = Reading().merge(machine.link.probe(merge_queries(first)), first)
     more = merge_queries((*findings.reads(SCOPE, reading), *reads((rest.Stopped(LAYOUT), rest.Cleared(LAYOUT, "m")))))
-    return reading.merged(machine.link.probe(more), more)
+    return reading.merge(machine.link.probe(more), more)
 
 
 def said(machine: Machine) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import lint
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.fix import after_fix, fix
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.fix import apply_fixes, fix
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import read_documents
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
 
@@ -31,7 +31,7 @@ def judged_pods(minor: int) -> list[dict[str, Any]]:
 def _fixed(pod: dict[str, Any], minor: int) -> dict[str, Any]:
     documents = read_documents("pod.yml", yaml.safe_dump(pod, sort_keys=False))
     profile = Profile(minor=minor)
-    (document,) = after_fix(documents, fix(documents, lint(documents, profile), profile, ()))
+    (document,) = apply_fixes(documents, fix(documents, lint(documents, profile), profile, ()))
     return dict(document.value)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import Report, lint
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.fix import after_fix, fix
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.fix import apply_fixes, fix
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import live_documents
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import Severity
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import NEWEST_MINOR, Profile, with_settings
@@ -79,7 +79,7 @@ def test_fixing_what_sig_windows_publishes_brings_no_error(sample: Path) -> None
     before = lint(documents, profile)
     fixed = fix(documents, before, profile, ())
     assert [sentence for each in fixed for sentence in each.refused] == []
-    after = lint(after_fix(documents, fixed), profile)
+    after = lint(apply_fixes(documents, fixed), profile)
     assert {each.rule for each in after.at_least(Severity.ERROR)} == set(header(sample, "Errors") or ())
     assert "missing-os-name" not in {each.rule for each in after.findings}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import Report, lint
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.fix import after_fix, fix
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.fix import apply_fixes, fix
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import (
     UnreadableError,
     live_documents,
@@ -69,7 +69,7 @@ def test_odd_manifests_never_crash_it(objects: list[Any], profile: Profile) -> N
     assert keys(report) == found
     # Whatever it is, a fix changes it for the better or leaves it alone.
     fixed = fix(documents, report, profile, ())
-    assert keys(lint(after_fix(documents, fixed), profile)) <= keys(report)
+    assert keys(lint(apply_fixes(documents, fixed), profile)) <= keys(report)
 
 
 @seed(SEED)
@@ -89,7 +89,7 @@ def test_a_fix_is_stable_and_adds_no_finding(manifest: tuple[str, str], profile:
     before = read_documents(name, text)
     first = lint(before, profile)
     fixed = fix(before, first, profile, ())
-    after = after_fix(before, fixed)
+    after = apply_fixes(before, fixed)
     second = lint(after, profile)
     assert set(keys(second)) <= set(keys(first))
     assert sum(each.severity for each in second.findings) <= sum(each.severity for each in first.findings)

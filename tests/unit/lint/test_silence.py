@@ -30,7 +30,7 @@ def test_by_annotation_at_the_object_or_its_template() -> None:
     assert names(report("")) == ["missing-memory-limit", "missing-cpu-request"]
     silenced = report('lint.winkube.node/missing-memory-limit: "a batch job, ends by itself"')
     assert names(silenced) == ["missing-cpu-request"]
-    assert [each.silenced for each in silenced.silenced] == ["a batch job, ends by itself"]
+    assert [each.silenced for each in silenced.silenced_findings] == ["a batch job, ends by itself"]
     assert names(report("", template="lint.winkube.node/missing-cpu-request: why")) == ["missing-memory-limit"]
 
 

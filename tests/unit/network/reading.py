@@ -25,7 +25,7 @@ def reading_of(node: Node) -> Reading:
         parts[file_key(path)] = {"exists": False} if text is None else {"exists": True, "content": content}
     for path, names in said["folders"].items():
         parts[file_key(path)] = {"exists": True, "kind": "directory", "entries": names}
-    return Reading().merged(parts, reads(expectations(node)))
+    return Reading().merge(parts, reads(expectations(node)))
 
 
 def view(node: Node) -> ClusterView:

@@ -10,7 +10,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table impor
 from ansible_collections.winkube.node.plugins.plugin_utils.network.port_blocks import (
     Ports,
     PortsError,
-    free_blocks,
+    count_free_blocks,
     parse,
 )
 
@@ -47,11 +47,11 @@ def test_the_numbers_count_whatever_the_language(dynamic: str) -> None:
 
 
 def test_blocks_between_excluded_ranges() -> None:
-    assert free_blocks(1000, 1127, []) == 2
-    assert free_blocks(1000, 1127, [(1063, 1063)]) == 1
-    assert free_blocks(1000, 1127, [(1064, 1064)]) == 1
-    assert free_blocks(1000, 1127, [(900, 1100), (1050, 1060)]) == 0
-    assert free_blocks(1000, 1127, [(1, 10), (2000, 3000)]) == 2
+    assert count_free_blocks(1000, 1127, []) == 2
+    assert count_free_blocks(1000, 1127, [(1063, 1063)]) == 1
+    assert count_free_blocks(1000, 1127, [(1064, 1064)]) == 1
+    assert count_free_blocks(1000, 1127, [(900, 1100), (1050, 1060)]) == 0
+    assert count_free_blocks(1000, 1127, [(1, 10), (2000, 3000)]) == 2
 
 
 def test_few_blocks_are_an_error_and_enough_are_none() -> None:

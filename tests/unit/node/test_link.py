@@ -122,7 +122,7 @@ ASKED = Query("hns", "hns", (("objects", ("networks",)),))
         (BATCH, False),
         (replace(BATCH, state=(system_query(),)), False),
         (replace(BATCH, ops=(NETWORK,)), True),
-        (replace(BATCH, ops=(Op("mkdir", {"path": "x"}).undone_by(GO),)), True),
+        (replace(BATCH, ops=(Op("mkdir", {"path": "x"}).with_undo(GO),)), True),
         (replace(BATCH, gate=(Op("wait", {"for": "hns_network", "name": "cbr0"}),)), True),
         (replace(BATCH, pre=(Expectation(ASKED, (("available", True),)),)), True),
         (replace(BATCH, state=(ASKED,)), True),

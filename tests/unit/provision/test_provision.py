@@ -47,7 +47,7 @@ def node(*services: dict[str, Any], items: tuple[Item, ...] = (), **files: dict[
     reading = bare((*provision.reads(wanted, LAYOUT), *reads(LAYOUT)), *services)
     paths = {"exe": EXE, "previous": PREVIOUS, "receipt": provision.receipt(wanted[0], LAYOUT)}
     system = {"machine": "m-1", "os": {"architecture": "amd64"}}
-    return reading.merged({"system": system, **{file_key(paths[name]): value for name, value in files.items()}})
+    return reading.merge({"system": system, **{file_key(paths[name]): value for name, value in files.items()}})
 
 
 def running(*services: dict[str, Any], **files: dict[str, Any]) -> Reading:
@@ -70,7 +70,7 @@ def refusal(reading: Reading, *args: Any, **more: Any) -> str:
 
 def staged(found: Task, reading: Reading, data: bytes = NEW, **more: Any) -> Reading:
     beginning = base64.b64encode(data[:4096]).decode()
-    return reading.merged({file_key(found.staged): {**file(data), "head": beginning, "version": None, **more}})
+    return reading.merge({file_key(found.staged): {**file(data), "head": beginning, "version": None, **more}})
 
 
 def judged(found: Task, reading: Reading, says: str = "Kubernetes v1.29.0", code: int = 0, data: bytes = NEW) -> Task:
@@ -215,7 +215,7 @@ def test_a_build_on_the_controller_for_another_machine_is_refused_before_anythin
     origins = {"kubelet": Origin("kubelet.exe", arm64.sha256, arm64)}
     with pytest.raises(Refused, match=r"kubelet\.exe is a Windows program for arm64, and the node is amd64"):
         look((item(),), origins, LAYOUT, running())
-    there = running().merged({"system": {"machine": "m-1", "os": {"architecture": "arm64"}}})
+    there = running().merge({"system": {"machine": "m-1", "os": {"architecture": "arm64"}}})
     assert look((item(),), origins, LAYOUT, there)[0].what == "replace"
 
 
@@ -415,7 +415,7 @@ def test_what_rests_is_started_only_if_windows_would_and_it_can_run(
 ) -> None:
     ran = {"image_path": f"{EXE} --kubeconfig {LAYOUT.kubelet_kubeconfig}", **ran}
     known = {file_key(LAYOUT.kubelet_kubeconfig): {"exists": configured}, file_key(r"C:\own.conf"): {"exists": False}}
-    reading = running(service(**ran)).merged(known)
+    reading = running(service(**ran)).merge(known)
     made = plan(judged(task(reading), reading), reading)
     assert made.batch is not None
     assert ("run sc.exe start kubelet" in lines(made.batch.ops)) is started
@@ -427,7 +427,7 @@ def test_a_list_is_one_batch_and_what_others_need_starts_first() -> None:
     given = [{"name": name, "sourceURL": URL, "overwrite": True} for name in ("kube-proxy", "containerd")]
     items = items_of({"provisioners": given}, LAYOUT)
     services = [service(each.service, each.destination) for each in items]
-    reading = node(*services, items=items).merged({file_key(each.destination): file(OLD) for each in items})
+    reading = node(*services, items=items).merge({file_key(each.destination): file(OLD) for each in items})
     tasks = look(items, {each.name: Origin(URL, NEW_SHA[:-1] + each.name[-1]) for each in items}, LAYOUT, reading)
     first = provision.stage(tasks, {}, LAYOUT, reading, proxy="", timeout_s=60)
     assert first.component == "provisioner", "as the node's journal names it"
@@ -474,11 +474,11 @@ def test_a_program_that_is_held_for_some_seconds_is_asked_for_again() -> None:
         assert [query.key for query in again] == [key]
         return {key: held if len(asked) < 2 else file(OLD)}
 
-    found = provision.patient(running().merged({key: held}), queries, probe, asked.append)
+    found = provision.patient(running().merge({key: held}), queries, probe, asked.append)
     assert found.file(EXE)["exists"] is True and asked == [2.0, 2.0]
     asked.clear()
     assert provision.patient(running(), queries, probe, asked.append).errors() == {} and not asked
-    stuck = provision.patient(running().merged({key: held}), queries, lambda _again: {key: held}, asked.append)
+    stuck = provision.patient(running().merge({key: held}), queries, lambda _again: {key: held}, asked.append)
     with pytest.raises(Refused, match=r"^C:.k.kubelet.exe could not be read on the node: The process cannot"):
         make_plan(
             "provisioner",

@@ -37,7 +37,7 @@ from .test_provision import OLD, item, judged, node, plan, running, service, tas
 def test_health_is_asked_where_the_service_answers(name: str, line: str, config: str, gate: str) -> None:
     wanted = item(name)
     written = {file_key(kubelet.config_file(LAYOUT)): file(config.encode())} if config else {}
-    reading = node(service(name, f"{wanted.destination} {line}"), items=(wanted,)).merged(written)
+    reading = node(service(name, f"{wanted.destination} {line}"), items=(wanted,)).merge(written)
     made = plan(judged(task(reading, wanted), reading), reading).batch
     assert made is not None
     asked = [op.args["url"] for op in made.gate if op.args["for"] == "http"]
@@ -51,7 +51,7 @@ def test_containerd_has_to_answer_with_the_new_program_over_cri_where_crictl_is_
     wanted = item("containerd")
     beside = {file_key(r"C:\Program Files\containerd\bin\crictl.exe"): {"exists": has_crictl, "kind": "file"}}
     reading = node(service("containerd", wanted.destination), items=(wanted,))
-    reading = reading.merged({file_key(wanted.destination): file(OLD), **beside})
+    reading = reading.merge({file_key(wanted.destination): file(OLD), **beside})
     made = plan(judged(task(reading, wanted), reading), reading).batch
     assert made is not None
     pipe, *_rest = made.gate

@@ -73,13 +73,13 @@ class Bench:
         items = items_of({"provisioners": [{**options, "sourceURL": url}]}, LAYOUT)
         origins = {"w": Origin(url, hashlib.sha256(BUILDS[version]).hexdigest())} if version else {}
         queries = merge_queries((*provision.reads(items, LAYOUT), *reads(LAYOUT), system_query()))
-        reading = Reading().merged(self.link.probe(queries), queries)
+        reading = Reading().merge(self.link.probe(queries), queries)
         tasks = provision.look(items, origins, LAYOUT, reading)
         if any(task.is_staged for task in tasks):
             stage = provision.stage(tasks, {}, LAYOUT, reading, proxy="", timeout_s=60)
             answer = self.send(stage)
             assert answer.get("outcome") == "done", str(answer.get("blocked"))
-            reading = reading.merged(answer["state"], stage.state)
+            reading = reading.merge(answer["state"], stage.state)
             tasks = provision.judge(tasks, stage, answer, reading)
         plan = make_plan(
             "provisioner",
@@ -90,7 +90,7 @@ class Bench:
         if plan.batch is not None:
             self.node.faults.trace.clear()
             self.answer = self.send(plan.batch) if deliver else {}
-            reading = reading.merged(self.answer.get("state") or {}, plan.batch.state)
+            reading = reading.merge(self.answer.get("state") or {}, plan.batch.state)
         (entry,) = provision_report.items(
             tasks, check=False, times=provision_report.Times(), transfers={}, reading=reading
         )

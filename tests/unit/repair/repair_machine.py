@@ -107,7 +107,7 @@ class Machine:
 
     def read(self, queries: Sequence[Query]) -> Reading:
         asked = (system_query(), *queries)
-        return Reading().merged(self.link.probe(asked), asked)
+        return Reading().merge(self.link.probe(asked), asked)
 
     def send(self, batch: Batch) -> dict[str, Any]:
         """The node's answer, with its time going on until the batch has an end."""
@@ -116,5 +116,5 @@ class Machine:
     def plan(self, component: str, resources: Sequence[Resource], reading: Reading) -> Plan:
         for asked in (reads(resources), ()):
             asked = asked or confides(resources, reading)
-            reading = reading.merged(self.link.probe(asked), asked)
+            reading = reading.merge(self.link.probe(asked), asked)
         return make_plan(component, resources, reading)

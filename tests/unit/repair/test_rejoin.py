@@ -19,7 +19,7 @@ from .repair_machine import NEW, OLD, REQUEST, SUBNET_ENV, VIP, Machine, env, re
 
 pytestmark = pytest.mark.slow
 
-OURS = hns.Ours(hns.own_names(""), "10.244.0.0/16")
+OURS = hns.Ours(hns.list_own_names(""), "10.244.0.0/16")
 CONF = r"C:\k\cni\config\cni.conf"
 CERTIFICATE = join.certificate_key(LAYOUT)
 SERVICES = ("kube-proxy", "kubelet", "flanneld")
@@ -36,7 +36,7 @@ def reading(*, joined: bool = True, files: dict[str, bytes] | None = None) -> Re
     if joined:
         parts[file_key(LAYOUT.kubelet_kubeconfig)] = {"exists": True, "kind": "file"}
         parts[CERTIFICATE] = {"exists": True, "subject": "O=system:nodes, CN=system:node:win1"}
-    return found.merged(parts | {file_key(path): file(content) for path, content in (files or {}).items()})
+    return found.merge(parts | {file_key(path): file(content) for path, content in (files or {}).items()})
 
 
 def past(found: Reading, there: dict[str, Any] | None, *, always: bool = False) -> rejoin.Past:
@@ -48,7 +48,7 @@ def past(found: Reading, there: dict[str, Any] | None, *, always: bool = False) 
 def test_a_node_that_is_gone_from_the_api_while_its_identity_is_there() -> None:
     found = past(reading(), None)
     assert "the cluster has no Node win1: it was deleted" in found.why
-    assert found.found
+    assert found.was_deleted
 
 
 @pytest.mark.row("JR-05")
@@ -67,13 +67,13 @@ def test_a_network_of_another_range_is_enough() -> None:
     found = made.read((*rejoin.reads(LAYOUT), *join.reads(LAYOUT)))
     parts = {file_key(LAYOUT.kubelet_kubeconfig): {"exists": True, "kind": "file"}}
     certificate = {"exists": True, "subject": "O=system:nodes, CN=system:node:win1"}
-    seen = past(found.merged(parts | {CERTIFICATE: certificate}), node(NEW))
-    assert (seen.why, seen.stale, seen.networks, seen.found) == ("", (), ("cbr0",), True)
+    seen = past(found.merge(parts | {CERTIFICATE: certificate}), node(NEW))
+    assert (seen.why, seen.stale, seen.networks, seen.was_deleted) == ("", (), ("cbr0",), True)
 
 
 @pytest.mark.row("JR-05")
 def test_a_bare_machine_is_no_deleted_node() -> None:
-    assert not past(reading(joined=False), None).found
+    assert not past(reading(joined=False), None).was_deleted
 
 
 @pytest.mark.row("JR-05", "FL-10", "TS-11")
@@ -81,17 +81,17 @@ def test_a_bare_machine_is_no_deleted_node() -> None:
 def test_a_file_of_another_range_than_the_podcidr(path: str, content: bytes) -> None:
     stale = past(reading(files={path: content}), node(NEW))
     assert not stale.why, "the Node is there, and its certificate: only the range has changed"
-    assert stale.found
+    assert stale.was_deleted
     assert [each for each, _said in stale.stale] == [path]
     assert OLD in stale.stale[0][1]
-    assert not past(reading(files={path: content}), node(OLD)).found
+    assert not past(reading(files={path: content}), node(OLD)).was_deleted
 
 
 @pytest.mark.row("FL-10", "TS-11")
 def test_files_of_the_present_range_stay_on_every_run() -> None:
     """kube-proxy needs the VIP."""
     files = {VIP: vip(), REQUEST: request(), SUBNET_ENV: env()}
-    assert not past(reading(files=files), node()).found
+    assert not past(reading(files=files), node()).was_deleted
     assert past(reading(files=files), node(), always=True).why == "it is to join again (winkube_rejoin_always)"
 
 
@@ -99,11 +99,11 @@ def test_files_of_the_present_range_stay_on_every_run() -> None:
 def test_the_pods_network_in_subnet_env_is_not_its_range() -> None:
     """A node with the first range of all: FLANNEL_NETWORK begins with the same address."""
     assert past(reading(files={SUBNET_ENV: env(OLD)}), node("10.244.0.0/24")).stale
-    assert not past(reading(files={SUBNET_ENV: env("10.244.0.0/24")}), node("10.244.0.0/24")).found
+    assert not past(reading(files={SUBNET_ENV: env("10.244.0.0/24")}), node("10.244.0.0/24")).was_deleted
 
 
 def test_a_node_that_gives_no_range_is_left_alone() -> None:
-    assert not past(reading(files={VIP: vip()}), {"metadata": {"name": "win1"}, "spec": {}}).found
+    assert not past(reading(files={VIP: vip()}), {"metadata": {"name": "win1"}, "spec": {}}).was_deleted
 
 
 @pytest.mark.row("JR-04")

@@ -22,7 +22,7 @@ from .repair_machine import NEW, OLD, SUBNET_ENV, Machine, env
 
 pytestmark = pytest.mark.slow
 
-OURS = hns.Ours(hns.own_names(""), "10.244.0.0/16")
+OURS = hns.Ours(hns.list_own_names(""), "10.244.0.0/16")
 WANTED = Wanted(LAYOUT, "win1", "l2bridge", "cbr0", "10.244.0.0/16", OURS, OLD, timeout_s=60)
 ARGUMENTS = "--kubeconfig-file=C:\\flannel\\flanneld.kubeconfig --iface=10.0.2.15 --ip-masq=1 --kube-subnet-mgr=1"
 KEY = "HKLM\\SYSTEM\\CurrentControlSet\\Services\\flanneld"
@@ -198,11 +198,11 @@ def test_endpoints_of_dead_pods_go_if_they_keep_an_address() -> None:
     made.endpoint(other, "foreign")
     stale = made.endpoint(cbr0, "stale")
     before = hns.hns(read(made))
-    assert network.in_the_way(WANTED, before, before) == ()
+    assert network.find_blocking(WANTED, before, before) == ()
     moved = replace(WANTED, pod_cidr=f"{stale['IPAddress']}/32")  # all but its address are of another range now
-    dead = network.in_the_way(moved, before, before)
+    dead = network.find_blocking(moved, before, before)
     assert [each.name for each in dead] == ["harmless"]
-    assert network.in_the_way(moved, replace(before, endpoints=()), before) == (), "seen once is not enough"
+    assert network.find_blocking(moved, replace(before, endpoints=()), before) == (), "seen once is not enough"
     assert made.send(network.remove_endpoints(moved, dead, read(made)).batch)["outcome"] == "done"
     assert sorted(each["Name"] for each in made.node.hns.endpoints) == ["alive", "cbr0_ep", "foreign", "stale"]
 
@@ -215,7 +215,7 @@ def test_an_address_that_two_have_is_taken_from_the_dead_one() -> None:
     pods = {"ID": "N", "Name": "cbr0", "Type": "L2Bridge", "Subnets": [{"AddressPrefix": OLD}]}
     texts = {"networks": [pods], "endpoints": answer, "policylists": [], "namespaces": []}
     found = parse({"available": True, **{name: json.dumps(each) for name, each in texts.items()}})
-    assert [each.name for each in network.in_the_way(WANTED, found, found)] == ["dead"]
+    assert [each.name for each in network.find_blocking(WANTED, found, found)] == ["dead"]
 
 
 def test_services_that_stayed_down_start_in_the_order_of_a_boot() -> None:
@@ -224,14 +224,14 @@ def test_services_that_stayed_down_start_in_the_order_of_a_boot() -> None:
     for name in ("kube-proxy", "kubelet"):
         made.node.run("C:\\Windows\\System32\\sc.exe", ["stop", name])
     made.node.clock.advance(10)
-    names = network.down(WANTED, read(made))
+    names = network.find_down(WANTED, read(made))
     assert names == ("kubelet", "kube-proxy")
     assert made.send(network.start_in_order(WANTED, names, read(made)).batch)["outcome"] == "done"
-    assert network.down(WANTED, read(made)) == ()
+    assert network.find_down(WANTED, read(made)) == ()
     made.node.services.change("kubelet", "Start", "dword", 3)
     made.node.run("C:\\Windows\\System32\\sc.exe", ["stop", "kubelet"])
     made.node.clock.advance(10)
-    assert network.down(WANTED, read(made)) == (), "one that Windows is not to start is stopped on purpose"
+    assert network.find_down(WANTED, read(made)) == (), "one that Windows is not to start is stopped on purpose"
 
 
 def test_the_other_modes_networks_go_but_not_those_of_others() -> None:
@@ -241,13 +241,15 @@ def test_the_other_modes_networks_go_but_not_those_of_others() -> None:
     made.node.hns.create_network({"Name": "nat", "Type": "nat", "Subnets": []})
     recorded = replace(OURS, recorded=(placeholder["ID"].lower(),))
     wanted = replace(WANTED, ours=recorded)
-    going = network.other_mode(wanted, read(made))
+    going = network.find_other_mode(wanted, read(made))
     assert sorted(each.name for each in going) == ["External", "vxlan0"]
-    assert [each.name for each in network.other_mode(WANTED, read(made))] == ["vxlan0"], "External is nobody's here"
+    assert [each.name for each in network.find_other_mode(WANTED, read(made))] == ["vxlan0"], (
+        "External is nobody's here"
+    )
     assert made.send(network.switch_mode(wanted, going, read(made)).batch)["outcome"] == "done"
     assert made.networks() == ["nat"]
     assert made.addresses("Ethernet")
-    assert network.other_mode(replace(wanted, mode="overlay"), read(made)) == ()
+    assert network.find_other_mode(replace(wanted, mode="overlay"), read(made)) == ()
 
 
 def test_cut_anywhere_no_service_stays_down() -> None:

@@ -22,7 +22,7 @@ from .repair_machine import OLD, PROGRAMS, SC, SUBNET_ENV, VIP, Machine, env, vi
 
 pytestmark = pytest.mark.slow
 
-OURS = hns.Ours(hns.own_names(""), "10.244.0.0/16")
+OURS = hns.Ours(hns.list_own_names(""), "10.244.0.0/16")
 SCOPE = owned.Scope(LAYOUT, OURS)
 PATH = "HKLM\\SYSTEM\\CurrentControlSet\\Control\\Session Manager\\Environment"
 NOTES, CTR = r"C:\k\notes.txt", r"C:\Program Files\containerd\bin\ctr.exe"
@@ -69,11 +69,13 @@ def looked(made: Machine, scope: owned.Scope = SCOPE) -> Reading:
     """As the action reads: the folders, the receipts, the things."""
 
     def ask(reading: Reading, queries: tuple[Query, ...]) -> Reading:
-        return reading.merged(made.link.probe(queries), queries)
+        return reading.merge(made.link.probe(queries), queries)
 
-    reading = made.read((*owned.first_reads(scope), *reset.NoNetworks(scope).reads(), *reset.list_left_queries(scope)))
-    reading = ask(reading, owned.second_reads(scope, reading))
-    return ask(reading, owned.third_reads(scope, reading))
+    reading = made.read(
+        (*owned.list_first_reads(scope), *reset.NoNetworks(scope).reads(), *reset.list_left_queries(scope))
+    )
+    reading = ask(reading, owned.list_second_reads(scope, reading))
+    return ask(reading, owned.list_third_reads(scope, reading))
 
 
 def down(made: Machine, scope: owned.Scope = SCOPE) -> Plan:

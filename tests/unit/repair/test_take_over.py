@@ -22,7 +22,7 @@ def process(pid: int, path: str = KUBELET, started: str = "2026-11-20T10:00:00Z"
 
 
 def reading(*services: dict[str, Any], processes: tuple[dict[str, Any], ...] = ()) -> Reading:
-    return bare(take_over.reads(LAYOUT), *services).merged({take_over.PROCESSES: list(processes)})
+    return bare(take_over.reads(LAYOUT), *services).merge({take_over.PROCESSES: list(processes)})
 
 
 @pytest.mark.row("JR-09")
@@ -52,21 +52,23 @@ def test_a_service_of_another_name_that_runs_the_same_program_is_refused() -> No
 @pytest.mark.row("JR-09")
 def test_what_start_ps1_has_started_is_loose() -> None:
     started = (process(10), process(11, LAYOUT.kube_proxy_binary), process(12, r"C:\k\flanneld.exe"))
-    assert [each.pid for each in take_over.loose(LAYOUT, reading(processes=started))] == [11, 10, 12]
+    assert [each.pid for each in take_over.find_loose(LAYOUT, reading(processes=started))] == [11, 10, 12]
     stopped = REGISTER_SVC | {"state": "stopped", "pid": 0}
-    assert [each.pid for each in take_over.loose(LAYOUT, reading(stopped, processes=started[:1]))] == [10]
+    assert [each.pid for each in take_over.find_loose(LAYOUT, reading(stopped, processes=started[:1]))] == [10]
 
 
 @pytest.mark.row("JR-09")
 def test_what_a_service_has_started_is_not_loose() -> None:
     native = PLAIN | {"image_path": f"{KUBELET} --windows-service", "nssm": None, "pid": 10}
-    assert take_over.loose(LAYOUT, reading(native, processes=(process(10),))) == ()
-    assert [each.pid for each in take_over.loose(LAYOUT, reading(native, processes=(process(10), process(11))))] == [11]
+    assert take_over.find_loose(LAYOUT, reading(native, processes=(process(10),))) == ()
+    assert [
+        each.pid for each in take_over.find_loose(LAYOUT, reading(native, processes=(process(10), process(11))))
+    ] == [11]
     nssm = REGISTER_SVC | {"pid": 5}
     runner = process(5, r"C:\k\nssm.exe", "2026-11-20T10:00:00Z")
     child, earlier = process(6, started="2026-11-20T10:00:01Z"), process(4, started="2026-11-20T09:00:00Z")
-    assert take_over.loose(LAYOUT, reading(nssm, processes=(runner, child))) == ()
-    assert [each.pid for each in take_over.loose(LAYOUT, reading(nssm, processes=(runner, child, earlier)))] == [4]
+    assert take_over.find_loose(LAYOUT, reading(nssm, processes=(runner, child))) == ()
+    assert [each.pid for each in take_over.find_loose(LAYOUT, reading(nssm, processes=(runner, child, earlier)))] == [4]
 
 
 @pytest.mark.row("JR-09")
@@ -75,13 +77,13 @@ def test_two_of_which_one_is_a_wrappers_are_refused() -> None:
     runner = process(5, r"C:\k\nssm.exe", "2026-11-20T10:00:00Z")
     two = (process(6, started="2026-11-20T10:00:01Z"), process(7, started="2026-11-20T11:00:00Z"))
     with pytest.raises(Refused, match=r"kubelet\.exe runs 2 times \(pids 6, 7\), and kubelet has started one of them"):
-        take_over.loose(LAYOUT, reading(nssm, processes=(runner, *two)))
+        take_over.find_loose(LAYOUT, reading(nssm, processes=(runner, *two)))
 
 
 @pytest.mark.row("JR-09")
 def test_a_loose_program_ends_with_what_it_has_started_if_it_still_is_that_program() -> None:
     found = reading(processes=(process(10),))
-    made = take_over.batch(LAYOUT, take_over.loose(LAYOUT, found), found)
+    made = take_over.batch(LAYOUT, take_over.find_loose(LAYOUT, found), found)
     assert made is not None
     kill, wait = made.ops
     assert kill.args["program"] == r"C:\Windows\System32\taskkill.exe"
@@ -101,7 +103,7 @@ def test_on_a_node_the_loose_one_ends_and_the_services_own_stays() -> None:
     made.node.clock.advance(5)
 
     found = made.read(take_over.reads(LAYOUT))
-    going = take_over.loose(LAYOUT, found)
+    going = take_over.find_loose(LAYOUT, found)
     assert {each.pid for each in going} == {by_hand.pid, other.pid}
     batch = take_over.batch(LAYOUT, going, found)
     assert batch is not None
@@ -111,4 +113,4 @@ def test_on_a_node_the_loose_one_ends_and_the_services_own_stays() -> None:
     assert not other.alive
     assert made.node.services.runtime("kubelet").pid == own
     again = made.read(take_over.reads(LAYOUT))
-    assert take_over.batch(LAYOUT, take_over.loose(LAYOUT, again), again) is None
+    assert take_over.batch(LAYOUT, take_over.find_loose(LAYOUT, again), again) is None

@@ -196,7 +196,9 @@ def test_a_handler_that_a_node_lacks_is_refused_before_anything_is_written(lab: 
     with pytest.raises(Refused, match=r"win1: the handler mine is unknown(.|\n)*win2: the handler mine"):
         converged(cluster, options, **machines)
     assert cluster.items(COLLECTION) == []
-    assert converge.unknown(windows_nodes(cluster.nodes()), machines) == tuple(sorted(f"win{n}" for n in range(3, 11)))
+    assert converge.find_unknown(windows_nodes(cluster.nodes()), machines) == tuple(
+        sorted(f"win{n}" for n in range(3, 11))
+    )
     with pytest.raises(Refused, match=r"cannot be told: config\.toml: "):
         converged(cluster, **with_config("version = [", "win1"))
 

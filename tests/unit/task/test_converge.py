@@ -65,11 +65,11 @@ class Node:
         return {}
 
     def after(self, reading: Reading, batch: Batch, _answer: Mapping[str, Any]) -> Reading:
-        return reading.merged({FOLDER.reads()[0].key: {"exists": True, "kind": "directory"}} if batch.ops else {})
+        return reading.merge({FOLDER.reads()[0].key: {"exists": True, "kind": "directory"}} if batch.ops else {})
 
 
 def machine() -> Reading:
-    return bare(FOLDER.reads()).merged(SYSTEM)
+    return bare(FOLDER.reads()).merge(SYSTEM)
 
 
 def run(node: Node, *stages: Stage, check: bool = False, found: Reading | None = None, **more: Any) -> Converge:

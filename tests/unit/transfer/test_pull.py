@@ -145,7 +145,7 @@ def test_the_node_fetches_the_parts_and_makes_the_build_of_them(tmp_path: Path) 
         first = bench.ready(stack, old)
         offer = stack.enter_context(serve_files({"kubelet": first}, "controller", ports_of(""), bench.lines.append))
         assert bench.fetch(offer) == []
-        pushed = offer.pulled("kubelet")
+        pushed = offer.build_result("kubelet")
     assert (pushed.how, len(pushed.parts)) == ("whole", 3)
     assert [(line.part, line.parts) for line in bench.lines] == [(1, 3), (2, 3), (3, 3)]
     assert pushed.bytes_sent == bench.lines[-1].sent == bench.lines[-1].total > len(old)
@@ -159,7 +159,7 @@ def test_the_node_fetches_the_parts_and_makes_the_build_of_them(tmp_path: Path) 
         second = bench.ready(stack, new, old)
         offer = stack.enter_context(serve_files({"kubelet": second}, "controller", ports_of(""), bench.lines.append))
         assert bench.fetch(offer) == []
-        pushed = offer.pulled("kubelet")
+        pushed = offer.build_result("kubelet")
     assert (pushed.how, pushed.bytes_sent < 100_000) == ("delta", True)
     assert pushed.op is not None
     execute_op(bench.node, "assemble", pushed.op["args"])

@@ -60,7 +60,7 @@ def lab(tmp_path: Path) -> Iterator[Cluster]:
 def test_the_smoke_tests_pods_run_on_nodes_with_a_providers_taint(lab: Cluster) -> None:
     for name in ("win1", "win2"):
         lab.request("PATCH", f"/api/v1/nodes/{name}", {"spec": {"taints": [GKE]}})
-    assert all(pod.ready for pod in Smoke(lab, taints=()).facts().web)
+    assert all(pod.is_ready for pod in Smoke(lab, taints=()).facts().web)
 
 
 def opened(lab: Cluster, tmp_path: Path, name: str, left_out: tuple[int, str] | None = None) -> client.Cluster:

@@ -72,7 +72,7 @@ def stage_first(component: str, resources: Iterable[Resource], reading: Reading)
     unproven = [
         each
         for each in resources
-        if isinstance(each, Programs) and each.unproven(reading) and not each.is_staged(reading)
+        if isinstance(each, Programs) and each.is_unproven(reading) and not each.is_staged(reading)
     ]
     if not unproven:
         return None
@@ -80,7 +80,7 @@ def stage_first(component: str, resources: Iterable[Resource], reading: Reading)
         component,
         flatten(programs.stage() for programs in unproven),
         pre=(Expectation(system_query(), (("machine", reading.machine),)),),
-        state=tuple(query for programs in unproven for query in programs.staged_queries()),
+        state=tuple(query for programs in unproven for query in programs.list_staged_queries()),
     )
 
 

@@ -125,7 +125,7 @@ def stage_first(resources: tuple[Resource, ...], reading: Reading) -> Batch | No
     unproven = [
         resource
         for resource in resources
-        if isinstance(resource, Programs) and resource.unproven(reading) and not resource.is_staged(reading)
+        if isinstance(resource, Programs) and resource.is_unproven(reading) and not resource.is_staged(reading)
     ]
     if not unproven:
         return None
@@ -134,7 +134,7 @@ def stage_first(resources: tuple[Resource, ...], reading: Reading) -> Batch | No
         NAME,
         flatten(programs.stage() for programs in unproven),
         pre=(expect,),
-        state=tuple(query for programs in unproven for query in programs.staged_queries()),
+        state=tuple(query for programs in unproven for query in programs.list_staged_queries()),
     )
 
 

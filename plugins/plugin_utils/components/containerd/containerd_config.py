@@ -288,7 +288,7 @@ def _check_values(document: Document, settings: ContainerdSettings, places: fact
     for name, place, wanted, default, is_path in rows:
         said = document.get(place, default)
         same = isinstance(said, str) and (
-            windows_path.same(said, wanted) if is_path else said.casefold() == wanted.casefold()
+            windows_path.is_same(said, wanted) if is_path else said.casefold() == wanted.casefold()
         )
         if not same:
             found.append(
@@ -332,7 +332,7 @@ def _check_cni(document: Document, settings: ContainerdSettings, version: Versio
     preferred = _cni_folders(places)
     place = one if one and document.has(one) else preferred
     folders = document.strings(place)
-    if not any(windows_path.same(folder, settings.cni_bin_dir) for folder in folders):
+    if not any(windows_path.is_same(folder, settings.cni_bin_dir) for folder in folders):
         value = f"['{settings.cni_bin_dir}']" if preferred == many else f"'{settings.cni_bin_dir}'"
         said = ", ".join(f"'{folder}'" for folder in folders) or "the default folder"
         found.append(
@@ -340,7 +340,7 @@ def _check_cni(document: Document, settings: ContainerdSettings, version: Versio
             f"write `{preferred[-1]} = {value}` in {_table(preferred)}."
         )
     conf = document.get(places.cni_conf_dir)
-    if not isinstance(conf, str) or not windows_path.same(conf, settings.cni_conf_dir):
+    if not isinstance(conf, str) or not windows_path.is_same(conf, settings.cni_conf_dir):
         said = "the default folder" if conf is None else _show(conf)
         found.append(
             f"{document.at(places.cni_conf_dir)}the CNI configuration is looked for in {said}, but it lies in "

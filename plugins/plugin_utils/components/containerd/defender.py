@@ -72,7 +72,7 @@ class Exclusions:
                 place = {"path": key, "name": path}
                 wanted, gone = Op("registry_set", {**place, "type": "string", "value": "0"}), _remove(place)
                 op, undo = (wanted, gone) if self.wanted else (gone, wanted)
-                ops.append(op.undone_by(undo))
+                ops.append(op.with_undo(undo))
                 said.append(path)
                 values = {each: value for each, value in values.items() if each.casefold() != path.casefold()}
                 if self.wanted:
@@ -114,7 +114,7 @@ class Exclusions:
             "values": {**present, name: {"type": "dword", "value": 1}},
         }
         place = {"path": KEY, "name": name}
-        return (Op("registry_set", {**place, "type": "dword", "value": 1}).undone_by(_remove(place)),)
+        return (Op("registry_set", {**place, "type": "dword", "value": 1}).with_undo(_remove(place)),)
 
 
 def _remove_list(name: str, predicted: dict[str, dict[str, object]]) -> tuple[Op, ...]:
@@ -133,7 +133,7 @@ def _remove_list(name: str, predicted: dict[str, dict[str, object]]) -> tuple[Op
     if switch not in present:
         return (gone,)
     place = {"path": KEY, "name": switch}
-    return (_remove(place).undone_by(Op("registry_set", {**place, **present[switch]})), gone)
+    return (_remove(place).with_undo(Op("registry_set", {**place, **present[switch]})), gone)
 
 
 def find_missing(layout: Layout, reading: Reading) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ def folder(layout: Layout, reading: Reading) -> str:
     if windows_path.problem(program) or windows_path.name(program).casefold() != PROGRAM:
         return ""
     found = windows_path.parent(program)
-    return "" if windows_path.same(found, layout.containerd_bin_dir) else found
+    return "" if windows_path.is_same(found, layout.containerd_bin_dir) else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class EarlierPrograms:
             before="".join(f"{path}\n" for path in ways),
             after="".join(f"{path}\n" for path in ways.values() if not path.endswith(LEFT_BEHIND)),
             commit=tuple(
-                Op("move", {"from": old, "to": to}).undone_by(Op("move", {"from": to, "to": old}))
+                Op("move", {"from": old, "to": to}).with_undo(Op("move", {"from": to, "to": old}))
                 for old, to in ways.items()
             ),
             touches=frozenset(file_key(to) for to in ways.values()),
@@ -89,7 +89,7 @@ class EarlierPrograms:
         """The program's new path if that stays free; else a name beside it, or its old folder if the new one is on
         another drive."""
         target = windows_path.join(self.layout.containerd_bin_dir, name)
-        taken = any(windows_path.same(target, path) for path in self.brought)
+        taken = any(windows_path.is_same(target, path) for path in self.brought)
         same_drive = self.folder[:2].casefold() == target[:2].casefold()
         if same_drive and not taken and not self._at(self.layout.containerd_bin_dir, name, reading).get("exists"):
             return target

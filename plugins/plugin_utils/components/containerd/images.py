@@ -118,7 +118,7 @@ class Images:
             before="".join(f"{image}\n" for image in sorted(present & set(unknown))),
             after="".join(f"{image}\n" for image in unknown),
             commit=tuple(self._pull(image) for image in missing),
-            finish=(note.undone_by(back),),
+            finish=(note.with_undo(back),),
             state=self.reads(),
         )
 

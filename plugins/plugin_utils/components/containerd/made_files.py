@@ -71,14 +71,14 @@ class HostFile:
             raise Refused(f"{self.path} should be a file, but is a {found.get('kind')}: move it away and run again.")
         sha256 = hashlib.sha256(self.content).hexdigest()
         same = exists and found.get("sha256") == sha256
-        if same and not (self.private and _open_to_others(str(found.get("sddl", "")))):
+        if same and not (self.private and _is_open_to_others(str(found.get("sddl", "")))):
             return None
         keep = backup_of(self.backup, self.path)
         args = {"path": self.path, "content": as_base64(self.content)}
         args |= {"sddl": security.ADMINS_ONLY} if self.private else {}
         args |= {"backup": keep} if exists else {}
         back = Op("restore", {"path": self.path, "backup": keep}) if exists else Op("remove", {"path": self.path})
-        write = Op("write", args, secrets=("content",) if self.private else ()).undone_by(back)
+        write = Op("write", args, secrets=("content",) if self.private else ()).with_undo(back)
         after = {"exists": True, "kind": "file", "size": len(self.content), "sha256": sha256}
         after |= {"sddl": security.ADMINS_ONLY} if self.private else {"content": as_base64(self.content)}
         shown = "(not shown)\n" if self.private else self.content.decode("utf-8", errors="replace")
@@ -151,7 +151,7 @@ class MadeFiles:
 
     def _aside(self, path: str) -> Op:
         target = f"{backup_of(self.backup, path)}.gone"
-        return Op("move", {"from": path, "to": target}).undone_by(Op("move", {"from": target, "to": path}))
+        return Op("move", {"from": path, "to": target}).with_undo(Op("move", {"from": target, "to": path}))
 
     def _note(self, reading: Reading) -> Op:
         content = reading.file(self.receipt).get("content")
@@ -159,12 +159,12 @@ class MadeFiles:
             Op("write", {"path": self.receipt, "content": content}) if content else Op("remove", {"path": self.receipt})
         )
         if not self.files:
-            return Op("remove", {"path": self.receipt}).undone_by(back)
+            return Op("remove", {"path": self.receipt}).with_undo(back)
         source = {"component": "registries"}
-        return Op("record", {"path": self.receipt, "source": source, "files": list(self.files)}).undone_by(back)
+        return Op("record", {"path": self.receipt, "source": source, "files": list(self.files)}).with_undo(back)
 
 
-def _open_to_others(sddl: str) -> bool:
+def _is_open_to_others(sddl: str) -> bool:
     """Whether the descriptor lets anyone but administrators own, read or write the file."""
     extra = [sid for sid in security.readers(sddl) if sid not in security.readers(security.ADMINS_ONLY)]
     trusted = {"S-1-5-18", "S-1-5-32-544"}

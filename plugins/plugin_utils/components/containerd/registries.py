@@ -213,7 +213,7 @@ def config_problems(text: str, folder: str, version: Version) -> list[str]:
     place = facts.release_line(version).places[document.data["version"]].registry_config_path
     said = document.get(place, "") if place else ""
     folders = said.split(";") if isinstance(said, str) else []  # as Go's filepath.SplitList on Windows
-    if place is None or any(windows_path.same(entry, folder) for entry in folders if entry):
+    if place is None or any(windows_path.is_same(entry, folder) for entry in folders if entry):
         return []
     table = ".".join(f'"{part}"' if "." in part else part for part in place[:-1])
     return [

@@ -43,9 +43,9 @@ def stranger(layout: Layout, reading: Reading, *, leaving: str = "", comes: bool
         return ""
     for each in found if isinstance(found, list) else ():
         path = str(each["path"])
-        if windows_path.same(path, find_own(layout)) or (own_hash and each.get("sha256") == own_hash):
+        if windows_path.is_same(path, find_own(layout)) or (own_hash and each.get("sha256") == own_hash):
             return ""
-        if not (leaving and windows_path.same(windows_path.parent(path), leaving)):
+        if not (leaving and windows_path.is_same(windows_path.parent(path), leaving)):
             return path
     return ""
 

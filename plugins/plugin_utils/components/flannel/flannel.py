@@ -22,7 +22,7 @@ from ...engine.resources.directory import guard, guard_always
 from ...engine.resources.hns_network import HnsNetwork, NoHnsNetwork
 from ...engine.resources.programs import Programs, Source
 from ...engine.resources.service import Service
-from ...engine.resources.text_file import LateFile, TextFile, equal_json
+from ...engine.resources.text_file import LateFile, TextFile, is_same_json
 from ...engine.tools import wait_service
 from ...facts import flannel as facts
 from ...facts.version import Version
@@ -84,7 +84,7 @@ def arguments(args: FlannelArgs) -> tuple[str, ...]:
         "--ip-masq=1",
         "--kube-subnet-mgr=1",
     ]
-    if not windows_path.same(args.net_conf, facts.NET_CONF):
+    if not windows_path.is_same(args.net_conf, facts.NET_CONF):
         found.append(f"--net-config-path={args.net_conf}")
     if not subnet_env.is_default(layout):
         found.append(f"--subnet-file={subnet_env.path(layout)}")
@@ -114,12 +114,12 @@ def build_resources(args: FlannelArgs) -> tuple[Resource, ...]:
             args.net_conf,
             flannel_conf.net_conf(args.mode, args.cluster_cidr, args.network),
             backup=args.layout.backup(args.mark),
-            equal=equal_json,
+            equal=is_same_json,
         ),
         lease(args),
         _service(args),
         LateFile(
-            TextFile(conf_path(layout), args.conf, backup=args.layout.backup(args.mark), equal=equal_json),
+            TextFile(conf_path(layout), args.conf, backup=args.layout.backup(args.mark), equal=is_same_json),
             after=build_gate(args),
             notice=NOTICE,
         ),

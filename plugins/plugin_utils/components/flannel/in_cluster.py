@@ -63,7 +63,7 @@ class Answers:
         not_yet = check and self.node is None
         problems = [
             None if not_yet else node_problem(self.node, name, cluster_cidr),
-            beside_daemon_set(self.daemon_sets, self.node, name),
+            find_daemon_set(self.daemon_sets, self.node, name),
         ]
         if self.config_map is not None:
             found = flannel_conf.cluster_net_conf(self.config_map, self.where)
@@ -104,7 +104,7 @@ def node_problem(node: Mapping[str, Any] | None, name: str, cluster: str) -> str
     return None
 
 
-def beside_daemon_set(sets: Iterable[Mapping[str, Any]], node: Mapping[str, Any] | None, name: str) -> str | None:
+def find_daemon_set(sets: Iterable[Mapping[str, Any]], node: Mapping[str, Any] | None, name: str) -> str | None:
     """A sentence if the cluster's own flannel runs on this node, since a service cannot run beside it."""
     found = daemon_sets.running(sets, NAME, daemon_sets.labels_of(node, name))
     if not found:
@@ -151,7 +151,7 @@ def cluster_managed_problems(
     for what, (daemon_set, path) in daemon_sets.cni_folders(sets or (), NETWORKS, labels).items():
         option = f"winkube_cni_{what}_dir"
         present = layout.cni_bin_dir if what == "bin" else layout.cni_conf_dir
-        if not windows_path.same(path, present):
+        if not windows_path.is_same(path, present):
             problems.append(
                 f"winkube_cni_managed_by is cluster, and the DaemonSet {daemon_set} writes to {path}, but containerd "
                 f"on this node looks in {present}: pods would never get an address. Set {option} to {path}."

@@ -49,7 +49,7 @@ def path(layout: Layout) -> str:
 
 def is_default(layout: Layout) -> bool:
     """Whether it is the path that flanneld and the plugin use by default."""
-    return windows_path.same(layout.flannel_run_dir, DEFAULT_FOLDER)
+    return windows_path.is_same(layout.flannel_run_dir, DEFAULT_FOLDER)
 
 
 def query(layout: Layout) -> Query:
@@ -145,7 +145,7 @@ class Lease:
         return Change(
             text=f"remove {self.label} ({'; '.join(wrong)}), so that {self.service} writes it again",
             before=text,
-            commit=(Op("remove", {"path": self.label}).undone_by(back),),
+            commit=(Op("remove", {"path": self.label}).with_undo(back),),
             touches=key,
             state=(query(self.layout),),
         )

@@ -244,7 +244,7 @@ class ComputerName:
             text=f"rename the machine from {active or pending} to {self.name}",
             before=f"{pending}\n",
             after=f"{self.name}\n",
-            prepare=(Op("computer_name", {"name": self.name}).undone_by(*undo),),
+            prepare=(Op("computer_name", {"name": self.name}).with_undo(*undo),),
             predicted={
                 PENDING_NAME.key: now,
                 ACTIVE_NAME.key: now,

@@ -102,7 +102,7 @@ def folders(layout: Layout) -> tuple[Resource, ...]:
 
 def _is_own(layout: Layout) -> bool:
     """Whether the kubelet's kubeconfig lies outside Kubernetes' own folder, which the role kubelet guards."""
-    return not windows_path.same(windows_path.parent(layout.kubelet_kubeconfig), layout.kubernetes_dir)
+    return not windows_path.is_same(windows_path.parent(layout.kubelet_kubeconfig), layout.kubernetes_dir)
 
 
 def kubeadm(layout: Layout, source: Source, mark: str) -> tuple[Resource, ...]:
@@ -210,7 +210,7 @@ def check_places(layout: Layout, way: Way, reading: Reading) -> None:
             "the role kubelet (winkube.node.win_kubelet) before."
         )
     found = (layout.kubernetes_dir, layout.kubelet_dir)
-    wrong = [place for place, known in zip(found, KUBEADM_DIRS, strict=True) if not windows_path.same(place, known)]
+    wrong = [place for place, known in zip(found, KUBEADM_DIRS, strict=True) if not windows_path.is_same(place, known)]
     if way == "kubeadm" and wrong:
         raise Refused(
             f"kubeadm writes to {' and '.join(KUBEADM_DIRS)} and nowhere else, but this node has {' and '.join(wrong)}"
@@ -218,7 +218,7 @@ def check_places(layout: Layout, way: Way, reading: Reading) -> None:
             "bootstrap_kubeconfig."
         )
     conf = windows_path.join(layout.kubernetes_dir, "kubelet.conf")
-    if way == "kubeadm" and not windows_path.same(layout.kubelet_kubeconfig, conf):
+    if way == "kubeadm" and not windows_path.is_same(layout.kubelet_kubeconfig, conf):
         raise Refused(
             f"kubeadm has the kubelet write {conf}, but node.kubelet_kubeconfig is {layout.kubelet_kubeconfig}: leave "
             "winkube_kubelet_kubeconfig as it is."

@@ -192,8 +192,8 @@ class Joining:
         args = {**program.args, "stdin": self.token, "cwd": "C:\\", "env": {"Path": ";".join(KUBEADM_RUN.path(layout))}}
         masked = Op("run", args, secrets=("stdin",))
         return (
-            Op("write", content, secrets=("content",)).undone_by(gone),
-            masked.undone_by(*self._undo(reading)),
+            Op("write", content, secrets=("content",)).with_undo(gone),
+            masked.with_undo(*self._undo(reading)),
             gone,
             _wait_file(layout.kubelet_kubeconfig, 30),
             wait_service(layout.kubelet_service, RUNNING, self.start_timeout_s, stable_s=3),
@@ -225,17 +225,17 @@ class Joining:
         path, folder = ca_file(self.layout), _ca_folder(self.layout)
         write = Op("write", {"path": path, "content": as_base64(self.ca_pem)})
         return (
-            Op("mkdir", {"path": folder}).undone_by(Op("remove", {"path": folder, "only_if_empty": True})),
-            write.undone_by(Op("remove", {"path": path})),
+            Op("mkdir", {"path": folder}).with_undo(Op("remove", {"path": folder, "only_if_empty": True})),
+            write.with_undo(Op("remove", {"path": path})),
         )
 
     def _secret(self, path: str) -> Op:
         args = {"path": path, "content": as_base64(self.kubeconfig.encode()), "sddl": SDDL}
-        return Op("write", args, secrets=("content",)).undone_by(Op("remove", {"path": path}))
+        return Op("write", args, secrets=("content",)).with_undo(Op("remove", {"path": path}))
 
     def _start(self, reading: Reading) -> tuple[Op, ...]:
         start, *waits = start_ops(self.layout.kubelet_service, self.start_timeout_s)
-        return (start.undone_by(*self._undo(reading)), *waits)
+        return (start.with_undo(*self._undo(reading)), *waits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,14 +255,14 @@ class _Aside:
         if keys:
             beside = f"{folder}{ending}"
             made = Op("mkdir", {"path": beside, "sddl": security.ADMINS_ONLY})
-            moves.append(made.undone_by(Op("remove", {"path": beside, "only_if_empty": True})))
+            moves.append(made.with_undo(Op("remove", {"path": beside, "only_if_empty": True})))
             moves += [_move(path, windows_path.join(beside, windows_path.name(path))) for path in keys]
             swept.append(Op("remove", {"path": beside, "recurse": True}))
         return cls(tuple(moves), tuple(swept))
 
 
 def _move(path: str, old: str) -> Op:
-    return Op("move", {"from": path, "to": old}).undone_by(Op("move", {"from": old, "to": path}))
+    return Op("move", {"from": path, "to": old}).with_undo(Op("move", {"from": old, "to": path}))
 
 
 def _wait_file(path: str, timeout_s: int) -> Op:

@@ -86,12 +86,12 @@ class SecretFile:
 
     def _write(self, write: Op, there: bool) -> tuple[Op, ...]:
         if not there:
-            return (write.undone_by(Op("remove", {"path": self.path})),)
+            return (write.with_undo(Op("remove", {"path": self.path})),)
         backup = backup_of(self.backup, self.path)
         kept = Op("write", {**write.args, "backup": backup}, secrets=write.secrets)
         return (
             Op("mkdir", {"path": self.backup}),
-            kept.undone_by(Op("restore", {"path": self.path, "backup": backup})),
+            kept.with_undo(Op("restore", {"path": self.path, "backup": backup})),
         )
 
     def _restarts(self, reading: Reading, there: bool) -> bool:
@@ -114,7 +114,7 @@ class SecretFile:
         started: list[Op] = []
         for name in (self.read_by, *reversed(running_dependants(self.read_by, reading))):
             start, *waits = start_ops(name, self.timeout_s)
-            started += (start.undone_by(halt(name, self.timeout_s)), *waits)
+            started += (start.with_undo(halt(name, self.timeout_s)), *waits)
         return tuple(started)
 
 

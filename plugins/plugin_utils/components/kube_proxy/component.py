@@ -80,7 +80,7 @@ def _daemon_sets(given: Given) -> tuple[str, ...] | None:
     return given.asks.of_cluster(
         given.options,
         "daemon sets",
-        lambda cluster: kube_proxy.beside_daemon_set(cluster.daemon_sets(), cluster.node(name), name),
+        lambda cluster: kube_proxy.find_daemon_sets(cluster.daemon_sets(), cluster.node(name), name),
     )
 
 

@@ -124,7 +124,7 @@ def leave_to_cluster(layout: Layout, reading: Reading) -> tuple[Resource, ...]:
     )
 
 
-def beside_daemon_set(found: Sequence[Mapping[str, Any]], node: Mapping[str, Any] | None, name: str) -> tuple[str, ...]:
+def find_daemon_sets(found: Sequence[Mapping[str, Any]], node: Mapping[str, Any] | None, name: str) -> tuple[str, ...]:
     """The DaemonSets that run kube-proxy on this node."""
     return daemon_sets.running(found, NAME, daemon_sets.labels_of(node, name))
 

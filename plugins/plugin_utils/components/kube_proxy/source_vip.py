@@ -120,7 +120,7 @@ def reserve(args: VipArgs, reading: Reading, component: str) -> Batch:
     release = _host_local(args, "DEL", stdin)
     return Batch(
         component,
-        (release, _host_local(args, "ADD", stdin).undone_by(release)),
+        (release, _host_local(args, "ADD", stdin).with_undo(release)),
         pre=relied_on,
         state=reads(args),
     )

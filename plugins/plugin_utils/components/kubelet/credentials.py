@@ -23,7 +23,7 @@ from ...engine.reading import Query
 from ...engine.resource import Refused, Resource
 from ...engine.resources.directory import Directory
 from ...engine.resources.programs import Programs, Source
-from ...engine.resources.text_file import TextFile, equal_json
+from ...engine.resources.text_file import TextFile, is_same_json
 from ...facts import feature_gates
 from ...facts.version import Line, Version
 from ..layout import Layout
@@ -127,7 +127,7 @@ def build_resources(layout: Layout, wanted: Sequence[Provider], version: Version
     return (
         Directory(folder(layout), sddl=security.ADMINS_WRITE),
         *(_program(layout, one.name, one.source, mark) for one in wanted),
-        TextFile(config_file(layout), text(wanted, version), backup=layout.backup(mark), equal=equal_json),
+        TextFile(config_file(layout), text(wanted, version), backup=layout.backup(mark), equal=is_same_json),
     )
 
 

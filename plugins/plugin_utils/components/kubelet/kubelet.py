@@ -23,7 +23,7 @@ from ...engine.resources.directory import Directory, guard, with_parents
 from ...engine.resources.firewall_rule import FirewallRule, Network
 from ...engine.resources.programs import Programs, Source
 from ...engine.resources.service import Service
-from ...engine.resources.text_file import READ_LIMIT, TextFile, equal_json
+from ...engine.resources.text_file import READ_LIMIT, TextFile, is_same_json
 from ...engine.tools import wait_service
 from ...facts.flags import KUBELET
 from ...facts.windows import KUBELET_RULE
@@ -133,7 +133,7 @@ def places(layout: Layout, join: str) -> dict[str, Any]:
 
 def list_own_arguments(layout: Layout) -> tuple[str, ...]:
     """Arguments that follow from the layout, besides `places`."""
-    return () if windows_path.same(layout.kubelet_dir, ROOT_DIR) else (f"--root-dir={layout.kubelet_dir}",)
+    return () if windows_path.is_same(layout.kubelet_dir, ROOT_DIR) else (f"--root-dir={layout.kubelet_dir}",)
 
 
 def command_arguments(args: KubeletArgs) -> tuple[str, ...]:
@@ -277,7 +277,7 @@ def _programs(layout: Layout, source: Source, mark: str) -> Programs:
 def _drop_in(args: KubeletArgs) -> TextFile:
     path = windows_path.join(args.settings.drop_in_dir, DROP_IN_NAME)
     text = json.dumps(configuration(args.settings), indent=2, sort_keys=True) + "\n"
-    return TextFile(path, text, backup=args.layout.backup(args.mark), equal=equal_json)
+    return TextFile(path, text, backup=args.layout.backup(args.mark), equal=is_same_json)
 
 
 def _ca(args: KubeletArgs) -> tuple[Resource, ...]:

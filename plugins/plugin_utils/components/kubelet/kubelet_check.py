@@ -174,7 +174,7 @@ def problems(settings: KubeletSettings, env_file_text: str = "") -> list[str]:
         ]
     found += _grace_periods(settings)
     found += _host_network(settings)
-    found += _another_runtime(settings)
+    found += _find_other_runtime(settings)
     if settings.uses_drop_in:  # these gates are in no argument
         found += [
             sentence
@@ -369,7 +369,7 @@ def graceful_shutdown(settings: KubeletSettings, config: Mapping[str, Any], mana
     return [f"{name} does nothing: {why}"] if why else []
 
 
-def _another_runtime(settings: KubeletSettings) -> list[str]:
+def _find_other_runtime(settings: KubeletSettings) -> list[str]:
     """A kubelet that uses another pipe than this node's containerd never becomes Ready."""
     given = read(((OWN, settings.extra),), KUBELET, line_for(settings.version.line)).find_last(
         "container-runtime-endpoint"

@@ -130,7 +130,7 @@ class Directory:
         """Make the folder or correct its descriptor. Refused if something else is in its place."""
         found = reading.file(self.path)
         if not found.get("exists"):
-            op = Op("mkdir", self._args()).undone_by(Op("remove", {"path": self.path, "only_if_empty": True}))
+            op = Op("mkdir", self._args()).with_undo(Op("remove", {"path": self.path, "only_if_empty": True}))
             return self._change(f"create the folder {self.path}", "absent", op, {"entries": [], "inside": {}})
         if found.get("kind") != "directory":
             what = "a link or junction" if found.get("kind") == "link" else "a file"
@@ -146,7 +146,7 @@ class Directory:
         complaint = self._complaint(present)
         if complaint is None:
             return None
-        op = Op("mkdir", self._args()).undone_by(Op("mkdir", {"path": self.path, "sddl": present}))
+        op = Op("mkdir", self._args()).with_undo(Op("mkdir", {"path": self.path, "sddl": present}))
         text = f"secure the folder {self.path} ({complaint})"
         return self._change(text, present, op, found)
 
@@ -190,13 +190,13 @@ _WINDOWS_OWN = frozenset({"program files", "program files (x86)", "programdata",
 def guard(*paths: str) -> tuple[Directory, ...]:
     """`paths` and their parents, writable only by administrators. Below Windows' own folders the access list is
     inherited."""
-    everything = [path for given in paths for path in _upwards(given)]
+    everything = [path for given in paths for path in _list_upwards(given)]
     return with_parents(*(_guard(path) for path in everything))
 
 
 def guard_always(*paths: str) -> tuple[Directory, ...]:
     """As `guard`, but `paths` themselves get their own access list wherever they lie."""
-    above = [path for given in paths for path in _upwards(windows_path.parent(given))]
+    above = [path for given in paths for path in _list_upwards(windows_path.parent(given))]
     own = (Directory(path, sddl=security.ADMINS_WRITE) for path in paths)
     return with_parents(*(_guard(path) for path in above), *own)
 
@@ -209,7 +209,7 @@ def _is_windows_own(path: str) -> bool:
     return windows_path.key(path).split("\\")[1] in _WINDOWS_OWN
 
 
-def _upwards(path: str) -> Iterator[str]:
+def _list_upwards(path: str) -> Iterator[str]:
     """`path` and its parents, without the drive."""
     while windows_path.parent(path) != path:
         yield path

@@ -45,7 +45,7 @@ class MachinePath:
         found = reading.parts[query.key]
         present = str(found.get("value") or "")
         entries = [entry for entry in present.split(";") if entry]
-        if any(windows_path.same(entry.strip('"'), self.entry) for entry in entries):
+        if any(windows_path.is_same(entry.strip('"'), self.entry) for entry in entries):
             return None
         wanted = ";".join([*entries, self.entry])
         value = {"path": ENVIRONMENT_KEY, "name": "Path", "type": "expand_string"}
@@ -58,7 +58,7 @@ class MachinePath:
             text=f"add {self.entry} to the machine's Path",
             before="".join(f"{entry}\n" for entry in entries),
             after="".join(f"{entry}\n" for entry in [*entries, self.entry]),
-            prepare=(Op("registry_set", {**value, "value": wanted}).undone_by(back),),
+            prepare=(Op("registry_set", {**value, "value": wanted}).with_undo(back),),
             predicted={query.key: {"exists": True, "type": "expand_string", "value": wanted}},
             state=(query,),
         )
@@ -104,7 +104,7 @@ class EnvironmentVariable:
             text=f"set the machine's variable {self.name} (services see it after a restart of the machine)",
             before=f"{self.name}: {'another value' if found.get('exists') else 'not set'}\n",
             after=f"{self.name}: as wanted\n",
-            prepare=(wanted.undone_by(back),),
+            prepare=(wanted.with_undo(back),),
             predicted={query.key: {"exists": True, "type": "string", "value": self.value}},
             state=(query,),
         )

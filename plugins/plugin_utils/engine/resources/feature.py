@@ -70,8 +70,8 @@ class Feature:
                 # Never undone: an enabled feature does no harm, and turning it off would wait for the next restart and
                 # then remove what was built on it meanwhile. The undo waits for the servicing to end, since until then
                 # Windows is still changing.
-                self._dism("/Enable-Feature", "/All").undone_by(wait_service(SERVICING, "stopped", TIMEOUT_S)),
-                Op("write", {"path": self.note, "content": as_base64(note.encode())}).undone_by(
+                self._dism("/Enable-Feature", "/All").with_undo(wait_service(SERVICING, "stopped", TIMEOUT_S)),
+                Op("write", {"path": self.note, "content": as_base64(note.encode())}).with_undo(
                     Op("remove", {"path": self.note})
                 ),
             ),

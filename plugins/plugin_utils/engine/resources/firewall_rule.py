@@ -142,7 +142,7 @@ class FirewallRule:
         (query,) = self.reads()
         rules = _rules(reading.parts[query.key])
         present = [rule for rule in rules if rule.name == self.name.casefold()]
-        wanted = [self._desired_rule()] if self.wanted else []
+        wanted = [self._build_desired_rule()] if self.wanted else []
         if present == wanted:
             return None
         if self.adopts and not present and any(rule.lets_in(each) for rule in rules for each in wanted):
@@ -153,8 +153,8 @@ class FirewallRule:
             for rule in present
             if rule.open and rule.protocol in PROTOCOLS.values()
         ]
-        ops = [delete.undone_by(delete, *again)] if present else []
-        ops += [self._add(rule, self.networks).undone_by(delete) for rule in wanted]
+        ops = [delete.with_undo(delete, *again)] if present else []
+        ops += [self._add(rule, self.networks).with_undo(delete) for rule in wanted]
         who = ", ".join(map(show_network, self.networks)) or "everybody"
         return Change(
             text=(
@@ -168,7 +168,7 @@ class FirewallRule:
             state=(query,),
         )
 
-    def _desired_rule(self) -> Rule:
+    def _build_desired_rule(self) -> Rule:
         number = PROTOCOLS[self.protocol]
         return Rule(self.name.casefold(), number, tuple(sorted(self._ports())), frozenset(self.networks), open=True)
 

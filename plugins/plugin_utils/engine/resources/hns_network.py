@@ -38,21 +38,21 @@ class Addresses:
             args["gateway"] = self.gateways[0]
         return Op("addresses", args)
 
-    def back(self, *adapters: str, wait_s: int) -> tuple[Op, ...]:
+    def restore(self, *adapters: str, wait_s: int) -> tuple[Op, ...]:
         """`op`, then the rest of what was noted: the node must be reachable first."""
         return (
             self.op(*adapters, wait_s=wait_s),
             Op("ip_restore", {"adapters": list(adapters), "wait_s": wait_s}),
         )
 
-    def settled(self, *adapters: str, wait_s: int) -> tuple[Op, ...]:
+    def settle(self, *adapters: str, wait_s: int) -> tuple[Op, ...]:
         """`back`, and the category: a new vEthernet may be on a public network, where rules for remote access do not
         apply."""
         category = Op("category_restore", {"adapters": list(adapters), "wait_s": wait_s})
-        return (*self.back(*adapters, wait_s=wait_s), category)
+        return (*self.restore(*adapters, wait_s=wait_s), category)
 
 
-def noted(*adapters: str) -> tuple[Op, ...]:
+def note_adapters(*adapters: str) -> tuple[Op, ...]:
     """Note, before a switch is made or removed, the category of the adapter's network and what a switch does not
     carry over: routes, IPv6, name servers, DNS suffix, metric, MTU."""
     return tuple(Op(name, {"adapters": list(adapters)}) for name in ("category_note", "ip_note"))
@@ -103,14 +103,14 @@ class HnsNetwork(_Network):
         if not self.wanted:
             return None
         asked = {"request": _compact(self.request)} if self.request else {}
-        make = Op("hns_network", {"name": self.name, **asked}).undone_by(
+        make = Op("hns_network", {"name": self.name, **asked}).with_undo(
             Op("hns_network_remove", {"name": self.name}),
-            *self.addresses.back(self.adapter, wait_s=self.wait_s),
+            *self.addresses.restore(self.adapter, wait_s=self.wait_s),
         )
         there = Op("wait", {"for": "hns_network", "name": self.name, "timeout_s": self.wait_s})
         switch = f"vEthernet ({self.adapter})"
-        note = noted(self.adapter)
-        settle = self.addresses.settled(switch, wait_s=self.wait_s)
+        note = note_adapters(self.adapter)
+        settle = self.addresses.settle(switch, wait_s=self.wait_s)
         who = f"have {self.maker} create" if self.maker else "create"
         return Change(
             text=f"{who} the external vSwitch on {self.adapter} (HNS network {self.name}); every connection to the "
@@ -138,11 +138,11 @@ class NoHnsNetwork(_Network):
             return None
         switch = f"vEthernet ({self.adapter})"
         again = Op("hns_network", {"name": self.name, "request": _compact(self.request)})
-        remove = Op("hns_network_remove", {"name": self.name, "id": self.id}).undone_by(
-            again, *self.addresses.back(switch, self.adapter, wait_s=self.wait_s)
+        remove = Op("hns_network_remove", {"name": self.name, "id": self.id}).with_undo(
+            again, *self.addresses.restore(switch, self.adapter, wait_s=self.wait_s)
         )
-        note = noted(switch) if self.last else ()
-        settle = self.addresses.settled(switch, self.adapter, wait_s=self.wait_s) if self.last else ()
+        note = note_adapters(switch) if self.last else ()
+        settle = self.addresses.settle(switch, self.adapter, wait_s=self.wait_s) if self.last else ()
         breaks = "; every connection to the machine breaks for up to a minute" if self.last else ""
         return Change(
             text=f"remove the HNS network {self.name}{breaks}",

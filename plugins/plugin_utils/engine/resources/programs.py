@@ -38,10 +38,10 @@ def staging(state_dir: str, destination: str, name: str) -> str:
 
 def make_staging(folder: str) -> tuple[Op, ...]:
     """Make the folder of `staging`; outside of the state folder only administrators can write to it."""
-    ops = [Op("mkdir", {"path": folder}).undone_by(Op("remove", {"path": folder, "recurse": True}))]
+    ops = [Op("mkdir", {"path": folder}).with_undo(Op("remove", {"path": folder, "recurse": True}))]
     if above := _above(folder):
         closed = Op("mkdir", {"path": above, "sddl": ADMINS_ONLY})
-        ops.insert(0, closed.undone_by(Op("remove", {"path": above, "only_if_empty": True})))
+        ops.insert(0, closed.with_undo(Op("remove", {"path": above, "only_if_empty": True})))
     return tuple(ops)
 
 
@@ -185,7 +185,7 @@ class Programs:
         return receipt_of(self.state_dir, self.owner)
 
     @property
-    def pushed_receipt(self) -> str:
+    def push_receipt(self) -> str:
         """The path of the record of a pushed build in the program's place."""
         return find_push_receipt(self.state_dir, self.owner)
 
@@ -206,10 +206,10 @@ class Programs:
             *(file_query(path, sha256=True) for path in self.paths),
             *(file_query(folder, entries=True) for folder in folders.values()),
             file_query(self.receipt, content_limit=RECEIPT_LIMIT, sha256=True),
-            file_query(self.pushed_receipt, content_limit=RECEIPT_LIMIT, sha256=True),
+            file_query(self.push_receipt, content_limit=RECEIPT_LIMIT, sha256=True),
         )
 
-    def installed(self, reading: Reading) -> bool:
+    def is_installed(self, reading: Reading) -> bool:
         """Whether the files on the node are provably this source's."""
         hashes = {path: reading.file(path).get("sha256") for path in self.paths}
         if not all(hashes.values()):
@@ -222,7 +222,7 @@ class Programs:
         known = {windows_path.key(file["path"]): file["sha256"] for file in recorded.get("files", ())}
         return all(known.get(windows_path.key(path)) == sha256 for path, sha256 in hashes.items())
 
-    def unproven(self, reading: Reading) -> bool:
+    def is_unproven(self, reading: Reading) -> bool:
         """Whether all files exist without a receipt: a node made by hand, which may have the same bytes."""
         return (
             self.is_archive
@@ -247,16 +247,16 @@ class Programs:
             ops.append(Op("unpack", {"archive": target, "destination": self.staging, "members": members}))
         if self.resource_version:
             wanted = {"for": "file", "version": self.resource_version, "timeout_s": 0}
-            ops += [Op("wait", {**wanted, "path": self.staged(path)}) for path in self.paths]
+            ops += [Op("wait", {**wanted, "path": self.locate_staged(path)}) for path in self.paths]
         return tuple(ops)
 
-    def staged(self, path: str) -> str:
+    def locate_staged(self, path: str) -> str:
         """The path where `stage` leaves the file that will become `path`."""
         return windows_path.join(self.staging, windows_path.name(path))
 
-    def staged_queries(self) -> tuple[Query, ...]:
+    def list_staged_queries(self) -> tuple[Query, ...]:
         """What to read after `stage` to find the files that differ."""
-        return tuple(file_query(self.staged(path), sha256=True) for path in self.paths)
+        return tuple(file_query(self.locate_staged(path), sha256=True) for path in self.paths)
 
     def confides(self, reading: Reading) -> tuple[Query, ...]:
         """Nothing."""
@@ -268,8 +268,8 @@ class Programs:
         If the hashes of the staged files are in the reading (`list_staged_queries`), only files that differ are
         touched.
         """
-        pushed = read_pushed_build(reading, self.pushed_receipt)
-        if self.installed(reading) or (pushed is not None and self.source.keep_pushed):
+        pushed = read_pushed_build(reading, self.push_receipt)
+        if self.is_installed(reading) or (pushed is not None and self.source.keep_pushed):
             return None
         for path in self.paths:
             if reading.file(path).get("exists") and reading.file(path).get("kind") != "file":
@@ -284,13 +284,13 @@ class Programs:
             # The person who pushed it may want it back.
             mine = {windows_path.key(path) for path in pushed.get("paths") or ()}
             kept = [(path, old) for path, old in aside if windows_path.key(path) in mine]
-            commit += [put_by(f"{path}{PREVIOUS}", old) for path, old in kept if _has_previous(path, reading)]
+            commit += [rename_op(f"{path}{PREVIOUS}", old) for path, old in kept if _has_previous(path, reading)]
             aside = [(path, f"{path}{PREVIOUS}" if (path, old) in kept else old) for path, old in aside]
         for path, old in aside:
-            commit.append(Op("move", {"from": path, "to": old}).undone_by(Op("move", {"from": old, "to": path})))
+            commit.append(Op("move", {"from": path, "to": old}).with_undo(Op("move", {"from": old, "to": path})))
         for path in swaps:
-            there_and_back = Op("move", {"from": path, "to": self.staged(path)})
-            commit.append(Op("move", {"from": self.staged(path), "to": path}).undone_by(there_and_back))
+            there_and_back = Op("move", {"from": path, "to": self.locate_staged(path)})
+            commit.append(Op("move", {"from": self.locate_staged(path), "to": path}).with_undo(there_and_back))
         return Change(
             text=self._text(swaps) + (f", in place of the build that {pusher(pushed)}" if pushed else ""),
             before="".join(f"{path} {_short(reading.file(path).get('sha256'))}\n" for path in swaps),
@@ -313,14 +313,14 @@ class Programs:
 
     def is_staged(self, reading: Reading) -> bool:
         """Whether the new files are on the node, ready for their rename."""
-        return all(reading.parts.get(file_key(self.staged(path)), {}).get("exists") for path in self.paths)
+        return all(reading.parts.get(file_key(self.locate_staged(path)), {}).get("exists") for path in self.paths)
 
     def _already(self, path: str, reading: Reading) -> bool:
-        staged = reading.parts.get(file_key(self.staged(path)), {}).get("sha256")
+        staged = reading.parts.get(file_key(self.locate_staged(path)), {}).get("sha256")
         return staged is not None and staged == reading.file(path).get("sha256")
 
     def _after(self, path: str, reading: Reading) -> str:
-        known = reading.parts.get(file_key(self.staged(path)), {}).get("sha256")
+        known = reading.parts.get(file_key(self.locate_staged(path)), {}).get("sha256")
         return _short(known) if known else f"of {self.owner} {self.source.version}"
 
     def _sweep(self, reading: Reading) -> tuple[Op, ...]:
@@ -344,7 +344,7 @@ class Programs:
         back = (
             Op("write", {"path": self.receipt, "content": content}) if content else Op("remove", {"path": self.receipt})
         )
-        return Op("record", args).undone_by(back)
+        return Op("record", args).with_undo(back)
 
     def _predict(self) -> dict[str, Any]:
         known = self.source.sha256 if self.source.sha256 and not self.is_archive else _LATER
@@ -363,9 +363,9 @@ def _has_previous(path: str, reading: Reading) -> bool:
     return f"{windows_path.name(path)}{PREVIOUS}".casefold() in {str(entry).casefold() for entry in entries}
 
 
-def put_by(source: str, target: str) -> Op:
+def rename_op(source: str, target: str) -> Op:
     """A rename. A later batch deletes `target`, and an undo after that has nothing to restore."""
-    return Op("move", {"from": source, "to": target}).undone_by(Op("restore", {"path": source, "backup": target}))
+    return Op("move", {"from": source, "to": target}).with_undo(Op("restore", {"path": source, "backup": target}))
 
 
 def _short(sha256: object) -> str:

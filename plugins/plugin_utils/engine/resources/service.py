@@ -90,7 +90,7 @@ class Service:
                 predicted={service_key(self.name): after},
             )
         if found.get("deleting"):
-            raise deleting(self.name)
+            raise refuse_deleting(self.name)
         if not self.definition.owns(found):
             return self._convert(Existing.of(found, reading), after)
         values = reading.parts.get(confidential_query(self.name).key, {})
@@ -176,14 +176,14 @@ class Service:
     def start(self) -> tuple[Op, ...]:
         """Start it; the undo stops it."""
         start, wait = start_ops(self.name, self.start_timeout_s)
-        return (start.undone_by(*self.halt()), self.watched(wait))
+        return (start.with_undo(*self.halt()), self.watch(wait))
 
     @property
     def log(self) -> str:
         """The file that its program logs to; empty if unknown."""
         return log_file(self.definition.predict())
 
-    def watched(self, wait: Op) -> Op:
+    def watch(self, wait: Op) -> Op:
         """A wait that also ends if the service ends, and then says how."""
         if wait.op != "wait":
             return wait
@@ -210,7 +210,7 @@ def _way(manager: str) -> str:
     return manager if manager == "nssm" else "a service of its own"
 
 
-def deleting(name: str) -> Refused:
+def refuse_deleting(name: str) -> Refused:
     """A refusal: Windows has not finished deleting the service."""
     return Refused(
         f"The service {name} is marked for deletion (Windows error 1072): something still holds it open. Close "
@@ -226,7 +226,7 @@ def with_undo_start(name: str, ops: tuple[Op, ...], timeout_s: int, *, ran: bool
     """
     order, *rest = ops
     start, *waits = start_ops(name, timeout_s)
-    return (order.undone_by(halt(name, timeout_s), start, *(waits if ran else ())), *rest)
+    return (order.with_undo(halt(name, timeout_s), start, *(waits if ran else ())), *rest)
 
 
 def running_dependants(name: str, reading: Reading) -> tuple[str, ...]:
@@ -257,7 +257,7 @@ def dependants_of(name: str, reading: Reading, states: frozenset[str] | None = N
 def runs(name: str, program: str, reading: Reading) -> bool:
     """Whether a service `name` runs `program`, by itself or under nssm."""
     found = reading.service(name)
-    return found is not None and windows_path.same(Existing(found).program, program)
+    return found is not None and windows_path.is_same(Existing(found).program, program)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +289,7 @@ class NoService:
         if found is None:
             return None
         if found.get("deleting"):
-            raise deleting(self.name)
+            raise refuse_deleting(self.name)
         present = Existing.of(found, reading)
         if self.program and not runs(self.name, self.program, reading):
             raise Refused(
@@ -323,4 +323,4 @@ class NoService:
         first, *rest = present.stop(self.stop_timeout_s)
         start, *waits = start_ops(self.name, self.start_timeout_s)
         ran = present.found.get("state") == RUNNING
-        return (first.undone_by(start, *(waits if ran else ())), *rest)
+        return (first.with_undo(start, *(waits if ran else ())), *rest)

@@ -18,7 +18,7 @@ READ_LIMIT = 64 * 1024
 """A present file up to this many bytes is read whole, to compare and to show what differs."""
 
 
-def equal_text(left: str, right: str) -> bool:
+def is_same_text(left: str, right: str) -> bool:
     """Whether two texts are equal, except for line ends."""
     return left.replace("\r\n", "\n") == right.replace("\r\n", "\n")
 
@@ -28,7 +28,7 @@ def backup_of(folder: str, path: str) -> str:
     return f"{folder}\\{hashlib.sha256(path.casefold().encode()).hexdigest()[:16]}"
 
 
-def equal_json(left: str, right: str) -> bool:
+def is_same_json(left: str, right: str) -> bool:
     """Whether two texts are JSON of the same value."""
     try:
         return bool(json.loads(left) == json.loads(right))
@@ -45,7 +45,7 @@ class TextFile:
     path: str
     text: str
     backup: str
-    equal: Callable[[str, str], bool] = equal_text
+    equal: Callable[[str, str], bool] = is_same_text
 
     @property
     def label(self) -> str:
@@ -92,7 +92,7 @@ class TextFile:
             after=self.text,
             commit=(
                 *((Op("mkdir", {"path": self.backup}),) if found.get("exists") else ()),
-                Op("write", args).undone_by(undo),
+                Op("write", args).with_undo(undo),
             ),
             touches=frozenset({file_key(self.path)}),
             predicted={file_key(self.path): after},

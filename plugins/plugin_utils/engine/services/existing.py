@@ -110,7 +110,7 @@ class Existing:
         is one of Windows, and those of `wanted`, which a wrapper may have started."""
         present = self.program
         own = present.casefold().startswith(WINDOWS) or windows_path.problem(present) is not None
-        if own or windows_path.same(present, wanted):
+        if own or windows_path.is_same(present, wanted):
             return (wanted,)
         return (present, wanted)
 
@@ -122,7 +122,7 @@ class Existing:
             delete = run(nssm, "remove", self.name, "confirm", encoding="utf-16")
         else:
             delete = sc("delete", self.name, ok_exit=(0, NOT_INSTALLED, MARKED_FOR_DELETION))
-        return (delete.undone_by(*self.remake()), wait_service(self.name, "absent", GONE_S))
+        return (delete.with_undo(*self.remake()), wait_service(self.name, "absent", GONE_S))
 
     def remake(self) -> tuple[Op, ...]:
         """Recreate it, stopped. Harmless if it still exists."""

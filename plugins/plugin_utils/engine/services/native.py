@@ -80,7 +80,7 @@ class Native:
             make = sc(
                 "create", self.name, "binPath=", self.command, "start=", "auto", "DisplayName=", self.display_name
             )
-        made = make.undone_by(*remove_ops(self.name, self.program))
+        made = make.with_undo(*remove_ops(self.name, self.program))
         variables = set_variables(self._key, "Environment", self.environment) if self.environment else ()
         return (made, *set_recovery(self.name, self.recovery), *variables)
 
@@ -92,19 +92,19 @@ class Native:
         """Command line, start type, recovery, environment."""
         differences: list[Difference] = []
         before = str(found.get("image_path", ""))
-        if not command_line.same(command_line.split(before), list(self.words)):
-            op = self._config("binPath=", self.command).undone_by(self._config("binPath=", before))
+        if not command_line.is_same(command_line.split(before), list(self.words)):
+            op = self._config("binPath=", self.command).with_undo(self._config("binPath=", before))
             lists = (command_line.list_arguments(before), command_line.list_arguments(self.command))
             differences.append(Difference("command line", *lists, (op,)))
         start = found.get("start")
         if start != AUTOMATIC or found.get("delayed"):
-            op = self._config("start=", "auto").undone_by(self._config("start=", start_word(found)))
+            op = self._config("start=", "auto").with_undo(self._config("start=", start_word(found)))
             differences.append(Difference("start type", start_word(found), "auto", (op,), at_once=True))
         if found.get("failure") != self.recovery.wire():
             old = found.get("failure")
             back = set_recovery(self.name, recovery_of(old))
             ops = tuple(
-                op.undone_by(undo) for op, undo in zip(set_recovery(self.name, self.recovery), back, strict=True)
+                op.with_undo(undo) for op, undo in zip(set_recovery(self.name, self.recovery), back, strict=True)
             )
             differences.append(
                 Difference("recovery", _recovery_text(old), _recovery_text(self.recovery.wire()), ops, at_once=True)
@@ -115,7 +115,7 @@ class Native:
             (back_op,) = set_variables(self._key, "Environment", present)
             differences.append(
                 Difference(
-                    "environment", names(found.get("environment")), names(self.environment), (op.undone_by(back_op),)
+                    "environment", names(found.get("environment")), names(self.environment), (op.with_undo(back_op),)
                 )
             )
         return tuple(differences)

@@ -72,7 +72,7 @@ class Nssm:
 
     def create(self) -> tuple[Op, ...]:
         """Install the service, then each setting."""
-        install = self._nssm("install", self.name, self.program).undone_by(*remove_ops(self.name, self.program))
+        install = self._nssm("install", self.name, self.program).with_undo(*remove_ops(self.name, self.program))
         settings = (
             self._set(setting, value) for setting, value in self._settings().items() if setting != "Application"
         )
@@ -89,29 +89,29 @@ class Nssm:
         present: Mapping[str, Any] = found.get("nssm") or {}
         differences = []
         image_path = str(found.get("image_path") or "")
-        if not windows_path.same(next(iter(command_line.split(image_path)), ""), self.nssm):
+        if not windows_path.is_same(next(iter(command_line.split(image_path)), ""), self.nssm):
             here, back = (
                 sc("config", self.name, "binPath=", line) for line in (command_line.quote(self.nssm), image_path)
             )
-            differences.append(Difference("nssm.exe", image_path, self.nssm, (here.undone_by(back),)))
+            differences.append(Difference("nssm.exe", image_path, self.nssm, (here.with_undo(back),)))
         if self.environment_differs(found):
             old_values = tuple((values.get("nssm") or {}).get(VARIABLES) or ())
             (op,) = set_variables(self._key, VARIABLES, self.environment)
             (back_op,) = set_variables(self._key, VARIABLES, old_values)
             before, after = names(present.get(VARIABLES)), names(self.environment)
-            differences.append(Difference("environment", before, after, (op.undone_by(back_op),)))
+            differences.append(Difference("environment", before, after, (op.with_undo(back_op),)))
         for setting, wanted in self._settings().items():
             old = _read_setting(setting, found, present)
-            if _same(setting, old, wanted):
+            if _is_same_setting(setting, old, wanted):
                 continue
             back = self._set(setting, old) if old is not None else self._nssm("reset", self.name, *setting.split())
-            ops = (self._set(setting, wanted).undone_by(back),)
+            ops = (self._set(setting, wanted).with_undo(back),)
             shown = (_show(setting, old), _show(setting, wanted))
             differences.append(Difference(setting, *shown, ops, at_once=setting in _AT_ONCE))
         for setting in ("AppStdout", "AppStderr"):
             old = present.get(setting)
             if setting not in self._settings() and old:
-                reset = self._nssm("reset", self.name, setting).undone_by(self._set(setting, old))
+                reset = self._nssm("reset", self.name, setting).with_undo(self._set(setting, old))
                 differences.append(Difference(setting, _text(old), "none", (reset,)))
         return tuple(differences)
 
@@ -185,11 +185,11 @@ def _read_setting(setting: str, service: Mapping[str, Any], parameters: Mapping[
     return parameters.get("AppExit" if setting == "AppExit Default" else setting, DEFAULTS.get(setting))
 
 
-def _same(setting: str, old: Setting | None, wanted: Setting) -> bool:
+def _is_same_setting(setting: str, old: Setting | None, wanted: Setting) -> bool:
     if setting == "AppParameters":
         return command_line.split(f"x {old or ''}") == command_line.split(f"x {wanted}")
     if setting in {"Application", "AppDirectory", "AppStdout", "AppStderr"}:
-        return old is not None and windows_path.same(str(old), str(wanted))
+        return old is not None and windows_path.is_same(str(old), str(wanted))
     return str(old) == str(wanted)
 
 

@@ -48,7 +48,7 @@ class PodFact:
     second: str = ""
 
     @property
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         """Whether checks can use it."""
         return not self.problem
 
@@ -109,7 +109,7 @@ class Answer:
     error: str = ""
 
 
-def known(problem: str) -> Answer:
+def make_known(problem: str) -> Answer:
     """The answer to a check that API objects decide: no problem, or this one."""
     return Answer(0) if not problem else Answer(1, stderr=problem)
 

@@ -16,7 +16,7 @@ from fractions import Fraction
 from ...facts.quantity import quantity
 from . import commands
 from .manifests import REPOSITORY
-from .model import Check, Facts, NodeFact, in_pod, known
+from .model import Check, Facts, NodeFact, in_pod, make_known
 
 RESERVED = ("cpu", "memory")
 
@@ -41,7 +41,9 @@ def _image(facts: Facts) -> Iterator[Check]:
     for pod in facts.web:
         problem = "" if pod.image_id else f"{pod.image} was not pulled: {pod.problem or 'the node names no image id'}"
         argv = ("kubectl", "get", "pod", "-n", facts.namespace, pod.name, "-o", "yaml")
-        yield replace(base, id=f"image/{pod.name}", source=pod.node, target=pod.image, argv=argv, answer=known(problem))
+        yield replace(
+            base, id=f"image/{pod.name}", source=pod.node, target=pod.image, argv=argv, answer=make_known(problem)
+        )
 
 
 def _dns(facts: Facts) -> Iterator[Check]:
@@ -50,7 +52,7 @@ def _dns(facts: Facts) -> Iterator[Check]:
         why = "kube-system has no Service kube-dns or coredns, so the address of the cluster's DNS is not known."
         yield replace(base, exclusion=why)
         return
-    ready = [pod for pod in facts.web if pod.ready]
+    ready = [pod for pod in facts.web if pod.is_ready]
     if not ready:
         yield replace(base, exclusion="No pod is Ready that could be asked for them.")
     for pod in ready:
@@ -65,7 +67,7 @@ def _dns(facts: Facts) -> Iterator[Check]:
 
 def _user(facts: Facts) -> Iterator[Check]:
     peer = facts.peer
-    if peer is None or not peer.ready:
+    if peer is None or not peer.is_ready:
         base = Check("user", "user", "runAsUserName", "none")
         yield replace(base, exclusion="The pod that runs as ContainerUser is not Ready.")
         return
@@ -94,7 +96,7 @@ def _check_reserved(node: NodeFact) -> Iterator[Check]:
     if node.reserved is None:
         yield replace(base, where="none", exclusion=f"Its kubelet could not be asked for it: {node.unasked}")
     else:
-        yield replace(base, answer=known(find_reserved_problem(node)))
+        yield replace(base, answer=make_known(find_reserved_problem(node)))
 
 
 def find_reserved_problem(node: NodeFact) -> str:

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from . import commands
 from .manifests import PEER, PEER_NAMES, PEER_PORT, WEB
-from .model import Check, Facts, NodeFact, PodFact, in_pod, known
+from .model import Check, Facts, NodeFact, PodFact, in_pod, make_known
 from .node_checks import node_checks
 
 GROUPS = {
@@ -84,15 +84,15 @@ def _behind_policies(check: Check, policies: tuple[str, ...]) -> Check:
     return replace(check, limitation=said)
 
 
-def _ready(facts: Facts) -> list[PodFact]:
-    return [pod for pod in facts.web if pod.ready]
+def _list_ready(facts: Facts) -> list[PodFact]:
+    return [pod for pod in facts.web if pod.is_ready]
 
 
 def _peer(facts: Facts) -> PodFact | None:
-    return facts.peer if facts.peer is not None and facts.peer.ready else None
+    return facts.peer if facts.peer is not None and facts.peer.is_ready else None
 
 
-def _missing(facts: Facts) -> str:
+def _find_missing(facts: Facts) -> str:
     """Which of the two pods needed for UDP is missing."""
     return NO_PEER if _peer(facts) is None else NO_PODS
 
@@ -111,7 +111,7 @@ def _nodes(facts: Facts) -> Iterator[Check]:
             "api",
             target=node.name,
             argv=("kubectl", "get", "node", node.name),
-            answer=known(node.problem),
+            answer=make_known(node.problem),
         )
 
 
@@ -126,7 +126,7 @@ def _pods(facts: Facts) -> Iterator[Check]:
             source=pod.node or "no node",
             target=pod.name,
             argv=listing,
-            answer=known(pod.problem),
+            answer=make_known(pod.problem),
         )
     hosts = {pod.node for pod in facts.web if pod.node}
     usable = [node for node in facts.nodes if node.windows and node.usable]
@@ -134,7 +134,7 @@ def _pods(facts: Facts) -> Iterator[Check]:
     if len(usable) < 2:
         yield replace(spread, where="none", exclusion="There is one usable Windows node.")
     else:
-        yield replace(spread, answer=known("" if len(hosts) > 1 else f"all are on {', '.join(hosts)}"))
+        yield replace(spread, answer=make_known("" if len(hosts) > 1 else f"all are on {', '.join(hosts)}"))
 
 
 def _node_to_pod(facts: Facts) -> Iterator[Check]:
@@ -145,7 +145,7 @@ def _node_to_pod(facts: Facts) -> Iterator[Check]:
         yield _not_run("node-to-pod/tcp", "node-to-pod", NODE_POD, "TCP", why)
         yield _not_run("node-to-pod/udp", "node-to-pod", NODE_POD, "UDP", why)
         return
-    for pod in _ready(facts):
+    for pod in _list_ready(facts):
         yield replace(
             base,
             id=f"node-to-pod/tcp/{pod.name}",
@@ -155,7 +155,7 @@ def _node_to_pod(facts: Facts) -> Iterator[Check]:
             expect="banner",
             suite=_GRANULAR.format("node-pod", "http"),
         )
-    if not _ready(facts):
+    if not _list_ready(facts):
         yield _not_run("node-to-pod/tcp", "node-to-pod", NODE_POD, "TCP", NO_PODS)
     peer = _peer(facts)
     if peer is None:
@@ -173,7 +173,7 @@ def _node_to_pod(facts: Facts) -> Iterator[Check]:
 
 
 def _pod_to_pod(facts: Facts) -> Iterator[Check]:
-    pods, peer = _ready(facts), _peer(facts)
+    pods, peer = _list_ready(facts), _peer(facts)
     for pod, other in _pairs(pods, peer):
         base = in_pod(pod, "pod-to-pod", "", "pod to pod")
         base = replace(base, target=other.name)
@@ -245,7 +245,7 @@ def _udp_to_peer(facts: Facts, pods: list[PodFact], peer: PodFact | None) -> Ite
     name = f"{PEER}.{PEER_NAMES}.{facts.namespace}.svc.{facts.dns_domain}"
     if peer is None or not pods:
         for flow, kind in ((POD_IP, "pod-to-pod/udp"), (POD_NAME, "discovery/pod-udp-name")):
-            yield _not_run(kind, kind.partition("/")[0], flow, "UDP", _missing(facts))
+            yield _not_run(kind, kind.partition("/")[0], flow, "UDP", _find_missing(facts))
         return
     for pod in pods:
         base = in_pod(pod, "pod-to-pod", "udp", "pod to pod")
@@ -271,7 +271,7 @@ def _udp_to_peer(facts: Facts, pods: list[PodFact], peer: PodFact | None) -> Ite
 
 def _service(facts: Facts) -> Iterator[Check]:
     page = page_at(facts.web_address)
-    if facts.linux and _ready(facts):
+    if facts.linux and _list_ready(facts):
         yield Check(
             "service/linux",
             "service",
@@ -287,7 +287,7 @@ def _service(facts: Facts) -> Iterator[Check]:
     else:
         why = NO_PODS if facts.linux else "No Linux node of the cluster is named (winkube_smoke_linux_host)."
         yield _not_run("service/linux", "service", "", "TCP", why)
-    for pod in _ready(facts):
+    for pod in _list_ready(facts):
         yield replace(
             in_pod(pod, "service", "tcp", "the Service's address, from a pod"),
             flow=SERVICE_IP,
@@ -306,13 +306,13 @@ def _service(facts: Facts) -> Iterator[Check]:
                 expect="banner",
                 needs=("pod-to-pod",),
             )
-    if not _ready(facts):
+    if not _list_ready(facts):
         yield _not_run("service/tcp", "service", SERVICE_IP, "TCP", NO_PODS)
-    if _peer(facts) is None or not _ready(facts):
-        yield _not_run("service/udp", "service", SERVICE_IP, "UDP", _missing(facts))
+    if _peer(facts) is None or not _list_ready(facts):
+        yield _not_run("service/udp", "service", SERVICE_IP, "UDP", _find_missing(facts))
     else:
         yield replace(
-            in_pod(_ready(facts)[0], "service", "udp", "the Service's address, from a pod"),
+            in_pod(_list_ready(facts)[0], "service", "udp", "the Service's address, from a pod"),
             flow=SERVICE_IP,
             protocol="UDP",
             target=facts.peer_address,
@@ -331,7 +331,7 @@ def _service(facts: Facts) -> Iterator[Check]:
 
 def _discovery(facts: Facts) -> Iterator[Check]:
     full = f"{WEB}.{facts.namespace}.svc.{facts.dns_domain}"
-    for pod in _ready(facts):
+    for pod in _list_ready(facts):
         name = f"kubernetes.default.svc.{facts.dns_domain}"
         yield replace(
             in_pod(pod, "discovery", "dns", "DNS of the cluster"),
@@ -357,11 +357,11 @@ def _discovery(facts: Facts) -> Iterator[Check]:
             expect="banner",
             needs=_NAME_NEEDS,
         )
-    if not _ready(facts):
+    if not _list_ready(facts):
         yield _not_run("discovery/short", "discovery", PQDN, "TCP", NO_PODS)
-    if _ready(facts) and _peer(facts) is not None:
+    if _list_ready(facts) and _peer(facts) is not None:
         yield replace(
-            in_pod(_ready(facts)[0], "discovery", "udp", "the Service's short name"),
+            in_pod(_list_ready(facts)[0], "discovery", "udp", "the Service's short name"),
             flow=PQDN,
             protocol="UDP",
             target=PEER,
@@ -370,7 +370,7 @@ def _discovery(facts: Facts) -> Iterator[Check]:
             needs=_NAME_NEEDS,
         )
     else:
-        yield _not_run("discovery/udp", "discovery", PQDN, "UDP", _missing(facts))
+        yield _not_run("discovery/udp", "discovery", PQDN, "UDP", _find_missing(facts))
     yield Check(
         "discovery/between",
         "discovery",
@@ -384,7 +384,7 @@ def _discovery(facts: Facts) -> Iterator[Check]:
 def _inbound(facts: Facts) -> Iterator[Check]:
     targets = [node for node in facts.nodes if node.usable and node.address]
     for where, host in (("linux", facts.linux), ("outside", facts.outside)):
-        if not host or not targets or not _ready(facts):
+        if not host or not targets or not _list_ready(facts):
             why = NO_PODS if targets else "No node is usable that it could be tried at."
             why = why if host else f"No host for it is named (winkube_smoke_{where}_host)."
             yield _not_run(f"inbound/{where}", "inbound", "", "TCP", why)
@@ -422,11 +422,11 @@ def _outbound(facts: Facts) -> Iterator[Check]:
         ("name", EXTERNAL_DNS, facts.external_name, "external name", "winkube_smoke_external_name", ("discovery",)),
     )
     for name, flow, target, title, variable, needs in goals:
-        if not target or not _ready(facts):
+        if not target or not _list_ready(facts):
             why = NO_PODS if target else f"{variable} is empty: there is nothing outside to ask."
             yield _not_run(f"outbound/{name}", "outbound", flow, "TCP", why)
             continue
-        for pod in _ready(facts):
+        for pod in _list_ready(facts):
             yield replace(
                 in_pod(pod, "outbound", name, f"an {title}"),
                 flow=flow,
@@ -436,9 +436,9 @@ def _outbound(facts: Facts) -> Iterator[Check]:
                 expect="http",
                 needs=needs,
             )
-    if facts.external_dns and facts.external_name and _ready(facts):
+    if facts.external_dns and facts.external_name and _list_ready(facts):
         yield replace(
-            in_pod(_ready(facts)[0], "outbound", "udp", "an external DNS server"),
+            in_pod(_list_ready(facts)[0], "outbound", "udp", "an external DNS server"),
             flow=EXTERNAL_IP,
             protocol="UDP",
             target=facts.external_dns,
@@ -463,7 +463,7 @@ def _outbound(facts: Facts) -> Iterator[Check]:
 
 def _pod_to_node(facts: Facts) -> Iterator[Check]:
     asked = False
-    for pod in _ready(facts):
+    for pod in _list_ready(facts):
         others = [node for node in facts.nodes if node.name != pod.node and node.usable and node.address]
         target = next(iter(others or [node for node in facts.nodes if node.name == pod.node and node.address]), None)
         if target is None:
@@ -478,7 +478,7 @@ def _pod_to_node(facts: Facts) -> Iterator[Check]:
         )
         asked = True
     if not asked:
-        why = "No node has an address that it could be asked at." if _ready(facts) else NO_PODS
+        why = "No node has an address that it could be asked at." if _list_ready(facts) else NO_PODS
         yield _not_run("pod-to-node/tcp", "pod-to-node", POD_NODE, "TCP", why)
     why = "Nothing that every node runs answers UDP to pods."
     yield _not_run("pod-to-node/udp", "pod-to-node", POD_NODE, "UDP", why)

@@ -144,7 +144,7 @@ class Report:
     findings: tuple[Finding, ...]
 
     @property
-    def broken(self) -> tuple[Finding, ...]:
+    def failures(self) -> tuple[Finding, ...]:
         """The findings that fail the run."""
         return tuple(found for found in self.findings if found.verdict == "broken")
 
@@ -188,7 +188,7 @@ def table(report: Report) -> str:
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         lines.append("  ".join([*cells, row[5]]).rstrip())
-    for found in report.broken:
+    for found in report.failures:
         lines += ["", f"{found.check.id}: {found.seen}"]
         lines += [f"  {command(report, found)}", f"  {found.remedy}"]
     return "\n".join([*lines, "", summary(report), ""])

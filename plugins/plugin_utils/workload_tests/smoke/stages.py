@@ -101,7 +101,7 @@ def _judge(context: Context, options: Options) -> Outcome:
         folder.mkdir(parents=True, exist_ok=True)
         for name, render in _REPORTS.items():
             (folder / name).write_text(render(found), encoding="utf-8")
-    failed = bool(found.broken) and options["fail"]
+    failed = bool(found.failures) and options["fail"]
     result = {"table": report.table(found), "report": report.as_dict(found)}
     return Outcome(False, (), result, report.table(found) if failed else report.summary(found), failed)
 

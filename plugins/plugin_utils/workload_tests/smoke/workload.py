@@ -55,7 +55,7 @@ class Workload:
 
     def __init__(self, cluster: Cluster, settings: Settings, clock: Clock, now: Callable[[], datetime]) -> None:
         self._cluster, self._settings, self._clock, self._now = cluster, settings, clock, now
-        self.run_id = run_namespace.new_run()
+        self.run_id = run_namespace.make_run_mark()
 
     def deploy(self) -> tuple[str, ...]:
         """Make everything; sentences about it. ClusterError, Refused."""
@@ -124,7 +124,7 @@ class Workload:
                 raise ClusterError(said, REFUSED)
             refused.append(said)
             pods = [*self._pods(manifests.WEB), *self._pods(manifests.PEER)]
-            return True if len(pods) >= wanted and all(pod.ready for pod in pods) else None
+            return True if len(pods) >= wanted and all(pod.is_ready for pod in pods) else None
 
         try:
             wait_for(self._clock, self._settings.timeout, all_ready, interval_s=2.0)
@@ -141,7 +141,7 @@ class Workload:
             namespace=settings.namespace,
             nodes=tuple(self._read_reserved(node) if node.windows else node for node in self.nodes()),
             web=tuple(self._pods(manifests.WEB)),
-            peer=next((pod for pod in peers if pod.ready), next(iter(peers), None)),
+            peer=next((pod for pod in peers if pod.is_ready), next(iter(peers), None)),
             web_address=str(web["spec"].get("clusterIP") or ""),
             web_node_port=_node_port(web),
             peer_address=str(peer["spec"].get("clusterIP") or ""),

@@ -29,7 +29,7 @@ def lab(tmp_path: Path) -> Iterator[Cluster]:
 
 
 def broken(report: Report) -> set[str]:
-    return {found.check.group for found in report.broken}
+    return {found.check.group for found in report.failures}
 
 
 def verdicts(report: Report, group: str) -> set[str]:
@@ -38,7 +38,7 @@ def verdicts(report: Report, group: str) -> set[str]:
 
 def test_a_healthy_cluster_has_no_finding(lab: Cluster) -> None:
     report = Smoke(lab).report()
-    assert report.broken == ()
+    assert report.failures == ()
     assert {group: report.of_group(group) for group in SEVEN} == dict.fromkeys(SEVEN, "ok")
 
 
@@ -63,7 +63,7 @@ def test_what_is_broken_is_named_and_nothing_else(lab: Cluster, taken: str, name
     assert GROUPS[named] in summary(report)
     for group in set(GROUPS) - {named} - follow:
         assert verdicts(report, group) <= {"ok", "limitation", "skipped"}, group
-    for found in report.broken:
+    for found in report.failures:
         assert found.remedy
         assert found.check.argv or found.check.where == "api"
         assert found.seen
@@ -74,9 +74,9 @@ def test_a_pod_whose_image_cannot_be_pulled_is_named_and_the_others_are_tried(la
     lab.controllers.workloads.unpullable["win2"] = {"mcr.microsoft.com"}
     report = Smoke(lab).report()
     assert broken(report) == {"pods", "image"}
-    seen = [found.seen for found in report.broken if found.check.group == "pods"]
+    seen = [found.seen for found in report.failures if found.check.group == "pods"]
     assert any("ImagePullBackOff" in sentence and "i/o timeout" in sentence for sentence in seen)
-    assert {found.check.source for found in report.broken} == {"win2"}
+    assert {found.check.source for found in report.failures} == {"win2"}
     for group in ("node-to-pod", "service", "discovery", "inbound", "outbound"):
         assert report.of_group(group) == "ok", group
 
@@ -88,7 +88,9 @@ def test_a_node_that_is_not_ready_is_named_and_gets_no_pod(tmp_path: Path) -> No
         lab.request("POST", "/api/v1/nodes", windows_node("win3", 3, conditions=conditions))
         report = Smoke(lab).report()
         assert broken(report) == {"nodes"}
-        assert [(found.check.target, found.seen) for found in report.broken] == [("win3", "container runtime is down.")]
+        assert [(found.check.target, found.seen) for found in report.failures] == [
+            ("win3", "container runtime is down.")
+        ]
         hosts = {found.check.source for found in report.findings if found.check.group == "pods"}
         assert "win3" not in hosts
 
@@ -98,7 +100,7 @@ def test_the_pods_are_ready_and_on_different_nodes(tmp_path: Path) -> None:
     with cluster(tmp_path) as lab:
         facts = Smoke(lab).facts()
         assert {pod.node for pod in facts.web} == {"win1", "win2"}
-        assert all(pod.ready and pod.address for pod in facts.web)
+        assert all(pod.is_ready and pod.address for pod in facts.web)
     with cluster(tmp_path / "other") as lab:
         lab.request("PATCH", "/api/v1/nodes/win2", {"spec": {"unschedulable": True}})
         report = Smoke(lab).report()
@@ -117,7 +119,7 @@ def test_the_overlay_is_known_by_flannels_annotation(lab: Cluster) -> None:
 def test_a_wrong_image_is_told_by_the_kubelets_own_sentence(lab: Cluster) -> None:
     report = Smoke(lab, tags={"20348": "ltsc2019"}, timeout=5.0).report()
     assert "pods" in broken(report)
-    assert any("does not match the host operating system" in found.seen for found in report.broken)
+    assert any("does not match the host operating system" in found.seen for found in report.failures)
     assert report.of_group("node-to-pod") == "skipped"
 
 
@@ -129,7 +131,7 @@ def test_ten_nodes_of_three_builds_get_the_image_of_their_build(tmp_path: Path) 
     by_node = {node.name: node.build for node in facts.nodes}
     tags = {17763: "ltsc2019", 20348: "ltsc2022", 26100: "ltsc2025"}
     assert len({pod.node for pod in facts.web}) == len(facts.web) == 10
-    assert all(pod.ready for pod in facts.web)
+    assert all(pod.is_ready for pod in facts.web)
     assert all(pod.image.endswith(f":{tags[by_node[pod.node]]}") for pod in facts.web)
 
 

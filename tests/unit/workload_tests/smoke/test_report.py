@@ -45,7 +45,7 @@ def report(*failing: str) -> Report:
 
 def test_a_report_without_a_fault() -> None:
     found = report()
-    assert found.broken == ()
+    assert found.failures == ()
     assert "BROKEN" not in table(found)
     assert "Broken:" not in summary(found)
 
