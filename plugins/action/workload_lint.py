@@ -110,7 +110,7 @@ def _hygiene(report: Report, strict: bool) -> list[str]:
 
 
 def _verdict(report: Report, level: str, strict: bool) -> dict[str, Any]:
-    unused = [f"{entry.where}: this entry of ignore silenced nothing." for entry in report.unused]
+    unused = [f"{entry.where}: this ignore entry matched nothing." for entry in report.unused]
     warnings = {"warnings": unused} if unused else {}
     if level == "never" or not report.at_least(Severity[level.upper()]):
         return {"failed": False, "msg": summary(report)} | warnings

@@ -1,4 +1,4 @@
-r"""The folders of a node: made, nobody but administrators writing there, rolled back from users, never through a link.
+"""The folders of a node: made, nobody but administrators writing there, rolled back from users, never through a link.
 
 Who may write is judged by the lab's own access lists, for a user who has nothing but what every user has.
 """
@@ -169,13 +169,13 @@ def test_what_a_user_has_put_in_a_folder_of_programs_or_of_containerds_data_is_r
     host.in_turn(plant)
     before = bench.dump()
     for path, what in (
-        (r"C:\flannel\flanneld.exe", "is a link, and what it leads to may be changed by others"),
+        (r"C:\flannel\flanneld.exe", "is a link, and others may change its target"),
         (r"C:\k\version.dll", f"is owned by {ANN}, not by SYSTEM or Administrators"),
         (r"C:\k\cni\config\00-first.conf", "can be changed by BU"),
     ):
         run = folders(bench)
         assert run.rc != 0
-        assert f"{path} {what}: services of SYSTEM run or read what lies there." in run.output, run
+        assert f"{path} {what}: SYSTEM services run or read the files there." in run.output, run
         assert differences(before, bench.dump()) == []
         host.in_turn(lambda path=path: host.node.drive.delete(path))  # type: ignore[misc]
         before = bench.dump()
@@ -185,7 +185,7 @@ def test_what_a_user_has_put_in_a_folder_of_programs_or_of_containerds_data_is_r
     host.in_turn(lambda: host.node.drive.mkdir(root, owner=ANN))
     run = site(bench, "--tags", "containerd")
     assert run.rc != 0
-    assert f"{root} is owned by {ANN}, not by SYSTEM or Administrators: a service of SYSTEM trusts" in run.output, run
+    assert f"{root} is owned by {ANN}, not by SYSTEM or Administrators: a SYSTEM service trusts" in run.output, run
     assert not host.in_turn(lambda: host.node.drive.exists(r"C:\Program Files\containerd"))
 
 

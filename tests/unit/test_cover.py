@@ -131,8 +131,8 @@ tracer.start({str(trace)!r})
 for path in ("C:\\\\k", "C:\\\\k", "k"):
     module.problem(path)
 tracer.restart()
-module.same("a", "A")
-module.same("a", "b")
+module.is_same("a", "A")
+module.is_same("a", "b")
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
     seen = trace.read_text().splitlines()

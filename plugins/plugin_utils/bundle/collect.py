@@ -41,7 +41,7 @@ CHANNELS = (
     "Microsoft-Windows-Hyper-V-VmSwitch-Operational",
 )
 """Event logs. Source: collectlogs.ps1, which copies Microsoft-Windows-Hyper-V*.evtx and
-Microsoft-Windows-Host-Network-Service*.evtx; which of them there are differs per release of Windows."""
+Microsoft-Windows-Host-Network-Service*.evtx; the existing ones differ per release of Windows."""
 
 WINDOWS_SERVICES = (
     "hns",
@@ -241,7 +241,7 @@ TRACE_MAX_MB = 250
 NETSH = rf"{SYSTEM32}\netsh.exe"
 CMD = rf"{SYSTEM32}\cmd.exe"
 NO_SESSION = 1
-"""What netsh ends with, among others, if there is no trace to be stopped; unverified."""
+"""One of netsh's exit codes if there is no trace to stop; unverified."""
 
 PROVIDERS: tuple[tuple[str, str], ...] = (
     ("{564368D6-577B-4af5-AD84-1C54464848E6}", ""),  # Microsoft-Windows-Overlay-HNSPlugin
@@ -278,7 +278,7 @@ def _provider(guid: str, keywords: str) -> tuple[str, ...]:
 
 STATE = {"network/adapters": networks.ADAPTERS, "system/machine": "system"}
 ONE_ANSWER = 600_000
-"""Bytes of files that are asked for at once: base64 makes 800 KB of them, an answer may have 1 MB."""
+"""Bytes of files in one request: base64 makes 800 KB of them, and an answer may have 1 MB."""
 GROWTH = 64 * 1024
 
 

@@ -26,14 +26,14 @@ _NAME = (
 )
 _WORD = rf"(?:{MASK}|true|false|null|none|nil|yes|no|\[\]|\{{\}}|(?:\d+(?:\.\d+)?(?:ms|us|[smh]))+)"
 _PLAIN = rf"""(?:"(?:{_WORD})?"|'(?:{_WORD})?'|{_WORD})(?=[\s,;}}\])<]|\Z)"""
-"""Values that are not secrets, whatever their name: switches and durations; a number may be a password."""
+"""Values that are not secret, whatever their name: switches and durations; a number may be a password."""
 _NESTED = r"(?:\{[\"'\s}]|\[[\"'{\s\]])"
-"""Begins what has values with names of their own."""
+"""The start of a value that has named values inside."""
 _VALUE = rf"""(?:\\?"(?:[^"\\]|\\.)*\\?"|"(?:[^"\\]|\\.)*"|'[^']*'|(?!{_NESTED})[^\s"]+)"""
 _QUOTED = r"""(?:\\?"(?:[^"\\\r\n]|\\.)*?\\?"|'[^'\r\n]*'|[^\s"',;()]+)"""
 _Q = r"(?:\\?[\"']|\\u002[27]|&quot;)?"
 _IS = r"(?::=|=>|=~|[:=]|%3[aAdD])"
-"""Between a name and its value."""
+"""The separator between a name and its value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ _RUN = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
 
 
 _SINGLE_CASE = 24
-"""So long a word of one case has to be: shorter ones are in names of pods."""
+"""The minimum length of a single-case word that counts as random: shorter ones are in names of pods."""
 
 
 def _is_random(word: str) -> bool:
@@ -79,7 +79,7 @@ _NO_SECRET = re.compile(
     "(?:^|_)(?:COMMIT|REV|REVISION|BUILD|IMAGE|POD|NODE|VERSION|SHA[0-9]*)(?:_|$)|^HOST"
     "|(?:COMMIT|SHA|HASH|DIGEST|SUM|VERSION|ID|IMAGE|NAME|HOST|POD|NODE|TAG|PRINT|IDENTIFIER|SERIAL|PATH|DIR)$"
 )
-"""Variables whose values look drawn and are not secrets."""
+"""Variables whose values look random but are not secret."""
 _UNSPOKEN = re.compile("(?i)[bcdfghjklmnpqrstvwxz]{5}")
 _HUMP = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 

@@ -27,7 +27,7 @@ from .redact import redact
 HEAD = 64 * 1024
 TAIL = 320 * 1024
 LIMIT = HEAD + TAIL
-"""Bytes of one file: with base64 and what is around it they fit into one answer of a node (1 MB)."""
+"""Bytes of one file: with base64 and its envelope they fit into one answer of a node (1 MB)."""
 
 _CUT_BY_NODE = re.compile(r"[^\n]*\n(\.\.\. \d+ bytes left out \.\.\.)\r?\n[^\n]*")
 

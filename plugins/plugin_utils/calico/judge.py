@@ -285,7 +285,7 @@ WAITING = frozenset(
         *("CrashLoopBackOff", "CreateContainerError", "RunContainerError"),
     }
 )
-"""Reasons that do not pass by themselves. Source: kubernetes pkg/kubelet/images/types.go, container/sync_result.go."""
+"""Reasons that are not temporary. Source: kubernetes pkg/kubelet/images/types.go, container/sync_result.go."""
 
 
 def _range(text: str) -> ipaddress.IPv4Network | None:
@@ -319,7 +319,7 @@ RULES: tuple[Rule, ...] = (
         WARNING,
         "Calico is not tested with this Kubernetes",
         "It may work; Calico's own tests do not say so.",
-        "Take a Calico whose page names this Kubernetes.",
+        "Use a Calico release whose page lists this Kubernetes.",
         _find_untested,
         "projectcalico/calico#7594",
     ),
@@ -344,8 +344,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "calico.no-installation",
         ERROR,
-        "Calico's operator was told nothing",
-        "The operator makes nothing without an Installation.",
+        "Calico's operator has no Installation",
+        "Without an Installation the operator makes nothing.",
         "Run calico.yml.",
         _no_installation,
         "tigera/operator#3113",
@@ -499,7 +499,7 @@ RULES: tuple[Rule, ...] = (
         ERROR,
         "The operator cannot set up Calico on Windows",
         "The operator says why.",
-        "Mend what it names; kubectl describe tigerastatus calico-windows shows it again.",
+        "Fix what it names; kubectl describe tigerastatus calico-windows shows it again.",
         _find_degraded,
         "projectcalico/calico#8669",
         before=False,
@@ -526,4 +526,4 @@ RULES: tuple[Rule, ...] = (
         before=False,
     ),
 )
-"""In the order in which one rests on the other."""
+"""Rules in the order of their dependencies."""

@@ -32,7 +32,7 @@ from .view import (
 )
 
 CRDS_S = 300
-"""So long may the operator take to make the CRDs of a Calico that was just installed."""
+"""Seconds that the operator may take to make the CRDs of a newly installed Calico."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +115,8 @@ def _installation(view: View, wanted: Wanted, options: Options) -> Iterator[Chan
         return
     if risky and view.release is not None and not options.adopt:
         raise Refused(
-            f"Calico runs already, and {' and '.join(risky)} would change for its Linux nodes too; their pods are cut "
-            "off meanwhile. winkube_calico_adopt: true does it."
+            f"Calico runs already, and {' and '.join(risky)} would change for its Linux nodes too; their pods lose the "
+            "network meanwhile. winkube_calico_adopt: true allows it."
         )
     before = {"spec": {key: view.spec.get(key) for key in patch}}
     yield Change(
@@ -205,8 +205,8 @@ def _user_pools(view: View, options: Options) -> Iterator[Change]:
         if not options.adopt:
             raise Refused(
                 f"The IPPool {name_of(pool)} has {', '.join(f'{key} {value}' for key, value in before.items())}, and "
-                "Windows needs Never and Always. Linux nodes' pods are cut off during that change. "
-                "winkube_calico_adopt: true does it."
+                "Windows needs Never and Always. Pods on Linux nodes lose their network during that change. "
+                "winkube_calico_adopt: true allows it."
             )
         path, after = f"{view.api.path('ippools')}/{name_of(pool)}", {"spec": modes}
         yield Change(

@@ -16,16 +16,16 @@ Object = dict[str, Any]
 """A JSON object as the API returns it."""
 
 DEEPEST = 100
-"""No object of the API is nested so deep."""
+"""The deepest nesting of an API object that is accepted."""
 _SHOWN = 80
 _RESOURCE = re.compile(
     r"/(?:api/[^/]+|apis/[^/]+/[^/]+)(?:/namespaces/[^/]+)?/(?P<plural>[a-z]+)(?:/(?P<name>[^/]+)(?:/(?P<sub>.+))?)?"
 )
 _OF_KUBELET = {"proxy/configz": "kubeletconfig", "proxy/stats/summary": "pods"}
-"""What stands at the top of what a kubelet answers. Source: kubernetes pkg/kubelet/server/server.go,
+"""The top-level keys of a kubelet's answers. Source: kubernetes pkg/kubelet/server/server.go,
 staging/src/k8s.io/kubelet/pkg/apis/stats/v1alpha1/types.go."""
 _NO_GROUP = b"404 page not found"
-"""Of a path that belongs to no API group. Source: Go net/http, NotFound; kubernetes apiserver pkg/server/mux."""
+"""The answer for a path without an API group. Source: Go net/http, NotFound; kubernetes apiserver pkg/server/mux."""
 
 
 class Answer(NamedTuple):

@@ -24,11 +24,11 @@ from .error import FORBIDDEN, ClusterError
 T = TypeVar("T")
 
 STRANGE_TIMES = 5
-"""So often something is asked for that is answered by what the API server cannot have said."""
+"""The number of attempts if the answers cannot be the API server's."""
 PATIENCE_S = 60.0
-"""How long a request is repeated that fails for a moment: the restart of an API server behind no load balancer."""
+"""Seconds for which a temporarily failing request is repeated: the restart of an API server without a load balancer."""
 FIRST_PATIENCE_S = 3.0
-"""The same for a server that has never answered: it may just be the wrong address."""
+"""The same for a server that has never answered: the address may be wrong."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 8.0
 NODES = "/api/v1/nodes"
 _PATCH_TYPES = {
@@ -39,7 +39,7 @@ _VERSION = re.compile(r"v?(\d+\.\d+\.\d+)")
 
 
 Remember = Callable[[str, Callable[[], Object | None]], Object | None]
-"""Gives what is known of a path, or asks for it and keeps the answer."""
+"""Returns the known answer for a path, or asks and keeps the answer."""
 
 
 @dataclass(frozen=True, slots=True)

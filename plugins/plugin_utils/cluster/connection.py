@@ -35,7 +35,7 @@ except ImportError as error:
 T = TypeVar("T")
 
 REQUEST_S = 30
-"""How long one request may take, from the connection to the last byte of the answer, in seconds."""
+"""Seconds for one request, from the connection to the last byte of the answer."""
 
 
 class Send(Protocol):

@@ -53,7 +53,7 @@ def endpoint(cluster: Cluster, api_server: str = "") -> Endpoint:
 # Bootstrap tokens as `kubeadm token create` makes them, which live no longer than their one join.
 
 LIFETIME = timedelta(minutes=15)
-"""How long a token can be used if it is not deleted; the controller manager's token cleaner removes it then."""
+"""How long a token that is not deleted can be used; then the controller manager's token cleaner removes it."""
 
 SECRETS = "/api/v1/namespaces/kube-system/secrets"
 _LETTERS = string.ascii_lowercase + string.digits

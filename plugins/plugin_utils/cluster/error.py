@@ -9,10 +9,10 @@ import re
 
 FORBIDDEN = 403
 PASSING = frozenset({410, 429, 500, 502, 503, 504})
-"""410: the resourceVersion is too old; ours name none, so the next list begins again. 429: priority and fairness, or a
-limit of a proxy. 500 covers etcd without a leader and webhooks that do not answer.
-Source: kubernetes staging/src/k8s.io/apimachinery/pkg/api/errors/errors.go; client-go's rest/with_retry.go repeats 429
-and 5xx that name a Retry-After."""
+"""410: the resourceVersion is too old; ours name none, so the next list starts over. 429: priority and fairness, or
+a limit of a proxy. 500 includes etcd without a leader and webhooks that do not answer. Source: kubernetes
+staging/src/k8s.io/apimachinery/pkg/api/errors/errors.go; client-go's rest/with_retry.go repeats 429 and 5xx that
+name a Retry-After."""
 
 
 BUDGET = "DisruptionBudget"

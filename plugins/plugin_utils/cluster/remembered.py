@@ -26,12 +26,12 @@ except ImportError:  # ansible-core depends on it, but importing this file must 
 from .answer import Object
 
 FRESH_S = 30
-"""Seconds for which an answer is given to the other nodes of the task; a play may take hours, batch by batch."""
+"""Seconds for which other nodes of the task may use an answer; a play may take hours, batch by batch."""
 _CIPHER: Any = None if Fernet is None else Fernet(Fernet.generate_key())
 """Made when Ansible loads the action, before it forks its workers."""
 _FAILED = b"failed"
 _BULKY = {"metadata": ("managedFields",), "status": ("images", "volumesInUse", "volumesAttached")}
-"""Most of a Node's text, which no plan reads."""
+"""The bulk of a Node's text, which no plan reads."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ def until(now: datetime, timeout_s: float) -> str:
 
 
 RUN = "winkube.node/run"
-"""The annotation, and the label of what has no Namespace of its own, that tells one run's objects from another's."""
+"""The annotation, or for objects without their own Namespace the label, that identifies a run's objects."""
 
 
 def make_run_mark() -> str:
@@ -52,8 +52,8 @@ def create(cluster: Cluster, namespace: dict[str, Any]) -> None:
             raise
         name = namespace["metadata"]["name"]
         raise ClusterError(
-            f"The namespace {name} is there already: another run uses it, or has left it. It stays as it is; name "
-            f"another one, or look: kubectl describe namespace {name}.",
+            f"The namespace {name} is there already: another run uses it or left it. It was not changed; choose "
+            f"another name, or see kubectl describe namespace {name}.",
             error.status,
         ) from error
 

@@ -34,10 +34,10 @@ except ImportError as error:
     _missing = error
 
 V5, V4 = "v5.channel.k8s.io", "v4.channel.k8s.io"
-"""Both have standard output on channel 1, errors on 2 and the exit status on 3. Only v5 can close standard input: API
-servers speak it from Kubernetes 1.30 on (gate TranslateStreamCloseWebsocketRequests), whatever the kubelet's release.
-Source: kubernetes staging/src/k8s.io/apimachinery/pkg/util/remotecommand/constants.go, pkg/features/kube_features.go.
-"""
+"""Both have standard output on channel 1, errors on 2 and the exit status on 3. Only v5 can close standard input:
+API servers speak it from Kubernetes 1.30 on (gate TranslateStreamCloseWebsocketRequests), with any kubelet release.
+Source: kubernetes staging/src/k8s.io/apimachinery/pkg/util/remotecommand/constants.go,
+pkg/features/kube_features.go."""
 PROTOCOLS = (V5, V4)
 
 
@@ -151,10 +151,10 @@ with suppress(ImportError):  # `connect` says what is missing
 CONNECT_S = 30.0
 PING_S = 15.0
 SILENT_S = 60.0
-"""A server that has not even answered a ping for so long is lost. Load balancers end what is quiet for some minutes:
-the pings keep the way open, too."""
+"""Seconds without even an answer to a ping after which a server counts as lost. The pings also keep load balancers
+from ending a quiet connection."""
 PIECE = 32 * 1024
-"""What kubectl sends at once: io.Copy's buffer."""
+"""The size of kubectl's writes: io.Copy's buffer."""
 _STDIN, _CLOSE = 0, 255
 
 

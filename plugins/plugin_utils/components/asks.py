@@ -44,7 +44,7 @@ class Asks:
         self.render = controller.render
         self.read_file = controller.read_file
         self.unpinned: dict[str, str] = {}
-        """Address -> program and release, for sources that nothing but the server of the file vouches for."""
+        """Address -> program and release, for sources whose checksum comes only from the file's own server."""
         self._controller = controller
         self._shared, self._task = shared, task
         self._answers: dict[str, Any] = {}

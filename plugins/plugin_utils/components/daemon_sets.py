@@ -53,15 +53,15 @@ CNI_VARIABLES = {
     "CNI_BIN_DIR": "bin",
     "CNI_NET_DIR": "conf",
 }
-"""Variables by which containers of a network's DaemonSet are told where to write plugins and configuration.
+"""Variables that tell containers of a network's DaemonSet where to write plugins and configuration.
 
-Sources: kubernetes-sigs/sig-windows-tools 729ae7cd^ hostprocess/flannel/flanneld/flannel-overlay.yml (729ae7cd took
-the example out); projectcalico/calico manifests/calico-windows-vxlan.yaml, install-cni; tigera/operator
+Sources: kubernetes-sigs/sig-windows-tools 729ae7cd^ hostprocess/flannel/flanneld/flannel-overlay.yml (729ae7cd removed
+the example); projectcalico/calico manifests/calico-windows-vxlan.yaml, install-cni; tigera/operator
 pkg/render/windows.go, which mounts the folder at the path that it names.
 """
 
 _HOST_PATHS = {"cni/bin": "bin", "cni/net.d": "conf"}
-"""Ends of host paths that are such folders. Source: the volumes cni-bin-dir and cni-net-dir of the same manifests."""
+"""Endings of host paths of such folders. Source: the volumes cni-bin-dir and cni-net-dir of the same manifests."""
 
 
 def cni_folders(

@@ -25,7 +25,8 @@ Places = Callable[[Layout], tuple[str, ...]]
 
 
 LOCAL_SYSTEM = "LocalSystem"
-"""The account of a service that names none. Source: learn.microsoft.com, CreateServiceW, lpServiceStartName."""
+"""The account of a service without a configured one. Source: learn.microsoft.com, CreateServiceW,
+lpServiceStartName."""
 
 
 def _nowhere(_layout: Layout) -> tuple[str, ...]:

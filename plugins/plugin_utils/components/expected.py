@@ -13,7 +13,7 @@ from ..facts import calico
 from ..facts.windows_revisions import BadRevision, given
 
 SERVICE = "service"
-"""What makes a piece the host's own, and not a DaemonSet's."""
+"""Marks a part as the host's own, not a DaemonSet's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,4 +150,4 @@ PLACES = (
         variable=Variable("winkube_kubernetes_dir"),
     ),
 )
-"""Those that belong to no component; the others are in the tables of their components."""
+"""Places of no component; the others are in the components' tables."""

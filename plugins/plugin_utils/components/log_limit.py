@@ -25,7 +25,7 @@ TASK = r"\winkube\logs"
 ABOUT = "Keeps the logs of Kubernetes' services on this machine within limits, for winkube.node."
 SINCE, EVERY = "2026-01-01T00:00:00Z", "PT1H"
 SPARE = 64 * 1024
-"""nssm lets a log grow beyond its limit by what is written at once; it is rotated by nssm then, not emptied."""
+"""Under nssm a log exceeds its limit by what is written at once; then nssm rotates it, and it must not be emptied."""
 READ_LIMIT = 16 * 1024
 
 

@@ -57,7 +57,7 @@ class LogRunnerThere:
         if not reading.file(self.path).get("exists"):
             raise Refused(
                 f"{NAME}: there is no {self.path}, and log_runner_source.url is empty. Put {NAME}.exe of Kubernetes "
-                f"{facts.LOG_RUNNER_ROTATES} or newer there, or let it be installed: winkube_log_runner_url."
+                f"{facts.LOG_RUNNER_ROTATES} or newer there, or set winkube_log_runner_url to install it."
             )
         return None
 

@@ -231,7 +231,12 @@ v0.14.1 hcn/hcnglobals.go, IPv6DualStackVersion; that build 19041 is the first w
 
 
 ONE_FAMILY = ("calico", "flannel")
-"""Networks that give pods of Windows nodes one family, by the names of their DaemonSets."""
+"""Networks that give pods of Windows nodes one family only, by the names of their DaemonSets."""
+
+
+def list_pod_ranges(cluster: str) -> tuple[ipaddress.IPv4Network, ...]:
+    """The IPv4 networks in winkube_cluster_cidr. Refused if it is invalid."""
+    return ipv4(ranges(cluster, "winkube_cluster_cidr"))
 
 
 def has_two_families(text: str) -> bool:
@@ -318,7 +323,7 @@ def range_problems(cluster: str, service: str, dns: str, mode: str, subnet: str)
         for right_name, right in named[index + 1 :]:
             if left.version == right.version and left.overlaps(right):
                 problems.append(
-                    f"{left_name} {left} and {right_name} {right} overlap: each address may mean one thing."
+                    f"{left_name} {left} and {right_name} {right} overlap: an address must have one meaning."
                 )
     try:
         address = ipaddress.ip_address(dns)
@@ -328,7 +333,7 @@ def range_problems(cluster: str, service: str, dns: str, mode: str, subnet: str)
         if not any(address in each for each in services):
             problems.append(
                 f"winkube_dns_service_ip: {dns} does not lie in winkube_service_cidr {_join(services)}; the cluster's "
-                "DNS is a service."
+                "DNS is a Service."
             )
     return tuple(problems)
 

@@ -66,7 +66,7 @@ class NssmVersion:
         if self.programs is None and not found.get("exists"):
             raise Refused(
                 f"nssm: there is no {self.path}, and nssm_source.url is empty. Put nssm {facts.NSSM_VERSION} there, or "
-                "let it be installed: winkube_nssm_url."
+                "set winkube_nssm_url to install it."
             )
         stays = self.programs is None or self.programs.is_installed(reading)
         version = found.get("version")

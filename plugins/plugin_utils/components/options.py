@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 SECRET = "Secret. "
-"""How a line of the description begins of an option whose value is never shown."""
+"""The start of the description of an option whose value is never shown."""
 
 
 class _Same:
@@ -125,7 +125,7 @@ def service_seconds(
     text: str, start: int, stop: int, start_variable: Variable | str = "", stop_variable: Variable | str = ""
 ) -> tuple[Option, Option]:
     """The time limits of a service; `text` says what the start waits for."""
-    stopping = "Seconds in which the service has to stop."
+    stopping = "Seconds within which the service must stop."
     return (
         Option("start_timeout", "int", text, default=start, variable=start_variable),
         Option("stop_timeout", "int", stopping, default=stop, variable=stop_variable),
@@ -196,12 +196,14 @@ def service_option(
 ) -> Option:
     """The option `service`, with its `manager` (the first is the default); `text` describes the managers."""
     chosen = Option("manager", "str", text, default=managers[0], choices=managers, variable=manager)
-    return Option("service", "dict", "How the service is made and run.", options=(chosen, *others), variable=variable)
+    return Option(
+        "service", "dict", "How the service is created and run.", options=(chosen, *others), variable=variable
+    )
 
 
 def extra_arguments(such: str, variable: str) -> Option:
     """Arguments of a program besides ours."""
-    text = f"Further arguments, such as V({such}). Checked as the others are."
+    text = f"Further arguments, such as V({such}). They are checked like the others."
     return Option("extra_arguments", "list", text, default=[], elements="str", variable=Variable(variable))
 
 
@@ -214,7 +216,7 @@ def build_environment_option(variable: Variable | str = "", besides: str = "such
 def depends_on(such: str, variable: Variable) -> Option:
     """The option `depends_on`: services that Windows starts before this one."""
     text = (
-        f"Services that Windows has to start before, such as V({such}), and with which it stops this one.",
+        f"Services that Windows has to start before, such as V({such}), and whose stop also stops this one.",
         "None by default. If one of them does not come up at boot, this service stays down.",
     )
     return Option("depends_on", "list", text, default=[], elements="str", variable=variable)
@@ -245,7 +247,7 @@ SHARED: Mapping[str, Mapping[str, Any]] = {
         "answer_timeout": "winkube_answer_timeout",
     },
 }
-"""Which variables give the options of the shared fragments, in the order in which a task has them."""
+"""The variables for the options of the shared fragments, in a task's order."""
 
 
 def document(options: tuple[Option, ...]) -> dict[str, Any]:

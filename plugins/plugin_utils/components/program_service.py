@@ -224,7 +224,7 @@ _PORT = (
         variable="winkube_cluster_cidr",
     ),
 )
-"""What who may reach a port follows from."""
+"""The options that decide who may reach a port."""
 
 
 def declare(name: str, role: str, daemon: Daemon, recipe: Recipe, *, rule: str = "") -> ProgramService:
@@ -365,7 +365,7 @@ def _interface(name: str, role: str, daemon: Daemon, recipe: Recipe) -> Interfac
                 managers,
                 "V(sc) for sc.exe and the program's own way to be a service, or V(nssm).",
                 build_environment_option(),
-                *service_seconds("Seconds in which it has to work.", recipe.start_timeout_s, recipe.stop_timeout_s),
+                *service_seconds("Seconds within which it must work.", recipe.start_timeout_s, recipe.stop_timeout_s),
                 variable=build_variable("service"),
             ),
         ),

@@ -27,7 +27,7 @@ PROGRAM_SERVICES: tuple[ProgramService, ...] = tuple(
     import_module(f"{programs.__name__}.{found.name}").DECLARATION
     for found in sorted(iter_modules(programs.__path__), key=lambda found: found.name)
 )
-"""Those that are only a program and its service: every module in programs/."""
+"""Components that are only a program and its service: every module in programs/."""
 
 COMPONENTS: tuple[Component, ...] = (
     host.COMPONENT,
@@ -41,13 +41,13 @@ COMPONENTS: tuple[Component, ...] = (
 )
 
 CHANGES_LIMIT = 16384
-"""Bytes of changes.json, which has a line for each component."""
+"""Bytes of changes.json, which has one line per component."""
 
 PLACES = (*layout.PLACES, *(place for each in COMPONENTS for place in each.interface.places))
-"""Where things are on a node, as the option `node` has it."""
+"""Where things are on a node, as in the option `node`."""
 
 DAEMONS: dict[str, Daemon] = {each.name: each.daemon for each in COMPONENTS if each.daemon is not None}
-"""What runs as a service, by the names of the components."""
+"""The programs that run as services, by component."""
 
 
 def start_order(*, of_cluster: bool = False) -> tuple[Daemon, ...]:

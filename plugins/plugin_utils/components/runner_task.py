@@ -15,7 +15,7 @@ SCHTASKS = SYSTEM32 + r"\schtasks.exe"
 POWERSHELL = SYSTEM32 + r"\WindowsPowerShell\v1.0\powershell.exe"
 RUNNER = r"\runner.ps1"
 NO_TASK = 1
-"""What schtasks ends with when there is no task of that name."""
+"""schtasks' exit code if no task has that name."""
 
 
 def create(path: str, file: str) -> Op:

@@ -24,7 +24,7 @@ from .layout import Layout
 from .log_runner import Rotation, wrapper
 
 RECOVERY = Recovery(reset_s=86400, actions=(("restart", 15_000), ("restart", 30_000), ("restart", 60_000)))
-"""Does not give up; containerd's own default does after the second crash of a day (restart, restart, none).
+"""Restarts without end; containerd's own default gives up after the second crash of a day (restart, restart, none).
 
 Source: containerd cmd/containerd/command/service_windows.go, SetRecoveryActions.
 """
@@ -126,7 +126,7 @@ def service_of(
 
 
 _REPLACED = {"%path%": ";".join(WINDOWS_PATH), "%systemroot%": r"C:\Windows", "%windir%": r"C:\Windows"}
-"""What nssm makes of these in a variable's value; the service control manager leaves them as they stand (unverified).
+"""What nssm substitutes in a variable's value; the service control manager leaves them as they are (unverified).
 Source: nssm env.cpp, set_environment_block."""
 
 

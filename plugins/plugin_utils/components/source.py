@@ -21,10 +21,10 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SUM_LINE = re.compile(r"^([0-9a-fA-F]{64})(?:\s+\*?(\S+))?\s*$")
 
 ReadUrl = Callable[[str], str]
-"""Gives the text behind an https address, on the controller. Raises OSError with a sentence."""
+"""Reads the text at an https address, on the controller. Raises OSError with a sentence."""
 
 SUMS = "SHA256SUMS"
-"""The sum file of a bundle: its lines name files by their path below the bundle (playbooks/bundle.yml)."""
+"""The sum file of a bundle: its lines name files by their path inside the bundle (playbooks/bundle.yml)."""
 
 
 def source(
@@ -53,8 +53,8 @@ def source(
         if component not in unverified:
             raise Refused(
                 f"{component}: the source {mask(url)} has no checksum. Give 'sha256:<64 hex digits>' or the https "
-                "address of the publisher's sum file; "
-                f"to go without, say so by name: winkube_allow_unverified: [{component}]."
+                "address of the publisher's sum file; to install it without one, name it: winkube_allow_unverified: "
+                f"[{component}]."
             )
         return Source(url, None, version, proxy)
     return Source(url, _sha256(component, url, checksum, read_url), version, proxy)
@@ -105,7 +105,7 @@ def from_sum_file(component: str, url: str, address: str, read_url: ReadUrl) -> 
     except OSError as error:
         raise Refused(
             f"{component}: the controller could not read the sum file {mask(address)}: "
-            f"{mask_in(_why(error), address)}. Give it a way there (its own HTTPS_PROXY counts), or "
+            f"{mask_in(_why(error), address)}. Give the controller access to it (its own HTTPS_PROXY counts), or give "
             "the file's checksum itself, 'sha256:...'."
         ) from error
     path_of_url = _without_query(url)
@@ -124,8 +124,8 @@ def from_sum_file(component: str, url: str, address: str, read_url: ReadUrl) -> 
         return found.pop()
     if found:
         raise Refused(
-            f"{component}: the sum file {mask(address)} lists several files called {mask(name)}, and none of "
-            f"them as {mask(url)}; the checksum is not guessed."
+            f"{component}: the sum file {mask(address)} lists several files called {mask(name)}, but none as "
+            f"{mask(url)}; the checksum is not guessed."
         )
     if named:
         raise Refused(

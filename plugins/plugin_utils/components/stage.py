@@ -126,7 +126,7 @@ class After:
 
 
 Ending = Callable[[Given, Collection[str], bool], After]
-"""From what was given (the reading is the last one), the stages that sent a batch, and whether anything changes."""
+"""From the input (with the last reading), the stages that sent a batch, and whether anything changes."""
 
 
 def nothing_after(_given: Given, _acted: Collection[str], _changed: bool) -> After:

@@ -22,7 +22,7 @@ _VALUE = re.compile(r"(?<==)[^&;]+")
 _PARAMETER = re.compile(r";[^/]*")
 _ADDRESS = re.compile(r"(?i)\b[a-z][a-z0-9+.-]*://[^\s\"'<>]*[^\s\"'<>.,:;)\]]")
 _SHORT = 4
-"""Characters: a part of an address that is shorter would be found in words."""
+"""Characters: a shorter part of an address would also match inside words."""
 
 
 def mask(address: str) -> str:

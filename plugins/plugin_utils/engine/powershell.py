@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 TYPOGRAPHIC = "\u2018\u2019\u201a\u201b"
-"""PowerShell takes each of these for an apostrophe. Source: PowerShell v7.4.6
+"""Characters that PowerShell treats as an apostrophe. Source: PowerShell v7.4.6
 src/System.Management.Automation/engine/parser/CharTraits.cs, IsSingleQuote."""
 _QUOTE = re.compile(f"['{TYPOGRAPHIC}]")
 

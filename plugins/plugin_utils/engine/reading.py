@@ -23,10 +23,10 @@ from .environment import without_value, without_values
 SCHEMA = 1
 
 CONFIDENTIAL = "confidential:"
-"""Begins the keys of parts that never leave the task: not in facts, not in results."""
+"""Key prefix of parts that never leave the task: neither in facts nor in results."""
 
 VARIABLE = "variable:"
-"""Begins the keys of the machine's variables; the reading keeps only fingerprints of their values."""
+"""Key prefix of the machine's variables; the reading keeps only fingerprints of their values."""
 
 Value = Any
 """A JSON value as a node returned it."""
@@ -46,10 +46,10 @@ class Query:
 
 
 _IDENTITY = {"file": ("exists", "kind"), "registry": ("exists", "value")}
-"""What tells whether a thing is still the one that was read, by the probe's op."""
+"""Fields that tell whether a thing is still the one that was read, by the probe's op."""
 
 _IF_ASKED = ("sha256", "sddl", "inside")
-"""The same, where the query asks for it: the reading may hold it because another component did."""
+"""The same, only if the query asks for them: the reading may have them from another component."""
 
 
 def _thaw(value: Value) -> Value:

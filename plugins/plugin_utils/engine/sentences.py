@@ -55,7 +55,7 @@ PAST = {
     "drain": "drained",
     "uncordon": "uncordoned",
 }
-"""The verbs that steps begin with. A step has one verb; what else happens is said with nouns."""
+"""The verbs that steps begin with. A step has one verb; nouns say what else happens."""
 
 
 def as_result(orders: Sequence[str], *, planned: bool, diff: Collection[Mapping[str, str]] = ()) -> dict[str, Any]:

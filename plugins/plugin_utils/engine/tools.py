@@ -13,7 +13,7 @@ SYSTEM32 = r"C:\Windows\System32"
 SC = SYSTEM32 + r"\sc.exe"
 POWERSHELL = SYSTEM32 + r"\WindowsPowerShell\v1.0"
 WINDOWS_PATH = (SYSTEM32, r"C:\Windows", SYSTEM32 + r"\Wbem", POWERSHELL)
-"""The folders that every Windows Server has in its Path, in its order: what a Path of our own ends with."""
+"""The folders in every Windows Server's Path, in its order; our own Paths end with them."""
 
 ALREADY_RUNNING = 1056
 CANNOT_ACCEPT = 1061
@@ -25,7 +25,7 @@ NOT_STARTED = 1062
 
 
 ANY_EXIT = ("any",)
-"""Every exit code, of which Windows has 2^32: what the program says counts, whatever it ends with."""
+"""Every exit code, of which Windows has 2^32: only the program's output counts."""
 
 
 def run(

@@ -36,7 +36,7 @@ _CREDENTIAL = re.compile(r"^\s*(?:\[(?:.*\.)?header\]|client\s*=)", re.MULTILINE
 """Headers and client keys in hosts.toml. Source: containerd docs/hosts.md."""
 _HOST_KEY = re.compile(r"ssh_host_\w+_key(\.pub)?")
 _FLAGS = re.compile(r"--(?:hostname-override|node-ip|iface|source-vip)(?:=|\s+)[^\s\"]+")
-"""Arguments of kubelet, kube-proxy and flanneld whose value is one machine's."""
+"""Arguments of kubelet, kube-proxy and flanneld with one machine's value."""
 _OPEN = {
     "open.json": ("a batch is under way on this machine", "Run again when it has ended"),
     "blocked.json": (
@@ -48,7 +48,7 @@ _OPEN = {
         "Close it: containerd_config_tcp with state: absent",
     ),
 }
-"""Files of the state folder that say that something is not over (docs/protocol.md, section 4)."""
+"""Files in the state folder that mark unfinished work (docs/protocol.md, section 4)."""
 _REMEDIES = {
     "containerd": "Remove them: sc.exe start containerd, then crictl.exe rmp --all --force; what ctr.exe has started, "
     "by ctr.exe",

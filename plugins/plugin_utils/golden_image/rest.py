@@ -27,7 +27,7 @@ from .findings import entries, receipt_folder
 NAME = "golden_image"
 
 NOTES = ("category.json", "ip.json", "networks.json", "expired.json", "feature-containers.json")
-"""What batches note in the state folder of the machine as it was (docs/protocol.md, section 4)."""
+"""Records of batches in the state folder about this machine (docs/protocol.md, section 4)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ _V5_FROM = (1, 30)
 """The release from which API servers speak v5 by default: see cluster/stream.py."""
 PIECE = 256 * 1024
 LINE_LIMIT = 8000
-"""Characters of a command line: where it can bind folders, hcsshim starts programs by `cmd /c`, which takes 8191.
+"""Characters of a command line: where hcsshim can bind folders, it starts programs by `cmd /c`, which takes 8191.
 Source: hcsshim internal/jobcontainers/jobcontainer.go, CreateProcess."""
 SCRIPT = Path(__file__).resolve().parents[1] / "node" / "host_process.ps1"
 _START = """$ErrorActionPreference = 'Stop'
@@ -47,10 +47,10 @@ try {{
  [System.Environment]::Exit(1)
 }}
 . $script"""
-"""What PowerShell itself says of an error, among redirected errors, is CLIXML: this is a sentence."""
+"""With redirected errors PowerShell's own text of an error is CLIXML; this makes it a sentence."""
 LOOK_S = 1.0
 QUIET_S = 5.0
-"""A pod whose image is there runs by then: nothing is said before."""
+"""Seconds in which a pod with a present image starts; until then nothing is said."""
 
 
 @dataclass(frozen=True, slots=True)

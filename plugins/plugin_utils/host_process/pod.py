@@ -22,9 +22,9 @@ from ..cluster.error import FORBIDDEN, ClusterError
 from ..engine import tools
 
 LABEL = "winkube.node/host-process"
-"""Its value is the run that made the pod."""
+"""Its value is the id of the run that made the pod."""
 OWNER, UNTIL = "winkube.node/owner", "winkube.node/until"
-"""Annotations: who runs Ansible, and from when on the pod is a leftover, no matter who made it."""
+"""Annotations: who runs Ansible, and when the pod becomes a leftover, no matter who made it."""
 CONTAINER = "host"
 POWERSHELL = tools.POWERSHELL + "\\powershell.exe"
 """The host's: C: is the host's drive in a HostProcess container, with bind mounts (containerd 1.7) or without (1.6)."""

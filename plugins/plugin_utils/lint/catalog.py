@@ -47,8 +47,8 @@ class PodCase:
     catalog: Catalog
 
     @property
-    def declared(self) -> bool:
-        return self.pod.declared == "windows"
+    def declares_windows(self) -> bool:
+        return self.pod.os_name == "windows"
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class ObjectCase:
     def spec(self) -> dict[str, Any]:
         return self.object.spec
 
-    declared = False
+    declares_windows = False
 
 
 @dataclass(eq=False)

@@ -125,7 +125,7 @@ def main(arguments: Sequence[str], out: TextIO | None = None, err: TextIO | None
         err.write(f"workload-lint: {error}\n")
         return UNUSABLE
     for entry in report.unused:
-        err.write(f"{entry.where}: this entry of ignore silenced nothing.\n")
+        err.write(f"{entry.where}: this ignore entry matched nothing.\n")
     return FINDINGS if options.level != "never" and report.at_least(LEVELS[options.level]) else OK
 
 

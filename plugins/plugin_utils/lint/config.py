@@ -60,7 +60,7 @@ def read_config(path: Path) -> Config:
         raise ConfigError(f"{path}: the configuration has to be one mapping with the keys {', '.join(_KEYS)}.")
     for key in document.value:
         if key not in _KEYS:
-            raise ConfigError(f"{_at(document, key)}: there is no key {key!r}; there are {', '.join(_KEYS)}.")
+            raise ConfigError(f"{_at(document, key)}: unknown key {key!r}; known keys are {', '.join(_KEYS)}.")
     entries = document.value.get("ignore")
     if entries is not None and not isinstance(entries, list):
         raise ConfigError(f"{_at(document, 'ignore')}: ignore has to be a list of entries with rule and reason.")
@@ -84,7 +84,7 @@ def _entry(document: Document, number: int, entry: Any) -> Ignore:
     for key in entry:
         if key not in _ENTRY_KEYS:
             raise ConfigError(
-                f"{_at(document, 'ignore', number, key)}: there is no key {key!r}; there are {', '.join(_ENTRY_KEYS)}."
+                f"{_at(document, 'ignore', number, key)}: unknown key {key!r}; known keys are {', '.join(_ENTRY_KEYS)}."
             )
     names = entry.get("rule")
     names = [names] if isinstance(names, str) else as_list(names)

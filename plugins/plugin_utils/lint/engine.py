@@ -90,7 +90,7 @@ def with_unreadable(report: Report, faults: Sequence[UnreadableError]) -> Report
             ),
             remedy="Have helm on the path, or render it (helm template, kubectl kustomize) and lint what comes out."
             if each.template
-            else "Mend the file, or leave it out (exclude).",
+            else "Fix the file, or exclude it.",
             source="YAML 1.1 as kubectl reads it",
         )
         for each in faults
@@ -117,7 +117,7 @@ def _lint(documents: Iterable[Document], profile: Profile, ignore: Sequence[Igno
         own = pods.get(id(thing), [])
         accepted = {id(pod): read_ignored(thing, pod.pod) for pod in own} or {id(None): read_ignored(thing, None)}
         for rule, hit, path, subject in _hits(thing, own, catalog):
-            severity = rule.level.of(profile, subject.declared)
+            severity = rule.level.of(profile, subject.declares_windows)
             if severity is not None and rule.id in said:
                 severity = said[rule.id]
             if severity is not None and not _is_unrendered(thing.document.value, path):
@@ -210,7 +210,7 @@ def _make_finding(
         if entry.covers(rule.id, document.file, thing.label):
             used.add(number)
             silenced = silenced or entry.reason
-    declared = pod is not None and pod.declared
+    declared = pod is not None and pod.declares_windows
     rejected = rule.level.admission is not None and declared and profile.minor >= rule.level.admission
     values = {"field": str(path[-1]), "consequence": _REJECTED if rejected else _IGNORED, **hit.values}.items()
     finding = Finding(

@@ -178,7 +178,7 @@ def with_settings(profile: Profile, settings: Mapping[str, Any]) -> Profile:
     earlier: dict[str, Severity | None] = {}
     for name, value in settings.items():
         if name not in _READERS:
-            raise SettingError(f"{name}: there is no such setting; there are {', '.join(SETTINGS)}")
+            raise SettingError(f"{name}: unknown setting; known settings are {', '.join(SETTINGS)}")
         target, read = _READERS[name]
         try:
             changes[target] = read(value)

@@ -100,12 +100,12 @@ def summary(report: Report) -> str:
         f" {pods.get('linux', 0)} for Linux, {unknown} do not say."
     )
     if not report.objects:
-        text += " Nothing was checked: no Kubernetes object is in the input."
+        text += " Nothing was checked: the input has no Kubernetes object."
     if unknown:
         text += " Those that do not say were not checked (unknown_pods: windows checks them as well)."
     if report.not_looked_into:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(report.not_looked_into.items()))
-        text += f" Not looked into, though they name images: {kinds}."
+        text += f" Not checked, though they name images: {kinds}."
     if report.silenced_findings:
         text += f" Silenced with a reason: {len(report.silenced_findings)}."
     return text

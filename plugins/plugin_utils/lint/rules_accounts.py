@@ -88,7 +88,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         id="unknown-account",
-        title="Accounts that are not there",
+        title="Accounts that do not exist",
         level=always(Severity.ERROR),
         find=_unknown_accounts,
         message="runAsUserName is {value}, {what}; the container does not start.",

@@ -90,7 +90,7 @@ def _apparmor_annotations(case: PodCase) -> Iterator[Hit]:
 @needing("windowsOptions")
 def _options_of_linux(case: PodCase) -> Iterator[Hit]:
     """Source: k8s.io/kubernetes pkg/apis/core/validation validateLinux, 1.24 on."""
-    if case.pod.declared != "linux":
+    if case.pod.os_name != "linux":
         return
     if case.pod.security.get("windowsOptions") is not None:
         yield Hit(("spec", "securityContext", "windowsOptions"))
@@ -110,7 +110,7 @@ def _owns_its_token(case: PodCase) -> bool:
 
     It does if all containers have the same one. Source: k8s.io/kubernetes pkg/volume/util FsUserFrom.
     """
-    refused = case.declared and case.profile.minor >= _REFUSES_DECLARED
+    refused = case.declares_windows and case.profile.minor >= _REFUSES_DECLARED
     if case.profile.minor >= _PASSES_OVER_OWNERS or refused:
         return False
     at_pod = case.pod.security.get("runAsUser")

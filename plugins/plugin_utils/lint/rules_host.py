@@ -258,7 +258,7 @@ RULES: tuple[Rule, ...] = (
         title="Account of containers for a HostProcess container",
         level=always(Severity.ERROR),
         find=_host_process_user_unknown,
-        message="runAsUserName is {value}, an account that containers have and the host has not: the HostProcess"
+        message="runAsUserName is {value}, an account that containers have but the host does not: the HostProcess"
         " container does not start.",
         remedy=r"Use NT AUTHORITY\SYSTEM, NT AUTHORITY\Local service, NT AUTHORITY\NetworkService, or a local group.",
         source="microsoft/hcsshim internal/jobcontainers/logon.go processToken",
@@ -307,7 +307,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         id="unknown-gmsa-spec",
-        title="gMSA credential spec that is not there",
+        title="gMSA credential spec that does not exist",
         level=always(Severity.ERROR),
         find=_gmsa_unknown,
         message="gmsaCredentialSpecName {value} is not among the GMSACredentialSpecs of the input ({known}):"

@@ -29,7 +29,7 @@ def _find_absent(case: PodCase) -> Iterator[Hit]:
         if known is None or digest:
             continue
         if known.gone:
-            values = {"value": container.image, "what": f"Docker Hub serves {repository} no more", "use": known.gone}
+            values = {"value": container.image, "what": f"Docker Hub no longer serves {repository}", "use": known.gone}
             yield Hit((*container.path, "image"), values, container.name)
         elif known.tags is not None and not known.tags.fullmatch(tag or "latest"):
             what = f"{repository} has no tag {tag or 'latest'}"
@@ -62,7 +62,7 @@ def _windows_image(case: PodCase) -> Iterator[Hit]:
 RULES: tuple[Rule, ...] = (
     Rule(
         id="absent-image",
-        title="Images that are not there",
+        title="Images that do not exist",
         level=always(Severity.ERROR),
         find=_find_absent,
         message="image {value}: {what}; it cannot be pulled, and the container does not start.",
@@ -84,7 +84,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         id="image-without-updates",
-        title="Base images that get no more updates",
+        title="Base images without further updates",
         level=always(Severity.WARNING),
         find=_find_ended,
         message="image {value} has had no updates since {end}.",

@@ -210,7 +210,7 @@ def _find_reserved_keys(case: ObjectCase) -> Iterator[Hit]:
         if _RESERVED.fullmatch(key):
             yield Hit(path, {"value": key, "what": f"{key.partition('.')[0]} is the name of a device"})
         elif key.endswith("."):
-            yield Hit(path, {"value": key, "what": "Windows takes the dot at the end away"})
+            yield Hit(path, {"value": key, "what": "Windows removes the final dot"})
 
 
 def _keys_by_case(case: ObjectCase) -> Iterator[Hit]:
@@ -362,7 +362,7 @@ RULES: tuple[Rule, ...] = (
         "Dots and blanks at the end of names",
         Severity.WARNING,
         _trailing,
-        "{value}: Windows takes dots and blanks at the end of a name away, so the folder is called otherwise.",
+        "{value}: Windows removes dots and blanks at the end of a name, so the folder gets another name.",
         "Leave the dot or blank out.",
         _NAMING,
         f"{_MOUNTS}.mountPath",
@@ -423,7 +423,7 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         "invalid-file-name",
-        "Keys that no file of Windows can be called",
+        "Keys that cannot be Windows file names",
         Severity.ERROR,
         _find_reserved_keys,
         "key {value} becomes a file of a Windows pod, and {what}: the kubelet cannot write it, and the pod"
@@ -435,7 +435,7 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         "host-path-type",
-        "Types of hostPath that Windows has not",
+        "hostPath types that Windows does not have",
         Severity.ERROR,
         _types_of_linux,
         "hostPath {value} has type {what}: the kubelet does not find it, and the pod does not start.",

@@ -35,7 +35,7 @@ def _not_admitted(case: PodCase) -> Iterator[Hit]:
 
 
 def _not_restricted(case: PodCase) -> Iterator[Hit]:
-    relieved = case.declared and case.profile.minor >= _KNOWS_SYSTEMS
+    relieved = case.declares_windows and case.profile.minor >= _KNOWS_SYSTEMS
     if not relieved and not all(_as_on_linux(case, each) for each in case.pod.containers):
         what = "pods without allowPrivilegeEscalation, capabilities and seccompProfile that do not say os.name: windows"
         yield Hit(("spec",), {"level": "restricted", "what": what, "how": "spec.os.name: windows"})

@@ -267,7 +267,7 @@ RULES: tuple[Rule, ...] = (
         find=_administrator_as_non_root,
         message="runAsUserName is ContainerAdministrator and runAsNonRoot is true: the kubelet will not start the"
         " container.",
-        remedy="Use ContainerUser (or a user of the image), or take runAsNonRoot away.",
+        remedy="Use ContainerUser (or a user of the image), or remove runAsNonRoot.",
         source=DOC,
         paths=(f"{ALL_CONTAINERS}.securityContext.windowsOptions.runAsUserName",),
     ),

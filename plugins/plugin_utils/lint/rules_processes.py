@@ -138,10 +138,10 @@ def _linux_variables(case: PodCase) -> Iterator[Hit]:
 RULES: tuple[Rule, ...] = (
     Rule(
         id="not-a-program",
-        title="What is not a program",
+        title="Commands that are not a program",
         level=always(Severity.ERROR),
         find=_no_programs,
-        message="{value} is {what}, no program: Windows starts the first word as a file and does not find"
+        message="{value} is {what}, not a program: Windows starts the first word as a file and does not find"
         " it; the command fails.",
         remedy="Name the shell and give it the rest as words of their own: [cmd.exe, /c, dir],"
         " [powershell.exe, -Command, Get-Date].",
@@ -196,7 +196,7 @@ RULES: tuple[Rule, ...] = (
         level=always(Severity.INFO),
         find=_linux_variables,
         message="{name} {what}.",
-        remedy="Leave the variable away for Windows, or give it a folder that the image or a volume has.",
+        remedy="Remove the variable for Windows, or set it to a folder of the image or of a volume.",
         source=DOC,
         paths=(f"{ALL_CONTAINERS}.env[*].value",),
     ),

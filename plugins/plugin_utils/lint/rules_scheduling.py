@@ -21,7 +21,7 @@ from .target import OS_LABELS, SYSTEMS, find_other_systems, list_terms, selector
 
 
 def _no_os_name(case: PodCase) -> Iterator[Hit]:
-    if not case.pod.declared:
+    if not case.pod.os_name:
         yield Hit(("spec",), {"why": case.target.why})
 
 
@@ -32,12 +32,12 @@ def _nothing_selects(case: PodCase) -> Iterator[Hit]:
 
 
 def _find_declared_unselected(case: PodCase) -> Iterator[Hit]:
-    if case.declared:
+    if case.declares_windows:
         yield from _nothing_selects(case)
 
 
 def _find_undeclared_unselected(case: PodCase) -> Iterator[Hit]:
-    if not case.declared:
+    if not case.declares_windows:
         yield from _nothing_selects(case)
 
 
@@ -251,7 +251,7 @@ def _capital(said: str) -> bool:
 
 def _os_beside_template(case: PodCase) -> Iterator[Hit]:
     """os.name beside the template: in a Deployment and the like the pod's fields belong below template.spec."""
-    if case.pod.prefix and as_map(case.pod.object.spec.get("os")).get("name") and not case.pod.declared:
+    if case.pod.prefix and as_map(case.pod.object.spec.get("os")).get("name") and not case.pod.os_name:
         yield Hit(("spec",), {"value": str(as_map(case.pod.object.spec["os"])["name"]), "kind": case.pod.object.kind})
 
 
@@ -377,7 +377,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         id="runtime-class",
-        title="RuntimeClass that is not there",
+        title="RuntimeClass that does not exist",
         level=always(Severity.WARNING),
         find=_runtime_class_unknown,
         message="runtimeClassName {value} is not among the RuntimeClasses of the input ({known}).",
@@ -391,7 +391,7 @@ RULES: tuple[Rule, ...] = (
         level=always(Severity.ERROR),
         find=_runtime_class_conflict,
         message="nodeSelector says {value}, the RuntimeClass says {other}: the API server rejects the pod.",
-        remedy="Take the key out of the pod; the RuntimeClass adds its own.",
+        remedy="Remove the key from the pod; the RuntimeClass adds its own.",
         source="k8s.io/kubernetes plugin/pkg/admission/runtimeclass;",
         paths=("spec.nodeSelector",),
     ),
@@ -457,9 +457,9 @@ RULES: tuple[Rule, ...] = (
         title="DaemonSet that Windows nodes get, too",
         level=always(Severity.WARNING),
         find=_find_unrestricted,
-        message="the DaemonSet selects no system and tolerates the taints that would keep it off: Windows nodes get it,"
-        " too, and cannot run what is made for Linux.",
-        remedy="Add nodeSelector kubernetes.io/os: linux; for Windows nodes make a DaemonSet of its own.",
+        message="the DaemonSet selects no system and tolerates the taints that would keep it off: Windows nodes get it"
+        " too, and cannot run Linux programs.",
+        remedy="Add nodeSelector kubernetes.io/os: linux; make a separate DaemonSet for Windows nodes.",
         source="k8s.io/kubernetes pkg/controller/daemon NodeShouldRunDaemonPod; " + GUIDE,
         paths=("spec.tolerations", "spec.nodeSelector", "spec.affinity.nodeAffinity"),
         all_pods=True,

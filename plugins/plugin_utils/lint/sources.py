@@ -86,7 +86,7 @@ def documents_of(folder: Path) -> list[Document]:
     helm = shutil.which("helm")
     if helm is None:
         raise UnreadableError(
-            f"{chart}: this is a Helm chart, and there is no helm on the path: nothing of it was looked into.",
+            f"{chart}: this is a Helm chart, and helm is not on the path: it was not checked.",
             str(chart),
             template=True,
         )

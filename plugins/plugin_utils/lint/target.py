@@ -170,8 +170,8 @@ def _by_selector(pod: Pod, _classes: RuntimeClasses) -> Iterator[Evidence]:
 
 
 def _by_os_name(pod: Pod, _classes: RuntimeClasses) -> Iterator[Evidence]:
-    if found := _system(pod.declared):
-        yield Evidence(found, f"spec.os.name is {pod.declared}")
+    if found := _system(pod.os_name):
+        yield Evidence(found, f"spec.os.name is {pod.os_name}")
 
 
 def _by_affinity(pod: Pod, _classes: RuntimeClasses) -> Iterator[Evidence]:

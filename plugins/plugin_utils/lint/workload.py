@@ -91,7 +91,7 @@ class Pod:
         return as_map(self.spec.get("securityContext"))
 
     @property
-    def declared(self) -> str:
+    def os_name(self) -> str:
         """`spec.os.name`, empty if absent."""
         return as_text(as_map(self.spec.get("os")).get("name"))
 

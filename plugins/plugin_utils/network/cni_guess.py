@@ -51,7 +51,7 @@ MARKS: tuple[Mark, ...] = (
     Mark("aws-vpc", "network", r"vpcbr[0-9a-f]+", "kubernetes-sigs/sig-windows-tools#168 (hnsdiag list)"),
     Mark("aws-vpc", "endpoint", r"cid-[0-9a-f]{64}", "kubernetes-sigs/sig-windows-tools#168 (hnsdiag list)"),
 )
-"""The CNIs that Kubernetes' pages name (Azure-CNI, OVN-Kubernetes, Flannel, Calico), and two others that one meets."""
+"""The CNIs in Kubernetes' documentation (Azure-CNI, OVN-Kubernetes, Flannel, Calico), and two other common ones."""
 
 
 @dataclass(frozen=True, slots=True)

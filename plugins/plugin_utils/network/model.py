@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 POD_TYPES = ("l2bridge", "overlay", "transparent", "l2tunnel")
-"""Those whose virtual switch is on an adapter of the host. Source: hcsshim hcn/hcnnetwork.go NetworkType."""
+"""Types whose virtual switch is on an adapter of the host. Source: hcsshim hcn/hcnnetwork.go NetworkType."""
 
 STATES = {0: "uninitialized", 1: "created", 2: "attached", 3: "attached and shared", 4: "detached", 5: "degraded",
           6: "destroyed"}  # fmt: skip
@@ -31,7 +31,7 @@ NEEDED = {
     "namespaces": frozenset({"ResourceList"}),
     "policylists": frozenset({"References", "Policies", "VIPs"}),
 }
-"""Keys without which a kind of object is not known, by kind."""
+"""Keys without which an object of this kind is incomplete."""
 
 
 @dataclass(frozen=True, slots=True)

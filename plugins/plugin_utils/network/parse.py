@@ -20,7 +20,7 @@ from . import pasted
 from .model import PROTOCOLS, Endpoint, Hns, LoadBalancer, Namespace, Network, Policy, PolicyList, Subnet
 
 KINDS = ("networks", "endpoints", "namespaces", "policylists")
-"""What HNS is asked for, by the names that its v1 API has."""
+"""What HNS is asked for, by the names in its v1 API."""
 
 REMOTE_V2, DSR_V2 = 1, 1
 """Bits of `Flags`. Source: hcsshim hcn/hcnendpoint.go EndpointFlagsRemoteEndpoint, hcnloadbalancer.go
@@ -102,7 +102,7 @@ KEYS = (
     "NetworkAdapterName", "MacPools", "Flags", "DNSSuffix", "DNSServerList", "EncapOverhead", "SharedContainers",
     "References", "CompartmentId", "IsDefault", "Resources", "ResourceList", "Containers",
 )  # fmt: skip
-"""How HNS writes its own keys; a person's Format-Table writes them as the person did."""
+"""HNS' spelling of its keys; in Format-Table a person may spell them otherwise."""
 
 _KEYS = {each.casefold(): each for each in KEYS}
 

@@ -23,7 +23,7 @@ from typing import Any
 Object = Mapping[str, Any]
 
 CUT = re.compile(r"System\.(?:Object|String|Collections)\S*|\.\.\.$|\u2026$")
-"""What PowerShell writes in place of a value that lies too deep or is too long."""
+"""PowerShell's replacement for a value that is nested too deeply or too long."""
 
 _PAIR = re.compile(r"^(\w[\w .-]*?)\s*:(?: (.*))?$")
 _RULE = re.compile(r"^\s*-{2,}(?: +-+)*\s*$")

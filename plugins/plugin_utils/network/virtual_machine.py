@@ -25,10 +25,10 @@ HYPERVISORS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "KVM": (("red hat virtio",), ("525400",)),
     "VirtualBox": ((), ("080027",)),
 }
-"""How adapters that a hypervisor makes are described, and how their addresses begin.
+"""Descriptions and address prefixes of adapters made by hypervisors.
 
-Sources: the vendors' drivers' names; IEEE OUI registry (00-15-5D Microsoft, 00-50-56 and 00-0C-29 VMware, 08-00-27
-PCS Systemtechnik); 52-54-00 is libvirt's own, in no registry.
+Sources: the vendors' drivers' names; IEEE OUI registry (00-15-5D Microsoft, 00-50-56 and 00-0C-29 VMware, 08-00-27 PCS
+Systemtechnik); 52-54-00 is libvirt's own, in no registry.
 """
 
 

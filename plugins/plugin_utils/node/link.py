@@ -34,9 +34,9 @@ from .runner_text import runner_sha256, runner_text, with_hns
 
 T = TypeVar("T")
 AGAIN_S = 5.0
-"""So long what is done while the call ends may take, such as telling a silent node that a command is over."""
+"""Seconds for cleaning up after a call, such as telling a silent node that a command is over."""
 END_S = 2.0
-"""So long a program has to end when it is told to."""
+"""Seconds that a program gets to end when it is told to."""
 
 
 class NoAnswerError(Exception):
@@ -113,13 +113,14 @@ def _end(programs: list[subprocess.Popen[bytes]]) -> None:
 SCHEMA = 1
 _SWITCHES = frozenset({"hns_network", "hns_network_remove"})
 FAILURES = 3
-"""So many times in a row a node that can be reached may fail to say what became of a batch."""
+"""The number of successive times that a reachable node may fail to report a batch's outcome."""
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 12.0
 SWITCHED_S = 5.0
-"""A node makes a virtual switch within these seconds after it took the batch: to connect earlier is to be cut off."""
+"""A node makes a virtual switch within these seconds after it took the batch; an earlier connection would be cut
+off."""
 CUT_OFF_S = 10.0
-"""A call that a new virtual switch cut off is given up after so long; twice as long at each further try."""
+"""Seconds after which a call cut off by a new virtual switch is abandoned; doubled at each further attempt."""
 
 Within = Callable[[float, Callable[[], Any]], Any]
 """Runs a piece of work within a number of seconds; NoAnswerError if it takes longer."""
@@ -176,15 +177,14 @@ class Link:
     within: Within = within
     notice: Callable[[str], None] = lambda sentence: None
     said: Callable[[str], None] = lambda sentence: None
-    """What the node is at while a batch takes longer than `progress_s`, and losses of the connection that are expected.
-    """
+    """Gets the node's progress when a batch takes longer than `progress_s`, and expected losses of the connection."""
     progress_s: float = progress.LOGGED_S
     through: frozenset[str] = frozenset()
     """Services that the connection goes through, in lower case: it is lost when they stop."""
     noted: Callable[[Mapping[str, Any], Sequence[Query]], None] = lambda parts, queries: None
     calls: int = 0
     recovered: list[dict[str, Any]] = field(default_factory=list)
-    """Earlier batches that the node has finished or rolled back on this task's behalf: `{id, outcome}`."""
+    """Earlier batches that the node finished or rolled back before this task's: `{id, outcome}`."""
 
     def probe(self, queries: Sequence[Query], *, again: bool = True) -> dict[str, Any]:
         """Read with one remote call: `{key: value}`. NodeError if the module failed; exceptions of the connection
@@ -289,7 +289,7 @@ class Link:
                 raise NodeError(
                     f"The node can be reached, but {failures} times in a row it failed to say what became of batch "
                     f"{batch_id} ({batch.component}): {end_sentence(cause)} The node finishes or rolls back the batch "
-                    "by itself; run the playbook again when that is fixed."
+                    "by itself; fix that and run the playbook again."
                 )
             self.notice(f"the node's answer for batch {batch_id} was not understood ({cause}); asking again")
         raise OutcomeUnknown(
@@ -384,8 +384,8 @@ class Link:
         except NoAnswerError as none:
             self.abandon()
             raise Silence(
-                f"{self.host} sent nothing for {none.seconds:g} s while {doing}, and did not close the connection, "
-                "which was ended here. If the node only needs longer, raise answer_timeout (winkube_answer_timeout)."
+                f"{self.host} sent nothing for {none.seconds:g} s while {doing}, and did not close the connection, so "
+                "it was closed here. If the node only needs longer, raise answer_timeout (winkube_answer_timeout)."
             ) from None
 
 
@@ -435,17 +435,17 @@ _HELD_BACK = (
     (
         re.compile(r"ConstrainedLanguage|core types in this language mode|Constrained Language"),
         "PowerShell runs in Constrained Language Mode on the node, as AppLocker and App Control (WDAC) make it: "
-        "nothing of this collection works in it. Have the policy leave scripts alone on nodes, see "
+        "nothing of this collection works in it. Exempt scripts on nodes from that policy, see "
         "docs/endpoint-protection.md.",
     ),
     (
         re.compile(r"ScriptContainedMaliciousContent|malicious content"),
-        "The node's antivirus held the script back: docs/endpoint-protection.md says what to allow.",
+        "The node's antivirus blocked the script: docs/endpoint-protection.md says what to allow.",
     ),
 )
-"""What stops the first call already. Sources: ansible-core 2.21 executor/powershell/module_wrapper.ps1, whose sentence
-is the same in every language; MethodInvocationNotSupportedInConstrainedLanguage and ScriptContainedMaliciousContent are
-ids of PowerShell's own errors (unverified on a machine under such a policy)."""
+"""Policies that stop the first call already. Sources: ansible-core 2.21 executor/powershell/module_wrapper.ps1,
+whose sentence is the same in every language; MethodInvocationNotSupportedInConstrainedLanguage and
+ScriptContainedMaliciousContent are ids of PowerShell's own errors (unverified on a machine under such a policy)."""
 
 
 def _failure_message(answer: Mapping[str, Any], nothing: str) -> str:

@@ -17,7 +17,7 @@ from ..engine.batch import Batch, Op
 from ..engine.reading import Query, file_key, file_query
 
 WATCHED_S = 8.0
-"""Between two lines when a user watches. Each costs a remote call."""
+"""Seconds between two lines when a user watches. Each costs a remote call."""
 LOGGED_S = 60.0
 MEGA = 1000 * 1000
 _LONGEST = 100

@@ -23,7 +23,7 @@ from .link import Link, NodeError
 
 SHUTDOWN = SYSTEM32 + r"\shutdown.exe"
 DELAY_S = 5
-"""So long the node waits before it goes down: long enough for the answer to the batch."""
+"""Seconds that the node waits before it goes down: long enough for the answer to the batch."""
 REASON_CODE = "p:2:4"
 """Planned, operating system, reconfiguration. Source: learn.microsoft.com, shutdown, /d; the list in `shutdown /?`."""
 IN_PROGRESS = 1115
@@ -35,27 +35,28 @@ COMMENT_LIMIT = 512
 FIRST_PAUSE_S = 2.0
 LONGEST_PAUSE_S = 5.0
 CONFIRM_S = 5.0
-"""Between the first answer of a machine that is back and the second."""
+"""Seconds between the first answer of a machine that is back and the second."""
 SETTLED_S = 90.0
-"""So long the boot id stays of a machine that does not tell that it has come to the logon screen. Unverified: how long
-Windows answers while it configures features."""
+"""Seconds for which the boot id must stay the same if the machine does not report its logon screen. Unverified: how
+long Windows answers while it configures features."""
 LOGON_SCREEN = Query(
     "registry:logon screen",
     "registry",
     (("path", r"HKLM\SOFTWARE\Microsoft\Windows NT\CurrentVersion\Winlogon\AutoLogonChecked"),),
 )
-"""A key that is lost at each boot and made when the logon screen comes, after Windows has configured its features.
+"""A key that is lost at each boot and made with the logon screen, after Windows has configured its features.
 microsoft.ad waits for it after a promotion. The keys of pending restarts do not help: other updates leave them set
-across a restart (chocolatey/choco#1768, dpaulson45/HealthChecker#229). Nor is TrustedInstaller, which also looks for
-updates (unverified)."""
+across a restart (chocolatey/choco#1768, dpaulson45/HealthChecker#229). Nor does TrustedInstaller, which also looks
+for updates (unverified)."""
 PRESHUTDOWN = Query(
     "registry:kubelet preshutdown",
     "registry",
     (("path", r"HKLM\SYSTEM\CurrentControlSet\Services\kubelet"), ("name", "PreshutdownTimeout")),
 )
-"""For how many milliseconds Windows lets the kubelet end pods before the machine goes down; it answers meanwhile. The
-kubelet sets it to its grace period. Source: kubernetes v1.37.1 pkg/kubelet/nodeshutdown/nodeshutdown_manager_windows.go
-(UpdatePreShutdownInfo); the value's place in the registry is unverified."""
+"""Milliseconds for which Windows lets the kubelet end pods before the machine goes down; it answers meanwhile. The
+kubelet sets it to its grace period. Source: kubernetes v1.37.1
+pkg/kubelet/nodeshutdown/nodeshutdown_manager_windows.go (UpdatePreShutdownInfo); the value's place in the registry
+is unverified."""
 
 
 def step(reasons: Sequence[str]) -> Step:

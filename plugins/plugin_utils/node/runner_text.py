@@ -31,7 +31,7 @@ def runner_sha256() -> str:
 # other text of the collection does, so a batch or reading without HNS brings nothing of the kind to the node.
 
 HNS_PREFIX = "hns"
-"""So begins the name of each op, wait kind and query that needs it (docs/protocol.md)."""
+"""The prefix of each op, wait kind and query that needs it (docs/protocol.md)."""
 
 
 def with_hns(sent: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from contextlib import suppress
 from typing import Any
 
 KEEP_ALIVE = "-o ServerAliveInterval=15 -o ServerAliveCountMax=4"
-"""Asked every 15 s whether it is still there, a node may miss three answers: after a minute the connection is over.
-Without it ssh waits for ever for a node that sends neither FIN nor RST. Source: ssh_config(5)."""
+"""A probe every 15 s, of which a node may miss three: after a minute the connection ends. Without it ssh waits
+forever for a node that sends neither FIN nor RST. Source: ssh_config(5)."""
 EXIT_S = 5.0
-"""So long a shared connection has to end when it is told to."""
+"""Seconds that a shared connection gets to end when it is told to."""
 
 
 def add_keep_alive(arguments: str | None) -> str:

@@ -39,7 +39,7 @@ def sentence(answer: Mapping[str, Any]) -> str:
             blocked = answer.get("blocked") or {}
             return (
                 f"an earlier change could not be rolled back (batch {blocked.get('id')}: "
-                f"{end_sentence(_text(blocked.get('error')))[:-1]}). Look at the node, then say so with "
+                f"{end_sentence(_text(blocked.get('error')))[:-1]}). Check the node, then acknowledge it with "
                 f"{ACKNOWLEDGE}{blocked.get('id')}. Nothing was done."
             )
         case "stale":
@@ -53,13 +53,13 @@ def sentence(answer: Mapping[str, Any]) -> str:
                 dict.fromkeys(end_sentence(str(item.get("message")))[:-1] for item in error.get("undo") or ())
             )
             return (
-                f"{_failure(error)} The roll back failed as well: {end_sentence(undo)} The node is blocked "
-                f"until somebody has looked at it and says so with {ACKNOWLEDGE}{answer.get('batch')}."
+                f"{_failure(error)} The roll back failed as well: {end_sentence(undo)} The node is blocked until "
+                f"someone has checked it and acknowledges that with {ACKNOWLEDGE}{answer.get('batch')}."
             )
         case "running":
             return (
-                f"batch {answer.get('batch')} is still being worked on after its time was up; "
-                "run the playbook again to see what became of it."
+                f"batch {answer.get('batch')} is still running after its deadline; run the playbook again to see its "
+                "outcome."
             )
         case outcome:
             return f"batch {answer.get('batch')} ended as '{outcome}'. {_failure(error)}"

@@ -17,7 +17,7 @@ from typing import Any
 from ..engine.resource import Refused
 
 COMPONENT = "repair"
-"""What errors and the journal call the work of win_k8s_repair."""
+"""The name of win_k8s_repair's work in errors and in the journal."""
 NEEDED = {
     "rejoin": "node_name",
     "network": "node_name",
@@ -32,7 +32,7 @@ ONCE = {
     "services": "restart",
     "finding": "finding",
 }
-"""Options that no one sets for good, each with the one action that does something with it."""
+"""Options for single use, each with the only action that reads it."""
 
 
 def check_options(options: Mapping[str, Any]) -> None:

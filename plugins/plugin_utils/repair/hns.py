@@ -33,7 +33,7 @@ QUERIES: tuple[Query, ...] = (
     networks.hns_query(),
     replace(networks.hns_query("networks", "endpoints", "policylists", "namespaces"), key=ALL),
 )
-"""Everything of HNS under a key of its own: a reading for the roles has only the networks."""
+"""Everything in HNS, under its own key: a reading for the roles has only the networks."""
 ENDPOINTS, POLICY_LISTS = "endpoints", "policylists"
 WAIT_S = 120
 RECORD_LIMIT = 64 * 1024
@@ -76,7 +76,7 @@ class Ours:
             return True
         if network.name.casefold() not in {name.casefold() for name in self.names}:
             return False
-        pods = networks.ipv4(networks.ranges(self.cluster, "winkube_cluster_cidr"))
+        pods = networks.list_pod_ranges(self.cluster)
         found = [each for each in network.prefixes if isinstance(each, ipaddress.IPv4Network)]
         return bool(found) and all(any(each.subnet_of(cover) for cover in pods) for each in found)
 

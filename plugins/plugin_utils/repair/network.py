@@ -33,7 +33,7 @@ from ..network.model import Endpoint, Hns, Network
 from . import COMPONENT, hns, rejoin, stopping
 
 PAUSE_S = 10
-"""Between the two looks at endpoints: a pod that is just being made has no namespace for a moment."""
+"""Seconds between the two reads of endpoints: a pod in the making has no namespace for a moment."""
 AUTO = 2
 """The start type of a service that Windows starts at boot. Source: winsvc.h SERVICE_AUTO_START."""
 
@@ -106,7 +106,7 @@ class Node(Protocol):
     """The node to repair."""
 
     seen: Reading
-    """As it was when it was last read."""
+    """The last reading."""
 
     def look(self, after_s: float = 0) -> Reading:
         """Read it again."""
@@ -219,7 +219,8 @@ def lacks_lease(wanted: Wanted, reading: Reading) -> str:
     text = reading.text(path)
     if text is None:
         return f"there is no {path}, so pods cannot start"
-    wrong = list(subnet_env.problems(text, cluster=_ipv4(wanted.cluster), mode=wanted.mode, mtu=0))
+    cluster = str(networks.list_pod_ranges(wanted.cluster)[0])
+    wrong = list(subnet_env.problems(text, cluster=cluster, mode=wanted.mode, mtu=0))
     if (
         not wrong
         and wanted.pod_cidr
@@ -283,10 +284,6 @@ def _outside(address: str, cidr: ipaddress.IPv4Network | ipaddress.IPv6Network) 
         return ipaddress.ip_address(address) not in cidr
     except ValueError:
         return False
-
-
-def _ipv4(cluster: str) -> str:
-    return str(networks.ipv4(networks.ranges(cluster, "winkube_cluster_cidr"))[0])
 
 
 # -- what is done about it ---------------------------------------------------------------------------------------------
@@ -448,7 +445,7 @@ def lease(wanted: Wanted, subnet: str, nodes: Iterable[Mapping[str, Any]] | None
             "--allocate-node-cidrs; or name one with winkube_repair_subnet."
         )
     span = networks.ipv4(networks.ranges(given, "winkube_repair_subnet"))
-    cluster = networks.ipv4(networks.ranges(wanted.cluster, "winkube_cluster_cidr"))
+    cluster = networks.list_pod_ranges(wanted.cluster)
     if not span or not any(span[0].subnet_of(cover) for cover in cluster):
         raise Refused(f"winkube_repair_subnet: {given} does not lie in winkube_cluster_cidr {wanted.cluster}.")
     if taken := find_user(span[0], wanted.node_name, nodes):

@@ -27,13 +27,13 @@ from . import hns
 
 KEEP = ("images", "logs", "programs", "networks")
 ASIDE = ".winkube-reset"
-"""End of the name of what is put aside before it is deleted: until then it can be put back."""
+"""The suffix of renamed files: until they are deleted they can be restored."""
 SNAPSHOTS = r"io.containerd.snapshotter.v1.windows\snapshots"
-"""Below containerd's root, one folder for each layer. Source: containerd plugins/snapshots/windows/windows.go."""
+"""One folder for each layer, below containerd's root. Source: containerd plugins/snapshots/windows/windows.go."""
 
 _LOG = re.compile(rf"({'|'.join(map(re.escape, registry.DAEMONS))})([-.].*)?\.log(\..*)?", re.IGNORECASE)
 _COMMON = frozenset({"c:", r"c:\program files", r"c:\programdata", r"c:\windows", r"c:\users"})
-"""Folders that are Windows' own, as far as they can be above ours."""
+"""Windows' own folders that may be parents of ours."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from . import COMPONENT, stopping
 
 TASKKILL = SYSTEM32 + r"\taskkill.exe"
 NOT_FOUND = 128
-"""taskkill's exit code where there is no such process. Source: learn.microsoft.com, taskkill."""
+"""taskkill's exit code if there is no such process. Source: learn.microsoft.com, taskkill."""
 PROCESSES = "processes:take_over"
 GONE_S = 60
 

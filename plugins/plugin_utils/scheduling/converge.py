@@ -24,7 +24,7 @@ from .runtime_class import COLLECTION, build_wanted, difference, handler_problem
 CONFLICT = 409
 TRIES = 3
 KUBELETS = (OS_LABEL, ARCH_LABEL, BUILD_LABEL, HOSTNAME_LABEL)
-"""Labels that the kubelet sets, and sets back. Source: kubernetes pkg/kubelet/kubelet_node_status.go."""
+"""Labels that the kubelet sets, and resets. Source: kubernetes pkg/kubelet/kubelet_node_status.go."""
 
 Object = Mapping[str, Any]
 Pods = Callable[[str], Iterable[Object]]
@@ -52,7 +52,7 @@ def plan(
     """The changes in the order of execution; `pods` lists those of a Node that gets a taint. Refused for changes
     that would strand pods."""
     problems = [
-        f"labels: {name} is set by the kubelet, which would set it back; leave it out."
+        f"labels: {name} is set by the kubelet, which would reset it; leave it out."
         for name in options.labels
         if name in KUBELETS
     ]
@@ -112,7 +112,7 @@ def _find_conflict(found: Mapping[str, Object], body: Object, options: Options) 
         )
     if differs and not is_ours(present) and not options.adopt:
         return (
-            f"The RuntimeClass {name} is somebody else's and has another {' and '.join(differs)}; "
+            f"The RuntimeClass {name} is not ours and has another {' and '.join(differs)}; "
             "winkube_runtime_class_adopt: true changes it."
         )
     return ""

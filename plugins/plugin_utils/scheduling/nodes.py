@@ -38,7 +38,7 @@ STATES = frozenset(
         "node.cloudprovider.kubernetes.io/shutdown",
     }
 )
-"""Keys of taints that come and go with a Node's state."""
+"""Keys of taints that follow a Node's state."""
 
 _KERNEL = re.compile(r"10\.0\.(\d{5})(?:\.(\d+))?")
 
@@ -129,7 +129,7 @@ def select_nodes(
         raise Refused(f"nodes: the cluster has no Windows node {', '.join(missing)}; it has {', '.join(known)}.")
     picked = [known[name] for name in names] or [node for node in known.values() if node.usable]
     if unusable := [node.name for node in picked if not (node.ready if cordoned else node.usable)]:
-        raise Refused(f"nodes: {', '.join(unusable)} is not Ready, or is cordoned; pods would wait there for ever.")
+        raise Refused(f"nodes: {', '.join(unusable)} is not Ready, or is cordoned; pods would wait there forever.")
     if not picked:
         raise Refused("The cluster has no Windows node that is Ready and not cordoned.")
     return tuple(picked)

@@ -86,14 +86,15 @@ def difference(new: bytes, old: bytes) -> bytes:
 # Instructions as files for the transfer: each part is one gzip member of whole instructions, independent of the others.
 
 PART = 8 * 1000 * 1000
-"""Bytes after which a part ends: a line of progress each."""
+"""Bytes after which a part ends; each part prints a line of progress."""
 
 LEVEL = 6
-"""Of a delta: mostly zeros, so that it costs little."""
+"""The compression level of a delta: it is mostly zeros, so compression is cheap."""
 WHOLE_LEVEL = 1
-"""Of a whole build: 6 makes a tenth less of it and takes three times as long, which a fast link does not give back."""
+"""The level for a whole build: 6 makes it a tenth smaller and takes three times as long, which a fast link does not
+repay."""
 _GZIP = 31
-"""zlib's word for the largest window with the head and tail of gzip."""
+"""zlib's wbits for the largest window with gzip's header and trailer."""
 
 
 def parts(instructions: Iterable[Instruction], limit: int = PART, level: int = LEVEL) -> Iterator[bytes]:
@@ -120,14 +121,14 @@ def _pattern(first: bytes, second: bytes) -> re.Pattern[bytes]:
 
 
 SPARSE = _pattern(b"\x24\x72\x89", b"\x01\x24\x48\x54\x6e\x84\x89\x8b\xc3")
-"""An anchor in some 300 bytes of a Go program, code and texts alike."""
+"""About one anchor in 300 bytes of a Go program, code and texts alike."""
 DENSE = _pattern(
     b"\x00\x0f\x24\x44\x48\x65\x72\x83\x89\x8b\xc0\xe8\xff",
     b"\x01\x05\x24\x2e\x39\x4c\x54\x61\x6e\x74\x7c\x84\x8b\x8d\xc3\xc7\xd0",
 )
-"""One in some 30 bytes, for what lies between two parts that were found: there is not much of it."""
+"""About one anchor in 30 bytes, for the bytes between two segments, which are few."""
 WIDE = 1024
-"""A gap of at least this number of bytes is searched again, more finely."""
+"""A gap of at least this number of bytes is searched again, with denser anchors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +186,7 @@ def _find_segments(old: bytes, new: bytes, pattern: re.Pattern[bytes]) -> list[S
 
 BLOCK = 4096
 SMALL_GAP = 32
-"""Below this many bytes it is not worth while to try anything."""
+"""Gaps of fewer bytes are not searched."""
 
 
 def delta(old: bytes, new: bytes) -> Iterator[Instruction]:
@@ -203,7 +204,7 @@ def whole(new: bytes) -> Iterator[Instruction]:
 
 
 _Stretch = tuple[int, int, int | None]
-"""(start, end, shift) of the new file; without a shift it is like nothing in the old one."""
+"""(start, end, shift) in the new file; no shift: it resembles nothing in the old one."""
 
 
 def _cover(old: bytes, new: bytes) -> Iterator[_Stretch]:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 WATCHED = sys.stdout.isatty()
-"""Whether someone watches. Asked when this file is read, which Ansible does in its main process: its workers have
-their output cut off."""
+"""Whether someone watches. Evaluated at import, which Ansible does in its main process: its workers' output is
+redirected."""
 
 MEGA = 1000 * 1000
 

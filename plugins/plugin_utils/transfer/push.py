@@ -138,7 +138,7 @@ def _find_old_build(base: Base | None, cache: PushCache, mode: Mode) -> tuple[by
     if found is None:
         return (
             None,
-            f"the build on the node (sha256 {base.sha256[:12]}) was not pushed from here, or long ago",
+            f"the build on the node (sha256 {base.sha256[:12]}) was not pushed from here, or too long ago",
         )
     return found, f"the difference from the build on the node (sha256 {base.sha256[:12]})"
 
@@ -163,11 +163,11 @@ def _files(
     try:
         return open_files.enter_context(cache.parts(key, make))
     except OSError as error:
-        raise PushError(f"{source} could not be made ready to be sent: {error}.") from error
+        raise PushError(f"{source} could not be prepared for the transfer: {error}.") from error
 
 
 def _read(source: Path, sha256: str, size: int) -> bytes:
     data = source.read_bytes()
     if len(data) != size or hashlib.sha256(data).hexdigest() != sha256:
-        raise PushError(f"{source} has changed while it was looked at: is a build still writing it? Run it again.")
+        raise PushError(f"{source} changed while it was read: is a build still writing it? Run it again.")
     return data

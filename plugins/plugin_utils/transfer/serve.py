@@ -27,7 +27,7 @@ from .push import Pushed, Ready
 
 ANY_PORT = range(1)
 QUIET_S = 30
-"""So long a node may say or take nothing before its connection is given up."""
+"""Seconds of silence after which a node's connection is closed."""
 _CHUNK = 256 * 1024
 _PORTS = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
 
@@ -97,7 +97,7 @@ def address_towards(peer: str) -> str:
             return str(way.getsockname()[0])
     except OSError as error:
         raise ServeError(
-            f"which of the controller's addresses {peer} can reach is not known ({error.strerror}): give pull_address."
+            f"it is unknown which of the controller's addresses {peer} can reach ({error.strerror}): give pull_address."
         ) from error
 
 
@@ -204,7 +204,7 @@ def _handler(served: Served) -> type[BaseHTTPRequestHandler]:
 
 
 REACH_S = 15
-"""So long the node tries to reach the controller: a firewall that drops packets says nothing."""
+"""Seconds for which the node tries to reach the controller: a firewall that drops packets gives no error."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from ..scheduling.nodes import select_nodes, windows_nodes
 from .outcome import Context, Outcome
 
 LIMITS: Mapping[str, str] = {"decimal": "0.5", "milli": "500m"}
-"""By name of the pod: the same limit, written in both of Kubernetes' ways."""
+"""By pod name: the same limit in both of Kubernetes' notations."""
 
 LIMIT_NANO_CORES = 500 * MILLICORE
 IMAGE = "registry.k8s.io/e2e-test-images/busybox:1.36.1-1"
@@ -37,12 +37,12 @@ BURN = (
     "foreach ($loop in 1..8) { Start-Job -ScriptBlock { "
     "foreach ($m in 1..2147483647) { foreach ($n in 1..2147483647) { $m * $n * 1340371 } } } } ; Get-Job | Wait-Job"
 )
-"""Eight jobs that multiply for ever, as in the e2e test: more than the limit on every machine."""
+"""Eight jobs that multiply forever, as in the e2e test: more than the limit on every machine."""
 
 LABEL = "winkube-cpu-limits"
 WAIT_S = 120
 TOLERANCE = 0.05
-"""So much above the limit is still within it."""
+"""The share above the limit that is still accepted."""
 
 _PREFIX = "winkube-cpulimit-"
 
@@ -147,9 +147,9 @@ def _fault(wanted: Wanted, reading: Any) -> str:
     value = None if reading is None else reading.nano_cores
     most = int(LIMIT_NANO_CORES * (1 + wanted.tolerance))
     if value is None:
-        return "kubelet's summary says nothing of its CPU usage."
+        return "the kubelet's summary has no CPU usage for it."
     if value == 0:
-        return "kubelet's summary says that it uses no CPU, and it burns CPU; docs/cpu-stats.md says who may be wrong."
+        return "the kubelet's summary says that it uses no CPU, but it burns some; docs/cpu-stats.md has causes."
     if value >= ABSURD:
         return f"kubelet's summary says {value} nanocores, a negative difference read as unsigned."
     if value > most:
@@ -179,8 +179,8 @@ def burn(
         for pod in manifests(wanted):
             if _phase(cluster, pod) != "Running":
                 raise ClusterError(
-                    f"pod {_name(pod)} is {_phase(cluster, pod) or 'gone'} after {wanted.wait_s:g} s, so its usage "
-                    "says nothing."
+                    f"pod {_name(pod)} is {_phase(cluster, pod) or 'gone'} after {wanted.wait_s:g} s, so its usage is "
+                    "unknown."
                 )
         sample = summary()
         return usage(wanted, sample), faults(wanted, sample)

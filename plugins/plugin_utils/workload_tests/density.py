@@ -189,7 +189,7 @@ def _hostname(node: WindowsNode) -> str:
 def sample(name: str, node: str, pod: Mapping[str, Any] | None, ready_s: float | None) -> Sample:
     """The result of one pod; None: it is gone."""
     if pod is None:
-        return Sample(name, node, None, None, "it is gone; somebody else deleted it.")
+        return Sample(name, node, None, None, "it is gone; something else deleted it.")
     status = pod.get("status") or {}
     states = [one.get("state") or {} for one in status.get("containerStatuses") or ()]
     started = [str((state.get("running") or {}).get("startedAt") or "") for state in states]

@@ -34,7 +34,7 @@ ACCOUNTS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
 _PULLING = {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"}
 _FOLDER = "/tmp/results"
 _LINES = 200_000
-"""Of the log, from its end: the results are there."""
+"""Lines from the end of the log, which has the results."""
 
 
 @dataclass(frozen=True, slots=True)

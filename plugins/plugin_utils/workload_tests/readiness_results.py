@@ -40,10 +40,10 @@ _STAMP = re.compile(r"^\S+\t[A-Z]+\t")
 _FAILURE = re.compile(r"\s*\[(?:FAILED|PANICKED|TIMEDOUT|INTERRUPTED|ABORTED)\] (?P<why>.*)")
 _WHERE = re.compile(r"\s*In \[[A-Za-z() ]+\] at: (?P<where>\S+)")
 _MOST_CHARACTERS = 600
-"""Of a reason; Gomega prints whole objects."""
+"""Characters of a reason; Gomega prints whole objects."""
 _SUITES = ("[SynchronizedBeforeSuite]", "[SynchronizedAfterSuite]", "[ReportBeforeSuite]", "[ReportAfterSuite]")
 _MOST_BYTES = 64 * 1024 * 1024
-"""Of all JUnit files together, unpacked: a cleaned one has some kilobytes."""
+"""Bytes of all JUnit files together, unpacked: a rewritten one has a few kilobytes."""
 
 
 @dataclass(frozen=True, slots=True)

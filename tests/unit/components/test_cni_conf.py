@@ -100,7 +100,7 @@ def test_the_documents_form_is_for_dockershim_alone() -> None:
     ]
     old = data(runtime="dockershim", kubernetes=Line(1, 22), mode="overlay")
     assert values(old)[-1] == {"Type": "PA", "PA": "10.127.130.14"}
-    with pytest.raises(Refused, match=r"gone from the kubelet since Kubernetes 1\.24; this is 1\.24"):
+    with pytest.raises(Refused, match=r"no dockershim since Kubernetes 1\.24; this is 1\.24"):
         settings(runtime="dockershim", kubernetes=Line(1, 24))
 
 
@@ -162,7 +162,7 @@ def test_a_cni_version_that_the_plugins_do_not_take(plugins: str, asked: str, ta
         settings(plugins=Version.parse(plugins), cni_version=asked)
     (sentence,) = refused.value.sentences
     assert sentence.startswith(
-        f"winkube_cni_version: '{asked}' is not taken by win-bridge of the CNI plugins {plugins}"
+        f"winkube_cni_version: '{asked}' is not supported by win-bridge of the CNI plugins {plugins}"
     )
     assert sentence.endswith(f"{takes}.")
 

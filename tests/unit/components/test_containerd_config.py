@@ -133,7 +133,7 @@ def test_traces_travel_in_the_environment() -> None:
     assert environment(SETTINGS) == {}
     assert problems(wanted) == []
     assert problems(settings("1.7.12", tracing_endpoint="http://collector:4318")) == [
-        "containerd 1.7.12 takes no address for traces from its environment (tracing_endpoint is "
+        "containerd 1.7.12 does not read the address for traces from its environment (tracing_endpoint is "
         "'http://collector:4318'); take containerd 1.7.18 or later."
     ]
 
@@ -173,7 +173,7 @@ def test_folder_of_registry_hosts(version: str, table: str) -> None:
         ),
         pytest.param(
             {"sandbox_image": "pause"},
-            "containerd sandbox image 'pause' is not an image with a tag or digest.",
+            "containerd sandbox image 'pause' is not an image name with a tag or digest.",
             marks=pytest.mark.row("CT-48"),
         ),
         (

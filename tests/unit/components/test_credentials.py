@@ -103,15 +103,15 @@ def test_the_file_is_of_the_api_that_the_release_has(version: str, api: str) -> 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"name": "a/b"}, "is not a name of a program"),
+        ({"name": "a/b"}, "is not a program's name"),
         ({"match_images": ()}, "match_images is empty"),
         ({"match_images": ("https://a.example.com",)}, "leave out the scheme"),
         ({"match_images": ("*.azurecr.io/*",)}, "stands for itself"),
         ({"match_images": ("a.example.com/b:1",)}, "tags and digests are not looked at"),
         ({"match_images": ("a.example.com:*",)}, "not a host with a numeric port"),
         ({"match_images": ("a b",)}, "not a host"),
-        ({"cache_duration": "12"}, "is not a time such as 12h"),
-        ({"cache_duration": "-1h"}, "is not a time such as 12h"),
+        ({"cache_duration": "12"}, "is not a duration such as 12h"),
+        ({"cache_duration": "-1h"}, "is not a duration such as 12h"),
         ({"api_version": "v2"}, "knows v1, v1beta1, v1alpha1"),
         ({"token_attributes": {**TOKENS, "cacheType": "Pod"}}, "cacheType has to be one of"),
         ({"token_attributes": {**TOKENS, "audience": "a"}}, "audience is not one of"),
@@ -143,7 +143,7 @@ def test_by_release() -> None:
     credentials.check([tokens], Version.parse("1.34.4"), {})
     assert "its feature gate" in refusal(tokens, "1.34.4", **{credentials.TOKEN_GATE: False})
     credentials.check([ECR], Version.parse("1.24.17"), {})
-    with pytest.raises(Refused, match="is there twice"):
+    with pytest.raises(Refused, match="appears twice"):
         credentials.check([ECR, replace(ECR, name="ECR-credential-provider.EXE")], NEWEST, {})
 
 

@@ -266,7 +266,7 @@ def test_net_conf_by_mode() -> None:
 )
 def test_other_modes_are_refused_with_a_reason(mode: str, why: str) -> None:
     with pytest.raises(
-        Refused, match=f"flannel has no backend for {mode}, .*{why}.* take winkube_cni_managed_by: cluster"
+        Refused, match=f"flannel has no backend for {mode}, .*{why}.* set winkube_cni_managed_by: cluster"
     ):
         flannel_conf.check_mode(mode, 20348)
     with pytest.raises(Refused, match="'bridge' is not one of l2bridge, overlay, calico, l2tunnel, transparent, nat"):

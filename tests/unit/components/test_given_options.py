@@ -271,7 +271,7 @@ def test_an_old_flannel_is_warned_of() -> None:
     with pytest.raises(Refused, match="is missing on the node"):
         made_by_flannel(SWITCHED, said, version="0.11.0")
     (sentence,) = said
-    assert "flannel 0.11.0: with vxlan a node reaches even its own pods only from 0.12.0 on" in sentence
+    assert "flannel 0.11.0: with vxlan a node cannot reach its own pods; 0.12.0 and later can" in sentence
 
 
 @pytest.mark.row("FL-15")

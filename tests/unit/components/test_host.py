@@ -315,7 +315,7 @@ def test_secrets_that_users_may_read(folder: str) -> None:
 
 def test_somebody_elses_pending_restart_is_said_and_not_made() -> None:
     waiting = node(system=system(reboot_pending=True))
-    assert "waiting for a restart already" in warnings(waiting)
+    assert "already waits for a restart" in warnings(waiting)
     assert plan(waiting).reboot == ()
 
 

@@ -249,7 +249,7 @@ def test_what_is_no_longer_wanted_goes_and_what_others_made_stays() -> None:
         ({"host": "docker.io", "mirrors": [{"url": "https://a:b@m"}]}, "a user or a password in the address"),
         (
             {"host": "docker.io", "mirrors": [{"url": "https://m"}, {"url": "https://m"}]},
-            "mirror https://m is there twice",
+            "mirror https://m appears twice",
         ),
         (
             {"host": "docker.io", "ca": "none.pem"},

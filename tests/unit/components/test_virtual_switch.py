@@ -151,7 +151,7 @@ def test_beside_a_flanneld_that_names_the_adapter_no_placeholder_stays() -> None
 
 def test_without_hns_there_is_no_network() -> None:
     none = reading().merge({"hns": {"available": False}})
-    with pytest.raises(Refused, match="There is no HNS on this node"):
+    with pytest.raises(Refused, match="This node has no HNS"):
         batch(none)
     # In check mode the feature may be on its way.
     assert batch(replace(none, predicted=True)) is not None

@@ -120,8 +120,8 @@ def test_problems(listener: Listener, networks: Any, allowed: bool, sentences: l
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("0.0.0.0/0", "allowed_sources: '0.0.0.0/0' admits everyone"),
-        ("::/0", "allowed_sources: '::/0' admits everyone"),
+        ("0.0.0.0/0", "allowed_sources: '0.0.0.0/0' lets everyone in"),
+        ("::/0", "allowed_sources: '::/0' lets everyone in"),
         ("jump.example.com", "allowed_sources: 'jump.example.com' is neither an IP address nor a network"),
         ("10.0.0.1/24", "allowed_sources: '10.0.0.1/24' is neither an IP address nor a network"),
     ],

@@ -137,7 +137,7 @@ def test_its_values_are_read_once_more_and_stay_in_the_task() -> None:
     ("change", "sentence"),
     [
         ({"deleting": True}, "marked for deletion .*1072"),
-        ({"nssm": {"Application": r"C:\other\flanneld.exe"}}, r"runs C:\\other\\flanneld.exe, not .*somebody else's"),
+        ({"nssm": {"Application": r"C:\other\flanneld.exe"}}, r"runs C:\\other\\flanneld.exe, not .*not ours"),
         ({"account": r"CORP\svc"}, r"runs as CORP\\svc.*password"),
     ],
 )

@@ -254,7 +254,7 @@ REFUSED = {
     "a service's folder that somebody else has made": (
         MadeByUs(FOLDER),
         folder(sddl="O:BUD:"),
-        r"C:\\k is owned by BU, not by SYSTEM or Administrators: a service of SYSTEM trusts",
+        r"C:\\k is owned by BU, not by SYSTEM or Administrators: a SYSTEM service trusts",
     ),
     "a file in the place of a service's folder": (
         MadeByUs(FOLDER),
@@ -339,7 +339,7 @@ def test_folders_that_services_run_programs_from(guard: Any, path: str, folders:
 SOURCES = {
     "machines and networks, each once": (["10.0.0.5", "10.0.0.5/32", "fd00::/64"], ["10.0.0.5", "fd00::/64"]),
     "a name": (["bastion"], "'bastion' is neither an IP address nor a network"),
-    "everybody": (["0.0.0.0/0"], "'0.0.0.0/0' admits everyone"),
+    "everybody": (["0.0.0.0/0"], "'0.0.0.0/0' lets everyone in"),
 }
 
 

@@ -59,7 +59,7 @@ def test_input_without_a_kubernetes_object_is_told(folder: Path, content: str) -
     (folder / "values.yml").write_text(content, encoding="utf-8")
     code, out, _ = run("values.yml")
     assert code == cli.OK
-    assert "Nothing was checked: no Kubernetes object is in the input." in out
+    assert "Nothing was checked: the input has no Kubernetes object." in out
 
 
 def test_windows_line_ends_and_byte_order_marks(folder: Path) -> None:

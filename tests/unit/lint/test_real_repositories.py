@@ -151,7 +151,7 @@ def test_what_a_chart_is_rendered_to_has_the_names_of_its_templates(
     (templates / "pod.yaml").write_text("{{ .Values.pod }}", encoding="utf-8")
     monkeypatch.setenv("PATH", str(folder / "bin"))
     code, out, err = run("chart")
-    assert code == cli.OK and "this is a Helm chart, and there is no helm on the path" in out and not err
+    assert code == cli.OK and "this is a Helm chart, and helm is not on the path" in out and not err
     code, out, _ = run("chart", "deploy", "--level", "never")
     assert out.count("[unreadable-file]") == 1 and "chart/Chart.yaml: info: " in out, "not one for each template"
     program(folder / "bin" / "helm", f"---\n# Source: shop/templates/pod.yaml\n{json.dumps(POD)}")

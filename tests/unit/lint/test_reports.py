@@ -229,7 +229,7 @@ def test_the_configuration_of_the_folder_is_found_and_options_stand_before_it(fo
     )
     _, out, err = run("--format", "json", "web.yml")
     assert json.loads(out)["profile"]["profile"] == "1.23"
-    assert err == ".workload-lint.yml:4:3: this entry of ignore silenced nothing.\n"
+    assert err == ".workload-lint.yml:4:3: this ignore entry matched nothing.\n"
     _, out, _ = run("--format", "json", "--profile", "1.30", "web.yml")
     assert json.loads(out)["profile"]["profile"] == "1.30"
     assert "host-pid" not in [each["id"] for each in json.loads(out)["findings"]]

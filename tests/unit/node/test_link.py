@@ -361,11 +361,11 @@ HELD_BACK = [
             "msg": "Unhandled",
             "module_stderr": "FullyQualifiedErrorId : MethodInvocationNotSupportedInConstrainedLanguage",
         },
-        "Have the policy leave scripts alone on nodes, see docs/endpoint-protection.md",
+        "Exempt scripts on nodes from that policy, see docs/endpoint-protection.md",
     ),
     (
         {"msg": "Dieses Skript", "module_stdout": "", "exception": "ScriptContainedMaliciousContent"},
-        "The node's antivirus held the script back",
+        "The node's antivirus blocked the script",
     ),
 ]
 

@@ -239,7 +239,7 @@ def test_a_class_of_somebody_else_is_left_alone_unless_adopted(lab: Lab) -> None
     theirs = runtime_class.runtime_class(20348, "runhcs-wcow-process", ())
     del theirs["metadata"]["labels"]
     cluster.create(COLLECTION, theirs)
-    with pytest.raises(Refused, match="windows-2022 is somebody else's and has another tolerations"):
+    with pytest.raises(Refused, match="windows-2022 is not ours and has another tolerations"):
         converged(cluster)
     converged(cluster, replace(OPTIONS, adopt=True))
     found = cluster.get(f"{COLLECTION}/windows-2022")
@@ -278,9 +278,7 @@ def test_own_labels_are_set_and_those_of_the_kubelet_refused(lab: Lab) -> None:
         "kubernetes.io/hostname",
         "node.kubernetes.io/windows-build",
     ):
-        with pytest.raises(
-            Refused, match=rf"labels: {re.escape(label)} is set by the kubelet, which would set it back"
-        ):
+        with pytest.raises(Refused, match=rf"labels: {re.escape(label)} is set by the kubelet, which would reset it"):
             converged(cluster, replace(OPTIONS, labels={label: "10.0.1"}))
 
 

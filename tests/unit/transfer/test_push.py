@@ -141,13 +141,13 @@ def test_a_build_that_is_still_written_is_refused(bench: Bench) -> None:
     source = bench.folder / "kubelet.exe"
     source.write_bytes(b"MZ half")
     ready = prepare(source, sha(b"MZ all"), 6, None, STAGING, bench.cache)
-    with pytest.raises(PushError, match=r"kubelet\.exe has changed while it was looked at"), ready:
+    with pytest.raises(PushError, match=r"kubelet\.exe changed while it was read"), ready:
         pass
 
 
 def test_a_build_that_is_gone_is_a_sentence(bench: Bench) -> None:
     ready = prepare(bench.folder / "gone.exe", "0" * 64, 6, None, STAGING, bench.cache)
-    with pytest.raises(PushError, match=r"gone\.exe could not be made ready to be sent: .*No such file"), ready:
+    with pytest.raises(PushError, match=r"gone\.exe could not be prepared for the transfer: .*No such file"), ready:
         pass
 
 

@@ -72,8 +72,11 @@ def test_the_pods_are_those_of_the_e2e_test() -> None:
         (525_000_000, ""),
         (525_000_001, "it uses 525 m, more than its limit of 500 m and 5%."),
         (1_506_845_973, "it uses 1507 m, more than its limit of 500 m and 5%."),
-        (0, "kubelet's summary says that it uses no CPU, and it burns CPU; docs/cpu-stats.md says who may be wrong."),
-        (None, "kubelet's summary says nothing of its CPU usage."),
+        (
+            0,
+            "the kubelet's summary says that it uses no CPU, but it burns some; docs/cpu-stats.md has causes.",
+        ),
+        (None, "the kubelet's summary has no CPU usage for it."),
         (2**64 - 7, f"kubelet's summary says {2**64 - 7} nanocores, a negative difference read as unsigned."),
     ],
 )
@@ -84,7 +87,7 @@ def test_above_zero_and_within_the_limit(value: int | None, fault: str) -> None:
 
 def test_a_pod_that_is_not_in_the_summary() -> None:
     assert faults(WANTED, Sample("", {})) == tuple(
-        f"pod default/{name}: kubelet's summary says nothing of its CPU usage." for name in (DECIMAL, MILLI)
+        f"pod default/{name}: the kubelet's summary has no CPU usage for it." for name in (DECIMAL, MILLI)
     )
 
 
@@ -134,7 +137,7 @@ def test_a_zero_fails_and_the_pods_are_gone_all_the_same() -> None:
     api = Api()
     api.objects[SUMMARY] = summary(439_449_510, 0)
     _usage, (sentence,) = api.burn()
-    assert sentence.startswith(f"pod default/{MILLI}: kubelet's summary says that it uses no CPU")
+    assert sentence.startswith(f"pod default/{MILLI}: the kubelet's summary says that it uses no CPU")
     assert len(api.deleted()) == 2
 
 
@@ -151,7 +154,7 @@ class Known(Context):
 
 def test_each_node_in_turn_and_a_fault_of_one_does_not_keep_it_from_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pods of one name in a namespace would meet those of the node before, which Windows takes seconds to end."""
-    monkeypatch.setattr(run_namespace, "new_run", lambda: "")
+    monkeypatch.setattr(run_namespace, "make_run_mark", lambda: "")
     api = Api()
     for name in ("win1", "win2"):
         api.add_node(name, **{"kubernetes.io/os": "windows"})
@@ -169,7 +172,7 @@ def test_each_node_in_turn_and_a_fault_of_one_does_not_keep_it_from_the_next(mon
         "winkube-cpulimit-decimal-win2": 500_618_452,
         "winkube-cpulimit-milli-win2": 478_772_447,
     }
-    assert (outcome.failed, outcome.said.count("says nothing of its CPU usage")) == (True, 2)
+    assert (outcome.failed, outcome.said.count("has no CPU usage for it")) == (True, 2)
     assert len(api.deleted()) == 4
     api.writes.clear()
     planned = cpu_limits.run(replace(context, check_mode=True), {**options, "nodes": ["win2"]})
@@ -183,6 +186,6 @@ def test_pods_that_do_not_start_or_do_not_last_say_so_and_are_gone() -> None:
         never.burn()
     assert len(never.deleted()) == 2
     short = Api(ends_after=60)
-    with pytest.raises(ClusterError, match=f"pod default/{DECIMAL} is Failed after 120 s, so its usage says nothing"):
+    with pytest.raises(ClusterError, match=f"pod default/{DECIMAL} is Failed after 120 s, so its usage is unknown"):
         short.burn()
     assert len(short.deleted()) == 2

@@ -28,10 +28,10 @@ from .options import INTERFACE
 
 NAME = "cni"
 PLUGINS, FLANNEL = "cni-plugins", "flannel-cni"
-"""Names of the two sources, in sentences, in receipts and in winkube_allow_unverified."""
+"""Names of the two sources in messages, in receipts and in winkube_allow_unverified."""
 
 CONFIGURATIONS = (".conf", ".conflist", ".json")
-"""What containerd takes for a configuration. Source: containerd go-cni opts.go, loadFromConfDir."""
+"""Endings that containerd reads as configurations. Source: containerd go-cni opts.go, loadFromConfDir."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def plugins_version(text: str) -> Version:
     version = release(text, "winkube_cni_plugins_version")
     if not facts.cni_versions(version):
         oldest = facts.CNI_VERSIONS[0].since
-        raise Refused(f"winkube_cni_plugins_version: {version} is older than {oldest}, the first that is known here.")
+        raise Refused(f"winkube_cni_plugins_version: {version} is older than {oldest}, the oldest known here.")
     return version
 
 
@@ -95,8 +95,8 @@ def strangers(layout: Layout, reading: Reading) -> tuple[str, ...]:
         # Go sorts by bytes: upper case before lower case.
         wins = "which is used" if name < FILE else f"which is used as soon as {FILE} is gone"
         sentences.append(
-            f"{windows_path.join(layout.cni_conf_dir, name)} is another network configuration, {wins}: containerd "
-            "takes the first in the order of their names. Remove what is not wanted."
+            f"{windows_path.join(layout.cni_conf_dir, name)} is another network configuration, {wins}: containerd uses "
+            "the first by name. Remove the unwanted one."
         )
     return tuple(sentences)
 

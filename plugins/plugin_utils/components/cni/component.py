@@ -26,7 +26,8 @@ def build_resources(given: Given) -> Resources:
         raise Refused("source.url and flannel_source.url: the CNI plugins need an address each.")
     if not is_archive(cni.PLUGINS, plugins["url"]):
         raise Refused(
-            f"{cni.PLUGINS}: '{plugins['url']}' is one program; several are needed, which come in an archive (.tgz)."
+            f"{cni.PLUGINS}: '{plugins['url']}' is a single program; name the release archive (.tgz), which has them "
+            "all."
         )
     return cni.build_resources(
         cni.CniArgs(
@@ -42,6 +43,6 @@ def build_resources(given: Given) -> Resources:
 
 
 COMPARED = First(lambda given, resources: cni.stage_first(given.name, resources, given.reading))
-"""Programs of unknown origin are compared with the download before they are called different."""
+"""Programs of unknown origin are downloaded and compared before they are replaced."""
 
 COMPONENT = replace(cni.COMPONENT, stages=(Stage("plugins", build_resources, first=(COMPARED,)),))

@@ -21,18 +21,18 @@ FILE = "cni.conf"
 """The name of the file that the role flannel writes."""
 
 POLICY_LISTS = ("policies", "additionalargs")
-"""Keys under which policies stand: win-bridge and win-overlay the first (containernetworking/plugins pkg/hns),
-sdnbridge, sdnoverlay and nat the second (microsoft/windows-container-networking)."""
+"""Keys of policies: the first for win-bridge and win-overlay (containernetworking/plugins pkg/hns), the second for
+sdnbridge, sdnoverlay and nat (microsoft/windows-container-networking)."""
 
 
 ENDINGS = (".conf", ".conflist", ".json")
-"""What containerd takes for a configuration, written so: Go minds the case. Source: containerd go-cni opts.go,
+"""Endings that containerd reads as configurations; Go compares case. Source: containerd go-cni opts.go,
 loadFromConfDir; containernetworking/cni libcni/conf.go, ConfFiles."""
 
 LIST_ENDING = ".conflist"
 
 BLANKS = "\u00a0\u2000\u2001\u2002\u2003\u2007\u2009\u202f\u3000\u200b"
-"""Blanks that JSON does not take for such, as web pages and word processors write them."""
+"""Blanks of web pages and word processors, which JSON does not allow."""
 
 
 class ConfError(Exception):
@@ -162,7 +162,7 @@ def read(text: str) -> Conf:
     except json.JSONDecodeError as error:
         line = text.splitlines()[error.lineno - 1].strip()[:80] if text.strip() else ""
         blank = text[error.pos : error.pos + 1]
-        why = f"a blank that is none for JSON (U+{ord(blank):04X})" if blank and blank in BLANKS else error.msg
+        why = f"a blank that JSON does not allow (U+{ord(blank):04X})" if blank and blank in BLANKS else error.msg
         raise ConfError(f"line {error.lineno}, column {error.colno}: {why}: '{line}'") from None
     if not isinstance(data, Mapping):
         raise ConfError("it is not a JSON object")

@@ -30,7 +30,7 @@ FLANNEL = "flannel"
 FLANNEL_IPAM = "host-local"
 
 OLD_KEYS = {"ROUTE": "SDNRoute", "PA": "ProviderAddress"}
-"""Types of the form without apiVersion (dockershim), and what they are called under apiVersion 2."""
+"""Types of the form without apiVersion (dockershim), and their names under apiVersion 2."""
 
 OWN_ADDRESS = "sdnoverlay"
 """The plugin that needs the node's address. Sources: microsoft/windows-container-networking#38;
@@ -83,7 +83,7 @@ def _network_name(name: str, subject: Subject) -> Iterator[Fault]:
 
 
 NO_VERSION = "0.1.0"
-"""What a configuration without cniVersion is of. Source: containernetworking/cni pkg/version/conf.go."""
+"""The version of a configuration without cniVersion. Source: containernetworking/cni pkg/version/conf.go."""
 
 
 def list_accepted_versions(subject: Subject, conf: Conf | None = None) -> tuple[str, ...]:
@@ -221,7 +221,7 @@ def _of_policy(policy: ConfPolicy, api_version: int, subject: Subject) -> Iterat
 
 
 SEARCHED = ("OutBoundNAT", "PA", "ProviderAddress")
-"""Types that win-bridge and win-overlay search as text; HNS itself minds no case. Source: containernetworking/plugins
+"""Types that win-bridge and win-overlay search as text; HNS itself ignores case. Source: containernetworking/plugins
 pkg/hns/netconf_windows.go; projectcalico/calico writes SDNROUTE."""
 
 
@@ -299,14 +299,14 @@ def _exceptions(conf: Conf, subject: Subject) -> Iterator[Fault]:
 
 
 UNFILLED = re.compile(r"\{\{.*\}\}|\{%.*%\}|<[^<>]*[a-zA-Z][^<>]*>|\$\{\w+\}|\$\(\w+\)|__\w+__|%\w+%")
-"""What a template that was not filled in leaves behind."""
+"""Placeholders of a template that were not filled in."""
 
 LISTS = frozenset({"policies", "additionalargs", "exceptions", "exceptionlist", "nameservers", "search", "plugins",
                    "destinations", "routes"})  # fmt: skip
-"""Keys whose value is a list for their readers, in lower case."""
+"""Keys whose value must be a list, in lower case."""
 
 NEEDED = frozenset({"name", "type", "destinationprefix", "provideraddress", "pa", "subnet"})
-"""Keys whose value may not be empty, in lower case; an ipam's type may, which leaves addresses to HNS."""
+"""Keys whose value must not be empty, in lower case; an ipam's type may be, which leaves addresses to HNS."""
 
 
 def _values(value: Any, path: str, subject: Subject) -> Iterator[Fault]:

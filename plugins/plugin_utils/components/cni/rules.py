@@ -150,7 +150,7 @@ RULES: Mapping[str, Rule] = {
     ),
     "cni.old-form": Rule(
         ERROR,
-        "A policy is of the form that containerd's plugins pass over",
+        "A policy has the form that containerd's plugins ignore",
         "Under apiVersion 2 the policy is read without these keys: all of the pods' traffic is translated, and "
         "no error says so.",
         "Write the settings below 'Settings'.",
@@ -159,15 +159,15 @@ RULES: Mapping[str, Rule] = {
     ),
     "cni.new-form": Rule(
         ERROR,
-        "A policy is of the form that dockershim's plugins do not know",
+        "A policy has a form that dockershim's plugins do not know",
         "Without apiVersion 2 the plugin does not know 'Settings'.",
         "Set apiVersion to 2 (containerd).",
     ),
     "cni.policy-without-settings": Rule(
         ERROR,
         "A policy's settings are dropped",
-        "Under apiVersion 2 a policy is its Type and its Settings: what stands beside them is dropped without a word, "
-        "a block rule too.",
+        "Under apiVersion 2 a policy is its Type and its Settings: anything beside them is silently dropped, even a "
+        "block rule.",
         "Write it below 'Settings'.",
         mended=True,
     ),
@@ -186,34 +186,34 @@ RULES: Mapping[str, Rule] = {
     ),
     "cni.policy-skipped": Rule(
         ERROR,
-        "A policy is passed over",
-        "The plugin passes over it without a word.",
+        "A policy is ignored",
+        "The plugin ignores it silently.",
         'Write {"Name": "EndpointPolicy", "Value": {"Type": ..}}.',
     ),
     "cni.policy-case": Rule(
         ERROR,
-        "A policy is not found, as it is written",
-        "The plugin searches the policy as text: written otherwise it is not merged with its own.",
+        "A policy is not found because of its spelling",
+        "The plugin searches the policy as text: in another spelling it is not merged with the plugin's own.",
         "Write it as shown.",
         mended=True,
     ),
     "cni.policy-unknown": Rule(
         WARNING,
-        "A policy is of no type that HNS knows",
+        "A policy has a type that HNS does not know",
         "HNS refuses a policy that it does not know (0x803b000d): no pod starts.",
-        "Look for a typing mistake.",
+        "Look for a typo.",
         "projectcalico/calico#8465",
     ),
     "cni.policy-level": Rule(
         ERROR,
-        "A policy is of a type that endpoints do not have",
-        "A CNI plugin gives its policies to the pods' endpoints, and an endpoint has none of this type.",
-        "Take it out; the HNS network or its subnet gets it when the network is made.",
+        "A policy has a type that endpoints do not have",
+        "A CNI plugin gives its policies to the pods' endpoints, and an endpoint cannot have one of this type.",
+        "Remove it; it belongs to the HNS network or its subnet, which gets it when the network is made.",
     ),
     "cni.policies-key": Rule(
         ERROR,
         "The plugin reads its policies from another key",
-        "The plugin reads its policies from another key; these are passed over without a word.",
+        "The plugin reads its policies from another key; these are silently ignored.",
         "Move them below the key that it reads.",
         mended=True,
     ),
@@ -260,7 +260,7 @@ RULES: Mapping[str, Rule] = {
         WARNING,
         "The CNI configuration has more than one DNS suffix",
         "Windows pods use one DNS suffix.",
-        "Keep svc.<cluster domain> and take the others out.",
+        "Keep svc.<cluster domain> and remove the others.",
         refused_too=True,
     ),
     "cni.ipam": Rule(
@@ -297,7 +297,7 @@ RULES: Mapping[str, Rule] = {
         WARNING,
         "The CNI configuration names a program that is not known here",
         "The type is the name of a program in the folder of the CNI plugins, and this is none that is known here.",
-        "Look whether it is there under this name.",
+        "Check that it exists under this name.",
     ),
 }
-"""By the id of their findings, what most likely is the cause of others first."""
+"""By finding id, the likely causes of others first."""

@@ -76,7 +76,7 @@ def problems(settings: ContainerdSettings) -> list[str]:
     if settings.log_level not in facts.LOG_LEVELS:
         found.append(f"containerd log level '{settings.log_level}' is not one of {', '.join(facts.LOG_LEVELS)}.")
     if not re.fullmatch(r"\S+[:@]\S+", settings.sandbox_image) or _unquotable(settings.sandbox_image):
-        found.append(f"containerd sandbox image '{settings.sandbox_image}' is not an image with a tag or digest.")
+        found.append(f"containerd sandbox image '{settings.sandbox_image}' is not an image name with a tag or digest.")
     if settings.registry_config_path and line.places[line.config_version].registry_config_path is None:
         found.append(
             f"containerd {version} has no folder for registry hosts (registry_config_path is "
@@ -85,7 +85,7 @@ def problems(settings: ContainerdSettings) -> list[str]:
     if settings.tracing_endpoint and (line.tracing_since is None or version < line.tracing_since):
         wanted = f"{line.tracing_since} or later" if line.tracing_since else "1.7 or later"
         found.append(
-            f"containerd {version} takes no address for traces from its environment (tracing_endpoint is "
+            f"containerd {version} does not read the address for traces from its environment (tracing_endpoint is "
             f"'{settings.tracing_endpoint}'); take containerd {wanted}."
         )
     return found
@@ -255,7 +255,7 @@ def _check_plugin_names(document: Document, version: Version) -> list[str]:
                 )
             elif key == "disabled_plugins" and name in (facts.CRI, facts.IMAGES, facts.RUNTIME):
                 found.append(
-                    f"{document.at((key,))}disabled_plugins turns {name} off: the kubelet would find no runtime."
+                    f"{document.at((key,))}disabled_plugins turns {name} off: the kubelet would have no runtime."
                 )
     return found
 

@@ -15,7 +15,7 @@ from ..layout import Layout
 
 NAME = "crictl"
 MEMBER = "crictl.exe"
-"""In the release archive crictl-vX.Y.Z-windows-amd64.tar.gz it has no folder."""
+"""The release archive crictl-vX.Y.Z-windows-amd64.tar.gz has it at the top."""
 
 
 def path(layout: Layout) -> str:

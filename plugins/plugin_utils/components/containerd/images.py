@@ -32,15 +32,16 @@ from ..layout import Layout
 NAME = "images"
 
 PRESENT = f"{CONFIDENTIAL}images"
-"""The part of a reading that says what containerd has; only the task that asked knows it."""
+"""The part of a reading with containerd's images; only the task that asked has it."""
 
 RECEIPT_LIMIT = 64 * 1024
 NAMESPACE = "k8s.io"
 
 UNPACKED_GB = {"nanoserver": 0.3, "servercore": 5, "server": 11, "windows": 14}
-"""What the layers of Microsoft's base images take on the disk, by the last part of their names, in GB.
+"""Disk space of the unpacked layers of Microsoft's base images in GB, by the last part of their names.
 
-unverified: orders of magnitude, not measured here; hence a warning and no refusal."""
+unverified: orders of magnitude, not measured here; hence a warning and no refusal.
+"""
 _BASE = re.compile(r"mcr\.microsoft\.com/windows(?:/(\w+))?[:@]")
 
 _REFERENCE = re.compile(

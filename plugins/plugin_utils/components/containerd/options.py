@@ -22,15 +22,15 @@ _CONNECTION = (
         "ca",
         "path",
         (
-            "A file on the controller with the certificates, in PEM form, that it is trusted by.",
-            "On Windows containerd trusts B(only) these then, not the machine's own.",
+            "A file on the controller with the CA certificates, in PEM form, that are trusted for it.",
+            "On Windows containerd then trusts B(only) these, not the machine's own.",
         ),
         default="",
     ),
     Option(
         "client",
         "dict",
-        "The certificate by which the node is known to it.",
+        "The node's client certificate for it.",
         options=(
             Option("certificate", "path", "A file on the controller, in PEM form.", default=""),
             Option(
@@ -54,14 +54,15 @@ _CONNECTION = (
         "auth",
         "dict",
         (
-            "Who asks: a user and a password, or a token. It becomes the header C(Authorization) in a C(hosts.toml) "
+            "Credentials: a user and a password, or a token. They become the header C(Authorization) in a "
+            "C(hosts.toml) "
             "that only administrators may read.",
-            "Before containerd 2.1 it is of no use for registries that issue tokens of their own.",
+            "Before containerd 2.1 they do not work for registries with a separate token server.",
         ),
         default={},
         options=(
             Option("username", "str", "The user. Some registries want a fixed name, such as V(AWS).", default=""),
-            Option("password", "str", "Secret. Its password, or what the registry issues in its place.", default=""),
+            Option("password", "str", "Secret. Its password, or the registry's substitute for one.", default=""),
             Option("token", "str", "Secret. A token that the registry itself takes (C(Bearer)).", default=""),
         ),
     ),
@@ -203,7 +204,7 @@ INTERFACE = Interface(
         Option(
             "crictl_source",
             "dict",
-            "Where crictl.exe comes from, the client of CRI for people. It is put beside containerd.exe, "
+            "Where crictl.exe, the command-line client of CRI, comes from. It is put beside containerd.exe, "
             "with a C(crictl.yaml) that names containerd's pipe. Nothing restarts for it.",
             options=(
                 Option(
@@ -240,8 +241,8 @@ INTERFACE = Interface(
         Option(
             "kubernetes_version",
             "str",
-            "The Kubernetes that the node shall run. Decides the sandbox image, and refuses pairs that "
-            "cannot work. Empty if not known.",
+            "The Kubernetes release of the node. It decides the sandbox image, and pairs that cannot work are refused. "
+            "Empty if unknown.",
             default="",
             variable="winkube_kubernetes_version | default('')",
         ),
@@ -268,7 +269,7 @@ INTERFACE = Interface(
                     "A Jinja2 template of C(config.toml), looked for in the role and then along the usual "
                     "search path. It gets the variables that the role's own uses, such as C(root)."
                 ),
-                "What it yields is checked before anything is sent.",
+                "Its output is checked before anything is sent.",
             ),
             default="config.toml.j2",
             variable=Variable("winkube_containerd_config_template"),
@@ -279,20 +280,19 @@ INTERFACE = Interface(
             (
                 (
                     "Keys of C(config.toml) beside those of O(config_template), as nested mappings from the top"
-                    " of the file. A table is merged into the template's, another value comes over it, and "
-                    "V(null) takes a key away."
+                    " of the file. A table is merged into the template's, another value replaces it, and V(null) "
+                    "removes a key."
                 ),
                 (
-                    "The names of tables are those of the release of containerd. What comes out is checked as "
-                    "the template is."
+                    "The names of tables are those of the release of containerd. The result is checked like the "
+                    "template's output."
                 ),
             ),
             default={},
             variable=Variable(
                 "winkube_containerd_config_extra",
                 text="Keys of config.toml beside those of the template, as nested mappings, such as V({debug: "
-                "{format: json}}): a table is merged, another value comes over the template's, V(null) "
-                "takes a key away.",
+                "{format: json}}): a table is merged, another value replaces the template's, V(null) removes a key.",
             ),
         ),
         Option(
@@ -318,7 +318,7 @@ INTERFACE = Interface(
                 (
                     "It becomes the variable C(OTEL_EXPORTER_OTLP_ENDPOINT) of the service, since the key "
                     "C(endpoint) of C(io.containerd.tracing.processor.v1.otlp) in C(config.toml) is read no "
-                    "more; O(service.environment) comes over it and takes the others, such as "
+                    "more; O(service.environment) overrides it and takes further ones, such as "
                     "C(OTEL_EXPORTER_OTLP_PROTOCOL). Refused for a containerd that does not read it."
                 ),
             ),
@@ -347,22 +347,21 @@ INTERFACE = Interface(
                 Option(
                     "host",
                     "str",
-                    "The beginning of images' names, such as V(docker.io) or V(registry.example.com:5000), or "
+                    "The beginning of image names, such as V(docker.io) or V(registry.example.com:5000), or "
                     "V(_default) for all registries that have no entry of their own.",
                     required=True,
                 ),
                 Option(
                     "server",
                     "str",
-                    "The registry's own address, asked after the mirrors. Empty for the one that follows from "
-                    "the name. The address of a mirror here keeps containerd from ever asking the registry "
-                    "itself.",
+                    "The registry's own address, asked after the mirrors. Empty for the one that follows from the "
+                    "name. With a mirror's address here containerd never asks the registry itself.",
                     default="",
                 ),
                 Option(
                     "capabilities",
                     "list",
-                    "What it is asked for; empty for everything.",
+                    "What containerd asks it for; empty for everything.",
                     default=[],
                     elements="str",
                     choices=("pull", "resolve", "push"),
@@ -404,12 +403,12 @@ INTERFACE = Interface(
                     "before them."
                 ),
                 (
-                    "They are pulled when containerd works, with its own C(ctr.exe), into the namespace that "
-                    "the kubelet uses. The mirrors of O(registries) are asked, with the credentials that stand there."
+                    "They are pulled once containerd works, with its own C(ctr.exe), into the namespace that the "
+                    "kubelet uses. The mirrors of O(registries) are asked, with their credentials."
                 ),
                 (
-                    "Which images were pulled, or were there already, is noted on the node. What is noted is "
-                    "not pulled again, also if the kubelet has collected it since."
+                    "A record on the node lists images that were pulled or were there already. They are not pulled "
+                    "again, even if the kubelet has deleted them since."
                 ),
                 "A pull that fails fails the task, and leaves containerd as it is.",
             ),
@@ -431,7 +430,7 @@ INTERFACE = Interface(
             "environment",
             "dict",
             "Secret. Variables that the service gets from the machine's settings, such as its proxy; those of "
-            "O(service.environment) come over them.",
+            "O(service.environment) override them.",
             default={},
             variable="winkube_proxy_environment",
         ),
@@ -439,7 +438,7 @@ INTERFACE = Interface(
             ("registered", "nssm"),
             "V(registered) by containerd's own C(--register-service), V(nssm) by nssm.exe.",
             build_environment_option(),
-            *service_seconds("Seconds in which the service has to run and answer.", 120, 120),
+            *service_seconds("Seconds within which the service must run and answer.", 120, 120),
             variable=Variable(
                 "winkube_containerd_service",
                 text="C(manager): V(registered) (containerd's own C(--register-service)) or V(nssm) (brought in "

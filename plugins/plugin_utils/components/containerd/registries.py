@@ -41,11 +41,11 @@ from .made_files import RECEIPT_LIMIT, HostFile, MadeFiles, read_recorded_paths
 NAME = "registries"
 
 ALL = "_default"
-"""The folder for every registry that has none of its own; containerd 1.6 and later."""
+"""The folder for registries without one of their own; containerd 1.6 and later."""
 
 HOSTS_TOML = "hosts.toml"
 CERTIFICATES = ("ca.pem", "client.pem", "client.key")
-"""What files of an endpoint are called behind its name, which is `server`, `mirror1`, `mirror2`, ..."""
+"""File names of an endpoint, after its own name, which is `server`, `mirror1`, `mirror2`, ..."""
 
 READ_MIRRORS = 2
 _READ_NAMES = (
@@ -62,17 +62,17 @@ CAPABILITIES = ("pull", "resolve", "push")
 AUTHORIZATION = "authorization"
 
 _ALSO_FOR_TOKENS = Version.parse("2.1.0")
-"""Since when the headers of hosts.toml go to the server as well that issues a registry's tokens; before, only to the
-registry, and a pull there is anonymous. Source: containerd v2.0.14, v2.1.0 core/remotes/docker/config/hosts.go,
-ConfigureHosts (WithAuthHeader)."""
+"""The first release that sends the headers of hosts.toml also to a registry's token server; earlier ones send them
+only to the registry, and a pull is anonymous. Source: containerd v2.0.14, v2.1.0
+core/remotes/docker/config/hosts.go, ConfigureHosts (WithAuthHeader)."""
 
 ReadFile = Callable[[str], bytes]
-"""Gives a file on the controller. Raises OSError with a sentence."""
+"""Reads a file on the controller. Raises OSError with a sentence."""
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-"""What Go's client sends no header with: source golang.org/x/net v0.48.0 http/httpguts/httplex.go, ValidHeaderFieldName
-and ValidHeaderFieldValue. TOML's strings have no DEL either."""
+"""Characters in a header with which Go's client sends no request: source golang.org/x/net v0.48.0
+http/httpguts/httplex.go, ValidHeaderFieldName and ValidHeaderFieldValue. TOML's strings cannot hold DEL either."""
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d{1,5})?")
 _CERTIFICATE = b"-----BEGIN CERTIFICATE-----"
 _KEY = re.compile(rb"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----")
@@ -281,7 +281,7 @@ def _receipt(layout: Layout) -> str:
 
 
 _FOLDER_FOR_ALL = Version.parse("1.6.0")
-"""Since when containerd reads certs.d\\_default."""
+r"""The first release that reads certs.d\_default."""
 
 
 def _refuse_default(wanted: Sequence[Registry], version: Version) -> None:
@@ -331,7 +331,7 @@ def _registry(option: Mapping[str, Any], read_file: ReadFile, problems: list[str
         for mirror in option.get("mirrors") or ()
     )
     twice = {mirror.url for n, mirror in enumerate(mirrors) if mirror.url in [other.url for other in mirrors[:n]]}
-    problems += [f"registries, {host}: the mirror {mask(url)} is there twice; keep one." for url in sorted(twice)]
+    problems += [f"registries, {host}: the mirror {mask(url)} appears twice; keep one." for url in sorted(twice)]
     return Registry(host, server, mirrors)
 
 

@@ -49,8 +49,8 @@ class CniConf:
     search: tuple[str, ...]
     subnet_file: str = ""
     dsr: bool = False
-    """Whether kube-proxy uses direct server return: a pod then reaches itself by its Service only with the loopback
-    policy that `loopbackDSR` asks for. Source: containernetworking/plugins pkg/hns/netconf_windows.go,
+    """Whether kube-proxy uses direct server return: a pod then reaches itself through its Service only with the
+    loopback policy of `loopbackDSR`. Source: containernetworking/plugins pkg/hns/netconf_windows.go,
     ApplyLoopbackDSR."""
 
     @property
@@ -133,15 +133,15 @@ def settings(
     version = cni_version or cni_facts.default_cni_version(plugins)
     if version not in takes:
         raise Refused(
-            f"winkube_cni_version: '{version}' is not taken by {BACKENDS[mode].delegate} of the CNI plugins {plugins}, "
-            f"which take {', '.join(takes)}."
+            f"winkube_cni_version: '{version}' is not supported by {BACKENDS[mode].delegate} of the CNI plugins "
+            f"{plugins}, which support {', '.join(takes)}."
         )
     if runtime == "dockershim" and kubernetes is not None and kubernetes >= NO_DOCKERSHIM:
         raise Refused(
-            f"winkube_container_runtime: dockershim is gone from the kubelet since Kubernetes {NO_DOCKERSHIM}; "
-            f"this is {kubernetes}. Take containerd."
+            f"winkube_container_runtime: the kubelet has no dockershim since Kubernetes {NO_DOCKERSHIM}; this is "
+            f"{kubernetes}. Use containerd."
         )
-    cluster = networks.ipv4(networks.ranges(cluster_cidr, "winkube_cluster_cidr"))
+    cluster = networks.list_pod_ranges(cluster_cidr)
     services = networks.ipv4(networks.ranges(service_cidr, "winkube_service_cidr"))
     own = () if mode in TRANSLATES_NODES else networks.ipv4(networks.ranges(subnet, "subnet"))
     needed = tuple(str(each) for each in (*cluster, *services, *own))

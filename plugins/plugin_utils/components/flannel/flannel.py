@@ -94,7 +94,7 @@ def arguments(args: FlannelArgs) -> tuple[str, ...]:
 def check(*, release: Version, node_name: str, warn: Callable[[str], None]) -> None:
     """Checks that do not need the node. Refused for an invalid node name."""
     if release < facts.LOCAL_PODS_FROM:
-        warn(f"flannel {release}: with vxlan a node reaches even its own pods only from {facts.LOCAL_PODS_FROM} on.")
+        warn(f"flannel {release}: with vxlan a node cannot reach its own pods; {facts.LOCAL_PODS_FROM} and later can.")
     if not node_name or node_name != node_name.lower():
         raise Refused(
             f"winkube_node_name: '{node_name}' is not a Node's name (lower case); flanneld looks for the Node of this "
@@ -143,7 +143,7 @@ def lease(args: FlannelArgs) -> subnet_env.Lease:
     return subnet_env.Lease(
         args.layout,
         args.layout.flanneld_service,
-        _ipv4(args.cluster_cidr),
+        str(networks.list_pod_ranges(args.cluster_cidr)[0]),
         args.mode,
         args.management.adapter.mtu,
         args.network,
@@ -245,10 +245,6 @@ def _service(args: FlannelArgs) -> Service:
         directory=layout.flannel_dir,
     )
     return replace(made, retries=True)  # it ends as long as its Node has no podCIDR
-
-
-def _ipv4(cluster: str) -> str:
-    return str(networks.ipv4(networks.ranges(cluster, "winkube_cluster_cidr"))[0])
 
 
 DAEMON = Daemon(
@@ -365,7 +361,7 @@ def lease_problem(options: Options, layout: Layout, reading: Reading, mtu: int) 
         return f"flanneld runs, but there is no {path} that can be read."
     wrong = subnet_env.problems(
         text,
-        cluster=str(networks.ipv4(networks.ranges(options["cluster_cidr"], "winkube_cluster_cidr"))[0]),
+        cluster=str(networks.list_pod_ranges(options["cluster_cidr"])[0]),
         mode=options["network_mode"],
         mtu=mtu,
     )

@@ -21,7 +21,7 @@ def check_mode(mode: str, build: int | None) -> None:
     if mode in facts.OTHER_MODES:
         raise Refused(
             f"winkube_network_mode: flannel has no backend for {mode}, {facts.OTHER_MODES[mode].why}; it has "
-            "l2bridge (host-gw) and overlay (vxlan). For another network take winkube_cni_managed_by: cluster."
+            "l2bridge (host-gw) and overlay (vxlan). For another network set winkube_cni_managed_by: cluster."
         )
     if mode not in facts.BACKENDS:
         raise Refused(f"winkube_network_mode: '{mode}' is not one of {', '.join((*SUPPORTED, *facts.OTHER_MODES))}.")
@@ -45,7 +45,7 @@ def net_conf(mode: str, cluster: str, name: str) -> str:
         backend |= {"VNI": facts.VNI, "Port": facts.PORT, "Name": name}
     elif name != facts.BACKENDS[mode].network:
         backend["Name"] = name
-    network = str(networks.ipv4(networks.ranges(cluster, "winkube_cluster_cidr"))[0])
+    network = str(networks.list_pod_ranges(cluster)[0])
     return json.dumps({"Network": network, "Backend": backend}, indent=2) + "\n"
 
 
@@ -88,7 +88,7 @@ def cluster_problems(found: Mapping[str, Any], mode: str, cluster: str, where: s
             for key in ("DirectRouting", "GBP")
             if backend.get(key)
         ]
-    ours = networks.ipv4(networks.ranges(cluster, "winkube_cluster_cidr"))
+    ours = networks.list_pod_ranges(cluster)
     theirs = str(found.get("Network") or "")
     if theirs not in {str(each) for each in ours}:
         problems.append(

@@ -23,10 +23,10 @@ from . import flannel_conf
 from .flannel import NAME, PROGRAM
 
 POD_CIDR_S = 60
-"""So long may the controller manager take to give a new Node its podCIDR."""
+"""Seconds that the controller manager may take to give a new Node its podCIDR."""
 
 NETWORKS = ("flannel", "calico", "antrea", "ovn")
-"""Parts of names of the DaemonSets of networks that have a Windows part."""
+"""Parts of the names of DaemonSets of networks that support Windows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def node_problem(node: Mapping[str, Any] | None, name: str, cluster: str) -> str
             f"The Node '{name}' has no podCIDR, so flanneld would end with 'pod cidr not assigned': the controller "
             "manager needs --allocate-node-cidrs and a --cluster-cidr with room for one more node."
         )
-    pods = networks.ipv4(networks.ranges(cluster, "winkube_cluster_cidr"))
+    pods = networks.list_pod_ranges(cluster)
     own = networks.ipv4(networks.ranges(",".join(found), f"the podCIDR of the Node '{name}'"))
     if not any(each.subnet_of(cover) for each in own for cover in pods):
         return (
@@ -111,7 +111,7 @@ def find_daemon_set(sets: Iterable[Mapping[str, Any]], node: Mapping[str, Any] |
         return None
     return (
         f"The DaemonSet {', '.join(found)} runs flannel on this node; a service {PROGRAM} beside it would fight over "
-        "the same network. Take winkube_cni_managed_by: cluster, or keep the DaemonSet off this node."
+        "the same network. Set winkube_cni_managed_by: cluster, or keep the DaemonSet off this node."
     )
 
 
@@ -139,14 +139,14 @@ def cluster_managed_problems(
     if service is not None and service.get("state") in ACTIVE and not runs(ours, program, reading):
         problems.append(
             f"The service {ours} runs on this node, but winkube_cni_managed_by is cluster: the two would fight over "
-            f"the same network. It does not run {program}, so it is somebody else's: stop and remove it, sc.exe stop "
+            f"the same network. It does not run {program}, so it is not ours: stop and remove it, sc.exe stop "
             f"{ours}, sc.exe delete {ours}."
         )
     labels = daemon_sets.labels_of(node, name)
     if sets is not None and not any(daemon_sets.running(sets, word, labels) for word in NETWORKS):
         problems.append(
             f"winkube_cni_managed_by is cluster, but no DaemonSet of a network ({', '.join(NETWORKS)}) runs on this "
-            "node: pods would never get an address. Install one that has a Windows part, or take service."
+            "node: pods would never get an address. Install one with a Windows part, or set it to service."
         )
     for what, (daemon_set, path) in daemon_sets.cni_folders(sets or (), NETWORKS, labels).items():
         option = f"winkube_cni_{what}_dir"

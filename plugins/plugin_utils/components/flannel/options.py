@@ -199,7 +199,7 @@ INTERFACE = Interface(
         Option(
             "runtime",
             "str",
-            "Whose form C(cni.conf) has. V(dockershim) is refused from Kubernetes 1.24 on.",
+            "The runtime that C(cni.conf) is written for. V(dockershim) is refused from Kubernetes 1.24 on.",
             default="containerd",
             choices=("containerd", "dockershim"),
             variable="winkube_container_runtime",
@@ -227,7 +227,7 @@ INTERFACE = Interface(
                     "A Jinja2 template of C(cni.conf), looked for in the role and then along the usual search "
                     "path. It gets the variable C(cni)."
                 ),
-                "What it yields is checked before anything is sent.",
+                "Its output is checked before anything is sent.",
             ),
             default="cni.conf.j2",
             variable=Variable("winkube_cni_conf_template"),
@@ -244,7 +244,7 @@ INTERFACE = Interface(
         service_option(
             ("nssm", "sc"),
             "V(nssm). flanneld does not speak to the service control manager, so V(sc) is refused.",
-            *service_seconds("Seconds in which flanneld has to have its lease and its network.", 180, 60),
+            *service_seconds("Seconds within which flanneld must have its lease and its network.", 180, 60),
             variable=Variable(
                 "winkube_flannel_service",
                 text="C(manager): only V(nssm); V(sc) is refused, since flanneld cannot be a service by itself."

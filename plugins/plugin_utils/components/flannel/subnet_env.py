@@ -20,7 +20,7 @@ from .. import networks
 from ..layout import Layout
 
 DEFAULT_FOLDER = r"C:\run\flannel"
-"""Where flanneld writes it and the plugin looks for it, if neither is told otherwise."""
+"""The default folder of flanneld and the plugin."""
 
 LIMIT = 4096
 SMALLEST_MTU, LARGEST_MTU = 576, 9216

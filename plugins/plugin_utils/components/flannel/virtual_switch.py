@@ -124,8 +124,8 @@ def network(mode: str, management: Management, reading: Reading) -> HnsNetwork:
     known = networks.hns_networks(reading)
     if known is None and not reading.predicted:
         raise Refused(
-            "There is no HNS on this node (no service hns, no vmcompute.dll), so it can have no container network: the "
-            "Windows feature Containers is missing, or the machine was not restarted since. The role host brings it."
+            "This node has no HNS (no service hns, no vmcompute.dll) and so no container network: the "
+            "Windows feature Containers is missing, or the machine was not restarted since. The role host installs it."
         )
     adapter = management.adapter.physical
     there = networks.on_adapter(known or (), adapter)
@@ -135,7 +135,7 @@ def network(mode: str, management: Management, reading: Reading) -> HnsNetwork:
         raise Refused(
             f"The adapter '{adapter}' has the HNS network '{others[0].name}' of type {others[0].type}; "
             f"winkube_network_mode {mode} needs {kind}, and the virtual switch of an adapter has one type. Remove that "
-            "network (its pods first), or choose the mode that fits it."
+            "network (its pods first), or choose its mode."
         )
     found = management.adapter
     return HnsNetwork(

@@ -49,7 +49,7 @@ def restart(system: Mapping[str, Any]) -> tuple[str, ...]:
     if not system.get("reboot_pending"):
         return ()
     return (
-        "Windows is waiting for a restart already, for an update, a feature or a new name. It is not restarted for "
+        "Windows already waits for a restart, for an update, a feature or a new name. This run does not restart it for "
         "that alone.",
     )
 
@@ -74,8 +74,8 @@ def page_file(reading: Reading, wanted_mb: int) -> tuple[str, ...]:
     files = [entry for entry in value if str(entry).strip()]
     if not files:
         return (
-            "This host has no page file. Windows needs one as a Kubernetes node: memory that is promised to pods is "
-            "backed by it, and without it programs fail where Linux would kill one.",
+            "This host has no page file. Windows needs one as a Kubernetes node: it backs the memory promised to pods; "
+            "without it programs fail where Linux would kill one.",
         )
     limits = [_largest_mb(str(entry)) for entry in files]
     if 0 in limits or sum(limits) >= wanted_mb:

@@ -121,7 +121,7 @@ def _windows(machine: Machine) -> Iterator[str]:
         )
     if machine.kind in {"Client", "Nano Server"}:
         yield (
-            f"This machine runs an edition of Windows of the kind '{machine.kind}' (build {machine.build}); Kubernetes "
+            f"This machine runs the Windows edition '{machine.kind}' (build {machine.build}); Kubernetes "
             "nodes are Windows Server, with or without desktop."
         )
     if machine.architecture and machine.architecture not in ARCHITECTURES:
@@ -145,9 +145,9 @@ def _host(machine: Machine, line: Line, allowed: bool, refusals: list[str], warn
         names = [release.name if (release := release_of(build)) else str(build) for build in builds]
         sentence = f"Kubernetes {line} does not support {machine.name} as a node, only {', '.join(names)}."
         if allowed:
-            warnings.append(f"{sentence} It is tried all the same, since winkube_allow_unsupported_os is true.")
+            warnings.append(f"{sentence} It is tried anyway, since winkube_allow_unsupported_os is true.")
         else:
-            refusals.append(f"{sentence} To try it all the same set winkube_allow_unsupported_os to true.")
+            refusals.append(f"{sentence} To try it anyway, set winkube_allow_unsupported_os to true.")
     if line <= LAST_WITH_ONE_FULLY_SUPPORTED and machine.build != FULLY_SUPPORTED_BUILD:
         warnings.append(
             f"Kubernetes {line} fully supports only containers of Windows Server 2019; this node is {machine.name} "
@@ -185,14 +185,14 @@ def pause_refusals(machine: Machine, wanted: Wanted, warnings: list[str]) -> Ite
     image = _find_image(chosen)
     if image is None:
         warnings.append(
-            f"Whether the pause image {chosen} runs on {machine.name} is not known here: it has to have a manifest "
-            f"for {images_of(machine.build)}."
+            f"Whether the pause image {chosen} runs on {machine.name} is not known here: it needs a manifest for "
+            f"{images_of(machine.build)}."
         )
     elif not any(runs_image(machine.build, build) for build in image.builds):
         builds = ", ".join(str(build) for build in image.builds)
         yield (
             f"The pause image {chosen} has no manifest for {machine.name}, only for the builds {builds}: every pod "
-            "would stay in ContainerCreating. Leave winkube_pause_image empty, or name one for this build."
+            "would stay in ContainerCreating. Leave winkube_pause_image empty, or set one for this build."
         )
     elif machine.build not in image.builds and wanted.containerd and not takes_earlier_ltsc(wanted.containerd):
         builds = ", ".join(str(build) for build in image.builds)
@@ -216,9 +216,9 @@ def _overlay(machine: Machine) -> Iterator[str]:
     if floor is None:
         return
     if floor.revision is None:
-        yield f"The network mode overlay cannot be had on {machine.name}: {floor.why}. Take a newer Windows."
+        yield f"The network mode overlay does not work on {machine.name}: {floor.why}. Use a newer Windows."
     elif machine.revision < floor.revision:
         yield (
-            f"The network mode overlay cannot be had on {machine.name}: {floor.why} ({floor.update}, "
-            f"10.0.{floor.build}.{floor.revision}). Update Windows, or take l2bridge."
+            f"The network mode overlay does not work on {machine.name}: {floor.why} ({floor.update}, "
+            f"10.0.{floor.build}.{floor.revision}). Update Windows, or use l2bridge."
         )

@@ -45,7 +45,7 @@ INTERFACE = Interface(
         Option(
             "allow_unsupported_os",
             "bool",
-            "Try a build of Windows that this Kubernetes does not support. What cannot work is refused all the same.",
+            "Try a build of Windows that this Kubernetes does not support. What cannot work is still refused.",
             default=False,
             variable=Variable("winkube_allow_unsupported_os"),
         ),
@@ -112,9 +112,9 @@ INTERFACE = Interface(
         Option(
             "proxy",
             "dict",
-            "The web proxy as variables of the machine's environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY). "
-            "Services see them after a restart of the machine only, so each service has its own setting for"
-            " this. Without a proxy the variables are left alone.",
+            "The web proxy as variables of the machine's environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY). Services see "
+            "them only after a restart of the machine, so each service has its own setting for this. Without a proxy "
+            "the variables are left alone.",
             options=(
                 Option(
                     "http",
@@ -128,7 +128,7 @@ INTERFACE = Interface(
                         "winkube_node_http_proxy",
                         default="{{ winkube_proxy }}",
                         text="The machine's own web proxy for http, as a variable of its environment; empty leaves "
-                        "the variables as they are. Services see them after a restart of the machine only, so "
+                        "the variables as they are. Services see them only after a restart of the machine, so "
                         "containerd and the kubelet have settings of their own.",
                     ),
                 ),
@@ -145,7 +145,7 @@ INTERFACE = Interface(
                 Option(
                     "no_proxy",
                     "list",
-                    "What is reached without the proxy, beside the machine itself, its own network, and the "
+                    "What else is reached without the proxy, besides the machine itself, its own network, and the "
                     "cluster's networks and domain.",
                     default=[],
                     elements="str",
@@ -156,8 +156,8 @@ INTERFACE = Interface(
         Option(
             "page_file_min_mb",
             "int",
-            "Megabytes that the page files together have to be allowed to grow to; less is a warning, none "
-            "at all always.",
+            "The size in megabytes to which the page files together must be allowed to grow; less is a warning, and no "
+            "page file always is.",
             default=0,
             variable=Variable("winkube_page_file_min_mb"),
         ),
@@ -172,8 +172,8 @@ INTERFACE = Interface(
         Option(
             "gmsa",
             "bool",
-            "Whether pods will use group Managed Service Accounts. What of Windows stands in their way is a"
-            " warning; nothing is changed for them.",
+            "Whether pods will use group Managed Service Accounts. A warning says what in Windows prevents them; "
+            "nothing is changed.",
             default=False,
             variable=Variable("winkube_gmsa"),
         ),
@@ -187,7 +187,7 @@ INTERFACE = Interface(
             options=(
                 Option("build", "int", "The build, such as V(20348).", required=True),
                 Option("since", "int", "The revision that brought it; V(0) for the first release.", default=0),
-                Option("mended", "int", "The revision that has it no more; V(0) if none is known.", default=0),
+                Option("mended", "int", "The revision that fixes it; V(0) if none is known.", default=0),
                 Option("breaks", "str", "What is wrong, a sentence.", required=True),
                 Option("source", "str", "An address; without one the entry is only told.", default=""),
                 Option(
@@ -203,21 +203,21 @@ INTERFACE = Interface(
         Option(
             "log",
             "dict",
-            "Limits of the services' logs that nothing else limits, what nssm has rotated and the one "
-            "that containerd holds open. A scheduled task looks at them each hour; not where "
+            "Limits for logs of services that nothing else limits: those that nssm has rotated, and the one that "
+            "containerd holds open. A scheduled task looks at them each hour; not where "
             "O(runner=inline), which makes no tasks.",
             options=(
                 Option(
                     "max_mb",
                     "int",
-                    "Megabytes at which containerd's log is put aside and emptied.",
+                    "Megabytes at which containerd's log is copied aside and emptied.",
                     default=10,
                     variable="winkube_log_max_mb",
                 ),
                 Option(
                     "keep_files",
                     "int",
-                    "So many older files of each log stay. V(0) takes the task away, and none is removed.",
+                    "The number of older files that stay of each log. V(0) removes the task, and no file is deleted.",
                     default=10,
                     variable="winkube_log_keep_files",
                 ),
@@ -233,15 +233,15 @@ INTERFACE = Interface(
         Option(
             "reboot",
             "bool",
-            "Restart the machine where a change is only in force after a restart. With V(false) a warning "
-            "says what waits for it.",
+            "Restart the machine where a change is only in force after a restart. With V(false) a warning says which "
+            "changes wait for it.",
             default=True,
             variable=Variable("winkube_reboot"),
         ),
         Option(
             "reboot_timeout",
             "int",
-            "Seconds for which a machine that restarts is waited for.",
+            "Seconds to wait for a restarting machine.",
             default=900,
             variable=Variable("winkube_reboot_timeout"),
         ),

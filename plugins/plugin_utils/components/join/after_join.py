@@ -36,7 +36,7 @@ _USAGES = (
     frozenset({"digital signature", "server auth"}),
     frozenset({"digital signature", "key encipherment", "server auth"}),
 )
-"""With an elliptic key, and with an RSA key. Source: kubernetes pkg/apis/certificates/helpers.go."""
+"""Key usages with an elliptic key, and with an RSA key. Source: kubernetes pkg/apis/certificates/helpers.go."""
 _NAMES = frozenset({"Hostname", "InternalDNS", "ExternalDNS"})
 _ADDRESSES = frozenset({"InternalIP", "ExternalIP"})
 
@@ -96,7 +96,7 @@ def _address(text: object) -> str:
 
 
 CSR_S = 30
-"""How long a new node's request for a serving certificate is waited for, in seconds."""
+"""Seconds to wait for a new node's request for a serving certificate."""
 CONFLICT = 409
 
 
@@ -146,7 +146,7 @@ def look_after(cluster: Cluster, expected: Expected, clock: Clock, *, check: boo
     node, patched = _taints(cluster, expected, node, check=check)
     if problems := node_object.label_problems(node, architecture=expected.architecture, build=expected.build):
         raise ClusterError(
-            f"The Node {expected.name} has joined, but {'; '.join(problems)}: the kubelet sets these labels, so either "
+            f"The Node {expected.name} has joined, but {'; '.join(problems)}: the kubelet sets these labels, so "
             "another machine has this name, or something removed them."
         )
     return Report((*steps, *patched), tuple(warnings), node)
@@ -168,7 +168,8 @@ def _node(cluster: Cluster, expected: Expected, clock: Clock) -> Object:
         timeout_s,
         lambda: found if (found := cluster.node(name)) and node_object.pod_cidr(found) else None,
         f"The Node {name} has joined, but within {timeout_s} s it got no podCIDR, without which flanneld ends: "
-        "kube-controller-manager gives them out with --allocate-node-cidrs and --cluster-cidr, and may have none left.",
+        "kube-controller-manager gives them out with --allocate-node-cidrs and --cluster-cidr, and may have run out of "
+        "them.",
     )
 
 

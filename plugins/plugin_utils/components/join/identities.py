@@ -23,13 +23,13 @@ from ...engine.resource import Refused
 from ..layout import Layout
 
 ADMIN_GROUPS = frozenset({"system:masters", "kubeadm:cluster-admins"})
-"""Members of these groups may do everything in the cluster.
+"""Groups with all rights in the cluster.
 
 Source: kubernetes.io, Using RBAC Authorization (system:masters); kubernetes v1.29.0 cmd/kubeadm/app/constants,
 ClusterAdminsGroupAndClusterRoleBinding.
 """
 ADMIN_NAMES = frozenset({"kubernetes-admin", "kubernetes-super-admin", "cluster-admin"})
-"""Users that kubeadm's admin.conf and super-admin.conf are made for, and the role's own name."""
+"""Users of kubeadm's admin.conf and super-admin.conf, and the role's own name."""
 
 
 def with_token(server: str, ca_pem: bytes, user: str, token: str) -> str:
@@ -56,10 +56,9 @@ def kubeconfig_problems(found: Kubeconfig, where: str, *, allow_admin: bool) -> 
     if (groups or names) and not allow_admin:
         who = f"the group {groups[0]}" if groups else f"the user {names[0]}"
         said.append(
-            f"{where} is a cluster administrator's ({who}): anyone who gets access to this node would own the "
-            "cluster. Make one "
-            "for the user system:node:<name> in the group system:nodes, or say winkube_allow_cluster_admin_kubeconfig: "
-            "true."
+            f"{where} is a cluster administrator's ({who}): anyone with access to this node would control the cluster. "
+            "Make one for the user system:node:<name> in the group system:nodes, or set "
+            "winkube_allow_cluster_admin_kubeconfig: true."
         )
     said += [
         f"{where} names the file {path} ({key}), which is not on the node: put its content into the kubeconfig "
@@ -188,7 +187,7 @@ def _token(account: str) -> Wanted:
 
 
 TOKEN_S = 30
-"""How long the controller manager may take to fill in a ServiceAccount's token, in seconds."""
+"""Seconds that the controller manager may take to fill in a ServiceAccount's token."""
 LATER = "(known when the ServiceAccount is made)"
 
 

@@ -35,7 +35,7 @@ KUBEADM = "kubeadm"
 Way = Literal["kubeadm", "bootstrap_kubeconfig", "kubeconfig"]
 
 KUBEADM_DIRS = (r"C:\etc\kubernetes", r"C:\var\lib\kubelet")
-"""Where kubeadm writes, on the drive it is run on. Source: kubernetes cmd/kubeadm/app/constants/constants.go,
+"""Where kubeadm writes, on its working drive. Source: kubernetes cmd/kubeadm/app/constants/constants.go,
 KubernetesDir and KubeletRunDirectory."""
 _NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _COMMON_NAME = re.compile(r"(?:^|,\s*)CN\s*=\s*\"?([^,\"]+)")
@@ -146,7 +146,7 @@ def has_joined(situation: Situation) -> bool:
     if role := node_object.control_plane_role(situation.node or {}):
         raise Refused(
             f"The Node {situation.node_name} has the role of a control plane ({role}), which runs on Linux only: "
-            "winkube_node_name names the wrong node, or somebody labelled a Windows one."
+            "winkube_node_name names the wrong node, or someone labelled a Windows node."
         )
     if situation.rejoin:
         return False
@@ -159,7 +159,7 @@ def has_joined(situation: Situation) -> bool:
     if situation.asked and situation.node is None:
         raise Broken(
             f"This machine has joined a cluster ({layout.kubelet_kubeconfig} is there), but the cluster has no Node "
-            f"{situation.node_name}: it was deleted, or it is another cluster. The kubelet makes no new one by itself; "
+            f"{situation.node_name}: it was deleted, or this is another cluster. The kubelet does not create it again; "
             f"join again with {REJOIN}."
         )
     return True
@@ -170,7 +170,7 @@ def _refuse_if_taken(situation: Situation) -> None:
         info = (situation.node.get("status") or {}).get("nodeInfo") or {}
         raise Refused(
             f"The cluster has a Node {situation.node_name} that is Ready ({info.get('osImage') or 'system unknown'}), "
-            "and this machine has not joined: another machine has the name. Change winkube_node_name, or delete that "
+            "and this machine has not joined: another machine has this name. Change winkube_node_name, or delete that "
             "Node."
         )
 
@@ -180,8 +180,8 @@ def _check_certificate(situation: Situation) -> None:
     path = client_certificate(situation.layout)
     if not found.get("exists"):
         raise Broken(
-            f"{situation.layout.kubelet_kubeconfig} is there, but the kubelet's client certificate {path} is not: this "
-            f"node is joined by half. Join again with {REJOIN}."
+            f"{situation.layout.kubelet_kubeconfig} is there, but the kubelet's client certificate {path} is not: the "
+            f"join is incomplete. Join again with {REJOIN}."
         )
     common_name = _COMMON_NAME.search(str(found.get("subject") or ""))
     wanted = f"system:node:{situation.node_name}"
@@ -206,21 +206,22 @@ def check_places(layout: Layout, way: Way, reading: Reading) -> None:
     """Refused if a join cannot work: there is no kubelet service, or kubeadm does not know the folders."""
     if reading.service(layout.kubelet_service) is None:
         raise Refused(
-            f"There is no service {layout.kubelet_service} on this machine, and a join ends with its first start: run "
-            "the role kubelet (winkube.node.win_kubelet) before."
+            f"There is no service {layout.kubelet_service} on this machine, and a join ends by starting it: run the "
+            "role kubelet (winkube.node.win_kubelet) first."
         )
     found = (layout.kubernetes_dir, layout.kubelet_dir)
     wrong = [place for place, known in zip(found, KUBEADM_DIRS, strict=True) if not windows_path.is_same(place, known)]
     if way == "kubeadm" and wrong:
         raise Refused(
-            f"kubeadm writes to {' and '.join(KUBEADM_DIRS)} and nowhere else, but this node has {' and '.join(wrong)}"
+            f"kubeadm writes only to {' and '.join(KUBEADM_DIRS)}, but this node has {' and '.join(wrong)}"
             ": leave winkube_kubernetes_dir and winkube_kubelet_dir as they are, or set winkube_join: "
             "bootstrap_kubeconfig."
         )
     conf = windows_path.join(layout.kubernetes_dir, "kubelet.conf")
     if way == "kubeadm" and not windows_path.is_same(layout.kubelet_kubeconfig, conf):
         raise Refused(
-            f"kubeadm has the kubelet write {conf}, but node.kubelet_kubeconfig is {layout.kubelet_kubeconfig}: leave "
+            f"kubeadm makes the kubelet write {conf}, but node.kubelet_kubeconfig is {layout.kubelet_kubeconfig}: "
+            "leave "
             "winkube_kubelet_kubeconfig as it is."
         )
 
@@ -240,9 +241,9 @@ KUBEADM_RUN = Started(
     program=lambda layout: layout.kubeadm_binary,
     path=lambda layout: (windows_path.parent(layout.kubelet_binary), *WINDOWS_PATH),
 )
-"""kubeadm starts `kubelet` and `powershell` by their names before it joins. The kubelet's folder comes first, so that
-it asks ours. Sources: kubernetes cmd/kubeadm/app/preflight/utils.go, GetKubeletVersion; kubernetes/system-validators
-validators/types_windows.go."""
+"""kubeadm starts `kubelet` and `powershell` by name before it joins. The kubelet's folder comes first in Path, so
+that it finds ours. Sources: kubernetes cmd/kubeadm/app/preflight/utils.go, GetKubeletVersion;
+kubernetes/system-validators validators/types_windows.go."""
 
 COMPONENT = Component(
     name=NAME,

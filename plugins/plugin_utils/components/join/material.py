@@ -27,9 +27,10 @@ from .joining import Joining
 from .secret_file import SecretFile
 
 FIRST = Line(1, 22)
-"""The first line that reads v1beta3. Source: kubernetes v1.28.0 cmd/kubeadm/app/apis/kubeadm/v1beta4/doc.go."""
+"""The first minor release that reads v1beta3. Source: kubernetes v1.28.0
+cmd/kubeadm/app/apis/kubeadm/v1beta4/doc.go."""
 V1BETA4 = Line(1, 31)
-"""The first line that reads v1beta4 without --allow-experimental-api.
+"""The first minor release that reads v1beta4 without --allow-experimental-api.
 
 Source: kubernetes.io/blog/2024/08/23/kubernetes-1-31-kubeadm-v1beta4.
 """
@@ -37,8 +38,8 @@ Source: kubernetes.io/blog/2024/08/23/kubernetes-1-31-kubeadm-v1beta4.
 
 PRIVILEGED_USER = "IsPrivilegedUser"
 ASKS_THE_TOKEN = Line(1, 31)
-"""The first line whose check IsPrivilegedUser passes for LocalSystem. Earlier ones look up the groups of the user's
-name, and LocalSystem has none. Source: kubernetes#124665, #108140; v1.30
+"""The first minor release whose check IsPrivilegedUser accepts LocalSystem. Earlier ones look up the groups of the
+user's name, and LocalSystem has none. Source: kubernetes#124665, #108140; v1.30
 cmd/kubeadm/app/preflight/checks_windows.go."""
 
 

@@ -94,7 +94,7 @@ def _taint(text: str) -> dict[str, str]:
 
 EVICTS, KEEPS_OFF = "NoExecute", "NoSchedule"
 MIRROR = "kubernetes.io/config.mirror"
-"""The annotation of a static pod's mirror: the kubelet runs it whatever the API says."""
+"""The annotation of a static pod's mirror: the kubelet runs such a pod whatever the API says."""
 
 
 def pods_of(name: str) -> str:

@@ -184,14 +184,14 @@ INTERFACE = Interface(
         Option(
             "start_timeout",
             "int",
-            "Seconds in which the kubelet has to start and get its certificate.",
+            "Seconds within which the kubelet must start and get its certificate.",
             default=240,
             variable=Variable("winkube_join_start_timeout"),
         ),
         Option(
             "node_timeout",
             "int",
-            "Seconds in which the Node and its podCIDR have to be there after the join.",
+            "Seconds within which the Node and its podCIDR must exist after the join.",
             default=120,
             variable=Variable("winkube_join_node_timeout"),
         ),

@@ -66,8 +66,8 @@ def build_resources(args: KubeProxyArgs, reading: Reading) -> tuple[Resource, ..
     problems = kube_proxy_args.problems(args.settings)
     if not reading.parts.get(file_key(layout.kube_proxy_kubeconfig), {"exists": True}).get("exists"):
         problems.append(
-            f"kube-proxy: there is no {layout.kube_proxy_kubeconfig} on the node. The role join writes it; it needs "
-            "winkube_cluster.kubeconfig for that, or your own file (winkube_kube_proxy_kubeconfig_source)."
+            f"kube-proxy: there is no {layout.kube_proxy_kubeconfig} on the node. The role join writes it; that needs "
+            "winkube_cluster.kubeconfig, or your own file (winkube_kube_proxy_kubeconfig_source)."
         )
     if problems:
         raise Refused(*problems)

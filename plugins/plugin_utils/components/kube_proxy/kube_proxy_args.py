@@ -26,18 +26,18 @@ NETWORKS: Mapping[str, str] = {"l2bridge": "cbr0", "overlay": "vxlan0"}
 """The HNS network of each mode. Source: kubernetes.io, Windows in Kubernetes, v1.22."""
 
 PROXY_MODE = "kernelspace"
-"""The one mode for Windows that every release has; userspace went with 1.26."""
+"""The only mode for Windows that every release has; userspace was removed in 1.26."""
 
 HEALTHZ_PORT = "10256"
 """Source: kubernetes v1.37.1 pkg/cluster/ports/ports.go, ProxyHealthzPort."""
 
 OWN = "kube-proxy's arguments"
-"""What sentences call them."""
+"""The name of this place in messages."""
 
 _BESIDE_CONFIG = frozenset(
     {"config", "hostname-override", "windows-service", "v", "vmodule", "logging-format", "log-flush-frequency"}
 )
-"""What counts beside --config. Source: kubernetes v1.37.1 cmd/kube-proxy/app/options.go, Complete."""
+"""Arguments that still count with --config. Source: kubernetes v1.37.1 cmd/kube-proxy/app/options.go, Complete."""
 
 
 @dataclass(frozen=True, slots=True)

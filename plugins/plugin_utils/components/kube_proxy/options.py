@@ -182,11 +182,11 @@ INTERFACE = Interface(
                 Variable(
                     "winkube_kube_proxy_depends_on",
                     text="Services that Windows has to start before, such as V([kubelet]) in Kubernetes' "
-                    "documentation of 1.22. Windows then stops kube-proxy whenever the kubelet is stopped.",
+                    "documentation of 1.22. Windows then stops kube-proxy whenever the kubelet stops.",
                 ),
             ),
             *service_seconds(
-                "Seconds in which it has to be healthy.",
+                "Seconds within which it must be healthy.",
                 120,
                 120,
                 Variable("winkube_kube_proxy_start_timeout"),

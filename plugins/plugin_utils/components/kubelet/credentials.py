@@ -31,11 +31,11 @@ from .kubelet_check import duration
 
 OPTION = "credential_providers"
 SINCE = Line(1, 24)
-"""The first line where the kubelet's feature is on; in 1.22 and 1.23 it is alpha."""
+"""The first minor release with the kubelet's feature on; in 1.22 and 1.23 it is alpha."""
 STABLE = Line(1, 26)
-"""The first line with v1 of both APIs; before, v1beta1."""
+"""The first minor release with v1 of both APIs; earlier ones have v1beta1."""
 CACHE_TYPE = Line(1, 34)
-"""The first line whose tokenAttributes have cacheType, and want it."""
+"""The first minor release whose tokenAttributes have cacheType, and require it."""
 TOKEN_GATE = "KubeletServiceAccountTokenForCredentialProviders"
 API = "credentialprovider.kubelet.k8s.io"
 VERSIONS = ("v1", "v1beta1", "v1alpha1")
@@ -164,7 +164,7 @@ def check(wanted: Sequence[Provider], version: Version, gates: Mapping[str, bool
         )
     names = [file_name(one.name).casefold() for one in wanted]
     problems = [
-        f"{OPTION}: {name} is there twice; keep one." for name in sorted({n for n in names if names.count(n) > 1})
+        f"{OPTION}: {name} appears twice; keep one." for name in sorted({n for n in names if names.count(n) > 1})
     ]
     problems += [sentence for one in wanted for sentence in _problems(one, line, gates)]
     if problems:
@@ -175,16 +175,16 @@ def _problems(one: Provider, line: Line, gates: Mapping[str, bool]) -> list[str]
     where = f"{OPTION}, {one.name}"
     found = []
     if not _NAME.fullmatch(one.name):
-        found.append(f"{OPTION}: '{one.name}' is not a name of a program; wanted such as ecr-credential-provider.")
+        found.append(f"{OPTION}: '{one.name}' is not a program's name, such as ecr-credential-provider.")
     if one.api_version and (one.api_version not in VERSIONS or (one.api_version == "v1" and line < STABLE)):
         known = VERSIONS if line >= STABLE else VERSIONS[1:]
         found.append(f"{where}: api_version {one.api_version}: a kubelet {line} knows {', '.join(known)}.")
     if not one.match_images:
-        found.append(f"{where}: match_images is empty; name at least one pattern, such as *.dkr.ecr.*.amazonaws.com.")
+        found.append(f"{where}: match_images is empty; give at least one pattern, such as *.dkr.ecr.*.amazonaws.com.")
     found += [f"{where}: match_images {image!r}: {why}" for image in one.match_images if (why := _pattern(image))]
     seconds = duration(one.cache_duration)
     if seconds is None or seconds < 0:
-        found.append(f"{where}: cache_duration '{one.cache_duration}' is not a time such as 12h, 30m or 0s.")
+        found.append(f"{where}: cache_duration '{one.cache_duration}' is not a duration such as 12h, 30m or 0s.")
     if one.token_attributes:
         found += [f"{where}: token_attributes: {why}" for why in _token_problems(one, line, gates)]
     return found

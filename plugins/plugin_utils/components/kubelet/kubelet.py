@@ -46,12 +46,12 @@ SERVICE = ServiceKind(
     wrapped=True,
 )
 ROOT_DIR = r"C:\var\lib\kubelet"
-"""Where a kubelet keeps its things unless it is told otherwise. Source: kubernetes v1.37.1
-cmd/kubelet/app/options/options.go, defaultRootDir (`/var/lib/kubelet`)."""
+"""The kubelet's default folder. Source: kubernetes v1.37.1 cmd/kubelet/app/options/options.go, defaultRootDir
+(`/var/lib/kubelet`)."""
 STATE = ("pods", "cpu_manager_state", "memory_manager_state")
-"""What a kubelet that has run leaves below its folder. Source: kubernetes v1.37.1 pkg/kubelet/config/defaults.go
-(DefaultKubeletPodsDirName), pkg/kubelet/cm/cpumanager/cpu_manager.go and
-memorymanager/memory_manager.go (cpuManagerStateFileName, memoryManagerStateFileName)."""
+"""Entries that a kubelet leaves in its folder. Source: kubernetes v1.37.1 pkg/kubelet/config/defaults.go
+(DefaultKubeletPodsDirName), pkg/kubelet/cm/cpumanager/cpu_manager.go and memorymanager/memory_manager.go
+(cpuManagerStateFileName, memoryManagerStateFileName)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,8 +208,8 @@ def no_ca(layout: Layout) -> Refused:
 def no_image(layout: Layout) -> Refused:
     """A refusal: a machine that is a node cannot become an image of nodes."""
     return Refused(
-        f"This machine has joined a cluster ({layout.kubelet_kubeconfig} is there): an image of it would be this one "
-        "node many times. Make the image of another machine, or take the node apart first (playbooks/reset.yml; "
+        f"This machine has joined a cluster ({layout.kubelet_kubeconfig} is there): an image of it would clone this "
+        "one node. Make the image from another machine, or take the node apart first (playbooks/reset.yml; "
         "winkube_reset_keep: [programs, images] spares the downloads)."
     )
 

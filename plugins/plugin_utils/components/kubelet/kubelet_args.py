@@ -26,9 +26,9 @@ Runtime = Literal["containerd", "dockershim"]
 
 DOCKERSHIM_ENDS = Line(1, 24)
 PAUSE_IS_AN_ARGUMENT = Line(1, 27)
-"""Before this line the kubelet is told the sandbox image; later ones ask the runtime."""
+"""Earlier releases get the sandbox image as an argument; later ones ask the runtime."""
 DROP_INS = Line(1, 30)
-"""The first line whose --config-dir needs no KUBELET_CONFIG_DROPIN_DIR_ALPHA in the environment.
+"""The first minor release whose --config-dir needs no KUBELET_CONFIG_DROPIN_DIR_ALPHA in the environment.
 
 Source: kubernetes v1.28.15, v1.29.15 (needed), v1.30.14 (not) cmd/kubelet/app/server.go.
 """
@@ -36,13 +36,13 @@ DROP_IN_NAME = "50-winkube.conf"
 """The kubelet reads *.conf in its drop-in folder, sorted. Source: kubernetes v1.30.14 cmd/kubelet/app/server.go."""
 
 RESOLV_CONF_IN_DROP_IN = Line(1, 33)
-"""The first line whose drop-in may empty resolvConf: up to here it stays an argument.
+"""The first minor release whose drop-in may empty resolvConf; before, it is an argument.
 
-Seen: kubelet v1.30.4 puts its default back in (tests/real/upstream/test_configuration_files.py), v1.33.13 does not.
+Seen: kubelet v1.30.4 restores its default (tests/real/upstream/test_configuration_files.py), v1.33.13 does not.
 """
 
 ENDPOINT_IN_CONFIGURATION = Line(1, 27)
-"""The first line with containerRuntimeEndpoint and imageServiceEndpoint in KubeletConfiguration.
+"""The first minor release with containerRuntimeEndpoint and imageServiceEndpoint in KubeletConfiguration.
 
 Source: kubernetes v1.27.16 staging kubelet/config/v1beta1/types.go.
 """

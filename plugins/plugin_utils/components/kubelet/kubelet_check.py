@@ -26,12 +26,12 @@ from .kubelet_args import DOCKERSHIM_ENDS, KubeletSettings, arguments, configura
 
 ENV_FILE = "kubeadm-flags.env"
 OWN = "kubelet's arguments"
-"""What sentences call the places that arguments come from."""
+"""Names of the places of arguments in messages."""
 
 NOT_OURS = frozenset({"pod-infra-container-image", "container-runtime"})
-"""kubeadm writes them for kubelets of all kinds. They mean nothing to one with containerd: its sandbox image stands in
-config.toml, and `remote` is the only runtime from 1.24 on (before, kubelet_args gives it).
-Source: kubernetes v1.23.17, v1.34.4 cmd/kubeadm/app/phases/kubelet/flags.go."""
+"""kubeadm writes these for kubelets of all kinds. With containerd they mean nothing: its sandbox image is in
+config.toml, and `remote` is the only runtime from 1.24 on (before, kubelet_args sets it). Source: kubernetes
+v1.23.17, v1.34.4 cmd/kubeadm/app/phases/kubelet/flags.go."""
 
 PORT_FORWARD_PAUSE = Version.parse("1.4.1")
 """The first pause image for Windows with wincat, which `kubectl port-forward` runs in the sandbox.
@@ -39,17 +39,17 @@ PORT_FORWARD_PAUSE = Version.parse("1.4.1")
 Source: kubernetes.io, Windows in Kubernetes, v1.22, Troubleshooting (port-forward)."""
 
 CLOUD_PAIRS = Line(1, 29)
-"""The first line whose kubelet takes two addresses beside --cloud-provider=external: CloudDualStackNodeIPs is on by
-default. Source: kubernetes v1.29.0 pkg/features/kube_features.go."""
+"""The first minor release whose kubelet takes two addresses with --cloud-provider=external: CloudDualStackNodeIPs is
+on by default. Source: kubernetes v1.29.0 pkg/features/kube_features.go."""
 
 _VARIABLE = "KUBELET_KUBEADM_ARGS="
 _TAINT = re.compile(r"[^=:,'\"\s]+(=[^=:,'\"\s]*)?:(NoSchedule|PreferNoSchedule|NoExecute)")
 _MEMORY_EVICTION = Line(1, 31)
-"""The first line that evicts on memory on Windows. Source: kubernetes v1.31.14 pkg/kubelet/eviction/helpers_windows.go,
-which v1.30.14 does not have."""
+"""The first minor release that evicts on memory on Windows. Source: kubernetes v1.31.14
+pkg/kubelet/eviction/helpers_windows.go, which v1.30.14 does not have."""
 _NONE_IS_TAKEN = Line(1, 31)
-"""The first line whose kubelet takes enforceNodeAllocatable `none` on Windows; earlier ones refuse every list that is
-not empty. Source: kubernetes v1.22.17, v1.27.16, v1.30.14, v1.31.14, v1.37.1
+"""The first minor release whose kubelet accepts enforceNodeAllocatable `none` on Windows; earlier ones refuse every
+list that is not empty. Source: kubernetes v1.22.17, v1.27.16, v1.30.14, v1.31.14, v1.37.1
 pkg/kubelet/apis/config/validation/validation_windows.go, validateKubeletOSConfiguration."""
 _HOST_NETWORK_CONTAINERD = Version.parse("1.7.0")
 

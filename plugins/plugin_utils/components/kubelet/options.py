@@ -123,7 +123,7 @@ INTERFACE = Interface(
             default=2,
             variable=Variable(
                 "winkube_kubelet_verbosity",
-                text="How much the kubelet logs. Kubernetes' documentation of 1.22 has 6, for a look at something.",
+                text="How much the kubelet logs. Kubernetes' documentation of 1.22 has 6, for debugging.",
             ),
         ),
         Option(
@@ -138,7 +138,7 @@ INTERFACE = Interface(
             "dict",
             (
                 (
-                    "What Windows and its services need, by resource. Lessens what pods may request; nothing "
+                    "What Windows and its services need, by resource. It reduces what pods may request; nothing "
                     "enforces it."
                 ),
                 "C(cpu) may be a share of the node's logical processors, for example V(10%).",
@@ -150,7 +150,7 @@ INTERFACE = Interface(
             "kube_reserved",
             "dict",
             (
-                "What kubelet and containerd need, by resource. Only lessens what pods may request.",
+                "What kubelet and containerd need, by resource. It only reduces what pods may request.",
                 "C(cpu) may be a share, as in O(system_reserved).",
             ),
             default={},
@@ -159,7 +159,7 @@ INTERFACE = Interface(
         Option(
             "eviction_hard",
             "dict",
-            "Thresholds by signal. Before Kubernetes 1.31 they only lessen what pods may request.",
+            "Thresholds by signal. Before Kubernetes 1.31 they only reduce what pods may request.",
             default={},
             variable=Variable("winkube_eviction_hard"),
         ),
@@ -196,7 +196,7 @@ INTERFACE = Interface(
                     " for the adapter's own two."
                 ),
                 (
-                    "A kubelet that is not told takes what the machine's own name resolves to, which may be the"
+                    "Without it a kubelet takes the address that the machine's name resolves to, which may be the"
                     " address of flannel's endpoint on the host."
                 ),
             ),
@@ -253,8 +253,8 @@ INTERFACE = Interface(
         Option(
             "container_runtime",
             "str",
-            "What runs the pods. V(dockershim) is the kubelet's own way to a Docker that is there already, "
-            "up to Kubernetes 1.23, with O(join=kubeconfig); this collection installs no Docker.",
+            "What runs the pods. V(dockershim) is the kubelet's own interface to an existing Docker, up to Kubernetes "
+            "1.23, with O(join=kubeconfig); this collection installs no Docker.",
             default="containerd",
             choices=("containerd", "dockershim"),
             variable="winkube_container_runtime",
@@ -271,8 +271,8 @@ INTERFACE = Interface(
             "list",
             (
                 "Programs that the kubelet asks for registries' credentials, such as those of ECR, ACR and GAR. They "
-                "get a folder of their own, and the kubelet a file that says which is asked about which images.",
-                "From Kubernetes 1.24 on. What a kubelet would end on is refused.",
+                "get a folder of their own, and the kubelet a file that maps images to them.",
+                "From Kubernetes 1.24 on. Settings with which a kubelet would end are refused.",
             ),
             default=[],
             elements="dict",
@@ -308,7 +308,7 @@ INTERFACE = Interface(
                 Option(
                     "cache_duration",
                     "str",
-                    "How long an answer counts that does not say so itself.",
+                    "How long an answer is valid that does not say so itself.",
                     default="12h",
                 ),
                 Option(
@@ -350,7 +350,7 @@ INTERFACE = Interface(
             build_environment_option(Variable("winkube_kubelet_environment")),
             depends_on("containerd", Variable("winkube_kubelet_depends_on")),
             *service_seconds(
-                "Seconds in which it has to be healthy.",
+                "Seconds within which it must be healthy.",
                 240,
                 120,
                 Variable("winkube_kubelet_start_timeout"),

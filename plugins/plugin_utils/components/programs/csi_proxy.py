@@ -64,7 +64,7 @@ csi-driver-smb docs/install-driver-on-windows, which both unpack it."""
 
 
 FIRST = Line(1, 0)
-"""The first line with stable groups and -kubelet-path. Source: kubernetes-csi.github.io/docs/csi-proxy.html."""
+"""The first release line with stable groups and -kubelet-path. Source: kubernetes-csi.github.io/docs/csi-proxy.html."""
 
 
 def pipes(groups: Iterable[str]) -> tuple[str, ...]:

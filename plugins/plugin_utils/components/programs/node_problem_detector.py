@@ -21,7 +21,7 @@ from ..program_service import Recipe, Values, answers, declare
 PORT = 20256
 HEALTH = "http://127.0.0.1:{}/healthz"
 CHECKS = ("kubelet", "kube-proxy", "cri")
-"""What health-checker.exe knows beside Docker. Source: cmd/healthchecker/options/options.go."""
+"""What health-checker.exe can check, besides Docker. Source: cmd/healthchecker/options/options.go."""
 
 
 def _program(layout: Layout) -> str:

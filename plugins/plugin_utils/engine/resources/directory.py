@@ -41,7 +41,7 @@ def each_once(resources: Sequence[Resource]) -> tuple[Resource, ...]:
 
 
 RUN_OR_READ = ("", ".exe", ".dll", ".cmd", ".bat", ".ps1", ".conf", ".conflist", ".json", ".yaml", ".toml", ".env")
-"""How the names of files end that a service runs or reads: its program, what that loads, settings."""
+"""Endings of files that a service runs or reads: its program, libraries, settings."""
 
 
 def _find_planted(folder: str, inside: Mapping[str, str]) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ def _find_planted(folder: str, inside: Mapping[str, str]) -> tuple[str, ...]:
         stranger = security.foreign_owner(sddl)
         writers = security.strangers_who_write(sddl)
         if sddl == "link":
-            what = "is a link, and what it leads to may be changed by others"
+            what = "is a link, and others may change its target"
         elif stranger:
             what = f"is owned by {stranger}, not by SYSTEM or Administrators"
         elif writers:
@@ -59,7 +59,7 @@ def _find_planted(folder: str, inside: Mapping[str, str]) -> tuple[str, ...]:
         else:
             continue
         path = windows_path.join(folder, name)
-        found.append(f"{path} {what}: services of SYSTEM run or read what lies there. Look into it and remove it.")
+        found.append(f"{path} {what}: SYSTEM services run or read the files there. Check it and remove it.")
     return tuple(found)
 
 
@@ -92,7 +92,7 @@ class MadeByUs:
         if found.get("kind") != "directory":
             what = f"should be a folder, but is a {found.get('kind')}"
         if what:
-            raise Refused(f"{self.path} {what}: a service of SYSTEM trusts what is in it. Look into it and remove it.")
+            raise Refused(f"{self.path} {what}: a SYSTEM service trusts its content. Check it and remove it.")
         return None
 
 
@@ -184,7 +184,7 @@ class Directory:
 # protected one. So every folder up to the drive is protected.
 
 _WINDOWS_OWN = frozenset({"program files", "program files (x86)", "programdata", "users", "windows"})
-"""Folders right below the drive whose access lists Windows itself has set, and that are never touched."""
+"""Folders at the top of the drive whose access lists Windows itself has set; they are never touched."""
 
 
 def guard(*paths: str) -> tuple[Directory, ...]:

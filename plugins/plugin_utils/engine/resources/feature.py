@@ -17,10 +17,10 @@ DISM = SYSTEM32 + r"\dism.exe"
 RESTART_REQUIRED = 3010
 """Source: learn.microsoft.com, System Error Codes, ERROR_SUCCESS_REBOOT_REQUIRED."""
 TIMEOUT_S = 3600
-"""Microsoft names no limit; a slow disk, or updates that are being installed, take it long past ten minutes."""
+"""Microsoft names no limit; with a slow disk or pending updates it takes much longer than ten minutes."""
 SERVICING = "TrustedInstaller"
-"""The service Windows Modules Installer: it does the work, goes on with it when dism.exe has ended or is ended, and
-stops by itself when it is done."""
+"""The service Windows Modules Installer: it does the work, continues after dism.exe has ended, and stops by itself
+when it is done."""
 START_TIMEOUT_S = 60
 NOTE_LIMIT = 4096
 

@@ -21,22 +21,22 @@ RULES_KEY = r"HKLM\SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\Fir
 [MS-GPFAS] 2.2.2, Firewall Rule and the Firewall Rule Grammar Rule; the same form is kept for local rules."""
 
 PROTOCOLS: Mapping[str, str] = {"TCP": "6", "UDP": "17"}
-"""By their names here, the numbers that rules have."""
+"""The rules' protocol numbers by name."""
 
 NO_RULE = 1
-"""What netsh ends with when there is no rule of that name to delete."""
+"""netsh's exit code if there is no rule of that name to delete."""
 
 ANY = "any"
 
 RANGES = "lport2_10"
-"""Where a rule keeps ranges of ports, in lower case; single ones are in `lport`. Source: [MS-GPFAS] 2.2.2.19."""
+"""The key of port ranges in a rule, in lower case; single ports are in `lport`. Source: [MS-GPFAS] 2.2.2.19."""
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _HARMLESS = frozenset(
     {"action", "active", "dir", "protocol", "lport", "lport2_10", "ra4", "ra6", "name", "desc", "embedctxt"}
 )
-"""What a rule may say and still let everything of the port in; others restrict it to a program, an adapter, a
+"""Keys with which a rule still admits everyone to the port; other keys restrict it to a program, an adapter, a
 profile."""
 
 
@@ -51,11 +51,11 @@ def sources(given: Iterable[str], what: str) -> tuple[Network, ...]:
         except ValueError:
             problems.append(
                 f"{what}: '{text}' is neither an IP address nor a network such as 10.0.0.0/24; the Windows firewall "
-                "knows no names."
+                "accepts no names."
             )
             continue
         if network.prefixlen == 0:
-            problems.append(f"{what}: '{text}' admits everyone; name the machines that may reach the port.")
+            problems.append(f"{what}: '{text}' lets everyone in; name the machines that may reach the port.")
         found[network] = None
     if problems:
         raise Refused(*problems)

@@ -65,9 +65,9 @@ ZIP = "504b0304"
 RECEIPT_LIMIT = 16 * 1024
 _LATER = "(known after download)"
 PREVIOUS = ".winkube-previous"
-"""End of the name of the program before, which win_k8s_provisioner keeps and can bring back."""
+"""The suffix of the replaced program that win_k8s_provisioner keeps for a rollback."""
 LEFT_BEHIND = ".winkube-old"
-"""End of the name of a replaced program that a running process may still hold; swept by a later batch."""
+"""The suffix of a replaced program that a running process may still use; a later batch deletes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Source:
     version: str
     proxy: str | None = None
     keep_pushed: bool = False
-    """Whether a pushed build stays in place of these programs."""
+    """Whether a pushed build may stay in place of these programs."""
 
     def identity(self) -> dict[str, Any]:
         """The source as the receipt has it, without the proxy and without secrets in the address."""

@@ -29,10 +29,10 @@ from ..tools import halt, start_ops, stop_ops, wait_gone
 RUNNING = "running"
 STOPPED = "stopped"
 ACTIVE = frozenset({"running", "start_pending", "continue_pending", "paused", "pause_pending"})
-"""States in which a service counts as started: nssm shows `paused` while it waits to start a crashing program again."""
+"""States in which a service counts as started: nssm shows `paused` before it restarts a crashing program."""
 
 _BY = {"nssm": " with nssm", "sc": " with sc.exe", "registered": ""}
-"""How a manager stands behind a new service."""
+"""How messages name the manager of a new service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,12 +294,12 @@ class NoService:
         if self.program and not runs(self.name, self.program, reading):
             raise Refused(
                 f"The service {self.name} should not be there any more, but it runs {present.program}, not "
-                f"{self.program}: it is somebody else's. Remove it yourself, or give it another name."
+                f"{self.program}: it is not ours. Remove it yourself, or give it another name."
             )
         if dependants := running_dependants(self.name, reading):
             raise Refused(
                 f"The service {self.name} should not be there any more, but {', '.join(dependants)} depends on it. "
-                "Take the dependency away first (sc.exe config <service> depend= /)."
+                "Remove the dependency first (sc.exe config <service> depend= /)."
             )
         return Change(
             text=f"remove the service {self.name}",

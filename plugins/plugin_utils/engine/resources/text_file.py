@@ -15,7 +15,7 @@ from ..reading import Query, Reading, file_key, file_query
 from ..resource import Change, Refused
 
 READ_LIMIT = 64 * 1024
-"""A present file up to this many bytes is read whole, to compare and to show what differs."""
+"""A file up to this many bytes is read entirely, to compare it and to show the difference."""
 
 
 def is_same_text(left: str, right: str) -> bool:

@@ -37,10 +37,11 @@ from .definition import Difference
 from .native import SERVICES_KEY, recovery_of, set_recovery, set_variables, start_word
 
 WINDOWS = "c:\\windows\\"
-"""Programs below it run for others as well, as powershell.exe does: never wait until none of them runs."""
+"""Programs below it also run for others, as powershell.exe does: never wait until none of them runs."""
 GONE_S = 60
 AGAIN_S = 300
-"""A service that an open services.msc holds cannot be made again until that is closed: worth some minutes."""
+"""Seconds: a service that services.msc holds open cannot be recreated until that is closed, so waiting some minutes
+pays."""
 
 _LOCAL_SYSTEM = frozenset({"", "localsystem", r".\localsystem", r"nt authority\system"})
 _WITHOUT_PASSWORD = ("nt authority\\", "nt service\\")
@@ -50,11 +51,11 @@ _SET_BY_SC = frozenset(
         *("dependonservice", "dependongroup", "failureactions", "failureactionsonnoncrashfailures", "deleteflag"),
     }
 )
-"""Values of a service's key that the service control manager keeps a copy of: written by itself, not by us."""
+"""Values of a service's key that the service control manager caches: it must write them itself."""
 SECURITY = "security"
-"""The key below a service's with its security descriptor, where it has another than every service."""
+"""The subkey with a service's security descriptor, if that differs from the default."""
 _NSSM_DEFAULT_ACTION = "AppExit"
-"""The probe's name for the default value of the key of that name."""
+"""The probe's name for the default value of the subkey AppExit."""
 
 
 def queries(name: str) -> tuple[Query, Query]:

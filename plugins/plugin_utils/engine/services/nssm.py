@@ -27,13 +27,13 @@ DEFAULTS: Mapping[str, Setting] = {
     "AppStdoutCreationDisposition": 4,
     "AppStderrCreationDisposition": 4,
 }
-"""Numbers that nssm takes back out of the registry when they are set: what is not there means this.
+"""Settings that nssm removes from the registry when they are set to these numbers: a missing value means this number.
 
 Source: nssm 2.24 settings.cpp, setting_set_number and the table of settings (measured as well).
 """
 
 VARIABLES = "AppEnvironmentExtra"
-"""Variables besides the service manager's own; a REG_MULTI_SZ under Parameters."""
+"""Variables in addition to the service manager's own; a REG_MULTI_SZ under Parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class Nssm:
 
 
 _AT_ONCE = frozenset({"DisplayName", "Start"})
-"""Settings of the service control manager's own; the others are read by nssm when it starts the program."""
+"""Settings of the service control manager; nssm reads the others when it starts the program."""
 
 
 def _read_setting(setting: str, service: Mapping[str, Any], parameters: Mapping[str, Any]) -> Any:

@@ -13,7 +13,7 @@ from ...engine.powershell import literal
 CONNECT_S = 10
 """Seconds that one command waits for an answer."""
 WORD = "winkube"
-"""What is sent over UDP, and has to come back."""
+"""The datagram, which must come back."""
 
 _PLAIN = ("-sS", "--noproxy", "*", "--max-time", str(CONNECT_S))
 

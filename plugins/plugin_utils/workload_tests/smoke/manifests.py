@@ -27,15 +27,15 @@ from ...scheduling.runtime_class import Taint
 Object = dict[str, Any]
 
 WEB, PEER, PEER_NAMES = "win-webserver", "winkube-peer", "winkube-peers"
-"""The Services: that of Kubernetes' guide, one for UDP, and the headless one that gives the peer a name."""
+"""The Services: the one of Kubernetes' guide, one for UDP, and a headless one that gives the peer a name."""
 LABEL = "winkube.node/smoke"
-"""On the Namespace of a run: it is the smoke test's."""
+"""Marks the Namespace of a run as the smoke test's."""
 PULL_SECRET = "winkube-smoke-pull"
 PEER_PORT = 8081
 REPOSITORY = "mcr.microsoft.com/windows/servercore"
 
 _BOTH_FAMILIES = {"ipFamilyPolicy": "PreferDualStack"}
-"""An address of each family where the cluster has two, else its one. Source: kubernetes.io, IPv4/IPv6 dual-stack."""
+"""An address of each family if the cluster has two. Source: kubernetes.io, IPv4/IPv6 dual-stack."""
 
 _ECHO = (
     "$$ErrorActionPreference = 'Continue' ; $$server = New-Object System.Net.Sockets.UdpClient 8081 ; "

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 Where = Literal["api", "pod", "linux", "outside", "none"]
-"""Where a check's command runs: nowhere but in the API's answers, in a pod, on a Linux node, outside of the cluster;
-none: it is not run."""
+"""Where a check's command runs: nowhere, since API objects decide (`api`), in a pod, on a Linux node, outside of the
+cluster; none: it is not run."""
 
 
 @dataclass(frozen=True, slots=True)

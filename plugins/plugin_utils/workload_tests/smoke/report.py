@@ -18,7 +18,7 @@ from .model import Answer, Check, Finding
 from .plan import FLOWS, GROUPS, SEVEN
 
 BANNER = "<H1>Windows Container Web Server</H1>"
-"""What the guide's web server says."""
+"""The text of the guide's web server."""
 REMEDIES = {
     "nodes": "Look at the Node's conditions, then run playbooks/verify.yml and playbooks/diagnose.yml.",
     "pods": "kubectl describe pod tells the reason. For pods that stay in ContainerCreating or cannot be pulled: the "
@@ -42,7 +42,7 @@ REMEDIES = {
     "user": "Look at runAsUserName of the pod; a mutating webhook may have changed it.",
     "reserved": "Look at systemReserved, kubeReserved and evictionHard of the kubelet.",
 }
-"""What to do about a broken check, by its group."""
+"""Remedies for broken checks, by group."""
 _ADDRESS = re.compile(r"^\d+\.\d+\.\d+\.\d+\s*$", re.MULTILINE)
 _STATUS = re.compile(r"[1-5]\d\d")
 _LONG = 200

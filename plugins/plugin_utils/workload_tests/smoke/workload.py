@@ -25,7 +25,7 @@ from .model import Answer, Check, Facts, NodeFact, PodFact
 
 Object = dict[str, Any]
 EXEC_S = 40.0
-"""Seconds that one command in a pod may take: PowerShell's start in a container included."""
+"""Seconds for one command in a pod, including PowerShell's start in a container."""
 _PARALLEL = 6
 REFUSED = 403
 _POD_NAMES = re.compile(r"^\s*pods\s+(\w+)", re.MULTILINE)
@@ -233,21 +233,21 @@ def refusal(deployments: Sequence[Mapping[str, Any]]) -> str:
         for condition in (item.get("status") or {}).get("conditions") or ():
             if condition.get("type") == "ReplicaFailure" and condition.get("status") == "True":
                 name, said = item["metadata"]["name"], str(condition.get("message") or "").strip().rstrip(".")
-                return f"The cluster lets no pod of the Deployment {name} be made: {said}. {_way_out(said)}"
+                return f"The cluster refuses the pods of the Deployment {name}: {said}. {_way_out(said)}"
     return ""
 
 
 def _way_out(said: str) -> str:
     if "exceeded quota" in said or "must specify" in said:
         return (
-            "Somebody puts a ResourceQuota into new namespaces: have winkube_smoke_namespace left out of it, or its "
-            "figures raised for the time of the test."
+            "Something puts a ResourceQuota into new namespaces: exempt winkube_smoke_namespace from it, or raise its "
+            "limits for the test."
         )
     if "PodSecurity" in said:
         return (
             "The namespace asks for the level baseline: exempt winkube_smoke_namespace from the policy that forbids it."
         )
-    return "An admission rule of the cluster forbids it: have winkube_smoke_namespace left out of it."
+    return "An admission rule of the cluster forbids it: exempt winkube_smoke_namespace from it."
 
 
 def dns_address(cluster: Cluster) -> str:

@@ -154,7 +154,7 @@ HOOK = 'admission webhook "validate.kyverno.svc-fail" denied the request: no pri
 @pytest.mark.parametrize(
     ("message", "way"),
     [
-        (QUOTA, "Somebody puts a ResourceQuota into new namespaces"),
+        (QUOTA, "Something puts a ResourceQuota into new namespaces"),
         (LEVEL, "The namespace asks for the level baseline"),
         (HOOK, "An admission rule of the cluster forbids it"),
     ],
@@ -163,7 +163,7 @@ def test_what_keeps_pods_from_being_made_is_told(message: str, way: str) -> None
     condition = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": message}
     made = [{"metadata": {"name": "win-webserver"}, "status": {"conditions": [condition]}}]
     said = workload.refusal(made)
-    assert said.startswith("The cluster lets no pod of the Deployment win-webserver be made: ") and way in said
+    assert said.startswith("The cluster refuses the pods of the Deployment win-webserver: ") and way in said
     assert (
         workload.refusal([{"metadata": {"name": "a"}, "status": {"conditions": [condition | {"status": "False"}]}}])
         == ""
