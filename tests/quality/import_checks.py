@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -54,7 +55,8 @@ class Import:
     relative: bool
 
 
-def imports_of(name: str, source: str) -> list[Import]:
+@functools.cache
+def imports_of(name: str, source: str) -> tuple[Import, ...]:
     """Every import in a file, wherever it stands, also by import_module with a plain text."""
     package = PurePosixPath(name).parent.parts
     found = []
@@ -70,7 +72,7 @@ def imports_of(name: str, source: str) -> list[Import]:
             first = node.args[0]
             if isinstance(first, ast.Constant) and isinstance(first.value, str):
                 found.append(Import(node.lineno, first.value, False))
-    return found
+    return tuple(found)
 
 
 def _called(call: ast.Call) -> str:

@@ -41,14 +41,13 @@ def _texts(root: Path, names: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 def machine_traces(root: Path, names: Iterable[str], own_paths: Iterable[str] = ()) -> list[str]:
     """Paths of somebody's machine (`own_paths`: of this one) and hosts of package registries."""
-    own = [path for path in own_paths if len(path) > 3]
+    own = [rf"(?<![\w.~-]){re.escape(path)}(?![\w-])" for path in own_paths if len(path) > 3]
+    hit = re.compile("|".join([_MACHINE_PATH.pattern, *own, *map(re.escape, _REGISTRIES)]))
     found = []
     for name, text in _texts(root, names):
-        for number, line in enumerate(text.splitlines(), 1):
-            hits = [match[0] for match in _MACHINE_PATH.finditer(line)]
-            hits += [path for path in own if re.search(rf"(?<![\w.~-]){re.escape(path)}(?![\w-])", line)]
-            hits += [host for host in _REGISTRIES if host in line]
-            found += [f"{name}:{number}: {hit} belongs to one machine or is a package registry" for hit in hits]
+        for match in hit.finditer(text):
+            number = text.count("\n", 0, match.start()) + 1
+            found.append(f"{name}:{number}: {match[0]} belongs to one machine or is a package registry")
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -83,8 +84,9 @@ class Drive:
     # -- names ---------------------------------------------------------------------------------------------------
 
     @staticmethod
-    def parts(path: str) -> list[str]:
-        """`C:\\a\\b` -> `["C:", "a", "b"]`; error 123 does not exist here: 87 for what is no absolute path."""
+    @functools.lru_cache(maxsize=4096)
+    def parts(path: str) -> tuple[str, ...]:
+        """`C:\\a\\b` -> `("C:", "a", "b")`; error 123 does not exist here: 87 for what is no absolute path."""
         text = path.replace("/", "\\").removeprefix(LONG)
         pieces = [piece for piece in text.split("\\") if piece]
         if len(text) < 2 or text[1] != ":" or not text[0].isalpha() or (len(text) > 2 and text[2] != "\\"):
@@ -98,7 +100,7 @@ class Drive:
                 result.append(piece)
         if any(_FORBIDDEN & set(piece) for piece in result[1:]):
             raise WinError(87, path)
-        return result
+        return tuple(result)
 
     @classmethod
     def normal(cls, path: str) -> str:

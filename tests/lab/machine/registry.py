@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -28,6 +29,22 @@ class Key:
     values: dict[str, Value] = field(default_factory=dict)
     keys: dict[str, Key] = field(default_factory=dict)
 
+    def data(self, name: str, default: Data | None = None) -> Data | None:
+        found = self.values.get(name.lower())
+        return found.data if found else default
+
+    def text(self, name: str, default: str = "") -> str:
+        found = self.data(name)
+        return found if isinstance(found, str) else default
+
+    def number(self, name: str, default: int = 0) -> int:
+        found = self.data(name)
+        return found if isinstance(found, int) else default
+
+    def strings(self, name: str) -> list[str]:
+        found = self.data(name)
+        return list(found) if isinstance(found, list) else []
+
 
 class Registry:
     """Paths are `HKLM\\...`; the default value of a key has the name ''."""
@@ -38,10 +55,10 @@ class Registry:
         """Keys whose values do not stay, nor those below: tamper protection does so without an error."""
 
     @staticmethod
-    def _parts(path: str) -> list[str]:
-        pieces = [piece for piece in path.split("\\") if piece]
-        pieces[0] = _HIVES.get(pieces[0].upper(), pieces[0].upper())
-        return pieces
+    @functools.lru_cache(maxsize=4096)
+    def _parts(path: str) -> tuple[str, ...]:
+        hive, *pieces = (piece for piece in path.split("\\") if piece)
+        return _HIVES.get(hive.upper(), hive.upper()), *pieces
 
     def _find(self, path: str, create: bool = False) -> Key | None:
         pieces = self._parts(path)
@@ -57,6 +74,9 @@ class Registry:
             key = child
         return key
 
+    def key(self, path: str) -> Key | None:
+        return self._find(path)
+
     def exists(self, path: str) -> bool:
         return self._find(path) is not None
 
@@ -68,20 +88,20 @@ class Registry:
         return key.values.get(name.lower()) if key else None
 
     def get(self, path: str, name: str, default: Data | None = None) -> Data | None:
-        found = self.value(path, name)
-        return found.data if found else default
+        key = self._find(path)
+        return key.data(name, default) if key else default
 
     def text(self, path: str, name: str, default: str = "") -> str:
-        found = self.get(path, name)
-        return found if isinstance(found, str) else default
+        key = self._find(path)
+        return key.text(name, default) if key else default
 
     def number(self, path: str, name: str, default: int = 0) -> int:
-        found = self.get(path, name)
-        return found if isinstance(found, int) else default
+        key = self._find(path)
+        return key.number(name, default) if key else default
 
     def strings(self, path: str, name: str) -> list[str]:
-        found = self.get(path, name)
-        return list(found) if isinstance(found, list) else []
+        key = self._find(path)
+        return key.strings(name) if key else []
 
     def set(self, path: str, name: str, kind: str, data: Data) -> None:
         """ValueError for a type that is none, or data that does not fit it."""

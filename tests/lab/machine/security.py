@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass, replace
 
@@ -79,6 +80,7 @@ def _ace(text: str) -> Ace:
     return Ace(fields[0], flags, _RIGHTS.get(fields[2].lower(), fields[2]), sid_of(fields[5]))
 
 
+@functools.lru_cache(maxsize=1024)
 def parse_sddl(text: str) -> tuple[str | None, bool, tuple[Ace, ...] | None]:
     """SDDL -> owner's SID (None: not said), protected, explicit and inherited entries (None: no access list said)."""
     found = _SDDL.match(text)
@@ -91,6 +93,7 @@ def parse_sddl(text: str) -> tuple[str | None, bool, tuple[Ace, ...] | None]:
     return owner, flags.startswith("P"), tuple(_ace(item) for item in _ACE.findall(found["aces"]))
 
 
+@functools.lru_cache(maxsize=1024)
 def inherited(parent: Security, directory: bool) -> tuple[Ace, ...]:
     """The entries that a new child of `parent` gets."""
     result: list[Ace] = []

@@ -67,22 +67,21 @@ class ServiceConfig:
 
 
 def read_config(registry: Registry, name: str) -> ServiceConfig | None:
-    key = key_of(name)
-    if not registry.exists(key):
+    key = registry.key(key_of(name))
+    if key is None:
         return None
-    spelled = next((item for item in registry.keys(SERVICES) if item.lower() == name.lower()), name)
-    raw = registry.get(key, "FailureActions")
+    raw = key.data("FailureActions")
     return ServiceConfig(
-        spelled,
-        registry.text(key, "DisplayName", spelled),
-        registry.text(key, "ImagePath"),
-        registry.number(key, "Start", 3),
-        registry.number(key, "Type", 0x10),
-        registry.text(key, "ObjectName", "LocalSystem"),
-        tuple(registry.strings(key, "DependOnService")),
-        tuple(registry.strings(key, "Environment")),
-        bool(registry.number(key, "DelayedAutostart")),
-        bool(registry.number(key, "DeleteFlag")),
+        key.name,
+        key.text("DisplayName", key.name),
+        key.text("ImagePath"),
+        key.number("Start", 3),
+        key.number("Type", 0x10),
+        key.text("ObjectName", "LocalSystem"),
+        tuple(key.strings("DependOnService")),
+        tuple(key.strings("Environment")),
+        bool(key.number("DelayedAutostart")),
+        bool(key.number("DeleteFlag")),
         FailureActions.decode(raw) if isinstance(raw, bytes) else None,
-        bool(registry.number(key, "FailureActionsOnNonCrashFailures")),
+        bool(key.number("FailureActionsOnNonCrashFailures")),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import hashlib
 import io
@@ -30,6 +31,7 @@ class LabBuild:
     resource: str | None = None
 
 
+@functools.lru_cache(maxsize=256)
 def build(name: str, version: str, arch: str = "amd64", resource: str | None = None) -> bytes:
     """An MZ/PE file (PE32+, for `386` PE32) with the JSON trailer `{"lab": name, "version": version, ...}`."""
     dos = bytearray(64)

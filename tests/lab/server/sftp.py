@@ -151,7 +151,7 @@ class DriveServer(asyncssh.SFTPServer):
     # -- attributes ----------------------------------------------------------------------------------------------
 
     def _attributes(self, name: str, follow: bool) -> SFTPAttrs:
-        if self._drive.parts(name)[1:] == []:
+        if self._drive.parts(name)[1:] == ():
             kind, size, written = "directory", 0, 0.0
             if name[:2] not in self._drive.volumes:
                 raise WinError(3, name)
