@@ -8,7 +8,9 @@ told by tests/quality/sanity.yml. The environments of ansible-test's own linters
 from __future__ import annotations
 
 import fnmatch
+import functools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -58,15 +60,17 @@ def project_files(root: Path = ROOT) -> list[str]:
 
 
 def released_files(root: Path = ROOT) -> list[str]:
-    """Those of the project's files that go into the built collection, by galaxy.yml's build_ignore."""
-    ignored = yaml.safe_load((root / "galaxy.yml").read_text(encoding="utf-8"))["build_ignore"]
-    return [name for name in project_files(root) if not any(_matches(name, pattern) for pattern in ignored)]
+    """Those of the project's files that go into the built collection, by galaxy.yml's build_ignore. As ansible-galaxy
+    does it, a pattern is held against each folder's whole path and against the file's."""
+    patterns = yaml.safe_load((root / "galaxy.yml").read_text(encoding="utf-8"))["build_ignore"]
+    ignored = re.compile("|".join(fnmatch.translate(each) for each in patterns))
 
+    @functools.cache
+    def is_left_out(path: PurePosixPath) -> bool:
+        above = path.parent
+        return ignored.match(str(path)) is not None or (above != path and is_left_out(above))
 
-def _matches(name: str, pattern: str) -> bool:
-    """As ansible-galaxy does it: a pattern is held against each folder's whole path and against the file's."""
-    path = PurePosixPath(name)
-    return any(fnmatch.fnmatch(str(part), pattern) for part in (path, *path.parents))
+    return [name for name in project_files(root) if not is_left_out(PurePosixPath(name))]
 
 
 def copy_project(target: Path) -> None:

@@ -28,7 +28,7 @@ def pytest_configure(config):
 """
 _BUSY = """
 import gc, pytest, time
-LEFT = [[] for _ in range(1_000_000)]
+LEFT = [[] for _ in range(300_000)]
 @pytest.mark.quick
 def test_busy():
     end = time.process_time() + 0.2
