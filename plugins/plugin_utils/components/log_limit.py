@@ -69,10 +69,6 @@ class LogLimits:
         """The present logs.json, and the task."""
         return (file_query(self._path("logs.json"), content_limit=READ_LIMIT), _task())
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
     def change(self, reading: Reading) -> Change | None:
         """Write logs.json and make the task, or remove both."""
         present = reading.text(self._path("logs.json"))

@@ -48,10 +48,6 @@ class LogRunnerThere:
         """Whether it is there."""
         return (Query(file_key(self.path), "file", (("path", self.path),)),)
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
     def change(self, reading: Reading) -> Change | None:
         """Never a change. Refused if it is missing."""
         if not reading.file(self.path).get("exists"):

@@ -55,10 +55,6 @@ class NssmVersion:
         """The program and its version."""
         return (_query(self.path),)
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
     def change(self, reading: Reading) -> Change | None:
         """Never a change. Refused if nssm.exe is missing and will not be installed, or if the present one is not
         2.24."""

@@ -210,10 +210,6 @@ class Dependencies:
         """The service and its dependencies."""
         return (services_query((self.service.name, *self.names)),)
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
     def change(self, reading: Reading) -> Change | None:
         """Set the list if it differs. Refused for a name that is not a service on the node."""
         absent = [name for name in self.names if reading.service(name) is None]

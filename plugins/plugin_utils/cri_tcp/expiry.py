@@ -165,10 +165,6 @@ class Expiry:
         asked = (_task(),) if self.after_s else ()  # a Task Scheduler that does not answer is not a reason not to close
         return (system_query(), _document(self.layout), *asked, *outcome_reads(self.layout))
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
     def change(self, reading: Reading) -> Change | None:
         """Plan the end, or take a planned one away; forget one that is over, and do what it left to be done."""
         planned = state_file.document(reading, _document(self.layout))

@@ -63,10 +63,6 @@ class Kept:
         """What is kept."""
         return (query(self.layout),)
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing besides."""
-        return ()
-
     def change(self, reading: Reading) -> Change | None:
         """Keep the present file, or the one that is kept, or forget it."""
         there = state_file.document(reading, query(self.layout))

@@ -179,10 +179,6 @@ class NamedFiles:
         """These files."""
         return tuple(file_query(path) for _key, path in self.files if windows_path.problem(path) is None)
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
     def change(self, reading: Reading) -> None:
         """Refused if one is missing."""
         missing = [

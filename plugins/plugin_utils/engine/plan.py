@@ -18,7 +18,7 @@ from typing import Any
 
 from .batch import Batch, Op, flatten
 from .reading import Expectation, Query, Reading, expect_unchanged, merge_queries, service_key, services_query
-from .resource import Change, Refused, Resource
+from .resource import Change, Confiding, Refused, Resource
 from .resources.directory import each_once
 from .resources.service import RUNNING, STOPPED, NoService, Service, with_undo_start
 from .sentences import as_steps
@@ -86,7 +86,8 @@ def reads(resources: Sequence[Resource]) -> tuple[Query, ...]:
 
 def confides(resources: Sequence[Resource], reading: Reading) -> tuple[Query, ...]:
     """Confidential queries, made only before these resources change and kept in the task; normally none."""
-    return merge_queries(query for resource in resources for query in resource.confides(reading))
+    asking = (resource for resource in resources if isinstance(resource, Confiding))
+    return merge_queries(query for resource in asking for query in resource.confides(reading))
 
 
 def make_plan(

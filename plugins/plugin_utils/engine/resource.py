@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from .batch import Op
 from .reading import Query, Reading, file_query
@@ -57,11 +57,16 @@ class Resource(Protocol):
     def reads(self) -> tuple[Query, ...]:
         """The queries needed to plan this resource."""
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Further queries, made only by the task that changes this resource: their answers may be secret."""
-
     def change(self, reading: Reading) -> Change | None:
         """The change, or None if the state is as wanted. Refused if the change is impossible."""
+
+
+@runtime_checkable
+class Confiding(Protocol):
+    """A resource whose undo needs values that may be secret."""
+
+    def confides(self, reading: Reading) -> tuple[Query, ...]:
+        """Further queries, made only by the task that changes this resource: their answers may be secret."""
 
 
 # What a person should know beside the other steps of a plan, such as what was left out and why.
@@ -75,10 +80,6 @@ class Notice:
     text: str
 
     def reads(self) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
         """Nothing."""
         return ()
 
@@ -105,10 +106,6 @@ class ReliesOn:
     def reads(self) -> tuple[Query, ...]:
         """All of them."""
         return self.queries
-
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
 
     def change(self, reading: Reading) -> Change | None:
         """Never a change."""

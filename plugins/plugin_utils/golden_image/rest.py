@@ -45,10 +45,6 @@ class Stopped:
         """The services."""
         return (services_query(registry.stop_order(self.layout)),)
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
     def change(self, reading: Reading) -> Change | None:
         """Stop them; the undo starts them again."""
         running = stopping.list_active(registry.stop_order(self.layout), reading)
@@ -84,10 +80,6 @@ class Cleared:
             file_query(self.layout.containerd_log),
             *(file_query(path, content_limit=RECEIPT_LIMIT) for path in (self._receipt, self.layout.changes)),
         )
-
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
 
     def change(self, reading: Reading) -> Change | None:
         """Remove them. No undo."""

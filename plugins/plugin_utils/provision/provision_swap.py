@@ -64,10 +64,6 @@ class Swap:
             receipt_query(self.receipt),
         )
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
     def change(self, reading: Reading) -> Change | None:
         """Rename the present program aside and the new one in. Refused if something else lies in the way."""
         present = reading.file(self.destination)

@@ -182,10 +182,6 @@ class Leftovers:
         """The files, HNS, the services."""
         return reads(self.layout)
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
     def change(self, reading: Reading) -> Change | None:
         """Stop and remove. Refused if a network that is in the way has endpoints that must stay."""
         past = self.past

@@ -141,10 +141,6 @@ class NoPathEntry:
         """The value in the registry."""
         return MachinePath(self.entry).reads()
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
     def change(self, reading: Reading) -> Change | None:
         """Remove the entry; the rest of the value stays."""
         (query,) = self.reads()
@@ -232,10 +228,6 @@ class NoEventSource:
         """The source's key."""
         return (Query("registry:event_source:nssm", "registry", (("path", EVENT_SOURCE),)),)
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
     def change(self, reading: Reading) -> Change | None:
         """Remove it, unless it is another nssm.exe's."""
         (query,) = self.reads()
@@ -269,10 +261,6 @@ class Aside:
 
     def reads(self) -> tuple[Query, ...]:
         """Nothing beyond the scope's own queries."""
-        return ()
-
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
         return ()
 
     def change(self, reading: Reading) -> Change | None:
@@ -319,10 +307,6 @@ class NoNetworks:
     def reads(self) -> tuple[Query, ...]:
         """HNS, the adapters, and which networks were made here."""
         return (*hns.QUERIES, hns.record_query(self.scope.layout))
-
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
 
     def change(self, reading: Reading) -> Change | None:
         """Remove them; the undo makes the placeholder again, and flanneld its own. Refused while one is in use."""
@@ -382,10 +366,6 @@ class Swept:
 
     def reads(self) -> tuple[Query, ...]:
         """Nothing beyond the scope's own queries."""
-        return ()
-
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
         return ()
 
     def change(self, reading: Reading) -> Change | None:

@@ -214,9 +214,6 @@ class Waiting:
     def reads(self) -> tuple[()]:
         return ()
 
-    def confides(self, reading: Reading) -> tuple[()]:
-        return ()
-
     def change(self, reading: Reading) -> Change | None:
         return Change(text="", reboot="the feature comes into force")
 

@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import security
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.environment import fingerprint
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import confides
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import (
     Notice,
@@ -215,7 +216,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_what_is_done_and_what_undoes_it(case: Case) -> None:
     assert {query.key for query in case.wanted.reads()} <= case.there.parts.keys()
-    assert case.wanted.confides(case.there) == ()
+    assert confides((case.wanted,), case.there) == ()
     change = case.wanted.change(case.there)
     if not case.text:
         assert change is None

@@ -53,10 +53,6 @@ class Exclusions:
         """The lists and their switches."""
         return tuple(_query(name) for name in ("", *list_exclusions(self.layout)))
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
     def change(self, reading: Reading) -> Change | None:
         """Write missing exclusions, or remove ours."""
         ops: list[Op] = []

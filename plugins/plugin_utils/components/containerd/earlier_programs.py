@@ -61,10 +61,6 @@ class EarlierPrograms:
             *(file_query(windows_path.join(self.layout.containerd_bin_dir, name), sha256=True) for name in PROGRAMS),
         )
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
     def change(self, reading: Reading) -> Change | None:
         """Move the programs. Running shims continue from their new place."""
         there = [name for name in PROGRAMS if self._at(self.folder, name, reading).get("kind") == "file"]

@@ -72,10 +72,6 @@ class Images:
         """The receipt, and whether ctr.exe exists."""
         return (_receipt_query(self.layout), file_query(self.layout.ctr, sha256=True))
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
     def find_unknown(self, reading: Reading) -> tuple[str, ...]:
         """Images that the receipt does not list."""
         known = list_recorded(self.layout, reading)

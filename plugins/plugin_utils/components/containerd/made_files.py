@@ -59,10 +59,6 @@ class HostFile:
         shown = self.shown and not self.private
         return (file_query(self.path, sha256=True, sddl=self.private, content_limit=TEXT_LIMIT if shown else 0),)
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
     def change(self, reading: Reading) -> Change | None:
         """Write it if its content or its access list differs. Refused if something else has its name."""
         found = reading.file(self.path)
@@ -114,10 +110,6 @@ class MadeFiles:
             file_query(self.receipt, sha256=True, content_limit=RECEIPT_LIMIT),
             *(file_query(path, sha256=True) for path in self.gone),
         )
-
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
 
     def change(self, reading: Reading) -> Change | None:
         """Set unwanted files aside, remove folders that this empties, and record which files are ours."""

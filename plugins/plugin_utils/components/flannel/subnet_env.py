@@ -125,10 +125,6 @@ class Lease:
         asked = (networks.hns_query(),) if self.network else ()
         return (query(self.layout), services_query((self.service,)), *asked)
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
     def change(self, reading: Reading) -> Change | None:
         """Remove a file that does not fit; restart flanneld if the file is missing."""
         found = reading.file(self.label)

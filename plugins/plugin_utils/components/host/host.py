@@ -221,10 +221,6 @@ class ComputerName:
         """The name now, and after the next start."""
         return (PENDING_NAME, ACTIVE_NAME)
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
     def change(self, reading: Reading) -> Change | None:
         """Rename the machine, and ask for a restart until it has the name. Refused for an invalid name."""
         if not _NAME.fullmatch(self.name):

@@ -151,10 +151,6 @@ class GmsaPreconditions:
         """The registry value."""
         return (NAMESPACE_QUERY,)
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
     def change(self, reading: Reading) -> Change | None:
         """Nothing."""
         return None

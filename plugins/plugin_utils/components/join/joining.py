@@ -111,10 +111,6 @@ class Joining:
         """Everything that a join may find or make."""
         return reads(self.layout)
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
     def change(self, reading: Reading) -> Change:
         """Join in any case: `join.has_joined` decides beforehand whether to."""
         layout = self.layout

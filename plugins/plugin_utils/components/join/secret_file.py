@@ -42,10 +42,6 @@ class SecretFile:
         """Its hash and its access list, never its content."""
         return (secret_query(self.path),)
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
     def change(self, reading: Reading) -> Change | None:
         """Write it if its sha256 differs or others may read it."""
         found = reading.file(self.path)

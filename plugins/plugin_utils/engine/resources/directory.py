@@ -78,10 +78,6 @@ class MadeByUs:
         """The folder and its owner."""
         return (file_query(self.path, sddl=True),)
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
     def change(self, reading: Reading) -> Change | None:
         """Never a change. Refused if someone else made it, or a link or file is in its place."""
         found = reading.file(self.path)
@@ -121,10 +117,6 @@ class Directory:
     def reads(self) -> tuple[Query, ...]:
         """The folder, and its descriptor if it matters."""
         return (file_query(self.path, sddl=self.sddl is not None, inside=RUN_OR_READ if self.sddl else ()),)
-
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
 
     def change(self, reading: Reading) -> Change | None:
         """Make the folder or correct its descriptor. Refused if something else is in its place."""

@@ -35,10 +35,6 @@ class MachinePath:
         """The value in the registry, unexpanded."""
         return (Query("registry:machine-path", "registry", (("path", ENVIRONMENT_KEY), ("name", "Path"))),)
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
     def change(self, reading: Reading) -> Change | None:
         """Append the entry if it is missing; the rest of the value stays."""
         (query,) = self.reads()

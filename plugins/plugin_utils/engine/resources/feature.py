@@ -49,10 +49,6 @@ class Feature:
         """Its services, and our note."""
         return (services_query(self.services), file_query(self.note, content_limit=NOTE_LIMIT))
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
     def change(self, reading: Reading) -> Change | None:
         """Turn it on and ask for a restart; only ask if it was turned on since the last start."""
         absent = tuple(name for name in self.services if reading.service(name) is None)

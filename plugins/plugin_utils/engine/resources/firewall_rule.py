@@ -133,10 +133,6 @@ class FirewallRule:
         texts = (f"|Name={self.name}|", *(ports if self.adopts else ()))
         return (Query(f"firewall:{self.name}", "registry", (("path", RULES_KEY), ("containing", texts))),)
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
     def change(self, reading: Reading) -> Change | None:
         """Delete the rules of that name, and add the wanted one."""
         (query,) = self.reads()

@@ -78,10 +78,6 @@ class _Network:
         """HNS's networks and the adapters."""
         return self.queries
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HnsNetwork(_Network):

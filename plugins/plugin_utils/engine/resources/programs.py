@@ -258,10 +258,6 @@ class Programs:
         """What to read after `stage` to find the files that differ."""
         return tuple(file_query(self.locate_staged(path), sha256=True) for path in self.paths)
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
     def change(self, reading: Reading) -> Change | None:
         """Bring in the programs: download first, then rename each old file aside and the new one into place.
 

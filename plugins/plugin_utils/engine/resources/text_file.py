@@ -56,10 +56,6 @@ class TextFile:
         """The file with its content."""
         return (file_query(self.path, sha256=True, content_limit=READ_LIMIT),)
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
-
     def change(self, reading: Reading) -> Change | None:
         """Write the file if it differs."""
         found = reading.file(self.path)
@@ -120,10 +116,6 @@ class LateFile:
     def reads(self) -> tuple[Query, ...]:
         """The file with its content."""
         return self.file.reads()
-
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Nothing."""
-        return ()
 
     def change(self, reading: Reading) -> Change | None:
         """Wait, then write."""
