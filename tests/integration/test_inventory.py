@@ -260,15 +260,15 @@ def test_one_mistake_is_one_line(place: Place) -> None:
     [
         (
             "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n",
-            "1:13: found apiVersion 'v1', wanted windows.k8s.io/v1alpha1: a core Kubernetes Node",
+            "1:13: found 'v1' for apiVersion, wanted windows.k8s.io/v1alpha1: the Node of v1",
         ),
         (
             "apiVersion: v1\nkind: NodeList\nitems: []\n",
-            "2:7: found kind 'NodeList', wanted Node: write each node as a document",
+            "2:7: found 'NodeList' for kind, wanted Node: write each node as a document",
         ),
         (
             SAMPLE.replace("v1alpha1", "v2"),
-            "1:13: found apiVersion 'windows.k8s.io/v2', wanted windows.k8s.io/v1alpha1",
+            "1:13: found 'windows.k8s.io/v2' for apiVersion, wanted windows.k8s.io/v1alpha1",
         ),
     ],
 )

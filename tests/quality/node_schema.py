@@ -24,10 +24,11 @@ NAME = "^[A-Za-z0-9][A-Za-z0-9._-]*$"
 ABOUT = (
     "One Windows machine that is, or is to become, a Kubernetes node. Keys marked x-extension are winkube.node's "
     "own; the others are those of SIG Windows Dev Tools. Keywords that begin with x- say what a validator cannot: "
-    "x-wanted is the wording of error messages, x-check names a further check of the inventory plugin, x-template "
-    "and x-vault allow an Ansible template or a vaulted value, x-secret keeps the value out of messages, x-hints "
-    "explains keys that are known but not accepted, x-variable is the variable that a key becomes and x-convert "
-    "how, x-optional lists the key in that variable."
+    "x-wanted is the wording of error messages, x-refuse lists patterns that a text must not match and why (the "
+    "first one counts), x-check names a further check of the inventory plugin, x-template and x-vault allow an "
+    "Ansible template or a vaulted value, x-secret keeps the value out of messages, x-hints explains keys and values "
+    "that are known but not accepted (* is any other value), x-variable is the variable that a key becomes and "
+    "x-convert how, x-optional lists the key in that variable."
 )
 
 
@@ -213,6 +214,58 @@ KEYS = (
 )
 OWN_BLOCKS = ("network", "containerd", "os")
 
+ANOTHER_VERSION = {"v1": "the Node of v1 is what the cluster says about a node; it has no credentials"}
+ONE_EACH = "write each node as a document of its own, with a line '---' between two"
+ANOTHER_KIND = {
+    "NodeList": ONE_EACH,
+    "List": ONE_EACH,
+    "Cluster": "swdt's Cluster makes a virtual machine and does not say where it is. Write a Node with spec.credentials"
+    " (its address as hostname; username and privateKey of spec.workload.virtualization.ssh), spec.setup (enableRDP and"
+    " chocoPackages of spec.workload.auxiliary), spec.containerd.version (containerdVersion), spec.kubernetes.version"
+    " (kubernetesVersion) and spec.kubernetes.provisioners",
+    "*": "keep other objects in other files",
+}
+"""Cluster is swdt's later kind: a virtual machine that swdt makes beside a minikube, without an address. Source:
+kubernetes-sigs/sig-windows-dev-tools 314a82d experiments/swdt/apis/config/v1alpha1/config_types.go, Cluster."""
+
+# Why a text is refused, by what matches in it: the first that does is said.
+_BLANK = [r"\s", "which holds a blank"]
+# What Ansible understands by itself where a host is named. Source: ansible-core inventory/data.py (the two groups that
+# always exist) and constants.LOCALHOST (the controller).
+NO_NODE_NAME = [
+    ["(?i)^all$", "which Ansible keeps for the group of every host"],
+    ["(?i)^ungrouped$", "which Ansible keeps for the group of hosts without a group"],
+    [r"(?i)^(localhost|127\.0\.0\.1)$", "which Ansible keeps for the machine that it runs on"],
+    [r"[^.]{64}", "in which a part is longer than 63 characters"],
+    [r"[^A-Za-z0-9.-]", "in which {} is not allowed"],
+    [r"(^|\.)(-|\.|$)|-(\.|$)", "in which a part is empty, or begins or ends with '-'"],
+]
+NO_ADDRESS = [
+    ["://", "which is a URL; leave out the part before the host name and everything after the port"],
+    ["@", "which holds a user; write it as username"],
+    _BLANK,
+]
+NO_KEY_PATH = [
+    ["PRIVATE KEY-----", "which is a key itself; keep the key in a file and write its path"],
+    [r"\.pub$", "which is a public key; leave out .pub"],
+]
+NO_SOURCE = [
+    [r"^[A-Za-z]:[\\/]", "which is a Windows path, but the file is taken from the controller or from a web server"],
+    [r"^(?!https?:|file:)[A-Za-z][A-Za-z0-9+.-]+(?=:)", "in which '{}' is a scheme that nothing here can fetch"],
+    [r"^file:(?!/(?!/)|///)", "which is not a file address; write file:/// and an absolute path"],
+    [r"^https?://[^/]*@", "which holds a user or a password; they would be seen in logs"],
+    [r"^(https?|file):.*\s", "which holds a blank; write %20"],
+]
+NO_WINDOWS_FILE = [
+    [r"[\\/]$", "which is a folder; add the file's name"],
+    [r"^(\\\\|//)", "which is on another machine; a service's program lies on a drive of the node"],
+    [r"^(?![A-Za-z]:[\\/])", "which is not absolute; begin with the drive"],
+    [
+        r"[\\/][^\\/.]*$",
+        "which looks like a folder, since its last part has no extension; add the file's name",
+    ],
+]
+
 METADATA = {
     "type": "object",
     "required": ["name"],
@@ -224,7 +277,7 @@ METADATA = {
             minLength=1,
             maxLength=253,
             pattern="^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$",
-            x_check="node-name",
+            x_refuse=NO_NODE_NAME,
         ),
         "annotations": {
             "description": "Kubernetes annotations. 'winkube.node/<path>' says the same as our key under spec, for"
@@ -240,11 +293,18 @@ CREDENTIALS = {
     "description": "How Ansible reaches the machine.",
     **block(
         {
-            "username": text("the name of a user, such as Administrator", minLength=1, x_template=True, x_vault=True),
+            "username": text(
+                "the name of a user, such as Administrator",
+                minLength=1,
+                x_template=True,
+                x_vault=True,
+                x_variable="ansible_user",
+            ),
             "hostname": text(
                 "a name or an address with an optional port, such as 192.168.122.220:22 or '[::1]:22'",
                 description="Address and optional port.",
                 minLength=1,
+                x_refuse=NO_ADDRESS,
                 x_check="address",
             ),
             "privateKey": {
@@ -252,8 +312,10 @@ CREDENTIALS = {
                 " the folder of this file.",
                 "type": ["string", "null"],
                 "x-template": True,
-                "x-check": "key-path",
+                "x-refuse": NO_KEY_PATH,
                 "x-wanted": "the path of a private key",
+                "x-variable": "ansible_ssh_private_key_file",
+                "x-convert": "path",
             },
             "password": {
                 "type": ["string", "null"],
@@ -261,15 +323,19 @@ CREDENTIALS = {
                 "x-vault": True,
                 "x-secret": True,
                 "x-wanted": "text, a !vault value or a template in quotes",
+                "x-variable": "ansible_password",
+                "x-convert": "given",
             },
             "connection": {
                 "description": "Default: winrm when the port is 5985 or 5986, else ssh.",
                 "enum": ["ssh", "winrm", "psrp"],
+                "x-variable": "ansible_connection",
                 "x-extension": True,
             },
             "shell": {
                 "description": "The shell that sshd starts. Default: powershell.",
                 "enum": ["powershell", "cmd"],
+                "x-variable": "ansible_shell_type",
                 "x-extension": True,
             },
         },
@@ -306,13 +372,14 @@ TYPES = {
         description="http, https, file, or a path on the controller (relative to the folder of this file).",
         minLength=1,
         x_template=True,
-        x_check="source",
+        x_refuse=NO_SOURCE,
+        x_check="url",
     ),
     "windowsFile": text(
         r"the absolute path of a file on the node, such as c:\k\kubelet.exe",
         description="Absolute path of a file on the node, without quotes or in single quotes.",
         pattern='^[A-Za-z]:[\\\\/]([^<>:"|?*\\\\/]+[\\\\/])*[^<>:"|?*\\\\/]+\\.[A-Za-z0-9]+$',
-        x_check="windows-file",
+        x_refuse=NO_WINDOWS_FILE,
     ),
 }
 
@@ -337,8 +404,8 @@ def node_schema(components: tuple[Component, ...]) -> Schema:
         "description": ABOUT,
         **block(
             {
-                "apiVersion": {"const": "windows.k8s.io/v1alpha1"},
-                "kind": {"const": "Node"},
+                "apiVersion": {"const": "windows.k8s.io/v1alpha1", "x-hints": ANOTHER_VERSION},
+                "kind": {"const": "Node", "x-hints": ANOTHER_KIND},
                 "metadata": METADATA,
                 "spec": spec,
             },

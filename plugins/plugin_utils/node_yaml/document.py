@@ -5,190 +5,111 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from . import schema, syntax
-from .problems import Notice, Position, Problem, did_you_mean, one_of, quote, tidy
-from .schema import node_schema
-from .source import API_GROUP, API_VERSION, KIND
-from .tree import Mapping, Member, Scalar, Sequence, Value, build, is_null, is_string
+from . import syntax
+from .problems import Position, Problem, did_you_mean, one_of, quote, tidy
+from .schema import Checker, node_schema
+from .source import API_GROUP
+from .tree import Mapping, Member, Scalar, Sequence, Value, build
 
-_WANTED = "wanted a Node YAML: apiVersion, kind, metadata, spec."
-
-
-@dataclass(frozen=True)
-class Node:
-    """One document. `at`: where it begins; `tree`: `provisioners` for its former name, annotations folded in."""
-
-    at: Position
-    tree: Mapping
-
-    def get(self, *keys: str) -> Value | None:
-        return self.tree.get(*keys)
-
-    def text(self, *keys: str) -> str | None:
-        """The text under a path of keys; None where there is none, or an empty one."""
-        value = self.get(*keys)
-        return value.value if isinstance(value, Scalar) and isinstance(value.value, str) and value.value else None
+_HEADER = ("apiVersion", "kind")
 
 
 @dataclass(frozen=True)
 class File:
-    """What came out of one file. With a problem in any document no document may be used."""
+    """What came out of one file; with a problem in any document no document may be used.
 
-    nodes: tuple[Node, ...]
+    `nodes` are the documents, each with `provisioners` for its former name and with its annotations folded in.
+    """
+
+    nodes: tuple[Mapping, ...]
     problems: tuple[Problem, ...]
-    notices: tuple[Notice, ...]
+    notices: tuple[Problem, ...]
 
 
 def read(text: str, *, hide: bool = False) -> File:
     """All nodes of a text. `hide`: show no values in messages, since the file is vaulted as a whole."""
     composed = syntax.compose(text)
-    problems = list(composed.problems)
-    notices: list[Notice] = []
-    nodes: list[Node] = []
-    checker = schema.Checker(schema.node_schema(), hide)
+    said = list(composed.problems)
+    nodes: list[Mapping] = []
+    checker = Checker(hide)
     for document in composed.documents:
         if document is None:
             continue
         value, found = build(document)
-        problems += found
+        said += found
         if not isinstance(value, Mapping):
-            problems.append(Problem(value.at, f"found {_what(value)}, {_WANTED}"))
+            said += checker.problems(value)
             continue
-        found, ours = check_header(value)
-        problems += found
-        if not ours:
+        if _is_another_object(value):
+            said += (problem for problem in checker.problems(value) if problem.subject in _HEADER)
             continue
         value, found = fold_annotations(value)
-        problems += found
-        problems += checker.problems(value)
-        value, found, old = _former_names(value)
-        problems += found
-        notices += old
-        problems += _provisioner_names(value)
-        nodes.append(Node(value.at, value))
-    if not nodes and not problems:
+        said += [*found, *checker.problems(value)]
+        value, found = _former_names(value)
+        said += found
+        names = (item.get("name") for item in provisioners(value))
+        said += _find_second(names, "provisioner", "one for each service; remove one of the two")
+        nodes.append(value)
+    if not nodes and not said:
         found_none = "found no document" if text.strip() else "found an empty file"
-        problems.append(Problem(Position(1, 1), f"{found_none}, {_WANTED}"))
-    problems += _names_twice(nodes)
-    return File(tuple(nodes), tidy(problems), tuple(notices))
+        wanted = "wanted a Node YAML: apiVersion, kind, metadata, spec."
+        said.append(Problem(Position(1, 1), f"{found_none}, {wanted}"))
+    names = (node.get("metadata", "name") for node in nodes)
+    said += _find_second(names, "node", "each name once; rename one of the two")
+    problems = tidy(problem for problem in said if problem.level == "error")
+    return File(tuple(nodes), problems, tuple(problem for problem in said if problem.level != "error"))
 
 
-def node_name(node: Node) -> str:
+def node_name(node: Mapping) -> str:
     """The Kubernetes node's name: metadata.name in lower case, which is what Kubernetes allows."""
-    return (node.text("metadata", "name") or "").lower()
+    return node.text("metadata", "name").lower()
 
 
-def _what(value: Value) -> str:
-    return "a list" if isinstance(value, Sequence) else "a single value" if isinstance(value, Scalar) else "a mapping"
+def provisioners(node: Mapping) -> Iterator[Mapping]:
+    """The items of spec.kubernetes.provisioners."""
+    items = node.get("spec", "kubernetes", "provisioners")
+    if isinstance(items, Sequence):
+        yield from (item for item in items.items if isinstance(item, Mapping))
 
 
-def _former_names(document: Mapping) -> tuple[Mapping, list[Problem], list[Notice]]:
+def _is_another_object(document: Mapping) -> bool:
+    """Whether it is no Node YAML at all, so that each of its lines would be wrong: a core Node, a list."""
+    group = document.text("apiVersion").partition("/")[0]
+    return group not in ("", API_GROUP) or document.text("kind") in node_schema()["properties"]["kind"]["x-hints"]
+
+
+def _former_names(document: Mapping) -> tuple[Mapping, list[Problem]]:
     """`deploys` as `provisioners`, its name since."""
     block = document.get("spec", "kubernetes")
     old = block.member("deploys") if isinstance(block, Mapping) else None
     if not isinstance(block, Mapping) or old is None:
-        return document, [], []
+        return document, []
     new = block.member("provisioners")
     if new is not None:
         text = (
             f"found deploys and provisioners (line {new.at.line}) in spec.kubernetes, wanted only provisioners;"
             " deploys is its former name."
         )
-        return document, [Problem(old.at, text, "spec.kubernetes.deploys")], []
+        return document, [Problem(old.at, text, "spec.kubernetes.deploys")]
     members = tuple(replace(member, key="provisioners") if member is old else member for member in block.members)
-    notice = Notice(old.at, "spec.kubernetes.deploys is the former name of provisioners; rename the key.", "deprecated")
-    return put(document, ("spec", "kubernetes"), replace(block, members=members), old.at), [], [notice]
+    text = "spec.kubernetes.deploys is the former name of provisioners; rename the key."
+    renamed = put(document, ("spec", "kubernetes"), replace(block, members=members), old.at)
+    return renamed, [Problem(old.at, text, level="deprecated")]
 
 
-def provisioners(document: Mapping | Node) -> Iterator[Mapping]:
-    """The items of spec.kubernetes.provisioners."""
-    items = document.get("spec", "kubernetes", "provisioners")
-    if isinstance(items, Sequence):
-        yield from (item for item in items.items if isinstance(item, Mapping))
-
-
-def _provisioner_names(document: Mapping) -> Iterator[Problem]:
+def _find_second(names: Iterable[Value | None], thing: str, wanted: str) -> Iterator[Problem]:
+    """Names that another value of the file has too, whatever their case."""
     seen: dict[str, Position] = {}
-    for item in provisioners(document):
-        name = item.get("name")
-        if not isinstance(name, Scalar) or not is_string(name):
+    for name in names:
+        if not isinstance(name, Scalar) or not isinstance(name.value, str) or not name.value:
             continue
         first = seen.setdefault(name.value.lower(), name.at)
         if first != name.at:
-            found = f"found a second provisioner {quote(name.value)} (first on line {first.line})"
-            yield Problem(name.at, f"{found}, wanted one for each service; remove one of the two.")
-
-
-def _names_twice(nodes: list[Node]) -> Iterator[Problem]:
-    seen: dict[str, Position] = {}
-    for node in nodes:
-        value = node.get("metadata", "name")
-        name = node_name(node)
-        if value is None or not name:
-            continue
-        first = seen.setdefault(name, value.at)
-        if first != value.at:
-            found = f"found a second node {quote(name)} (first on line {first.line})"
-            yield Problem(value.at, f"{found}, wanted each name once; rename one of the two.")
-
-
-# apiVersion and kind: whether a document is a Node YAML at all, and if not, what it is instead.
-
-_LISTS = ("NodeList", "List")
-_CORE_NODE = "a core Kubernetes Node is what the cluster says about a node; it has no credentials"
-
-
-def check_header(document: Mapping) -> tuple[list[Problem], bool]:
-    """Problems of apiVersion and kind, and whether the rest is worth checking (a core Node fails in every line)."""
-    version, version_at = _read_text(document, "apiVersion")
-    kind, kind_at = _read_text(document, "kind")
-    group = (version or "").partition("/")[0]
-    problems: list[Problem] = []
-    if version is None:
-        problems.append(Problem(version_at, f"found no apiVersion, wanted 'apiVersion: {API_VERSION}'.", "apiVersion"))
-    elif version != API_VERSION:
-        reason = f": {_CORE_NODE}" if (version, kind) == ("v1", KIND) else ""
-        text = f"found apiVersion {quote(version)}, wanted {API_VERSION}{reason}."
-        problems.append(Problem(version_at, text, "apiVersion"))
-    if kind is None:
-        problems.append(Problem(kind_at, f"found no kind, wanted 'kind: {KIND}'.", "kind"))
-    elif kind != KIND:
-        problems.append(Problem(kind_at, f"found kind {quote(kind)}, wanted {KIND}: {_instead_of(kind)}", "kind"))
-    return problems, group in ("", API_GROUP) and kind not in (*_LISTS, _SWDT_CLUSTER)
-
-
-_SWDT_CLUSTER = "Cluster"
-"""SWDT's later kind: a virtual machine that swdt makes beside a minikube, without an address.
-
-Source: kubernetes-sigs/sig-windows-dev-tools 314a82d experiments/swdt/apis/config/v1alpha1/config_types.go, Cluster.
-"""
-_FROM_CLUSTER = (
-    "swdt's Cluster makes a virtual machine and does not say where it is. Write a Node with spec.credentials (its "
-    "address as hostname; username and privateKey of spec.workload.virtualization.ssh), spec.setup (enableRDP and "
-    "chocoPackages of spec.workload.auxiliary), spec.containerd.version (containerdVersion), "
-    "spec.kubernetes.version (kubernetesVersion) and spec.kubernetes.provisioners."
-)
-
-
-def _instead_of(kind: str) -> str:
-    if kind == _SWDT_CLUSTER:
-        return _FROM_CLUSTER
-    if kind in _LISTS:
-        return "write each node as a document of its own, with a line '---' between two."
-    meant = did_you_mean(kind, [KIND])
-    return f"did you mean {meant}?" if meant else "keep other objects in other files."
-
-
-def _read_text(document: Mapping, key: str) -> tuple[str | None, Position]:
-    """The text under a key, None if there is none, and the place to name for it."""
-    member = document.member(key)
-    if member is None:
-        return None, document.at
-    value = member.value
-    return (value.text if isinstance(value, Scalar) and not is_null(value) else None), member.at_value
+            found = f"found a second {thing} {quote(name.value)} (first on line {first.line})"
+            yield Problem(name.at, f"{found}, wanted {wanted}.")
 
 
 # Our keys of spec as Kubernetes annotations, for files that other tools read too.

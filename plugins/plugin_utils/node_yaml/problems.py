@@ -26,7 +26,7 @@ class Position:
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """A mistake: the file cannot be used until it is put right.
+    """A mistake, with which the file cannot be used; or, by its `level`, something that works but should be known.
 
     `subject` is the key it is about (``spec.credentials.hostname``); two problems of one subject at one place are one.
     """
@@ -34,21 +34,10 @@ class Problem:
     at: Position
     text: str
     subject: str = ""
+    level: Literal["error", "warning", "deprecated"] = "error"
 
     def located(self, file: str) -> str:
         """``file:line:column: sentence``, the form that editors and terminals turn into a link."""
-        return f"{file}:{self.at.line}:{self.at.column}: {self.text}"
-
-
-@dataclass(frozen=True)
-class Notice:
-    """Something that works but should be known. `level` says how loud: warning, or deprecation of a spelling."""
-
-    at: Position
-    text: str
-    level: Literal["warning", "deprecated"] = "warning"
-
-    def located(self, file: str) -> str:
         return f"{file}:{self.at.line}:{self.at.column}: {self.text}"
 
 

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from . import document, schema, source, variables
-from .document import Node
-from .problems import Notice, quote
+from .problems import Problem, quote
 from .schema import has_template
-from .tree import Mapping, Scalar, Value
+from .tree import Mapping, Scalar
 from .variables import WS_MANAGEMENT, way
 
 _CACHE_FORMAT = "1"
@@ -159,23 +158,25 @@ def from_cache(kept: Any, mark: str | None) -> Reading | None:
 # What works but should be known: secrets in clear text, missing credentials.
 
 
-def credentials(node: Node, *, agent: bool, encrypted: bool) -> Iterator[Notice]:
+def credentials(node: Mapping, *, agent: bool, encrypted: bool) -> Iterator[Problem]:
     """What to warn about. `agent`: an SSH agent is at hand; `encrypted`: the whole file is vaulted."""
     block = node.get("spec", "credentials")
     if not isinstance(block, Mapping):
         return
     password, key, name = block.get("password"), block.get("privateKey"), node.text("metadata", "name")
+    has_password, has_key = block.text("password") != "", block.text("privateKey") != ""
     named = way(node)
     winrm = named in WS_MANAGEMENT
-    if isinstance(password, Scalar) and _is_given(password) and not encrypted and _is_clear_text(password):
-        yield Notice(
-            password.at,
+    if isinstance(password, Scalar) and has_password and not encrypted and _is_clear_text(password):
+        text = (
             f"the password of {name} stands here in clear text; encrypt it (ansible-vault encrypt_string), take it "
-            "from the environment (\"{{ lookup('env', 'NAME') }}\"), or use a private key.",
+            "from the environment (\"{{ lookup('env', 'NAME') }}\"), or use a private key."
         )
-    if winrm and key is not None and _is_given(key):
-        yield Notice(key.at, f"privateKey of {name} is not used: {name} is reached by {named}, which needs a password.")
-    if _is_given(password) or (not winrm and (_is_given(key) or agent)):
+        yield Problem(password.at, text, level="warning")
+    if winrm and key is not None and has_key:
+        text = f"privateKey of {name} is not used: {name} is reached by {named}, which needs a password."
+        yield Problem(key.at, text, level="warning")
+    if has_password or (not winrm and (has_key or agent)):
         return
     if winrm:
         ways = "password in this file, or ansible_password in group_vars or host_vars"
@@ -184,12 +185,9 @@ def credentials(node: Node, *, agent: bool, encrypted: bool) -> Iterator[Notice]
             "privateKey or password in this file, ansible_ssh_private_key_file or ansible_password in group_vars or "
             "host_vars, or an SSH agent (SSH_AUTH_SOCK)"
         )
-    yield Notice(block.at, f"{name} has no credentials here; give {ways}. If variables have them, all is well.")
+    text = f"{name} has no credentials here; give {ways}. If variables have them, all is well."
+    yield Problem(block.at, text, level="warning")
 
 
 def _is_clear_text(password: Scalar) -> bool:
     return password.tag != "vault" and (password.tag == "unsafe" or not has_template(password.value))
-
-
-def _is_given(value: Value | None) -> bool:
-    return isinstance(value, Scalar) and isinstance(value.value, str) and value.value != ""

@@ -68,6 +68,11 @@ class Mapping:
             value = member.value
         return value
 
+    def text(self, *keys: str) -> str:
+        """The text under a path of keys, empty where there is none."""
+        value = self.get(*keys)
+        return value.value if isinstance(value, Scalar) and isinstance(value.value, str) else ""
+
 
 @dataclass(frozen=True)
 class Sequence:
@@ -80,10 +85,6 @@ Value = Scalar | Mapping | Sequence
 
 def is_null(value: Value | None) -> bool:
     return value is None or (isinstance(value, Scalar) and value.value is None)
-
-
-def is_string(value: Value | None) -> bool:
-    return isinstance(value, Scalar) and isinstance(value.value, str)
 
 
 def plain(value: Value, leaf: Callable[[Scalar], Any] = lambda scalar: scalar.value) -> Any:

@@ -14,10 +14,9 @@ from functools import cache
 from typing import Any
 
 from ..node.ssh import KEEP_ALIVE
-from .document import Node, node_name, provisioners
-from .problems import Position
+from .document import node_name, provisioners
 from .schema import Address, has_template, node_schema, parse_address, resolved
-from .tree import Mapping, Scalar, Sequence, Value, is_null, is_string, plain
+from .tree import Mapping, Scalar, Value, is_null, plain
 
 ALL_NODES = "windows_nodes"
 SSH_PORT = 22
@@ -64,8 +63,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Row:
-    """`path` under spec becomes `variable`; `convert` gets the plain value and the place of the file. `secret`: so is
-    something in it. `listed`: its last key is an item of that variable."""
+    """`path` under spec becomes `variable`; `convert` gets the plain value and the place of the file, and gives None
+    where the variable is left out. `secret`: so is something in it. `listed`: its last key is an item of that variable.
+    """
 
     path: tuple[str, ...]
     variable: str
@@ -96,6 +96,8 @@ class Host:
 
 def expand(value: Any, place: Place) -> Any:
     """A path on the controller made absolute (`~/`, or relative to the YAML file); URLs and templates stay."""
+    if not value:
+        return None
     if has_template(value) or re.match(r"^[A-Za-z][A-Za-z0-9+.-]+:", value):
         return value
     if value.startswith("~/"):
@@ -107,6 +109,7 @@ def expand(value: Any, place: Place) -> Any:
 
 CONVERSIONS: dict[str, Callable[[Any, Place], Any]] = {
     "": lambda value, place: value,
+    "given": lambda value, place: value or None,
     "lower": lambda value, place: value.lower(),
     "snake_case": lambda value, place: re.sub("(?=[A-Z])", "_", value).lower(),
     "path": expand,
@@ -131,51 +134,35 @@ def _rows(schema: dict[str, Any], path: tuple[str, ...]) -> Iterator[Row]:
         yield from _rows(item, (*path, key))
 
 
-def host(node: Node, place: Place, leaf: Leaf = lambda scalar: scalar.value) -> Host:
+def host(node: Mapping, place: Place, leaf: Leaf = lambda scalar: scalar.value) -> Host:
     """The inventory host of a node that `document.read` found no problem in."""
-    connection, connection_groups = _connection(node, place, leaf)
-    own = _own(node, place, leaf)
-    at = name_at(node)
+    said = _said(node, place, leaf)
+    connection, connection_groups = _connection(node, said)
+    at = (node.get("metadata", "name") or node).at
     source = f"{place.file}:{at.line}:{at.column}"
     identity = {
         "winkube_node_name": node_name(node),
         "winkube_node_source": source,
         "winkube_node_dir": place.directory,
     }
-    name = node.text("metadata", "name") or ""
-    groups = (Group(ALL_NODES), *connection_groups, *(Group(_safe(group)) for group in _groups(node, own)))
-    key = connection.get("ansible_ssh_private_key_file", "")
-    return Host(
-        name, node_name(node), source, {**connection, **identity, **own}, groups, "" if has_template(key) else key
-    )
+    groups = (Group(ALL_NODES), *connection_groups, *(Group(_safe(group)) for group in _groups(node, said)))
+    key = said.get("ansible_ssh_private_key_file", "")
+    variables = {**connection, **identity, **said}
+    name = node.text("metadata", "name")
+    return Host(name, node_name(node), source, variables, groups, "" if has_template(key) else key)
 
 
-def name_at(node: Node) -> Position:
-    """Where the node's name stands."""
-    value = node.get("metadata", "name")
-    return value.at if value is not None else node.at
-
-
-def cacheable(node: Node) -> bool:
+def cacheable(node: Mapping) -> bool:
     """Whether a node may be kept in a cache: no secret, nothing vaulted, no template (a cache knows no trust)."""
-    secrets = (("credentials", "password"), *(row.path for row in rows() if row.secret))
-    return all(is_null(node.get("spec", *path)) for path in secrets) and not any(
-        scalar.tag or has_template(scalar.value) for scalar in _scalars(node.tree)
+    scalars: list[Scalar] = []
+    plain(node, scalars.append)
+    return all(is_null(node.get("spec", *row.path)) for row in rows() if row.secret) and not any(
+        scalar.tag or has_template(scalar.value) for scalar in scalars
     )
 
 
-def _scalars(value: Value) -> Iterator[Scalar]:
-    if isinstance(value, Mapping):
-        for member in value.members:
-            yield from _scalars(member.value)
-    elif isinstance(value, Sequence):
-        for item in value.items:
-            yield from _scalars(item)
-    else:
-        yield value
-
-
-def _own(node: Node, place: Place, leaf: Leaf) -> dict[str, Any]:
+def _said(node: Mapping, place: Place, leaf: Leaf) -> dict[str, Any]:
+    """The variables that keys of the file become."""
     variables: dict[str, Any] = {}
     for row in rows():
         value = node.get("spec", *row.path)
@@ -187,12 +174,14 @@ def _own(node: Node, place: Place, leaf: Leaf) -> dict[str, Any]:
             variables[row.variable] = _convert(row, value, place, leaf)
     # The provisioner named containerd stands in where spec.containerd says nothing: swdt's own file installs it so.
     for item in provisioners(node):
-        if text_of(item, "name") == "containerd":
+        if item.text("name") == "containerd":
             for row in (each for each in rows() if each.path[0] == "containerd"):
                 value = item.get(row.path[-1])
                 if value is not None and row.variable not in variables:
                     variables[row.variable] = _convert(row, value, place, leaf)
-    return variables
+    if way(node) in WS_MANAGEMENT:
+        variables.pop("ansible_shell_type", None)  # the shell that sshd starts
+    return {name: value for name, value in variables.items() if value is not None}
 
 
 def _convert(row: Row, value: Value, place: Place, leaf: Leaf) -> Any:
@@ -202,33 +191,20 @@ def _convert(row: Row, value: Value, place: Place, leaf: Leaf) -> Any:
     return row.convert(plain(value, leaf), place)
 
 
-def way(node: Node) -> str:
+def way(node: Mapping) -> str:
     """The connection plugin that reaches the node: the one it names, else winrm for a port of WinRM's, else ssh."""
-    said = node.text("spec", "credentials", "connection")
-    return said or ("winrm" if _address(node).port in WINRM_SCHEMES else "ssh")
+    named = node.text("spec", "credentials", "connection")
+    return named or ("winrm" if _address(node).port in WINRM_SCHEMES else "ssh")
 
 
-def _address(node: Node) -> Address:
-    return parse_address(node.text("spec", "credentials", "hostname") or "")
+def _address(node: Mapping) -> Address:
+    return parse_address(node.text("spec", "credentials", "hostname"))
 
 
-def _connection(node: Node, place: Place, leaf: Leaf) -> tuple[dict[str, Any], tuple[Group, ...]]:
-    """Host variables for what the file says; group variables for what it leaves open, so that group_vars win."""
+def _connection(node: Mapping, said: dict[str, Any]) -> tuple[dict[str, Any], tuple[Group, ...]]:
+    """Host variables for the address; group variables for what the file leaves open, so that group_vars win."""
     address = _address(node)
-    said = node.text("spec", "credentials", "connection")
-    shell = node.text("spec", "credentials", "shell")
     variables: dict[str, Any] = {"ansible_host": address.host}
-    if said:
-        variables["ansible_connection"] = said
-    for key, variable in (("username", "ansible_user"), ("password", "ansible_password")):
-        value = node.get("spec", "credentials", key)
-        if isinstance(value, Scalar) and is_string(value) and value.value:
-            variables[variable] = leaf(value)
-    key_file = node.get("spec", "credentials", "privateKey")
-    if isinstance(key_file, Scalar) and is_string(key_file) and key_file.value:
-        variables["ansible_ssh_private_key_file"] = (
-            leaf(key_file) if has_template(key_file.value) else expand(key_file.value, place)
-        )
     if address.port is not None:
         variables["ansible_port"] = address.port
     if plugin := WS_MANAGEMENT.get(way(node)):
@@ -241,11 +217,9 @@ def _connection(node: Node, place: Place, leaf: Leaf) -> tuple[dict[str, Any], t
             "ansible_port": WINRM_PORT,
             plugin.certificate: "validate",
         }
-        if "ansible_password" in variables:
+        if "ansible_password" in said:
             return variables, (Group(group, defaults), Group(f"{group}_password", {plugin.login: "ntlm"}))
         return variables, (Group(group, defaults),)
-    if shell is not None:
-        variables["ansible_shell_type"] = shell
     defaults = {
         "ansible_connection": "ssh",
         "ansible_port": SSH_PORT,
@@ -255,24 +229,17 @@ def _connection(node: Node, place: Place, leaf: Leaf) -> tuple[dict[str, Any], t
     return variables, (Group("winkube_ssh", defaults),)
 
 
-def _groups(node: Node, own: dict[str, Any]) -> Iterator[str]:
-    if "winkube_network_mode" in own:
-        yield f"winkube_mode_{own['winkube_network_mode']}"
-    names = [text_of(item, "name") for item in provisioners(node)]
-    yield from (f"winkube_provisioner_{name}" for name in names)
-    kubelet = next((text_of(item, "version") for item in provisioners(node) if text_of(item, "name") == "kubelet"), "")
-    minor = re.match(r"v?(\d+)\.(\d+)", str(own.get("winkube_kubernetes_version", kubelet)))
+def _groups(node: Mapping, said: dict[str, Any]) -> Iterator[str]:
+    if "winkube_network_mode" in said:
+        yield f"winkube_mode_{said['winkube_network_mode']}"
+    versions = {item.text("name"): item.text("version") for item in provisioners(node)}
+    yield from (f"winkube_provisioner_{name}" for name in versions)
+    minor = re.match(r"v?(\d+)\.(\d+)", str(said.get("winkube_kubernetes_version", versions.get("kubelet"))))
     if minor:
         yield f"winkube_kubernetes_{minor[1]}_{minor[2]}"
-    if "winkube_os_build" in own:
-        yield f"winkube_os_build_{own['winkube_os_build']}"
+    if "winkube_os_build" in said:
+        yield f"winkube_os_build_{said['winkube_os_build']}"
 
 
 def _safe(group: str) -> str:
     return re.sub(r"[^A-Za-z0-9_]", "_", group)
-
-
-def text_of(item: Mapping, key: str) -> str:
-    """A text of a mapping, "" if there is none."""
-    value = item.get(key)
-    return value.value if isinstance(value, Scalar) and isinstance(value.value, str) else ""

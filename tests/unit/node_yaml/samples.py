@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml import document, variables
+from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml.tree import Mapping
 
 ROOT = Path(__file__).resolve().parents[3]
 FIXTURES = ROOT / "tests" / "fixtures" / "node_yaml"
@@ -33,7 +34,7 @@ def the(text: str) -> str:
     return lines[0]
 
 
-def node(text: str) -> document.Node:
+def node(text: str) -> Mapping:
     """The one valid node of a text."""
     file = document.read(text)
     assert file.problems == ()

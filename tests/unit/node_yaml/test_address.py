@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml.schema import Address, parse_address
 
-from .samples import edited, effective, said
+from .samples import edited, effective, said, the
 
 
 @pytest.mark.row("NY-05")
@@ -41,9 +41,6 @@ def test_host_and_port_are_taken_apart(text: str, host: str, port: int | None) -
         ("[::1", "which is not an IPv6 address in brackets"),
         ("[::1]22", "which is not an IPv6 address in brackets"),
         ("[10.0.0.5]:22", "in which '10.0.0.5' is not an IPv6 address"),
-        ("ssh://10.0.0.5", "which is a URL"),
-        ("ann@10.0.0.5", "which holds a user; write it as username"),
-        ("win 1", "which holds a blank"),
         ("win1/x", "in which 'win1/x' is not a host name"),
         (":22", "in which '' is not a host name"),
     ],
@@ -52,6 +49,20 @@ def test_what_is_no_address_is_refused_with_the_reason(text: str, reason: str) -
     with pytest.raises(ValueError, match=r".") as caught:
         parse_address(text)
     assert str(caught.value).startswith(reason)
+
+
+@pytest.mark.row("NY-05")
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("ssh://10.0.0.5", "which is a URL"),
+        ("ann@10.0.0.5", "which holds a user; write it as username"),
+        ("win 1", "which holds a blank"),
+    ],
+)
+def test_what_more_than_an_address_is_has_its_own_reason(text: str, reason: str) -> None:
+    line = the(edited(("192.168.122.220:22", text)))
+    assert f"found '{text}' for spec.credentials.hostname, {reason}" in line
 
 
 @pytest.mark.row("NY-05")

@@ -311,7 +311,7 @@ def test_every_key_but_those_of_components_is_used_by_a_test_document() -> None:
     """A key that nobody can reach would be a promise that nothing keeps."""
     known = (
         set(effective(WHOLE)) | set(effective(SAMPLE)) | {"winkube_containerd_checksum", "winkube_kubernetes_checksum"}
-    )
+    ) | {"ansible_password", "ansible_ssh_private_key_file"}
     assert {row.variable for row in variables.rows() if row.path[0] != "components"} <= known
     assert PLACE.directory == effective(SAMPLE)["winkube_node_dir"]
 
