@@ -18,6 +18,7 @@ from ..engine import windows_path
 from ..engine.batch import Op, as_base64
 from ..engine.reading import Query, Reading, file_key, file_query
 from ..engine.resource import Change, Refused
+from ..engine.resources.text_file import write_ops
 from . import runner_task
 from .layout import Layout
 
@@ -88,8 +89,7 @@ class LogLimits:
             before=present or "none\n",
             after=f"{text}\n",
             prepare=(
-                *((Op("mkdir", {"path": self.backup}),) if present is not None else ()),
-                self._settings(text, kept=present is not None),
+                *write_ops(self._path("logs.json"), text.encode(), self.backup, there=present is not None),
                 self._xml(stays=task),
                 made,
             ),
@@ -138,12 +138,6 @@ class LogLimits:
     def _words(self) -> str:
         found = self.limits or Limits()
         return f"{found.max_mb} MB each, {found.keep_files} older files and {found.keep_days} days"
-
-    def _settings(self, text: str, *, kept: bool) -> Op:
-        path, backup = self._path("logs.json"), windows_path.join(self.backup, "logs.json")
-        args = {"path": path, "content": as_base64(text.encode())} | ({"backup": backup} if kept else {})
-        back = Op("restore", {"path": path, "backup": backup}) if kept else Op("remove", {"path": path})
-        return Op("write", args).with_undo(back)
 
     def _xml(self, *, stays: bool) -> Op:
         """The task's XML, the same for each node with this state folder. It stays if the task existed before."""

@@ -25,10 +25,11 @@ from ..engine.reading import CONFIDENTIAL, Query, Reading, file_key, system_quer
 from ..engine.resource import Change, Refused
 from ..engine.resources.firewall_rule import NETSH, NO_RULE
 from ..engine.resources.service import running_dependants
-from ..engine.tools import run, start_ops, stop_ops, wait_pipe
+from ..engine.resources.text_file import backup_of, write_ops
+from ..engine.tools import move, run, start_ops, stop_ops, wait_pipe
 from ..facts import cri_tcp as facts
-from . import state_file
 from .edit import Address
+from .kept import LIMIT, document
 
 TASK = r"\winkube\expiry"
 ABOUT = "Closes CRI over TCP, which winkube.node opened for a limited time on this machine."
@@ -63,7 +64,7 @@ def task_file(layout: Layout) -> str:
 
 def _document(layout: Layout) -> Query:
     path = windows_path.join(layout.state_dir, "expiry.json")
-    return Query(f"{CONFIDENTIAL}expiry", "file", (("path", path), ("content_limit", state_file.LIMIT)))
+    return Query(f"{CONFIDENTIAL}expiry", "file", (("path", path), ("content_limit", LIMIT)))
 
 
 def _outcome(layout: Layout) -> Query:
@@ -86,7 +87,7 @@ def outcome_reads(layout: Layout) -> tuple[Query, ...]:
 
 def finding(layout: Layout, reading: Reading) -> str:
     """What is left to be done about a port whose time was over, a sentence; empty if nothing is."""
-    outcome = state_file.document(reading, _outcome(layout))
+    outcome = document(reading, _outcome(layout))
     if outcome is None or not (outcome.get("error") or not outcome.get("same") or _still_open(layout, reading)):
         return ""
     at = f"The time of CRI over TCP was over at {outcome.get('at')}, and its firewall rule is disabled"
@@ -105,7 +106,7 @@ def finding(layout: Layout, reading: Reading) -> str:
 
 def _still_open(layout: Layout, reading: Reading) -> bool:
     """Whether containerd runs since before the time was over."""
-    outcome = state_file.document(reading, _outcome(layout)) or {}
+    outcome = document(reading, _outcome(layout)) or {}
     listed = reading.parts.get(_processes(layout).key)
     name = windows_path.name(layout.containerd_binary).casefold()
     over = _time(outcome.get("at"))
@@ -167,7 +168,7 @@ class Expiry:
 
     def change(self, reading: Reading) -> Change | None:
         """Plan the end, or take a planned one away; forget one that is over, and do what it left to be done."""
-        planned = state_file.document(reading, _document(self.layout))
+        planned = document(reading, _document(self.layout))
         task = bool((reading.parts.get(_task().key) or {}).get("exists")) if self.after_s else planned is not None
         outcome = bool(reading.parts[_outcome(self.layout).key].get("exists"))
         remedied = finding(self.layout, reading) != "" and _still_open(self.layout, reading)
@@ -238,13 +239,12 @@ class Expiry:
         """Files, then the task; what was planned before comes back if the batch is rolled back."""
         xml = runner_task.xml(self.layout.state_dir, ABOUT, since=str(wanted["at"]), every="PT5M")
         create = runner_task.create(TASK, self._path("expiry.xml"))
-        again = (create,) if planned and task else ()
+        data = json.dumps(wanted, indent=1).encode()
+        first, *rest = write_ops(self._path("expiry.json"), data, self.backup, there=planned, secret=True)
         return (
-            Op("mkdir", {"path": self.backup}).with_undo(*again),
-            state_file.write(
-                self._path("expiry.json"), json.dumps(wanted, indent=1).encode(), self.backup, there=planned
-            ),
-            state_file.write(self._path("expiry.xml"), xml, self.backup, there=planned),
+            first.with_undo(*first.undo, *((create,) if planned and task else ())),
+            *rest,
+            *write_ops(self._path("expiry.xml"), xml, self.backup, there=planned, secret=True),
             create.with_undo(_delete()),
         )
 
@@ -253,7 +253,8 @@ class Expiry:
         delete = _delete().with_undo(*([create] if planned and task else []))
         if not planned:
             return (delete,)
-        aside = (state_file.put_aside(self._path(name), self.backup) for name in ("expiry.json", "expiry.xml"))
+        paths = (self._path("expiry.json"), self._path("expiry.xml"))
+        aside = (move(path, backup_of(self.backup, path)) for path in paths)
         return (Op("mkdir", {"path": self.backup}), delete, *aside)
 
     def _path(self, name: str) -> str:

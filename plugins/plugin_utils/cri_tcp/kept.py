@@ -14,24 +14,36 @@ from typing import Any
 
 from ..components.layout import Layout
 from ..engine import windows_path
-from ..engine.batch import Op
+from ..engine.batch import Op, as_base64
 from ..engine.reading import CONFIDENTIAL, Query, Reading
 from ..engine.resource import Change
-from . import state_file
+from ..engine.resources.text_file import write_ops
 from .edit import Listener, edit
 
 NAME = "cri-tcp-before.json"
+LIMIT = 512 * 1024
+"""Bytes up to which a file of ours in the state folder is read: it may hold a whole config.toml."""
+
+
+def document(reading: Reading, query: Query) -> dict[str, Any] | None:
+    """The JSON object in a file of ours; None if there is no file, or it holds something else."""
+    found = reading.parts.get(query.key) or {}
+    try:
+        parsed = json.loads(base64.b64decode(found.get("content") or ""))
+    except ValueError:
+        return None
+    return parsed if isinstance(parsed, dict) else None
 
 
 def query(layout: Layout) -> Query:
     """config.toml may hold what no one else is to see, such as a registry's password: it gets into no fact."""
     path = windows_path.join(layout.state_dir, NAME)
-    return Query(f"{CONFIDENTIAL}cri-tcp-before", "file", (("path", path), ("content_limit", state_file.LIMIT)))
+    return Query(f"{CONFIDENTIAL}cri-tcp-before", "file", (("path", path), ("content_limit", LIMIT)))
 
 
 def before(layout: Layout, reading: Reading) -> str | None:
     """The text from before the port was opened; None if there is none, or the file has been changed since."""
-    found = state_file.document(reading, query(layout))
+    found = document(reading, query(layout))
     present = reading.file(layout.containerd_config).get("sha256")
     if found is None or not present or found.get("opened") != present:
         return None
@@ -65,7 +77,7 @@ class Kept:
 
     def change(self, reading: Reading) -> Change | None:
         """Keep the present file, or the one that is kept, or forget it."""
-        there = state_file.document(reading, query(self.layout))
+        there = document(reading, query(self.layout))
         wanted = self._desired_state(reading)
         if wanted == there:
             return None
@@ -74,11 +86,10 @@ class Kept:
             removed = {asked.key: {"exists": False, "kind": None}}
             return Change(text="", finish=(Op("remove", {"path": path}),), predicted=removed, state=(asked,))
         data = json.dumps(wanted).encode()
-        write = state_file.write(path, data, self.backup, there=there is not None)
-        left = {"exists": True, "kind": "file", "size": len(data), "content": write.args["content"]}
+        left = {"exists": True, "kind": "file", "size": len(data), "content": as_base64(data)}
         return Change(
             text="",
-            prepare=(Op("mkdir", {"path": self.backup}), write),
+            prepare=write_ops(path, data, self.backup, there=there is not None, secret=True),
             predicted={asked.key: left},
             state=(asked,),
         )
@@ -88,7 +99,7 @@ class Kept:
             return None
         config = reading.file(self.layout.containerd_config)
         present = reading.text(self.layout.containerd_config)
-        there = state_file.document(reading, query(self.layout))
+        there = document(reading, query(self.layout))
         valid = there is not None and there.get("opened") == config.get("sha256")
         if present == self.opened:
             return there if valid else None

@@ -26,7 +26,7 @@ from ..engine.resources.directory import Directory
 from ..engine.resources.firewall_rule import FirewallRule, Network, show_network, sources
 from ..engine.resources.service import ACTIVE, Service
 from ..engine.resources.text_file import READ_LIMIT, TextFile, is_same_text
-from ..engine.security import ADMINS_ONLY, readers
+from ..engine.security import ADMINS_ONLY, strangers_who_read
 from ..engine.services.existing import AsFound
 from ..facts import cri_tcp as facts
 from ..facts.containerd import CONFIG_PATH
@@ -37,7 +37,6 @@ from .edit import Address, Effective, Listener, Tls, certificate_files, edit
 from .expiry import Expiry, Restart
 
 NAME = "containerd_config_tcp"
-_ADMINS = frozenset({"SY", "S-1-5-18", "BA", "S-1-5-32-544"})
 ASKS_STILL = (
     "config.toml names certificates of the server already (tcp_tls_cert, or tls_cert), so the port asks for them "
     "although none were given here: name the client's in client_tls, or take these keys out and run again"
@@ -255,7 +254,7 @@ def _check_sources(args: CriTcpArgs, reading: Reading) -> None:
         if reading.file(path).get("kind") != "file":
             found.append(f"tls.{name}: {path} is not a file on the node; containerd would not start without it.")
     if tls and reading.file(tls.key).get("kind") == "file":
-        strangers = [sid for sid in readers(str(reading.file(tls.key).get("sddl") or "")) if sid not in _ADMINS]
+        strangers = strangers_who_read(str(reading.file(tls.key).get("sddl") or ""))
         if strangers:
             found.append(
                 f"tls.key: {tls.key} may be read by {', '.join(strangers)}; leave it to SYSTEM and Administrators "

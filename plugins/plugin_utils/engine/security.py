@@ -19,7 +19,8 @@ ADMINS_WRITE = "O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1200a9;;;
 """As ADMINS_ONLY, and Users may read and execute: for folders that services run programs from."""
 
 _TRUSTED_INSTALLER = "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464"
-_MAY_WRITE = {SYSTEM, "S-1-5-18", ADMINISTRATORS, "S-1-5-32-544", _TRUSTED_INSTALLER}
+_MAY_READ = {SYSTEM, "S-1-5-18", ADMINISTRATORS, "S-1-5-32-544"}
+_MAY_WRITE = {*_MAY_READ, _TRUSTED_INSTALLER}
 _MAY_OWN = _MAY_WRITE
 # CREATOR OWNER entries apply only to what a user makes; the other entries say who may make something.
 _PLACEHOLDERS = {"CO", "S-1-3-0"}
@@ -71,6 +72,11 @@ def foreign_owner(sddl: str) -> str | None:
     r"""The owner unless it is SYSTEM, Administrators or TrustedInstaller: any user can make C:\k first and own it."""
     found = owner(sddl)
     return None if not found or found in _MAY_OWN else found
+
+
+def strangers_who_read(sddl: str) -> tuple[str, ...]:
+    """The SIDs, other than SYSTEM and Administrators, that are allowed anything with a secret."""
+    return tuple(sid for sid in readers(sddl) if sid not in _MAY_READ | _PLACEHOLDERS)
 
 
 def readers(sddl: str) -> tuple[str, ...]:

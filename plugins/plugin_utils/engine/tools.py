@@ -79,6 +79,11 @@ def wait_run(
     return Op("wait", wanted)
 
 
+def move(old: str, new: str) -> Op:
+    """Rename a file; the undo renames it back."""
+    return Op("move", {"from": old, "to": new}).with_undo(Op("move", {"from": new, "to": old}))
+
+
 def halt(name: str, timeout_s: int) -> Op:
     """Stop a service after its present dependants, whatever state they are in; for undos. The process of a service
     that hangs while starting or stopping is ended. Harmless if there is none."""

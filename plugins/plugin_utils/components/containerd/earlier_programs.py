@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...engine import windows_path
-from ...engine.batch import Op
 from ...engine.reading import Query, Reading, file_key, file_query
 from ...engine.resource import Change
 from ...engine.resources.programs import LEFT_BEHIND
 from ...engine.services.existing import Existing
+from ...engine.tools import move
 from ...facts.containerd import PROGRAMS
 from ..layout import Layout
 from . import shim
@@ -72,10 +72,7 @@ class EarlierPrograms:
             "shim that is first in Path (winkube_containerd_binary names another place, such as where it is)",
             before="".join(f"{path}\n" for path in ways),
             after="".join(f"{path}\n" for path in ways.values() if not path.endswith(LEFT_BEHIND)),
-            commit=tuple(
-                Op("move", {"from": old, "to": to}).with_undo(Op("move", {"from": to, "to": old}))
-                for old, to in ways.items()
-            ),
+            commit=tuple(move(old, to) for old, to in ways.items()),
             touches=frozenset(file_key(to) for to in ways.values()),
             predicted={file_key(path): {"exists": False} for path in ways},
             state=(*self.reads(), shim.ON_PATH),

@@ -13,7 +13,8 @@ from ...engine import security, windows_path
 from ...engine.batch import Op, as_base64
 from ...engine.reading import Query, Reading, file_key, file_query
 from ...engine.resource import Change, Refused
-from ...engine.resources.text_file import backup_of
+from ...engine.resources.text_file import backup_of, write_ops
+from ...engine.tools import move
 
 RECEIPT_LIMIT = 64 * 1024
 TEXT_LIMIT = 16 * 1024
@@ -69,12 +70,8 @@ class HostFile:
         same = exists and found.get("sha256") == sha256
         if same and not (self.private and _is_open_to_others(str(found.get("sddl", "")))):
             return None
-        keep = backup_of(self.backup, self.path)
-        args = {"path": self.path, "content": as_base64(self.content)}
-        args |= {"sddl": security.ADMINS_ONLY} if self.private else {}
-        args |= {"backup": keep} if exists else {}
-        back = Op("restore", {"path": self.path, "backup": keep}) if exists else Op("remove", {"path": self.path})
-        write = Op("write", args, secrets=("content",) if self.private else ()).with_undo(back)
+        sddl = security.ADMINS_ONLY if self.private else ""
+        write = write_ops(self.path, self.content, self.backup, there=exists, sddl=sddl, secret=self.private)
         after = {"exists": True, "kind": "file", "size": len(self.content), "sha256": sha256}
         after |= {"sddl": security.ADMINS_ONLY} if self.private else {"content": as_base64(self.content)}
         shown = "(not shown)\n" if self.private else self.content.decode("utf-8", errors="replace")
@@ -83,7 +80,7 @@ class HostFile:
             text=f"{'rewrite' if exists else 'write'} {self.path}",
             before=before if exists else "",
             after=shown if not same else "(for administrators only)\n",
-            commit=(*((Op("mkdir", {"path": self.backup}),) if exists else ()), write),
+            commit=write,
             touches=frozenset({file_key(self.path)}),
             predicted={file_key(self.path): after},
             state=self.reads(),
@@ -131,7 +128,7 @@ class MadeFiles:
             before="".join(f"{path}\n" for path in there),
             commit=(
                 *((Op("mkdir", {"path": self.backup}),) if there else ()),
-                *(self._aside(path) for path in there),
+                *(move(path, f"{backup_of(self.backup, path)}.gone") for path in there),
             ),
             finish=(*remove, self._note(reading)),
             predicted={**empty, **absent},
@@ -140,10 +137,6 @@ class MadeFiles:
 
     def _text(self, there: list[str]) -> str:
         return f"remove {', '.join(there)}" if there else "record which files of registries were created here"
-
-    def _aside(self, path: str) -> Op:
-        target = f"{backup_of(self.backup, path)}.gone"
-        return Op("move", {"from": path, "to": target}).with_undo(Op("move", {"from": target, "to": path}))
 
     def _note(self, reading: Reading) -> Op:
         content = reading.file(self.receipt).get("content")
@@ -158,6 +151,4 @@ class MadeFiles:
 
 def _is_open_to_others(sddl: str) -> bool:
     """Whether the descriptor lets anyone but administrators own, read or write the file."""
-    extra = [sid for sid in security.readers(sddl) if sid not in security.readers(security.ADMINS_ONLY)]
-    trusted = {"S-1-5-18", "S-1-5-32-544"}
-    return bool(security.foreign_owner(sddl) or [sid for sid in extra if sid not in trusted])
+    return bool(security.foreign_owner(sddl) or security.strangers_who_read(sddl))

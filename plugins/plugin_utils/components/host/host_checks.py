@@ -24,9 +24,6 @@ PAGE_FILES = Query("registry:page-files", "registry", (("path", MEMORY), ("name"
 Source: learn.microsoft.com, Win32_PageFileSetting (InitialSize, MaximumSize: 0 0 is managed by the system).
 """
 
-READERS = frozenset({"SY", "BA", "S-1-5-18", "S-1-5-32-544", "CO", "S-1-3-0"})
-"""Who may read secrets on disk."""
-
 
 def reads(layout: Layout) -> tuple[Query, ...]:
     """Everything that the checks read."""
@@ -116,8 +113,8 @@ def clear_text(layout: Layout, reading: Reading) -> str:
     return f"Secrets of pods are written to {layout.kubelet_dir} in clear text, and {'; '.join(missing)}."
 
 
-def _strangers(found: Mapping[str, Any]) -> list[str]:
-    return [sid for sid in security.readers(str(found.get("sddl") or "")) if sid not in READERS]
+def _strangers(found: Mapping[str, Any]) -> tuple[str, ...]:
+    return security.strangers_who_read(str(found.get("sddl") or ""))
 
 
 def _encryption_query(layout: Layout) -> Query:

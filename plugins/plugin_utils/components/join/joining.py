@@ -24,6 +24,7 @@ from ...engine.tools import (
     CANNOT_ACCEPT,
     NOT_INSTALLED,
     NOT_STARTED,
+    move,
     run,
     sc,
     start_ops,
@@ -246,19 +247,15 @@ class _Aside:
         """Set `files` aside beside themselves, and `keys`, which lie in `folder`, in a folder beside it, since it is
         made again."""
         ending = f".{mark[:8]}.winkube-old"
-        moves = [_move(path, f"{path}{ending}") for path in files]
+        moves = [move(path, f"{path}{ending}") for path in files]
         swept = [Op("remove", {"path": f"{path}{ending}"}) for path in files]
         if keys:
             beside = f"{folder}{ending}"
             made = Op("mkdir", {"path": beside, "sddl": security.ADMINS_ONLY})
             moves.append(made.with_undo(Op("remove", {"path": beside, "only_if_empty": True})))
-            moves += [_move(path, windows_path.join(beside, windows_path.name(path))) for path in keys]
+            moves += [move(path, windows_path.join(beside, windows_path.name(path))) for path in keys]
             swept.append(Op("remove", {"path": beside, "recurse": True}))
         return cls(tuple(moves), tuple(swept))
-
-
-def _move(path: str, old: str) -> Op:
-    return Op("move", {"from": path, "to": old}).with_undo(Op("move", {"from": old, "to": path}))
 
 
 def _wait_file(path: str, timeout_s: int) -> Op:

@@ -13,12 +13,11 @@ from ...engine.batch import Op, as_base64, flatten
 from ...engine.reading import Query, Reading, file_key, file_query
 from ...engine.resource import Change, Refused
 from ...engine.resources.service import ACTIVE, running_dependants, with_undo_start
-from ...engine.resources.text_file import backup_of
+from ...engine.resources.text_file import write_ops
 from ...engine.tools import halt, start_ops, stop_ops
 
 SDDL = "O:BAG:BAD:PAI(A;;FA;;;SY)(A;;FA;;;BA)"
 """Owner Administrators; SYSTEM and Administrators full control, no one else."""
-_MAY_READ = frozenset({"SY", "S-1-5-18", "BA", "S-1-5-32-544"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,42 +51,33 @@ class SecretFile:
             )
         sha256 = hashlib.sha256(self.text.encode()).hexdigest()
         same = there and found.get("sha256") == sha256
-        strangers = [sid for sid in security.readers(str(found.get("sddl") or "")) if sid not in _MAY_READ]
+        strangers = security.strangers_who_read(str(found.get("sddl") or ""))
         if same and not strangers:
             return None
         (query,) = self.reads()
-        args = {"path": self.path, "content": as_base64(self.text.encode()), "sddl": SDDL}
-        write = Op("write", args, secrets=("content",))
+        data = self.text.encode()
         if same:
+            args = {"path": self.path, "content": as_base64(data), "sddl": SDDL}
             return Change(
                 text=f"restrict access to {self.path} (readable by {', '.join(strangers)})",
                 before=f"{found.get('sddl')}\n",
                 after=f"{SDDL}\n",
-                commit=(write,),
+                commit=(Op("write", args, secrets=("content",)),),
                 predicted={file_key(self.path): {**found, "sddl": SDDL}},
                 state=(query,),
             )
+        write = write_ops(self.path, data, self.backup, there=there, sddl=SDDL, secret=True)
         restarts = self._restarts(reading, there)
         and_then = f", with a restart of {self.read_by}" if restarts else ""
         return Change(
             text=f"{'rewrite' if there else 'write'} {self.what}, {self.path}{and_then}",
             before=f"sha256 {str(found.get('sha256'))[:12]}\n" if there else "absent\n",
             after=f"sha256 {sha256[:12]}\n",
-            commit=(*(self._stop(reading) if restarts else ()), *self._write(write, there)),
+            commit=(*(self._stop(reading) if restarts else ()), *write),
             finish=self._start(reading) if restarts else (),
             touches=frozenset({file_key(self.path)}),
             predicted={file_key(self.path): {"exists": True, "kind": "file", "sha256": sha256, "sddl": SDDL}},
             state=(query,),
-        )
-
-    def _write(self, write: Op, there: bool) -> tuple[Op, ...]:
-        if not there:
-            return (write.with_undo(Op("remove", {"path": self.path})),)
-        backup = backup_of(self.backup, self.path)
-        kept = Op("write", {**write.args, "backup": backup}, secrets=write.secrets)
-        return (
-            Op("mkdir", {"path": self.backup}),
-            kept.with_undo(Op("restore", {"path": self.path, "backup": backup})),
         )
 
     def _restarts(self, reading: Reading, there: bool) -> bool:

@@ -28,6 +28,19 @@ def backup_of(folder: str, path: str) -> str:
     return f"{folder}\\{hashlib.sha256(path.casefold().encode()).hexdigest()[:16]}"
 
 
+def write_ops(
+    path: str, data: bytes, folder: str, *, there: bool, sddl: str = "", secret: bool = False
+) -> tuple[Op, ...]:
+    """Write a file. A file that was `there` is kept in the `folder` of the batch, and the undo brings it back."""
+    args = {"path": path, "content": as_base64(data)} | ({"sddl": sddl} if sddl else {})
+    secrets = ("content",) if secret else ()
+    if not there:
+        return (Op("write", args, secrets=secrets).with_undo(Op("remove", {"path": path})),)
+    backup = backup_of(folder, path)
+    write = Op("write", args | {"backup": backup}, secrets=secrets)
+    return (Op("mkdir", {"path": folder}), write.with_undo(Op("restore", {"path": path, "backup": backup})))
+
+
 def is_same_json(left: str, right: str) -> bool:
     """Whether two texts are JSON of the same value."""
     try:
@@ -67,13 +80,6 @@ class TextFile:
         if found.get("exists") and present is not None and self.equal(present, self.text):
             return None
         data = self.text.encode()
-        backup = backup_of(self.backup, self.path)
-        undo = (
-            Op("restore", {"path": self.path, "backup": backup})
-            if found.get("exists")
-            else Op("remove", {"path": self.path})
-        )
-        args = {"path": self.path, "content": as_base64(data)} | ({"backup": backup} if found.get("exists") else {})
         (query,) = self.reads()
         after = {
             "exists": True,
@@ -86,10 +92,7 @@ class TextFile:
             text=f"{'rewrite' if found.get('exists') else 'write'} {self.path}",
             before=present or "",
             after=self.text,
-            commit=(
-                *((Op("mkdir", {"path": self.backup}),) if found.get("exists") else ()),
-                Op("write", args).with_undo(undo),
-            ),
+            commit=write_ops(self.path, data, self.backup, there=bool(found.get("exists"))),
             touches=frozenset({file_key(self.path)}),
             predicted={file_key(self.path): after},
             state=(query,),
