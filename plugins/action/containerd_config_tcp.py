@@ -66,14 +66,14 @@ class ActionModule(ConvergingAction):
             self._tell(rehearsed, text)
         if wanted.expires_s or (wanted.listener is None and check):
             afterwards = rehearsed.afterwards if rehearsed else ""
-            if sentence := proof.open_elsewhere(self._find_open_elsewhere(text), afterwards):
+            if sentence := proof.describe_open_elsewhere(self._find_open_elsewhere(text), afterwards):
                 self.warn_once(f"{self._host}: {sentence}")
         if wanted.listener is not None and (sentence := node.warning(found, wanted.networks)):
             self.warn_once(sentence)
         if wanted.listener is None:
-            proven = proof.not_asked("it is closed")
+            proven = proof.report_not_asked("it is closed")
         elif check:
-            proven = proof.not_asked("check mode")
+            proven = proof.report_not_asked("check mode")
         else:
             proven = self._prove(wanted.listener, options, own, encrypted=found.encrypted)
         cri = {"address": found.address, "encrypted": found.encrypted, "clients_proven": found.clients_proven}
@@ -82,10 +82,10 @@ class ActionModule(ConvergingAction):
     def _tell(self, rehearsed: proof.Rehearsed, text: str) -> None:
         """After closing: what else has changed, and NodeError where another file keeps the port open."""
         if rehearsed.others:
-            self.warn_once(f"{self._host}: closed, and besides {proof.others_sentence(rehearsed.others)}")
+            self.warn_once(f"{self._host}: closed, and besides {proof.describe_others(rehearsed.others)}")
         if rehearsed.fault:
             openers = self._find_open_elsewhere(text)
-            raise NodeError(proof.still_open(self._node.layout, rehearsed.found, rehearsed.fault, openers))
+            raise NodeError(proof.describe_still_open(self._node.layout, rehearsed.found, rehearsed.fault, openers))
 
     def _find_open_elsewhere(self, text: str) -> list[str]:
         """The files that the config.toml `text` imports and that give the port an address."""
@@ -99,13 +99,13 @@ class ActionModule(ConvergingAction):
     ) -> dict[str, Any]:
         """Whether CRI answers; a warning where no one could ask, NodeError where that has to be proven."""
         if options["prove"] == "never":
-            return proof.not_asked("prove: never")
+            return proof.report_not_asked("prove: never")
         required = options["prove"] == "required"
         try:
             try:
                 found = self._ask_port(listener, options, own, encrypted=encrypted, required=required)
             except proof.UnreachableError as none:
-                found = proof.unproven(str(none), required=required)
+                found = proof.report_unproven(str(none), required=required)
         except proof.ProofError as error:
             raise NodeError(str(error)) from error
         if sentence := proof.warning(found):
@@ -118,7 +118,7 @@ class ActionModule(ConvergingAction):
         """Ask CRI for its version: at the node's address, or at a loopback address through Ansible's SSH connection."""
         files = (own or node.client_tls(options["client_tls"])) if encrypted else None
         if encrypted and listener.tls is None and not options["client_tls"]:
-            return proof.unproven(node.ASKS_STILL, required=required)
+            return proof.report_unproven(node.ASKS_STILL, required=required)
         if not listener.address.is_loopback:
             reached = options["prove_address"] or self._address_of_node(listener.address)
             return proof.proof(reached, files, required=required)

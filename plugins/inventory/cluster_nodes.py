@@ -114,7 +114,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
     def verify_file(self, path: str) -> bool:
         """Whether the file names this plugin."""
         here = Path(path)
-        if not super().verify_file(path) or here.suffix not in (".yml", ".yaml") or source.never_opened(here):
+        if not super().verify_file(path) or here.suffix not in (".yml", ".yaml") or source.name_special_file(here):
             return False
         return source.is_plugin_source(here.read_text(encoding="utf-8", errors="replace"), self.NAME)
 

@@ -128,7 +128,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
                 self.display.warning(text)
         hosts = tuple(host for result in results for host in result.hosts)
         problems += [problem for result in results for problem in result.problems]
-        problems += reading.names_twice(hosts, self._nodes_of_other_sources())
+        problems += reading.find_names_twice(hosts, self._nodes_of_other_sources())
         if problems:
             self._refuse(here, problems)
             return
@@ -157,14 +157,14 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
     def _named_by(self, here: Path) -> tuple[list[Path], list[str]]:
         """The files that a source file names, and what is wrong with the source file."""
         name = reading.file_name(here)
-        if problem := reading.too_large(here):
+        if problem := reading.check_size(here):
             return [], [f"{name}:1:1: {problem}"]
         composed = syntax.compose(source.decode(here.read_bytes()))
         problems = [*composed.problems]
         for document in composed.documents if not problems else ():
             problems += self._unknown_options(document) if document is not None else ()
         if problems:
-            return [], [problem.located(name) for problem in tidy(problems)]
+            return [], [problem.locate(name) for problem in tidy(problems)]
         self._read_config_data(str(here))
         entries = self.get_option("paths")
         if not entries:
@@ -196,7 +196,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
     def _decline_foreign_vault(self, here: Path) -> None:
         """A vaulted file is claimed unread; if it is something else, it is left to the other plugins."""
-        if source.never_opened(here):
+        if source.name_special_file(here):
             return
         with here.open("rb") as stream:
             vaulted = source.is_vaulted(stream.read(source.HEAD_BYTES))
@@ -271,7 +271,7 @@ def _own_ssh_arguments() -> str:
 
 
 def _is_plugin_source(path: Path) -> bool:
-    if source.never_opened(path):
+    if source.name_special_file(path):
         return False
     try:
         with path.open("rb") as stream:

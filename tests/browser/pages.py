@@ -80,7 +80,7 @@ def cpu(markup: str = "") -> str:
     verdicts = [
         {"blame": "containerd", "call": "CRI", "text": f"9 zeros while the counter moved {markup}", "defect": None}
     ]
-    return plot.drawn("stats.html", readings, "CPU of pod burner", verdicts)
+    return plot.draw("stats.html", readings, "CPU of pod burner", verdicts)
 
 
 PAGES = {"diagnosis": diagnosis, "drift": drift, "cpu": cpu}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What containerd, Windows, HCS and HNS say of one container, and where they disagree.
+"""What containerd, Windows, HCS and HNS report about a container, and where they disagree.
 
 The tools of the node are parsed: ctr, tasklist, hcsdiag, files of the container. Images of Windows containers are in
 English, so `ipconfig` in a container speaks English whatever the node does.
@@ -95,13 +95,13 @@ class PodAdapter:
 
     @property
     def cni(self) -> str:
-        """Whose network that is; empty if its name is none that is known here."""
+        """Whose network it is; empty if the name is unknown."""
         return KNOWN_NETWORKS.get(self.network.casefold(), "")
 
 
 def container_id(text: str) -> str:
-    """`text` if it is the id of a container: it becomes an argument of a program that runs as SYSTEM.
-    ValueError, a sentence, for everything but 64 hexadecimal digits in lower case."""
+    """Return `text` if it is a container id, since it becomes an argument of a program that runs as SYSTEM. ValueError
+    with a sentence for anything but 64 lower-case hexadecimal digits."""
     if not _ID.fullmatch(text):
         raise ValueError(
             f"'{text}' is not a container id; it has 64 hexadecimal digits in lower case, as in the first column of "
@@ -213,7 +213,7 @@ HCS_SERVICE = "vmcompute"
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What each of them says of one container. None: not asked, or it could not be asked (`notes` says why)."""
+    """What each source reports about a container. None: not asked, or the query failed (`notes` says why)."""
 
     task: Task
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -244,8 +244,8 @@ class Seen:
 
 
 def below(shim: str, *, shim_there: bool, hcs: Mapping[str, Any] | None, in_use: bool) -> tuple[str, ...]:
-    """What is missing of the layer below containerd: the shim, and the Host Compute Service. Windows starts that on
-    demand, so it has to run only if containers do (`in_use`)."""
+    """What is missing below containerd: the shim or the Host Compute Service. Windows starts the service on demand, so
+    it must run only if containers do (`in_use`)."""
     found = []
     if not shim_there:
         found.append(f"There is no {shim}, with which containerd starts containers; no pod can start.")
@@ -256,7 +256,7 @@ def below(shim: str, *, shim_there: bool, hcs: Mapping[str, Any] | None, in_use:
 
 
 def findings(seen: Seen, endpoints: Mapping[str, str] | None, cluster_domain: str) -> tuple[str, ...]:
-    """Where they disagree, a sentence each. `endpoints`: addresses of HNS endpoints by name, None if not known."""
+    """Disagreements, a sentence each. `endpoints`: addresses of HNS endpoints by name, None if unknown."""
     return tuple(f"{seen}: {sentence}" for sentence in _findings(seen, endpoints, cluster_domain))
 
 

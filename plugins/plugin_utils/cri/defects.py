@@ -126,8 +126,7 @@ DEFECTS = (
 
 
 def find_defect(call: str, symptom: str, containerd: Version | None) -> Defect | None:
-    """The entry for what was seen; None if there is none, or if containerd's version is not known (kubelet's own
-    entries need none)."""
+    """The entry for a symptom, or None. Without containerd's version only the kubelet's own entries are found."""
     for defect in DEFECTS:
         if defect.call == call and defect.symptom == symptom:
             if call == SUMMARY:

@@ -95,7 +95,7 @@ def svg(readings: Readings, title: str) -> str:
     )
 
 
-def drawn(where: str, readings: Readings, title: str, verdicts: Sequence[Mapping[str, Any]] = ()) -> str:
+def draw(where: str, readings: Readings, title: str, verdicts: Sequence[Mapping[str, Any]] = ()) -> str:
     """The plot for a file of this name: a page with the verdicts for one that ends with .html, else the plot alone."""
     picture = svg(readings, title)
     if not where.lower().endswith((".html", ".htm")):

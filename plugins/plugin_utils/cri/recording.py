@@ -21,8 +21,8 @@ DRAW_S = 5
 
 
 class Recording:
-    """The files that `stats.csv` and `stats.plot` name; both are there whatever ends the run. SampleError, a
-    sentence, if one cannot be written."""
+    """The files of `stats.csv` and `stats.plot`; both exist however the run ends. SampleError with a sentence if one
+    cannot be written."""
 
     def __init__(self, how: Mapping[str, Any], *, write: bool) -> None:
         self._csv, self._plot = ((how[name] or "") if write else "" for name in ("csv", "plot"))
@@ -38,7 +38,7 @@ class Recording:
         if self._csv:
             _write("csv", self._csv, plot.csv_text(fresh, head=first), "w" if first else "a")
         if self._plot and time.monotonic() - self._drawn >= DRAW_S:
-            _write("plot", self._plot, plot.drawn(self._plot, self._rows, self._title))
+            _write("plot", self._plot, plot.draw(self._plot, self._rows, self._title))
             self._drawn = time.monotonic()
 
     def finish(self, title: str, readings: Sequence[dict[str, Any]], verdicts: Sequence[dict[str, Any]]) -> None:
@@ -46,7 +46,7 @@ class Recording:
         if self._csv:
             _write("csv", self._csv, plot.csv_text(readings))
         if self._plot:
-            _write("plot", self._plot, plot.drawn(self._plot, readings, title, verdicts))
+            _write("plot", self._plot, plot.draw(self._plot, readings, title, verdicts))
 
 
 def _write(name: str, where: str, text: str, mode: str = "w") -> None:

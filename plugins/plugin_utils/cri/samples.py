@@ -33,7 +33,7 @@ _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z")
 
 
 class SampleError(ValueError):
-    """A text that is not one of what these sources return; str() is a sentence for people."""
+    """An unusable sample; str() is a sentence for people."""
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -74,7 +74,7 @@ class Sample:
 
 
 def as_object(given: Any, what: str) -> dict[str, Any]:
-    """`given` as a JSON object, out of text or as it is. SampleError naming `what` if it is none."""
+    """`given`, or the text in it, as a JSON object. SampleError naming `what` if it is not one."""
     found = given
     if isinstance(given, str):
         try:

@@ -89,7 +89,7 @@ def _pod(subject: Subject) -> tuple[str, str]:
 
 
 def _busy(subject: Subject, all_figures: Sequence[Figures], conditions: Conditions) -> bool | None:
-    """None: no one can tell."""
+    """None if it cannot be told."""
     if {subject.pod, subject.container} & conditions.busy:
         return True
     least = conditions.busy_millicores * MILLICORE

@@ -78,7 +78,7 @@ class SecondCaller:
 
 @contextmanager
 def second_caller(call: Callable[[], object], interval_s: float) -> Iterator[SecondCaller]:
-    """`call` again and again, from a thread of its own, while the block runs. An error ends it and is kept.
+    """Repeat `call` in its own thread while the block runs. An error ends the thread and is recorded.
 
     containerd compares each call with the last one of anybody; a second caller makes short intervals, in which the
     defects show. Source: https://github.com/kubernetes/kubernetes/issues/122092.
@@ -90,7 +90,7 @@ def second_caller(call: Callable[[], object], interval_s: float) -> Iterator[Sec
         while not stop.is_set():
             try:
                 call()
-            except Exception as error:  # whatever it is belongs into the report, not onto the terminal of a thread
+            except Exception as error:  # any error belongs in the report, not on the terminal
                 done.errors.append(str(error))
                 return
             done.calls += 1
@@ -189,7 +189,7 @@ class _Gaps:
 
 @dataclass(slots=True)
 class Collected:
-    """What was read, and what is known of who was asked."""
+    """The samples, and what is known about their sources."""
 
     samples: list[Sample] = field(default_factory=list)
     containerd: Version | None = None
@@ -290,8 +290,8 @@ def _learn(found: Collected, wanted: Wanted, runtime: Runtime | None, kubelet: K
         try:
             found.containerd = Version.parse(said, "containerd")
         except VersionError:
-            # A build of one's own may say anything; the figures need no version.
-            found.notes.append(f"containerd says that its version is '{said}', which is none; give containerd_version.")
+            # A custom build may report anything; the figures need no version.
+            found.notes.append(f"containerd reports '{said}', which is not a version; set containerd_version.")
     found.strict = wanted.kubelet_stats == "strict"
     if wanted.kubelet_stats == "auto" and kubelet is not None:
         gates = kubelet.feature_gates()
@@ -302,7 +302,7 @@ def _learn(found: Collected, wanted: Wanted, runtime: Runtime | None, kubelet: K
 
 
 def _warning(containerd: Version | None, strict: bool) -> list[str]:
-    """What this containerd is known for in the call that the kubelet uses, seen or not."""
+    """A known defect of this containerd in the call that the kubelet uses, seen or not."""
     defect = find_defect(POD_STATS if strict else read.CONTAINER_STATS, ZERO, containerd)
     if defect is None:
         return []

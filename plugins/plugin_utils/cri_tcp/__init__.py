@@ -1,9 +1,9 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""CRI over TCP: config.toml edited in place, the firewall's rule, the plan for a node, certificates, the proof.
+"""CRI over TCP: edits config.toml, plans the firewall rule and the restart, makes certificates, checks the port.
 
-Nothing of Ansible is imported here. tomlkit and cryptography are, which the components do without.
+Imports nothing of Ansible, but tomlkit and cryptography, which the components do without.
 
 Private to the collection: playbooks use its modules.
 """

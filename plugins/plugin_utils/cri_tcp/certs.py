@@ -1,9 +1,9 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Certificates for CRI over TCP, made on the controller for some days: the node's own and that of its one client.
+"""Short-lived certificates for CRI over TCP, made on the controller: one for the node and one for its client.
 
-The authority's key signs these two and is never written: without one of the two keys there is no certificate.
+The key of the authority signs these two and is never written, so nobody can issue a third.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ except ImportError:  # ansible-core depends on it, but a mere import of the file
     x509 = None  # type: ignore[assignment]
 
 NAMES = ("ca.crt", "server.crt", "server.key", "client.crt", "client.key")
-"""The files in the controller's folder; the first three go to the node."""
+"""The files on the controller; the first three go to the node."""
 ON_NODE = NAMES[:3]
 MAX_DAYS = 30
 _SKEW = datetime.timedelta(minutes=10)
-"""So far may the node's clock be behind the controller's."""
+"""The node's clock may be this far behind the controller's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """The PEM texts by file name."""
+    """PEM texts by file name."""
 
     files: Mapping[str, str] = field(repr=False)
 
@@ -44,9 +44,7 @@ class Certificates:
 def create(addresses: Iterable[str], days: int, now: datetime.datetime) -> Certificates:
     """New certificates for a server at these IP addresses. Refused for more than MAX_DAYS days."""
     if not 1 <= days <= MAX_DAYS:
-        raise Refused(
-            f"certificates.days is {days}; from 1 to {MAX_DAYS} are possible, for a port that is open that long."
-        )
+        raise Refused(f"certificates.days is {days}; from 1 to {MAX_DAYS} are possible.")
     authority = ec.generate_private_key(ec.SECP256R1())
     issuer = _name("winkube CRI over TCP")
     ends = now + datetime.timedelta(days=days)
@@ -79,9 +77,9 @@ def create(addresses: Iterable[str], days: int, now: datetime.datetime) -> Certi
     return Certificates(texts | {"server.key": _key(server), "client.key": _key(client)})
 
 
-def usable(folder: Path, addresses: Iterable[str], now: datetime.datetime) -> Certificates | None:
-    """Those in the controller's folder if they are good for these addresses and another third of their time. Refused if
-    a file is there and cannot be read."""
+def load(folder: Path, addresses: Iterable[str], now: datetime.datetime) -> Certificates | None:
+    """The certificates in the folder if they cover these addresses and are not in the last third of their lifetime.
+    Refused if a file cannot be read."""
     try:
         texts = {name: (folder / name).read_text(encoding="ascii") for name in NAMES}
     except FileNotFoundError:
@@ -100,7 +98,7 @@ def usable(folder: Path, addresses: Iterable[str], now: datetime.datetime) -> Ce
 
 
 def keep(folder: Path, certificates: Certificates) -> None:
-    """Write them on the controller, only for its user. Refused if that cannot be done."""
+    """Write them on the controller, readable only by its user. Refused if writing fails."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name, text in certificates.files.items():

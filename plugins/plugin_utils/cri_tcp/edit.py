@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The pure part of CRI over TCP: a config.toml that opens or closes it, everything else in it as it was."""
+"""Edits config.toml so that CRI over TCP is open or closed; the rest of the file stays as it was."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from difflib import SequenceMatcher
 from typing import Any, TypeGuard
 
@@ -21,13 +21,13 @@ from ..facts import cri_tcp as facts
 from ..facts.containerd import SERVER_TCP, Place
 
 MISSING_TOMLKIT = (
-    "containerd_config_tcp changes config.toml with the Python library tomlkit, which is not there on the controller: "
+    "containerd_config_tcp edits config.toml with the Python library tomlkit, which is missing on the controller: "
     "pip install tomlkit into the Python that runs Ansible."
 )
 _HEADER = 2
-"""The version that a file gets which names none: every containerd from 1.4 to 2.4 reads it."""
+"""The version set in a file without one; containerd 1.4 to 2.4 read it."""
 _GONE = object()
-"""In place of a value: the key goes."""
+"""Instead of a value: remove the key."""
 _KEY_INDENT = re.compile(r"^[ \t]*")
 
 
@@ -40,7 +40,7 @@ class Address:
 
     @classmethod
     def parse(cls, text: str) -> Address:
-        """`127.0.0.1:8888` or `[::1]:8888`. Refused for names, other forms, and ports outside 1 to 65535."""
+        """Parse `127.0.0.1:8888` or `[::1]:8888`. Refused for names, other forms, and ports outside 1 to 65535."""
         host, colon, port = text.rpartition(":")
         bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
         try:
@@ -60,17 +60,17 @@ class Address:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only programs on the node itself can reach it."""
+        """Whether only programs on the node can reach it."""
         return ipaddress.ip_address(self.host).is_loopback
 
     @property
     def is_any(self) -> bool:
-        """Whether it stands for every address that the node has, also those it gets later."""
+        """Whether it stands for every address of the node, including future ones."""
         return ipaddress.ip_address(self.host).is_unspecified
 
     @property
     def near(self) -> str:
-        """The address at which the node itself reaches it."""
+        """The address at which programs on the node reach it."""
         if not self.is_any:
             return self.host
         return "::1" if ":" in self.host else "127.0.0.1"
@@ -78,7 +78,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """Files on the node: certificate and key of the server, and the authority that clients' certificates are of."""
+    """Files on the node: the authority for client certificates, and the server's certificate and key."""
 
     ca: str
     cert: str
@@ -87,7 +87,7 @@ class Tls:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """CRI at `address`, with certificates if `tls` is given; without it, what the file has of them stays."""
+    """CRI at `address`. Without `tls` the certificates in the file stay as they are."""
 
     address: Address
     tls: Tls | None = None
@@ -95,8 +95,8 @@ class Listener:
 
 @dataclass(frozen=True, slots=True)
 class Effective:
-    """What containerd makes of its configuration: the address (empty: it does not listen), whether CRI answers there,
-    and whether a client needs a certificate (`clients_proven`) or at least gets one (`encrypted`)."""
+    """The effective configuration: the address (empty if containerd does not listen), whether CRI answers there, and
+    whether clients need a certificate (`clients_proven`) or at least get the server's (`encrypted`)."""
 
     address: str
     serves_cri: bool
@@ -105,32 +105,32 @@ class Effective:
 
 
 def edit(text: str, wanted: Listener | None, where: str = "config.toml", made: Collection[str] = ()) -> str:
-    """The same file with CRI over TCP as `wanted`, or off for None. Text that says it already comes back unchanged.
-    `made` are certificates' files that we made: a closed file names none of them, since containerd 2.2 loads them even
-    with an empty address, and does not start once they are gone.
+    """Open CRI over TCP as `wanted`, or close it for None. A text that is already right comes back unchanged.
+    `made` are the certificate files that we made. A closed file names none of them: containerd 2.2 loads them even with
+    an empty address and does not start without them.
 
-    Values are compared, not spellings. Every other key, comments and the order stay; the guard at the end makes sure of
-    the keys. Refused with a sentence, which `where` begins, for a file that cannot be changed like this.
+    Compares values, not spelling. Other keys, comments and the order stay; the keys are checked at the end. Refused
+    with a sentence that begins with `where` if the file cannot be changed.
     """
     document = _document(text, where)
     version = _version(document, where) if wanted else _version_to_close(document, where)
     header = wanted is not None and document.get(("version",)) is None
-    found = [*_changes(document, version, wanted), *(_forgotten(document, made) if wanted is None else ())]
+    found = [*_changes(document, version, wanted), *(_forget_certificates(document, made) if wanted is None else ())]
     if not found and not header:
         return text
     if wanted is not None:
-        _passable(document, [place for place, _value in found], where)
+        _check_tables(document, [place for place, _value in found], where)
     crlf = 2 * text.count("\r\n") > text.count("\n") > 0
     plain = text.replace("\r\n", "\n") if crlf else text
     changes = ([(("version",), _HEADER)] if header else []) + found
     result = _set(f"version = {_HEADER}\n{plain}" if header else plain, found)
-    _must_be(result, document.data, changes, where)
+    _check_result(result, document.data, changes, where)
     return _with_ends_of(text, result) if crlf else result
 
 
 def effective(text: str) -> Effective:
-    """What a configuration says of CRI over TCP: the output of `containerd config dump`, or a file that no other file
-    adds to. ValueError if it is not TOML."""
+    """Read CRI over TCP from the output of `containerd config dump`, or from a file without imports. ValueError if it
+    is not TOML."""
     document = Document.parse(text)
     places = facts.BY_VERSION.get(document.get(("version",), _HEADER), facts.PLUGIN)
     return Effective(
@@ -142,7 +142,7 @@ def effective(text: str) -> Effective:
 
 
 def not_effective(found: Effective, wanted: Listener | None) -> str:
-    """What is not as wanted in the effective configuration; empty if all is."""
+    """How the effective configuration differs from `wanted`; empty if it does not."""
     if wanted is None:
         return f"it still listens on {found.address}" if found.address else ""
     if found.address != str(wanted.address):
@@ -155,7 +155,7 @@ def not_effective(found: Effective, wanted: Listener | None) -> str:
 
 
 def imports(text: str) -> tuple[str, ...]:
-    """The files and patterns that a config.toml takes in besides."""
+    """The files and patterns that a config.toml imports."""
     return Document.parse(text).strings(("imports",))
 
 
@@ -168,24 +168,22 @@ def _document(text: str, where: str) -> Document:
 
 def _version(document: Document, where: str) -> int:
     version = document.get(("version",))
-    if version is None:
-        old = _of_version_1(document)
-        if old:
-            raise Refused(
-                f"{where}: {document.at(old[0])}it names no version and has '{'.'.join(old[0])}', so it is a file of "
-                'version 1, in which containerd 1.x reads no [plugins."io.containerd.grpc.v1.cri"]. Rewrite it as '
-                "version 2 (containerd config migrate, or win_containerd)."
-            )
-        return _HEADER
     if _is_number(version) and version in facts.BY_VERSION:
         return version
-    if _is_number(version) and version == 1:
-        raise Refused(
-            f"{where}: {document.at(('version',))}version = 1, in which containerd 1.x reads no "
-            '[plugins."io.containerd.grpc.v1.cri"]: the port would open, and no CRI call would work. Rewrite it as '
-            "version 2 (containerd config migrate, or win_containerd)."
-        )
-    raise _unknown(document, where)
+    old = _of_version_1(document)
+    if version is None and not old:
+        return _HEADER
+    if version is None:
+        found, place = f"it names no version and has '{'.'.join(old[0])}', so it is a file of version 1", old[0]
+    elif _is_number(version) and version == 1:
+        found, place = "version = 1", ("version",)
+    else:
+        raise _unknown(document, where)
+    raise Refused(
+        f"{where}: {document.at(place)}{found}, in which containerd 1.x reads no "
+        '[plugins."io.containerd.grpc.v1.cri"]: the port would open, and no CRI call would work. Rewrite it as '
+        "version 2 (containerd config migrate, or win_containerd)."
+    )
 
 
 def _is_number(value: object) -> TypeGuard[int]:
@@ -193,7 +191,7 @@ def _is_number(value: object) -> TypeGuard[int]:
 
 
 def _version_to_close(document: Document, where: str) -> int:
-    """The address stands at the same place in version 1, and what is open there can be closed."""
+    """Version 1 has the address at the same place, so it can be closed."""
     version = document.get(("version",), 1)
     if not _is_number(version) or version not in (1, *facts.BY_VERSION):
         raise _unknown(document, where)
@@ -202,13 +200,13 @@ def _version_to_close(document: Document, where: str) -> int:
 
 def _unknown(document: Document, where: str) -> Refused:
     return Refused(
-        f"{where}: {document.at(('version',))}version = {document.get(('version',))!r} is none that is known here; "
+        f"{where}: {document.at(('version',))}version = {document.get(('version',))!r} is not supported; "
         "2, 3 and 4 are."
     )
 
 
 def _of_version_1(document: Document) -> list[Place]:
-    """Names of plugins that only version 1 has: since version 2 they are of the form io.containerd.TYPE.vN.ID."""
+    """Plugin names of version 1; since version 2 they have the form io.containerd.TYPE.vN.ID."""
     plugins = document.get(("plugins",), {})
     names = [("plugins", name) for name in plugins if name.count(".") < 3] if isinstance(plugins, Mapping) else []
     lists = [
@@ -225,7 +223,7 @@ def _cri_disabled(document: Document) -> bool:
 
 
 def _changes(document: Document, version: int, wanted: Listener | None) -> Iterator[tuple[Place, Any]]:
-    """The keys that change. Closing adds nothing to a file without these keys."""
+    """The keys to change. Closing adds no keys."""
     places = [facts.BY_VERSION[version]]
     if facts.PLUGIN not in places and document.has(("plugins", SERVER_TCP)):
         places.append(facts.PLUGIN)  # containerd 2.3 on then reads the table, 2.2 and before the old key
@@ -237,33 +235,29 @@ def _changes(document: Document, version: int, wanted: Listener | None) -> Itera
     for place in places:
         values: list[tuple[Place, Any]] = [(place.address, str(wanted.address))]
         if wanted.tls is not None:
-            values += [
-                (place.tls_ca, wanted.tls.ca),
-                (place.tls_cert, wanted.tls.cert),
-                (place.tls_key, wanted.tls.key),
-            ]
+            values += zip(place.tls, astuple(wanted.tls), strict=True)
         yield from (change for change in values if _differs(document, *change))
     if _differs(document, places[0].disable, False):
         yield places[0].disable, False
 
 
-def _forgotten(document: Document, made: Collection[str]) -> Iterator[tuple[Place, Any]]:
-    """The certificates' keys, where one of them names a file that we made."""
+def _forget_certificates(document: Document, made: Collection[str]) -> Iterator[tuple[Place, Any]]:
+    """Take out the certificates' keys where one of them names a file that we made."""
     for place in (facts.GRPC, facts.PLUGIN):
-        keys = [key for key in (place.tls_ca, place.tls_cert, place.tls_key) if document.has(key)]
+        keys = [key for key in place.tls if document.has(key)]
         if any(windows_path.is_same(str(document.get(key)), path) for key in keys for path in made):
             yield from ((key, _GONE) for key in keys)
 
 
 def certificate_files(text: str) -> dict[str, str]:
-    """The files that a config.toml names for the port's certificates, by their keys with the line."""
+    """The certificate files that a config.toml names, by key with its line."""
     document = Document.parse(text)
-    places = [key for place in (facts.GRPC, facts.PLUGIN) for key in (place.tls_ca, place.tls_cert, place.tls_key)]
+    places = (*facts.GRPC.tls, *facts.PLUGIN.tls)
     return {f"{document.at(key)}{key[-1]}": str(document.get(key)) for key in places if document.get(key)}
 
 
 def _with_ends_of(before: str, after: str) -> str:
-    """The lines of `after` with the ends that the same lines have in `before`; new ones get Windows'."""
+    """Give the lines of `after` their line ends from `before`; new lines get CRLF."""
     lines = before.splitlines(keepends=True)
     ends = [("\n" if line.endswith("\n") and not line.endswith("\r\n") else "\r\n") for line in lines]
     bare = [line.rstrip("\r\n") for line in lines]
@@ -279,8 +273,8 @@ def _differs(document: Document, place: Place, value: Any) -> bool:
     return type(found) is not type(value) or found != value
 
 
-def _passable(document: Document, places: list[Place], where: str) -> None:
-    """Refused if something that is not a table stands where a table has to be, or CRI is turned off altogether."""
+def _check_tables(document: Document, places: list[Place], where: str) -> None:
+    """Refused if another value is in the place of a table, or if CRI is disabled altogether."""
     for place in places:
         for length in range(1, len(place)):
             found = document.get(place[:length])
@@ -298,7 +292,7 @@ def _passable(document: Document, places: list[Place], where: str) -> None:
 
 def _set(text: str, changes: list[tuple[Place, Any]]) -> str:
     try:
-        import tomlkit.items  # the controller may do without this library as long as no one wants this
+        import tomlkit.items  # the controller needs this library only here
     except ImportError:
         raise Refused(MISSING_TOMLKIT) from None
     document = tomlkit.parse(text)
@@ -314,7 +308,7 @@ def _set(text: str, changes: list[tuple[Place, Any]]) -> str:
                 table[name] = tomlkit.table(is_super_table=depth < len(place) - 2)
             table = table[name]
         if isinstance(table, tomlkit.items.Table) and table.is_super_table():
-            # It gets a header of its own now, and tomlkit would copy the comment of the first table in it.
+            # tomlkit would copy the comment of its first table to the new header.
             table.trivia.comment_ws = table.trivia.comment = ""
         item = tomlkit.item(value)
         if place[-1] not in table:
@@ -324,14 +318,14 @@ def _set(text: str, changes: list[tuple[Place, Any]]) -> str:
 
 
 def _indent(table: Any) -> str:
-    """What stands before the keys of a table: blanks or tabs."""
+    """The indentation of the keys of a table."""
     keys = (value for value in table.values() if not isinstance(value, Mapping))
     found = (_KEY_INDENT.match(value.trivia.indent) for value in keys if hasattr(value, "trivia"))
     return max((match[0] for match in found if match), key=len, default="")
 
 
-def _must_be(text: str, before: Mapping[str, Any], changes: list[tuple[Place, Any]], where: str) -> None:
-    """Refused unless the text has the values of `before` with these changes, and nothing else."""
+def _check_result(text: str, before: Mapping[str, Any], changes: list[tuple[Place, Any]], where: str) -> None:
+    """Refused unless the text has the values of `before` with exactly these changes."""
     wanted: Any = deepcopy(dict(before))
     for place, value in changes:
         table = wanted

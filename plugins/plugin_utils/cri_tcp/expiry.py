@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""CRI over TCP for a limited time: what the node does by itself when it is over, and what it leaves to be said.
+"""CRI over TCP for a limited time: what the node does when the time is over, and what remains to be reported.
 
-The port is open until containerd restarts, so the firewall's rule, which needs no restart, goes at once; then
-config.toml is closed, if it is still the one that was written here; and containerd is restarted if that is allowed.
+The port stays open until containerd restarts. So the node first disables the firewall rule, which needs no restart,
+then closes config.toml if it is unchanged since, and restarts containerd if that is allowed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -41,8 +41,7 @@ _LEAST_S, _MOST_S = 60, 30 * 86400
 
 
 def seconds(text: str) -> int:
-    """`90m`, `8h`, `2d` or a number of seconds; 0 for `never`. Refused for others, and for less than a minute or more
-    than 30 days."""
+    """Parse `90m`, `8h`, `2d` or a number of seconds; 0 for `never`. Refused below a minute and above 30 days."""
     if text.strip() == "never":
         return 0
     if not text.strip():
@@ -58,7 +57,7 @@ def seconds(text: str) -> int:
 
 
 def task_file(layout: Layout) -> str:
-    """What the task was made from."""
+    """The XML file of the task."""
     return windows_path.join(layout.state_dir, "expiry.xml")
 
 
@@ -81,12 +80,12 @@ def _processes(layout: Layout) -> Query:
 
 
 def outcome_reads(layout: Layout) -> tuple[Query, ...]:
-    """What `finding` looks at."""
+    """The queries of `finding`."""
     return (_outcome(layout), _processes(layout))
 
 
 def finding(layout: Layout, reading: Reading) -> str:
-    """What is left to be done about a port whose time was over, a sentence; empty if nothing is."""
+    """A sentence about what remains to be done for a port whose time is over; empty if nothing."""
     outcome = document(reading, _outcome(layout))
     if outcome is None or not (outcome.get("error") or not outcome.get("same") or _still_open(layout, reading)):
         return ""
@@ -105,7 +104,7 @@ def finding(layout: Layout, reading: Reading) -> str:
 
 
 def _still_open(layout: Layout, reading: Reading) -> bool:
-    """Whether containerd runs since before the time was over."""
+    """Whether containerd has been running since before the time was over."""
     outcome = document(reading, _outcome(layout)) or {}
     listed = reading.parts.get(_processes(layout).key)
     name = windows_path.name(layout.containerd_binary).casefold()
@@ -119,7 +118,7 @@ def _still_open(layout: Layout, reading: Reading) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """The service that has `address` open, for the case that it may be restarted when the time is over."""
+    """The restart of the service that listens on `address`, when the time is over."""
 
     service: str
     program: str
@@ -129,8 +128,8 @@ class Restart:
     stop_timeout_s: int
 
     def ops(self, reading: Reading) -> tuple[Op, ...]:
-        """Stop what runs and depends on it, then itself; start them again. Then nothing may listen any more: a file
-        that config.toml imports can name the same address. containerd opens pipe and port right after each other.
+        """Stop the dependants and the service, and start them again. Then wait until nothing listens: an imported file
+        can name the same address. containerd opens the pipe right after the port.
         Source: containerd cmd/containerd/command/main.go (1.7: TCP, then GRPC), cmd/containerd/server/server.go, Start
         (2.3)."""
         names = (*running_dependants(self.service, reading), self.service)
@@ -146,8 +145,8 @@ class Restart:
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """`after_s` from the run that opens the port on, `closed` replaces the config.toml `opened`; 0 for never. A later
-    run with the same values leaves the time as it is."""
+    """`closed` replaces the config.toml `opened` `after_s` seconds after the run that opens the port; 0 for never. A
+    later run with the same values does not extend the time."""
 
     layout: Layout
     backup: str
@@ -162,12 +161,12 @@ class Expiry:
         return "end of CRI over TCP"
 
     def reads(self) -> tuple[Query, ...]:
-        """The node's clock, what is planned, the task, and what became of an earlier one."""
-        asked = (_task(),) if self.after_s else ()  # a Task Scheduler that does not answer is not a reason not to close
+        """The node's clock, the planned end, the task, and the outcome of an earlier one."""
+        asked = (_task(),) if self.after_s else ()  # closing must work even if the Task Scheduler does not answer
         return (system_query(), _document(self.layout), *asked, *outcome_reads(self.layout))
 
     def change(self, reading: Reading) -> Change | None:
-        """Plan the end, or take a planned one away; forget one that is over, and do what it left to be done."""
+        """Schedule the end or cancel it; forget an outcome, and complete what it left undone."""
         planned = document(reading, _document(self.layout))
         task = bool((reading.parts.get(_task().key) or {}).get("exists")) if self.after_s else planned is not None
         outcome = bool(reading.parts[_outcome(self.layout).key].get("exists"))
@@ -176,35 +175,21 @@ class Expiry:
         forget = (away,) if outcome else ()
         touches = frozenset({file_key(self.layout.containerd_config)}) if remedied else frozenset()
         state = (_task(), _outcome(self.layout))
+        change = Change(text="forget that CRI over TCP has ended", finish=forget, touches=touches, state=state)
         if self.after_s == 0:
             if planned is None and not task:
-                text = "forget that CRI over TCP has ended"
-                return Change(text=text, finish=forget, touches=touches, state=state) if outcome else None
-            return Change(
-                text=f"cancel the planned {self.label}",
-                before=_line(planned),
-                after="none\n",
-                prepare=self._without(planned is not None, task),
-                finish=forget,
-                touches=touches,
-                state=state,
-            )
+                return change if outcome else None
+            text, ops = f"cancel the planned {self.label}", self._cancel(planned is not None, task)
+            return replace(change, text=text, before=_line(planned), after="none\n", prepare=ops)
         at = _now(reading) + timedelta(seconds=self.after_s)
         wanted = self._desired_state(at, reading)
         if not outcome and task and _same(planned, wanted, _now(reading)):
             return None
-        return Change(
-            text=f"schedule the {self.label} for {wanted['at']}",
-            before=_line(planned),
-            after=_line(wanted),
-            prepare=self._with(wanted, planned is not None, task),
-            finish=forget,
-            touches=touches,
-            state=state,
-        )
+        text, ops = f"schedule the {self.label} for {wanted['at']}", self._schedule(wanted, planned is not None, task)
+        return replace(change, text=text, before=_line(planned), after=_line(wanted), prepare=ops)
 
     def _desired_state(self, at: datetime, reading: Reading) -> dict[str, Any]:
-        """expiry.json; `after_s` is our own note in it."""
+        """The content of expiry.json; the runner ignores `after_s`."""
         rule = run(
             NETSH,
             "advfirewall",
@@ -230,13 +215,13 @@ class Expiry:
         }
 
     def _hash_opened(self, reading: Reading) -> str:
-        """Of a file that stays as it is, that on the node: it may begin with a byte order mark, which no text has."""
+        """For an unchanged file the hash from the node: it may begin with a byte order mark, which the text lacks."""
         path = self.layout.containerd_config
         present = str(reading.file(path).get("sha256") or "") if reading.text(path) == self.opened else ""
         return present or _hash(self.opened)
 
-    def _with(self, wanted: Mapping[str, Any], planned: bool, task: bool) -> tuple[Op, ...]:
-        """Files, then the task; what was planned before comes back if the batch is rolled back."""
+    def _schedule(self, wanted: Mapping[str, Any], planned: bool, task: bool) -> tuple[Op, ...]:
+        """Write the files, then create the task; the undo restores an earlier schedule."""
         xml = runner_task.xml(self.layout.state_dir, ABOUT, since=str(wanted["at"]), every="PT5M")
         create = runner_task.create(TASK, self._path("expiry.xml"))
         data = json.dumps(wanted, indent=1).encode()
@@ -248,7 +233,7 @@ class Expiry:
             create.with_undo(_delete()),
         )
 
-    def _without(self, planned: bool, task: bool) -> tuple[Op, ...]:
+    def _cancel(self, planned: bool, task: bool) -> tuple[Op, ...]:
         create = runner_task.create(TASK, self._path("expiry.xml"))
         delete = _delete().with_undo(*([create] if planned and task else []))
         if not planned:
@@ -270,7 +255,7 @@ def _delete() -> Op:
 
 
 def _same(planned: Mapping[str, Any] | None, wanted: Mapping[str, Any], now: datetime) -> bool:
-    """Whether what is planned is what is wanted, but for the moment, and still to come."""
+    """Whether the same end is already scheduled, and in the future; the times may differ."""
     if planned is None or {**planned, "at": ""} != {**wanted, "at": ""}:
         return False
     at = _time(planned.get("at"))
@@ -278,15 +263,15 @@ def _same(planned: Mapping[str, Any] | None, wanted: Mapping[str, Any], now: dat
 
 
 def _now(reading: Reading) -> datetime:
-    """By the node's own clock."""
+    """The time of the node's clock."""
     found = _time(reading.parts.get("system", {}).get("clock"))
     if found is None:
-        raise Refused("expires_after: the node did not say what time it has; run again with refresh: true.")
+        raise Refused("expires_after: the node did not report its time; run again with refresh: true.")
     return found
 
 
 def _time(text: object) -> datetime | None:
-    """PowerShell gives seven digits of a second, Python takes six."""
+    """PowerShell prints seven digits of a second; Python takes six."""
     try:
         found = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", str(text)))
     except ValueError:

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The config.toml from before the port was opened, kept on the node: closing gives it back, byte for byte, where no one
-has changed the file since."""
+"""Keeps the config.toml from before the port was opened on the node. Closing restores it byte for byte, unless the file
+has changed since."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .edit import Listener, edit
 
 NAME = "cri-tcp-before.json"
 LIMIT = 512 * 1024
-"""Bytes up to which a file of ours in the state folder is read: it may hold a whole config.toml."""
+"""Read limit in bytes for our files in the state folder, which may hold a whole config.toml."""
 
 
 def document(reading: Reading, query: Query) -> dict[str, Any] | None:
-    """The JSON object in a file of ours; None if there is no file, or it holds something else."""
+    """The JSON object in one of our files; None if the file is missing or holds anything else."""
     found = reading.parts.get(query.key) or {}
     try:
         parsed = json.loads(base64.b64decode(found.get("content") or ""))
@@ -36,13 +36,13 @@ def document(reading: Reading, query: Query) -> dict[str, Any] | None:
 
 
 def query(layout: Layout) -> Query:
-    """config.toml may hold what no one else is to see, such as a registry's password: it gets into no fact."""
+    """Confidential, so kept out of facts: config.toml may hold secrets such as a registry password."""
     path = windows_path.join(layout.state_dir, NAME)
     return Query(f"{CONFIDENTIAL}cri-tcp-before", "file", (("path", path), ("content_limit", LIMIT)))
 
 
 def before(layout: Layout, reading: Reading) -> str | None:
-    """The text from before the port was opened; None if there is none, or the file has been changed since."""
+    """The text from before the port was opened; None if none is kept or the file has changed since."""
     found = document(reading, query(layout))
     present = reading.file(layout.containerd_config).get("sha256")
     if found is None or not present or found.get("opened") != present:
@@ -54,13 +54,13 @@ def before(layout: Layout, reading: Reading) -> str | None:
 
 
 def is_closed(text: str) -> bool:
-    """Whether a file can be given back when the port is closed: closing would change nothing in it."""
+    """Whether closing would change nothing in the file."""
     return edit(text, None) == text
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """`opened` is the text that config.toml gets by opening the port, None where it is closed."""
+    """`opened` is the config.toml with the open port; None closes it."""
 
     layout: Layout
     backup: str
@@ -72,11 +72,11 @@ class Kept:
         return "config.toml from before"
 
     def reads(self) -> tuple[Query, ...]:
-        """What is kept."""
+        """The kept file."""
         return (query(self.layout),)
 
     def change(self, reading: Reading) -> Change | None:
-        """Keep the present file, or the one that is kept, or forget it."""
+        """Keep the present file, keep the earlier one, or forget it."""
         there = document(reading, query(self.layout))
         wanted = self._desired_state(reading)
         if wanted == there:
@@ -112,8 +112,8 @@ class Kept:
         return {"schema": 1, "opened": opened, "before": content}
 
 
-def closed(text: str, listener: Listener | None, layout: Layout, reading: Reading, made: tuple[str, ...]) -> str:
-    """What the file becomes, opened or closed. `text` is the present one."""
+def close(text: str, listener: Listener | None, layout: Layout, reading: Reading, made: tuple[str, ...]) -> str:
+    """The file with the port opened or closed. `text` is the present one."""
     if listener is None and (kept := before(layout, reading)) is not None:
         return kept
     return edit(text, listener, layout.containerd_config, made)

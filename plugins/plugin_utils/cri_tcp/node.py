@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""CRI over TCP on a node: the firewall's rule, config.toml, and containerd's restart."""
+"""CRI over TCP on a node: the firewall rule, config.toml, and the restart of containerd."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import datetime
 import ipaddress
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +45,9 @@ ASKS_STILL = (
 
 @dataclass(frozen=True, slots=True)
 class CriTcpArgs:
-    """Arguments of containerd_config_tcp, checked. `listener` is None to close; `networks` may reach a port that is not
-    on the node's loopback address; `certificates` are brought to the node's `certificate_folder`; after `expires_s`
-    (0: never) the node closes the port by itself, and restarts containerd then if `expires_restart`; `mark` is the id
-    of the batch."""
+    """Checked arguments of containerd_config_tcp. `listener` is None to close. `networks` may reach a port that is not
+    on a loopback address. `certificates` are copied to the node's `certificate_folder`. After `expires_s` (0: never)
+    the node closes the port itself, and restarts containerd if `expires_restart`. `mark` is the id of the batch."""
 
     layout: Layout
     listener: Listener | None
@@ -62,22 +61,22 @@ class CriTcpArgs:
 
 
 def drop_ins(layout: Layout) -> str:
-    """Where files usually lie that add to config.toml; ours imports them."""
+    """The usual folder of files that config.toml imports."""
     return windows_path.join(windows_path.parent(layout.containerd_config), "conf.d")
 
 
 def certificate_folder(layout: Layout) -> str:
-    """Where the certificates lie that are made here; the folder above it is only for administrators."""
+    """The folder of our certificates; only administrators can access its parent."""
     return windows_path.join(layout.state_dir, "cri-tcp")
 
 
 def made_files(layout: Layout) -> Tls:
-    """The certificates that are made here, as config.toml names them."""
+    """Our certificates, as config.toml names them."""
     return Tls(*(windows_path.join(certificate_folder(layout), name) for name in ON_NODE))
 
 
 def problems(listener: Listener, networks: tuple[Network, ...], *, allow_any_address: bool) -> list[str]:
-    """Why this listener would be open to more than it has to be, a sentence each."""
+    """Why this listener would be more open than necessary, a sentence each."""
     address = listener.address
     found = []
     if address.is_any and not allow_any_address:
@@ -98,14 +97,14 @@ def problems(listener: Listener, networks: tuple[Network, ...], *, allow_any_add
     if listener.tls is not None:
         found += [
             f"tls.{name} '{path}' {problem}."
-            for name, path in (("ca", listener.tls.ca), ("cert", listener.tls.cert), ("key", listener.tls.key))
+            for name, path in asdict(listener.tls).items()
             if (problem := windows_path.problem(path))
         ]
     return found
 
 
 def warning(found: Effective, networks: tuple[Network, ...]) -> str:
-    """The warning about an open port; empty if clients need a certificate."""
+    """A warning about an open port; empty if clients need a certificate."""
     if not found.address or found.clients_proven:
         return ""
     who = "everybody on the node" if not networks else f"everybody at {', '.join(map(show_network, networks))}"
@@ -118,7 +117,7 @@ def warning(found: Effective, networks: tuple[Network, ...]) -> str:
 
 
 def reads(args: CriTcpArgs) -> tuple[Query, ...]:
-    """What `build_resources` reads."""
+    """The queries of `build_resources`."""
     tls = args.listener.tls if args.listener else None
     return (
         file_query(args.layout.containerd_config, sha256=True, content_limit=READ_LIMIT),
@@ -136,15 +135,15 @@ def reads(args: CriTcpArgs) -> tuple[Query, ...]:
 
 
 def rule(port: int = 0, networks: tuple[Network, ...] = ()) -> FirewallRule:
-    """Lets `networks` reach `port`; with none of them, the rule is not there."""
+    """The rule that lets `networks` reach `port`; no networks, no rule."""
     return FirewallRule(facts.RULE, "TCP", port, networks, wanted=bool(networks))
 
 
 def build_resources(args: CriTcpArgs, reading: Reading) -> tuple[Resource, ...]:
-    """Rule, config.toml, service. Refused if one of them cannot be as wanted."""
+    """The rule, config.toml and the service. Refused if one of them is impossible."""
     layout = args.layout
     found = _service(layout, reading)
-    _same_config(layout, found)
+    _check_config(layout, found)
     _check_sources(args, reading)
     port = args.listener.address.port if args.listener else 0
     config = _config(args, reading)
@@ -163,8 +162,8 @@ def build_resources(args: CriTcpArgs, reading: Reading) -> tuple[Resource, ...]:
 
 @dataclass(frozen=True, slots=True)
 class NamedFiles:
-    """That the certificates are there which a config.toml names, and which no one brings: without them containerd would
-    not start again, whatever is put back."""
+    """Checks that the certificates that config.toml names exist. Without them containerd would not start again, not
+    even with the old file."""
 
     config: str
     files: tuple[tuple[str, str], ...]
@@ -175,11 +174,11 @@ class NamedFiles:
         return f"certificates named in {self.config}"
 
     def reads(self) -> tuple[Query, ...]:
-        """These files."""
+        """The files."""
         return tuple(file_query(path) for _key, path in self.files if windows_path.problem(path) is None)
 
     def change(self, reading: Reading) -> None:
-        """Refused if one is missing."""
+        """Refused if a file is missing."""
         missing = [
             f"{self.config}: {key} = '{path}' is not a file on the node, and containerd does not start without it (2.2 "
             "reads it also where the port is closed). Put the file there, or take the key out; nothing was changed."
@@ -191,9 +190,8 @@ class NamedFiles:
 
 
 def _earlier_certificates(text: str, args: CriTcpArgs) -> dict[str, str]:
-    """The certificates in a config.toml that were there before, by key."""
-    made = made_files(args.layout)
-    brought = (made.ca, made.cert, made.key) if args.certificates else ()
+    """The certificates in config.toml that we do not bring, by key."""
+    brought = _certificate_paths(args.layout) if args.certificates else ()
     return {
         key: path
         for key, path in certificate_files(text.removeprefix("\ufeff")).items()
@@ -202,7 +200,7 @@ def _earlier_certificates(text: str, args: CriTcpArgs) -> dict[str, str]:
 
 
 def gate(listener: Listener, timeout_s: int) -> Op:
-    """The port takes connections, on the node itself. That CRI answers there is for the controller to find out."""
+    """Wait until the port takes connections on the node. The controller checks that CRI answers."""
     address = listener.address
     return Op("wait", {"for": "tcp", "host": address.near, "port": address.port, "timeout_s": timeout_s})
 
@@ -220,8 +218,8 @@ def _service(layout: Layout, reading: Reading) -> Mapping[str, Any]:
     return found
 
 
-def _same_config(layout: Layout, found: Mapping[str, Any]) -> None:
-    """Refused if the service reads another file than the one that would be changed."""
+def _check_config(layout: Layout, found: Mapping[str, Any]) -> None:
+    """Refused if the service reads another file than the one to be changed."""
     nssm = found.get("nssm")
     if nssm is not None:
         words = command_line.split(f"x {nssm.get('AppParameters') or ''}")[1:]
@@ -240,7 +238,7 @@ def _same_config(layout: Layout, found: Mapping[str, Any]) -> None:
 
 
 def _check_sources(args: CriTcpArgs, reading: Reading) -> None:
-    """Refused if the node admits machines that it should keep out."""
+    """Refused if the node would let in machines that it should keep out."""
     found: list[str] = []
     off, why = firewall_off(args, reading)
     if off and not asks_for_certificates(args):
@@ -250,7 +248,7 @@ def _check_sources(args: CriTcpArgs, reading: Reading) -> None:
             "show a certificate (certificates), or take 127.0.0.1."
         )
     tls = args.listener.tls if args.listener and args.certificates is None else None
-    for name, path in (("ca", tls.ca), ("cert", tls.cert), ("key", tls.key)) if tls else ():
+    for name, path in asdict(tls).items() if tls else ():
         if reading.file(path).get("kind") != "file":
             found.append(f"tls.{name}: {path} is not a file on the node; containerd would not start without it.")
     if tls and reading.file(tls.key).get("kind") == "file":
@@ -265,13 +263,12 @@ def _check_sources(args: CriTcpArgs, reading: Reading) -> None:
 
 
 def asks_for_certificates(args: CriTcpArgs) -> bool:
-    """Whether only owners of a certificate get in."""
+    """Whether clients need a certificate."""
     return args.certificates is not None or (args.listener is not None and args.listener.tls is not None)
 
 
 def firewall_off(args: CriTcpArgs, reading: Reading) -> tuple[list[str], str]:
-    """The profiles in which the firewall lets everything in, and why, for a sentence. No one asks for a port that is
-    reached only from the node."""
+    """The profiles in which the firewall is off, and why, for a sentence. Empty for a port on a loopback address."""
     if not args.networks:
         return [], ""
     by_policy, off = [], []
@@ -288,7 +285,7 @@ def firewall_off(args: CriTcpArgs, reading: Reading) -> tuple[list[str], str]:
 
 
 def _switch(key: str, reading: Reading) -> str:
-    """`EnableFirewall` of a profile; empty if nothing is said."""
+    """`EnableFirewall` of a profile; empty if it is not set."""
     value = (reading.parts.get(_profile_query(key).key) or {}).get("value")
     return str(value) if value in (0, 1) else ""
 
@@ -297,14 +294,14 @@ def _config(args: CriTcpArgs, reading: Reading) -> TextFile:
     path = args.layout.containerd_config
     found = reading.file(path)
     if found.get("kind") != "file":
-        raise Refused(f"{path} is not there; containerd_config_tcp changes a file, win_containerd writes one.")
+        raise Refused(f"{path} does not exist; containerd_config_tcp edits the file, win_containerd writes it.")
     present = reading.text(path)
     if present is None:
         raise Refused(
             f"{path} is larger than {READ_LIMIT} bytes or no UTF-8 text; it is not changed (it has {found.get('size')} "
             "bytes)."
         )
-    text = kept.closed(present, args.listener, args.layout, reading, _certificate_paths(args.layout))
+    text = kept.close(present, args.listener, args.layout, reading, _certificate_paths(args.layout))
     if args.listener is None and (gone := _find_gone(text, reading)):
         text = edit(text, None, path, gone)
     same = is_same_text if args.listener is None and text != present else is_equal
@@ -312,19 +309,18 @@ def _config(args: CriTcpArgs, reading: Reading) -> TextFile:
 
 
 def _find_gone(text: str, reading: Reading) -> tuple[str, ...]:
-    """The certificates that it names and that are known not to be on the node: a closed file needs none, and
+    """The certificates that config.toml names although they are known to be missing: a closed file needs none, and
     containerd would not start with it."""
     files = certificate_files(text.removeprefix("\ufeff")).values()
     return tuple(each for each in files if reading.parts.get(file_key(each), {"kind": "file"}).get("kind") != "file")
 
 
 def _certificate_paths(layout: Layout) -> tuple[str, ...]:
-    made = made_files(layout)
-    return (made.ca, made.cert, made.key)
+    return astuple(made_files(layout))
 
 
 def _expiry(args: CriTcpArgs, config: TextFile, found: Mapping[str, Any], reading: Reading) -> Expiry:
-    """First among the changes: from the moment at which the port is open, its end is planned."""
+    """The planned end. It comes first, so that no port is open without one."""
     layout = args.layout
     if args.listener is None or args.expires_s == 0:
         return Expiry(layout, layout.backup(args.mark), 0)
@@ -345,7 +341,7 @@ def _expiry(args: CriTcpArgs, config: TextFile, found: Mapping[str, Any], readin
 
 
 def _close(opened: str, config: TextFile, args: CriTcpArgs, reading: Reading) -> str:
-    """What the file becomes when the time is over: what it was before, if that is known."""
+    """The file after the time is over: the one from before, if it is known."""
     present = reading.text(config.path) or ""
     was = kept.before(args.layout, reading)
     if was is None and opened != present and kept.is_closed(present):
@@ -354,7 +350,7 @@ def _close(opened: str, config: TextFile, args: CriTcpArgs, reading: Reading) ->
 
 
 def _certificates(args: CriTcpArgs) -> tuple[Resource, ...]:
-    """Folder and files, only for administrators."""
+    """Folder and files, accessible only to administrators."""
     if args.certificates is None:
         return ()
     folder = certificate_folder(args.layout)
@@ -395,7 +391,7 @@ def _profile_query(key: str) -> Query:
 
 
 def of(options: Mapping[str, Any], layout: Layout) -> CriTcpArgs:
-    """The arguments, or Refused for what would be open to more than it has to be."""
+    """The arguments. Refused for a listener that is more open than necessary."""
     listener: Listener | None = None
     networks: tuple[Network, ...] = ()
     if options["state"] == "present":
@@ -417,8 +413,8 @@ def of(options: Mapping[str, Any], layout: Layout) -> CriTcpArgs:
 def certify(
     args: CriTcpArgs, given: Mapping[str, Any] | None, host: str, keep: bool
 ) -> tuple[CriTcpArgs, ClientTls | None]:
-    """With certificates, where they are to be made, and the client's files; those of the last run as long as they are
-    good, new ones written if `keep`. `host` is what Ansible calls the node."""
+    """Add certificates if they are wanted, and return the client's files: those of the last run while they are valid,
+    else new ones, written if `keep`. `host` is Ansible's name for the node."""
     where = str((given or {}).get("folder") or "")
     if not where or args.listener is None:
         return args, None
@@ -427,7 +423,7 @@ def certify(
     folder = Path(where).expanduser()
     addresses = _addresses(args.listener.address, host)
     now = datetime.datetime.now(datetime.UTC)
-    found = certs.usable(folder, addresses, now)
+    found = certs.load(folder, addresses, now)
     if found is None:
         found = certs.create(addresses, int((given or {})["days"]), now)
         if keep:
@@ -443,7 +439,7 @@ def client_tls(given: Mapping[str, str] | None) -> ClientTls:
 
 
 def _addresses(address: Address, host: str) -> list[str]:
-    """The IP addresses at which a client may call the server."""
+    """The IP addresses at which clients may reach the server."""
     found = ["127.0.0.1", "::1", *([] if address.is_any else [address.host])]
     with suppress(ValueError):
         found.append(str(ipaddress.ip_address(host)))
@@ -451,7 +447,7 @@ def _addresses(address: Address, host: str) -> list[str]:
 
 
 def _tls(given: Mapping[str, str] | None) -> Tls | None:
-    """Refused if only some of the files are named."""
+    """The option `tls`. Refused if only some of the files are named."""
     named = {name: path for name in ("ca", "cert", "key") if (path := (given or {}).get(name) or "")}
     if not named:
         return None

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether containerd serves CRI over the port: its configuration tried before anything is stopped and after it was
-closed, and the port asked from the controller once it is open.
+"""Checks that containerd serves CRI over the port: tries the configuration before anything stops, and calls the port
+from the controller once it is open.
 
-A port that takes connections proves nothing: with the address alone containerd listens, speaks HTTP/2, and knows no
+A port that takes connections proves nothing: with the address alone containerd listens and speaks HTTP/2, but serves no
 CRI.
 """
 
@@ -37,15 +37,14 @@ from .node import ADMINS_ONLY_FILE, NAME, CriTcpArgs
 
 CANDIDATE, CLOSED = ".winkube-candidate", ".winkube-closed"
 _WITHOUT = frozenset({("imports",), ("version",), *(place for one in (facts.GRPC, facts.PLUGIN) for place in one.all)})
-"""Of an effective configuration: what may differ. `imports` has the name of the file itself."""
+"""Places of an effective configuration that may differ. `imports` holds the name of the file itself."""
 SHOWN = 5
 
 
 def rehearsal(args: CriTcpArgs, resources: tuple[Resource, ...], reading: Reading) -> Batch | None:
-    """Containerd itself reads the present config.toml, and the new one under another name, before anything is stopped;
-    and, where the port is opened for a limited time, the one that closes it then. These names are in the same folder,
-    so that what they import is the same. None if nothing changes and nothing else is imported, since only an import
-    would say more than the file."""
+    """A batch in which containerd reads the present config.toml, the new one under another name, and the one that
+    closes the port later, before anything stops. All are in one folder, so that they import the same files. None if
+    nothing changes and nothing is imported: then the file itself says everything."""
     file = config_of(resources)
     changes = file.change(reading) is not None
     layout = args.layout
@@ -63,7 +62,7 @@ def rehearsal(args: CriTcpArgs, resources: tuple[Resource, ...], reading: Readin
         path = f"{layout.containerd_config}{ending}"
         away = Op("remove", {"path": path})
         write = Op("write", {"path": path, "content": as_base64(text.encode()), "sddl": ADMINS_ONLY_FILE})
-        # Only the new file has to be read without an error: the other one counts when the time is over.
+        # Only the new file must be valid now; the other one matters when the time is over.
         strict = ANY_EXIT if ending == CLOSED else (0,)
         ops += (write.with_undo(away), _dump(layout.containerd_binary, path, ok_exit=strict), away)
     return Batch(NAME, tuple(ops), pre=(Expectation(system_query(), (("machine", reading.machine),)),))
@@ -74,7 +73,7 @@ def _dump(program: str, config: str, ok_exit: Sequence[int | str] = (0,)) -> Op:
 
 
 def config_of(resources: tuple[Resource, ...]) -> TextFile:
-    """The config.toml that `build_resources` returns."""
+    """The config.toml among the resources."""
     return next(resource for resource in resources if isinstance(resource, TextFile))
 
 
@@ -85,9 +84,9 @@ def is_rehearsal(batch: Batch) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsed:
-    """What containerd made of the file that will be there: its configuration, what of it is not as wanted (a clause,
-    empty if all is), and what else differs from the present one. `afterwards` is the address at which it would listen
-    still with the file that closes the port when the time is over."""
+    """How containerd reads the new file: its configuration, the `fault` (a clause, empty if it is as wanted), and the
+    `others`, further differences from the present file. `afterwards` is the address on which containerd would still
+    listen with the file that closes the port later."""
 
     found: Effective
     fault: str = ""
@@ -96,9 +95,8 @@ class Rehearsed:
 
 
 def judge_rehearsal(args: CriTcpArgs, batch: Batch, answer: Mapping[str, Any], text: str) -> Rehearsed:
-    """Refused if containerd reads the new file `text` otherwise than wanted where the port is to be opened. To close it
-    the file is put in place in any case, and the rest is to be said. `answer` is the node's to `batch`, a
-    `rehearsal`."""
+    """Judge the node's `answer` to the `rehearsal` in `batch`. To open the port: Refused if containerd does not read
+    the new file `text` as wanted. To close it: never refused; the result says what is left."""
     where = args.layout.containerd_config
     dumps = _dumps(batch, answer)
     afterwards = dumps.pop(f"{where}{CLOSED}", "")
@@ -122,7 +120,7 @@ def judge_rehearsal(args: CriTcpArgs, batch: Batch, answer: Mapping[str, Any], t
         raise Refused(f"{where}: with the change, containerd would say that {fault}. Nothing was changed. {remedy}")
     if others:
         raise Refused(
-            f"{where}: with the change, containerd would do more than open the port: {others_sentence(others)}. "
+            f"{where}: with the change, containerd would do more than open the port: {describe_others(others)}. "
             "Nothing was changed. A file without a version, for one, is read otherwise as soon as it has one: put "
             "these settings right, or take them out, then run again."
         )
@@ -133,14 +131,14 @@ def judge_rehearsal(args: CriTcpArgs, batch: Batch, answer: Mapping[str, Any], t
 
 
 def _dumps(batch: Batch, answer: Mapping[str, Any]) -> dict[str, str]:
-    """What containerd printed, by the file that it read."""
+    """What containerd printed, by file."""
     printed = [str(item.get("stdout") or "") for item in answer.get("results") or () if "stdout" in item]
     return dict(zip((str(op.args["args"][1]) for op in batch.ops if op.op == "run"), printed, strict=False))
 
 
 def differences(before: str, after: str) -> Iterator[str]:
-    """What differs between two effective configurations besides CRI over TCP, a clause each. Nothing where one of
-    them is none: then containerd does not run with it either."""
+    """Differences between two effective configurations besides CRI over TCP, a clause each. None if one of them is
+    invalid: containerd does not run with that either."""
     try:
         old, new = flat(tomllib.loads(before)), flat(tomllib.loads(after))
     except tomllib.TOMLDecodeError:
@@ -154,7 +152,7 @@ def differences(before: str, after: str) -> Iterator[str]:
 
 
 def flat(data: Mapping[str, Any], under: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
-    """The values of a TOML by their places; a table without any is nothing."""
+    """The values of a TOML document by place; empty tables are left out."""
     found: dict[tuple[str, ...], Any] = {}
     for name, value in data.items():
         if isinstance(value, Mapping):
@@ -164,19 +162,19 @@ def flat(data: Mapping[str, Any], under: tuple[str, ...] = ()) -> dict[tuple[str
     return found
 
 
-def others_sentence(others: Sequence[str]) -> str:
-    """The first of them, and how many more there are."""
+def describe_others(others: Sequence[str]) -> str:
+    """The first differences and the number of others."""
     more = f"; and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
     return f"{'; '.join(others[:SHOWN])}{more}"
 
 
 def import_folders(text: str, layout: Layout) -> tuple[Query, ...]:
-    """What lies in the folders from which config.toml imports."""
+    """Queries for the folders that config.toml imports from."""
     return merge_queries(file_query(windows_path.parent(path), entries=True) for path in _patterns(text, layout))
 
 
 def query_imports(text: str, layout: Layout, reading: Reading) -> tuple[Query, ...]:
-    """The files that it imports, with their content."""
+    """Queries for the imported files with their content."""
     return merge_queries(
         file_query(windows_path.join(windows_path.parent(path), entry), content_limit=READ_LIMIT)
         for path in _patterns(text, layout)
@@ -186,7 +184,7 @@ def query_imports(text: str, layout: Layout, reading: Reading) -> tuple[Query, .
 
 
 def find_openers(files: Sequence[Query], reading: Reading) -> list[str]:
-    """Those of `query_imports` that give the port an address."""
+    """The files of `query_imports` that set an address for the port."""
     found = []
     for query in files:
         path = str(dict(query.args)["path"])
@@ -196,9 +194,9 @@ def find_openers(files: Sequence[Query], reading: Reading) -> list[str]:
     return found
 
 
-def open_elsewhere(files: Sequence[str], afterwards: str = "") -> str:
-    """What to say before the port is closed, by someone or when its time is over; empty if nothing keeps it open.
-    `afterwards` is the address that containerd itself gave with the closed file."""
+def describe_open_elsewhere(files: Sequence[str], afterwards: str = "") -> str:
+    """A warning that closing config.toml will leave the port open; empty if it will not. `afterwards` is the address
+    that containerd reported for the closed file."""
     if not files and afterwards:
         return (
             f"closing config.toml leaves the port open: containerd would listen on {afterwards} all the same. Look "
@@ -213,8 +211,8 @@ def open_elsewhere(files: Sequence[str], afterwards: str = "") -> str:
     )
 
 
-def still_open(layout: Layout, found: Effective, fault: str, files: Sequence[str]) -> str:
-    """What to say after `state: absent` where containerd goes on listening."""
+def describe_still_open(layout: Layout, found: Effective, fault: str, files: Sequence[str]) -> str:
+    """The error if containerd still listens after `state: absent`."""
     where = " and ".join(files) or "a file that it imports"
     return (
         f"{layout.containerd_config} is closed, but {fault.removeprefix('it ')} all the same: {where} "
@@ -223,7 +221,7 @@ def still_open(layout: Layout, found: Effective, fault: str, files: Sequence[str
 
 
 def _may_import(text: str, layout: Layout, reading: Reading) -> bool:
-    """Whether another file may add to config.toml: not if the folders are known to have none."""
+    """Whether config.toml imports other files; False only if the folders are known to have none."""
     for path in _patterns(text.removeprefix("\ufeff"), layout):
         folder = reading.parts.get(file_key(windows_path.parent(path)))
         if folder is None or any(_matches(entry, path) for entry in folder.get("entries") or ()):
@@ -242,7 +240,7 @@ _CLASS = re.compile(r"\[([!^]?)([^]]*)\]")
 
 
 def _as_fnmatch(found: re.Match[str]) -> str:
-    """Go's classes of characters: `^` negates, `!` stands for itself. Source: path/filepath match.go."""
+    """In Go's character classes `^` negates and `!` stands for itself. Source: path/filepath match.go."""
     sign, members = found[1], found[2]
     return f"[!{members}]" if sign == "^" else f"[{members}{sign}]"
 
@@ -265,47 +263,46 @@ Command = Callable[[Sequence[str]], Sequence[str | bytes]]
 
 
 class ProofError(Exception):
-    """The port is open, and CRI does not answer there, or not where someone has to know. A sentence."""
+    """The port is open, but CRI does not answer there, or could not be asked although it must. A sentence."""
 
 
 class UnreachableError(Exception):
-    """The controller has no way to the port; the text says why, without a full stop."""
+    """The controller cannot reach the port; the text says why, without a full stop."""
 
 
 def ask(address: str, tls: ClientTls | None) -> Mapping[str, Any]:
-    """Over gRPC."""
+    """Ask over gRPC."""
     with CriClient(address, tls, TIMEOUT_S) as client:
         return client.version()
 
 
-def not_asked(why: str) -> dict[str, Any]:
-    """The result where nothing was asked."""
+def report_not_asked(why: str) -> dict[str, Any]:
+    """The result if CRI was not asked."""
     return {"proven": False, "runtime": "", "reason": why}
 
 
 def proof(address: str, tls: ClientTls | None, *, required: bool, ask: Ask = ask) -> dict[str, Any]:
-    """`{proven, runtime, reason}`. ProofError if what answers there is no CRI, or if nothing answers and `required`:
-    the controller may be none of the machines that the firewall lets in, so a port that it cannot reach proves nothing
-    either way."""
+    """`{proven, runtime, reason}`. ProofError if the answer is not CRI, or if nothing answers and `required`. A port
+    that the controller cannot reach proves nothing: the firewall may keep the controller out."""
     try:
         answer = ask(address, tls)
     except CriError as error:
         if error.code == UNKNOWN_SERVICE:
             raise ProofError(f"The port was opened, but {error}") from error
-        return unproven(str(error).rstrip("."), required=required)
+        return report_unproven(str(error).rstrip("."), required=required)
     runtime = f"{answer.get('runtimeName', '')} {answer.get('runtimeVersion', '')}".strip()
     return {"proven": True, "runtime": runtime, "reason": ""}
 
 
-def unproven(why: str, *, required: bool) -> dict[str, Any]:
-    """The result where no one answered. ProofError if someone had to."""
+def report_unproven(why: str, *, required: bool) -> dict[str, Any]:
+    """The result if nothing answered. ProofError if an answer is `required`."""
     if required:
         raise ProofError(f"The port is open on the node, but that CRI answers there could not be proven: {why}.")
-    return not_asked(why)
+    return report_not_asked(why)
 
 
 def warning(found: Mapping[str, Any]) -> str:
-    """What to say of a port that is open and about which no more is known; empty if CRI answered."""
+    """A warning about an open port on which CRI was not seen to answer; empty if it was."""
     if found["proven"]:
         return ""
     return f"The port is open on the node, but no call has proved that CRI answers there: {found['reason']}."
@@ -313,8 +310,8 @@ def warning(found: Mapping[str, Any]) -> str:
 
 @contextmanager
 def forward_port(command: Command, host: str, port: int) -> Iterator[str]:
-    """A port of the controller that leads to `host:port` as the node sees it, through the SSH connection that Ansible
-    has open; yields its `host:port`. UnreachableError if there is no such connection."""
+    """Forward a port of the controller to `host:port` on the node, through Ansible's open SSH connection; yields its
+    `host:port`. UnreachableError without such a connection."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         local = free.getsockname()[1]
@@ -324,7 +321,7 @@ def forward_port(command: Command, host: str, port: int) -> Iterator[str]:
     try:
         yield f"127.0.0.1:{local}"
     finally:
-        with suppress(UnreachableError):  # the connection has gone, and the port with it
+        with suppress(UnreachableError):  # the connection is gone, and the port with it
             _ssh(command(["-O", "cancel", *way]))
 
 

@@ -31,9 +31,14 @@ class TcpPlaces:
     tls_key: Place
 
     @property
+    def tls(self) -> tuple[Place, Place, Place]:
+        """The certificates: authority, certificate, key."""
+        return (self.tls_ca, self.tls_cert, self.tls_key)
+
+    @property
     def all(self) -> tuple[Place, ...]:
-        """Every one of them."""
-        return (self.address, self.disable, self.tls_ca, self.tls_cert, self.tls_key)
+        """Every place."""
+        return (self.address, self.disable, *self.tls)
 
 
 _TABLE = ("plugins", SERVER_TCP)

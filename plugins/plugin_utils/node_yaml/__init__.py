@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Node YAML: from the text of a file to host variables. Nothing in this package imports Ansible.
+"""Node YAML: reads a file into host variables. Nothing here imports Ansible.
 
 Private to the collection: playbooks use its modules.
 """

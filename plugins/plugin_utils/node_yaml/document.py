@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A Node YAML file as nodes, or as everything that is wrong with it."""
+"""Reads a Node YAML file into nodes, or lists every mistake in it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _HEADER = ("apiVersion", "kind")
 
 @dataclass(frozen=True)
 class File:
-    """What came out of one file; with a problem in any document no document may be used.
+    """The result of reading one file. A problem in one document makes the whole file unusable.
 
-    `nodes` are the documents, each with `provisioners` for its former name and with its annotations folded in.
+    `nodes` are the documents, with former keys renamed and annotations folded into `spec`.
     """
 
     nodes: tuple[Mapping, ...]
@@ -48,7 +48,7 @@ def read(text: str, *, hide: bool = False) -> File:
             continue
         value, found = fold_annotations(value)
         said += [*found, *checker.problems(value)]
-        value, found = _former_names(value)
+        value, found = _rename_former_keys(value)
         said += found
         names = (item.get("name") for item in provisioners(value))
         said += _find_second(names, "provisioner", "one for each service; remove one of the two")
@@ -76,13 +76,13 @@ def provisioners(node: Mapping) -> Iterator[Mapping]:
 
 
 def _is_another_object(document: Mapping) -> bool:
-    """Whether it is no Node YAML at all, so that each of its lines would be wrong: a core Node, a list."""
+    """Whether the document is another kind of object, such as a core Node, in which every line would be wrong."""
     group = document.text("apiVersion").partition("/")[0]
     return group not in ("", API_GROUP) or document.text("kind") in node_schema()["properties"]["kind"]["x-hints"]
 
 
-def _former_names(document: Mapping) -> tuple[Mapping, list[Problem]]:
-    """`deploys` as `provisioners`, its name since."""
+def _rename_former_keys(document: Mapping) -> tuple[Mapping, list[Problem]]:
+    """Rename `deploys` to `provisioners`."""
     block = document.get("spec", "kubernetes")
     old = block.member("deploys") if isinstance(block, Mapping) else None
     if not isinstance(block, Mapping) or old is None:
@@ -101,7 +101,7 @@ def _former_names(document: Mapping) -> tuple[Mapping, list[Problem]]:
 
 
 def _find_second(names: Iterable[Value | None], thing: str, wanted: str) -> Iterator[Problem]:
-    """Names that another value of the file has too, whatever their case."""
+    """Report each name that repeats an earlier one; case does not matter."""
     seen: dict[str, Position] = {}
     for name in names:
         if not isinstance(name, Scalar) or not isinstance(name.value, str) or not name.value:
@@ -122,7 +122,7 @@ ANNOTATION_PREFIX = "winkube.node/"
 
 
 def annotation_paths() -> tuple[str, ...]:
-    """What may stand behind the prefix: every key of ours under spec, `network.mode` and so on."""
+    """The paths allowed after the prefix: each of our keys under spec, such as `network.mode`."""
     blocks = node_schema()["$defs"].items()
     return tuple(
         f"{block}.{key}"
@@ -133,7 +133,7 @@ def annotation_paths() -> tuple[str, ...]:
 
 
 def fold_annotations(document: Mapping) -> tuple[Mapping, list[Problem]]:
-    """The document with annotations `winkube.node/<path>` also as the keys under spec that they stand for."""
+    """Copy each annotation `winkube.node/<path>` to the key under spec that it stands for."""
     problems: list[Problem] = []
     for member in list(_ours(document)):
         path = member.key.removeprefix(ANNOTATION_PREFIX)
@@ -150,7 +150,7 @@ def fold_annotations(document: Mapping) -> tuple[Mapping, list[Problem]]:
             found = f"found {quote(member.key)} and spec.{path} (line {there.at.line})"
             problems.append(Problem(member.at, f"{found}, wanted one of them; remove the other."))
         elif isinstance(document.get("spec"), Mapping):
-            document = put(document, ("spec", block, key), _typed(path, member.value), member.at)
+            document = put(document, ("spec", block, key), _convert_text(path, member.value), member.at)
     return document, problems
 
 
@@ -160,15 +160,15 @@ def _ours(document: Mapping) -> Iterator[Member]:
         yield from (member for member in annotations.members if member.key.startswith(ANNOTATION_PREFIX))
 
 
-def _typed(path: str, value: Value) -> Value:
-    """Annotations are always text; the one number among our keys is made from it."""
+def _convert_text(path: str, value: Value) -> Value:
+    """Annotations are always text; only `os.build` becomes a number."""
     if path == "os.build" and isinstance(value, Scalar) and value.text.isdecimal():
         return replace(value, value=int(value.text))
     return value
 
 
 def put(mapping: Mapping, path: tuple[str, ...], value: Value, at: Position) -> Mapping:
-    """The mapping with `value` under `path`; blocks that are missing or empty are made."""
+    """Return the mapping with `value` at `path`; missing or empty blocks are created."""
     key, *rest = path
     member = mapping.member(key)
     if rest:

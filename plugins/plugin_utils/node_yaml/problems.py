@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is said to the person whose Node YAML is wrong: one problem, one sentence, one place."""
+"""Problems in a Node YAML: one sentence and one place each."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Position:
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """A mistake, with which the file cannot be used; or, by its `level`, something that works but should be known.
+    """A mistake, which makes the file unusable, or a warning or deprecation, by its `level`.
 
-    `subject` is the key it is about (``spec.credentials.hostname``); two problems of one subject at one place are one.
+    `subject` is the key (``spec.credentials.hostname``). Of two problems with one subject and place, the first is kept.
     """
 
     at: Position
@@ -36,18 +36,18 @@ class Problem:
     subject: str = ""
     level: Literal["error", "warning", "deprecated"] = "error"
 
-    def located(self, file: str) -> str:
-        """``file:line:column: sentence``, the form that editors and terminals turn into a link."""
+    def locate(self, file: str) -> str:
+        """``file:line:column: sentence``, which editors and terminals turn into a link."""
         return f"{file}:{self.at.line}:{self.at.column}: {self.text}"
 
 
 def position_of(mark: yaml.Mark) -> Position:
-    """Where PyYAML's mark points to."""
+    """The position of a PyYAML mark."""
     return Position(mark.line + 1, mark.column + 1)
 
 
 def tidy(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """In the order of the file; the first problem of a subject at a place wins."""
+    """Sort by position; keep the first problem for each subject and place."""
     seen: dict[tuple[Position, str], Problem] = {}
     for problem in problems:
         seen.setdefault((problem.at, problem.subject or problem.text), problem)
@@ -55,7 +55,7 @@ def tidy(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 def quote(text: str) -> str:
-    """A value as it can stand in a sentence: in quotes, on one line, control characters visible, not too long."""
+    """Quote a value for a sentence: one line, visible control characters, at most 80 characters."""
     visible = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
     if len(visible) > _SHOWN:
         visible = visible[: _SHOWN - 3] + "..."
@@ -63,7 +63,7 @@ def quote(text: str) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """The known word that was probably meant, or None. Case does not count: sourceUrl is sourceURL."""
+    """The known word that was probably meant, or None. Ignores case: sourceUrl means sourceURL."""
     by_lower: dict[str, str] = {}
     for name in known:
         by_lower.setdefault(name.lower(), name)

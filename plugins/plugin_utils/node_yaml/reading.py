@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One file from disk to hosts, and the form in which a cache keeps the result."""
+"""Reads one file into hosts, and converts the result to and from its cached form."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ _CACHE_FORMAT = "1"
 
 
 class VaultError(Exception):
-    """A vaulted file that cannot be decrypted; the text says why."""
+    """A vaulted file cannot be decrypted; the text says why."""
 
 
 @dataclass(frozen=True)
 class Reader:
-    """`decrypt`: text of a vaulted file, or VaultError; `leaf`: as in `tree.plain`; `agent`: an SSH agent is there."""
+    """`decrypt` returns the text of a vaulted file or raises VaultError; `leaf` is that of `tree.plain`; `agent` tells
+    whether an SSH agent is available."""
 
     decrypt: Callable[[Path], str]
     leaf: variables.Leaf
@@ -35,7 +36,7 @@ class Reader:
 
 @dataclass(frozen=True)
 class Reading:
-    """What one file gave: hosts or problems; `notices` as (level, sentence). All sentences name their place."""
+    """Hosts or problems of one file; `notices` are (level, sentence). Every sentence names its place."""
 
     hosts: tuple[variables.Host, ...] = ()
     problems: tuple[str, ...] = ()
@@ -44,13 +45,13 @@ class Reading:
 
 
 def read(path: Path, reader: Reader) -> Reading:
-    """Read one Node YAML. Whatever is wrong with the file comes back as a problem; nothing is raised."""
+    """Read one Node YAML. Every error is returned as a problem; nothing is raised."""
     name = file_name(path)
-    if found := source.never_opened(path):
+    if found := source.name_special_file(path):
         return Reading(notices=(("warning", f"{name} is {found} and no file; it is skipped."),))
     data = b""
     try:
-        if problem := too_large(path):
+        if problem := check_size(path):
             return Reading(problems=(f"{name}:1:1: {problem}",))
         data = path.read_bytes()
         encrypted = source.is_vaulted(data)
@@ -71,28 +72,28 @@ def read(path: Path, reader: Reader) -> Reading:
         )
     file = document.read(text, hide=encrypted)
     if file.problems:
-        return Reading(problems=tuple(problem.located(name) for problem in file.problems))
+        return Reading(problems=tuple(problem.locate(name) for problem in file.problems))
     place = variables.Place(name, str(path.absolute().parent), str(Path.home()))
     hosts = tuple(variables.host(node, place, reader.leaf) for node in file.nodes)
     said = [*file.notices]
     for node in file.nodes:
         said += credentials(node, agent=reader.agent, encrypted=encrypted)
-    sentences = [(notice.level, notice.located(name)) for notice in said]
+    sentences = [(notice.level, notice.locate(name)) for notice in said]
     sentences += [("warning", text) for host in hosts for text in _key_file(host)]
     cacheable = not encrypted and all(map(variables.cacheable, file.nodes))
     return Reading(hosts, notices=tuple(sentences), cacheable=cacheable)
 
 
-def too_large(path: Path) -> str | None:
-    """The sentence about a file that is not read for its size. Raises OSError."""
+def check_size(path: Path) -> str | None:
+    """A sentence if the file is too large to read, else None. Raises OSError."""
     size, most = path.stat().st_size, source.MOST_BYTES
     if size <= most:
         return None
     return f"found a file of {size / 2**20:.1f} MB, wanted at most {most >> 20} MB; give several files in a folder."
 
 
-def names_twice(hosts: tuple[variables.Host, ...], known: dict[str, str]) -> Iterator[str]:
-    """Names of nodes that stand in two places. `known`: node name to place, of what other sources gave before."""
+def find_names_twice(hosts: tuple[variables.Host, ...], known: dict[str, str]) -> Iterator[str]:
+    """Report nodes with the same name. `known` maps names from earlier sources to their places."""
     seen = dict(known)
     for host in hosts:
         first = seen.setdefault(host.node_name, host.source)
@@ -102,7 +103,7 @@ def names_twice(hosts: tuple[variables.Host, ...], known: dict[str, str]) -> Ite
 
 
 def file_name(path: Path) -> str:
-    """The path as messages name it: from the current folder if it is in there."""
+    """The path for messages, relative to the current folder where possible."""
     try:
         return str(path.absolute().relative_to(Path.cwd()))
     except ValueError:
@@ -125,7 +126,7 @@ def _key_file(host: variables.Host) -> Iterator[str]:
 
 
 def fingerprint(path: Path, reader: Reader) -> str | None:
-    """Differs when the file, its name or what reads it differs; None when it cannot be told."""
+    """A mark that changes with the file, its name, the schema or the agent; None if the file cannot be read."""
     try:
         status = path.stat()
     except OSError:
@@ -136,7 +137,7 @@ def fingerprint(path: Path, reader: Reader) -> str | None:
 
 
 def to_cache(reading: Reading, mark: str) -> dict[str, Any]:
-    """JSON of a reading that is `cacheable`."""
+    """The cached form (JSON) of a `cacheable` reading."""
     return {
         "fingerprint": mark,
         "hosts": [asdict(host) for host in reading.hosts],
@@ -145,7 +146,7 @@ def to_cache(reading: Reading, mark: str) -> dict[str, Any]:
 
 
 def from_cache(kept: Any, mark: str | None) -> Reading | None:
-    """The reading that was kept, None if it is of another state of the file."""
+    """The cached reading, or None if the file has changed since."""
     if not mark or not isinstance(kept, dict) or kept.get("fingerprint") != mark:
         return None
     hosts = tuple(
@@ -159,7 +160,7 @@ def from_cache(kept: Any, mark: str | None) -> Reading | None:
 
 
 def credentials(node: Mapping, *, agent: bool, encrypted: bool) -> Iterator[Problem]:
-    """What to warn about. `agent`: an SSH agent is at hand; `encrypted`: the whole file is vaulted."""
+    """Warnings about credentials. `agent`: an SSH agent is available; `encrypted`: the whole file is vaulted."""
     block = node.get("spec", "credentials")
     if not isinstance(block, Mapping):
         return

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks a located document against node.schema.json and says in sentences what does not fit.
+"""Checks a document against node.schema.json and reports each mismatch as a sentence.
 
 The package `jsonschema` is not used: ansible-core does not depend on it, and its messages ("'x' does not match '^...'")
 do not help a person. This checker knows the keywords that the schema uses; tests compare its verdicts with those of
@@ -45,18 +45,18 @@ _NAMES = {
 
 @cache
 def node_schema() -> Schema:
-    """The published schema, as it is in the file."""
+    """The published schema."""
     schema: Schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
     return schema
 
 
-def resolved(schema: Schema) -> Schema:
-    """A part of the published schema, with what its reference stands for."""
+def resolve(schema: Schema) -> Schema:
+    """A part of the published schema with its reference resolved."""
     reference = schema.get("$ref")
     if reference is None:
         return schema
     target = node_schema()["$defs"][reference.removeprefix("#/$defs/")]
-    return {**resolved(target), **{key: item for key, item in schema.items() if key != "$ref"}}
+    return {**resolve(target), **{key: item for key, item in schema.items() if key != "$ref"}}
 
 
 def has_template(value: object) -> bool:
@@ -65,14 +65,14 @@ def has_template(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Address:
-    """A host as Ansible wants it: IPv6 without brackets; port None when the text names none."""
+    """A host as Ansible expects it: IPv6 without brackets; port None if the text has none."""
 
     host: str
     port: int | None
 
 
 def parse_address(text: str) -> Address:
-    """Split `host:port`. Raises ValueError with the end of a sentence: what is wrong and what to do."""
+    """Split `host:port`. Raises ValueError with the reason as the end of a sentence."""
     if text.count(":") > 1 and not text.startswith("["):
         raise ValueError(
             "which could be an IPv6 address with or without a port; put the address in brackets and all of it in"
@@ -117,7 +117,7 @@ def _ip(text: str, version: int | None = None) -> str | None:
 
 
 def _url(text: str) -> str | None:
-    """Of a source: the schema's patterns have said what else it may be."""
+    """Check what the patterns of the schema leave open."""
     try:
         parts = urlsplit(text)
         right = parts.port != 0
@@ -161,7 +161,7 @@ CHECKS: dict[str, Callable[[str], str | None]] = {"address": _address, "url": _u
 
 
 def _find_reason(schema: Schema, text: str) -> str | None:
-    """Why a text does not fit, None if nothing speaks against it."""
+    """Why a text is refused, or None."""
     for pattern, reason in schema.get("x-refuse", ()):
         if match := re.search(pattern, text):
             return str(reason).format(match[0])
@@ -169,7 +169,7 @@ def _find_reason(schema: Schema, text: str) -> str | None:
 
 
 def escape(text: str) -> str | None:
-    r"""The text with its control characters turned back into the escapes they came from, None if there are none.
+    r"""Turn control characters back into the escapes they came from; None if the text has none.
 
     `"c:\bin"` in double quotes is `c:`, a backspace and `in`.
     """
@@ -183,7 +183,7 @@ def escape(text: str) -> str | None:
 
 
 class _Fault(NamedTuple):
-    """The parts of a sentence: what was found, why it does not fit, and what follows what is wanted."""
+    """Parts of a sentence: what was found, the reason, and the text after what is wanted."""
 
     found: str
     reason: str = ""
@@ -192,7 +192,7 @@ class _Fault(NamedTuple):
 
 @dataclass(frozen=True)
 class Checker:
-    """`hide`: no value is shown in any sentence (the whole file is vaulted)."""
+    """`hide`: show no values in sentences, since the whole file is vaulted."""
 
     hide: bool = False
 
@@ -200,8 +200,8 @@ class Checker:
         return list(self._check(node_schema(), value, "", value.at))
 
     def _check(self, schema: Schema, value: Value, where: str, at: Position) -> Iterator[Problem]:
-        schema = resolved(schema)
-        branches = map(resolved, schema.get("anyOf", [schema]))
+        schema = resolve(schema)
+        branches = map(resolve, schema.get("anyOf", [schema]))
         fitting = next((branch for branch in branches if _takes(branch, value)), None)
         if fitting is None:
             yield _problem(schema, where, at, self._wrong_type(schema, value))
@@ -323,7 +323,7 @@ def _check_required(schema: Schema, value: Mapping, where: str, at: Position) ->
     meant = {_guess_key(schema, value, member.key) for member in value.members}
     for key in schema.get("required", ()):
         if value.member(key) is None and key not in meant:
-            item = resolved(schema.get("properties", {}).get(key, {}))
+            item = resolve(schema.get("properties", {}).get(key, {}))
             right = f"{key}: {item['const']}" if "const" in item else f"{key}:"
             tail = f" with {item['x-wanted']}" if "x-wanted" in item else ""
             text = f"found no {key} in {where or 'the document'}, wanted '{right}'{tail}."
@@ -331,7 +331,7 @@ def _check_required(schema: Schema, value: Mapping, where: str, at: Position) ->
 
 
 def _guess_key(schema: Schema, value: Mapping, key: str) -> str | None:
-    """The key that a misspelt one stands for; None for a key that is known, or like none that is missing."""
+    """The missing key that a misspelt one resembles, or None."""
     known = schema.get("properties", {})
     if key in known or key in schema.get("x-hints", {}):
         return None
@@ -343,20 +343,20 @@ def _unknown_key(schema: Schema, value: Mapping, key: str, where: str) -> str:
     hint = schema.get("x-hints", {}).get(key)
     if hint:
         return f"found the key {quote(key)} in {block}, which is not used here: {hint}."
-    known = [name for name, item in schema["properties"].items() if not resolved(item).get("deprecated")]
+    known = [name for name, item in schema["properties"].items() if not resolve(item).get("deprecated")]
     meant = _guess_key(schema, value, key)
     remedy = f"did you mean {meant}?" if meant else "remove it or look for a wrong indentation."
     return f"found the unknown key {quote(key)} in {block}, wanted {one_of(known)}: {remedy}"
 
 
 def _fits(schema: Schema, text: str) -> bool:
-    """Whether the text alone would be right: quotes around 1.30 help little where three numbers are wanted."""
+    """Whether the text would be valid in quotes: quotes around 1.30 do not help where three numbers are wanted."""
     right = "string" in _types(schema) and re.search(schema.get("pattern", ""), text) is not None
     return right and _find_reason(schema, text) is None
 
 
 def _join_version(text: str) -> str:
-    """`1:30:00`, which YAML takes for a number to the base of 60, as the version that it was meant to be: 1.30.0."""
+    """Turn `1:30:00`, which YAML reads as a base-60 number, into the version 1.30.0."""
     return ".".join(str(int(part)) if part.isdecimal() else part for part in text.split(":"))
 
 
@@ -374,7 +374,7 @@ def _describe_wanted(schema: Schema) -> str:
 
 
 def _types(schema: Schema) -> tuple[str, ...]:
-    """What JSON Schema calls the types that a part of it takes; empty where it takes any."""
+    """The JSON Schema types that a part of the schema allows; empty for any type."""
     kind = schema.get("type")
     if kind is not None:
         return (kind,) if isinstance(kind, str) else tuple(kind)
@@ -387,7 +387,7 @@ def _takes(schema: Schema, value: Value) -> bool:
 
 
 def _is_lost(value: Value) -> bool:
-    """Whether YAML has made an anchor of a text that begins with &, and so has nothing left for a value."""
+    """Whether YAML took a text that begins with & for an anchor, which leaves no value."""
     return isinstance(value, Scalar) and value.value is None and value.source.startswith("&")
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which files are Node YAMLs: what bytes on disk are, and what the `paths` of a source mean."""
+"""Finds Node YAML files: recognises them by content and expands the `paths` of a source."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PLUGIN = "winkube.node.node_yaml"
 VAULT_HEADER = b"$ANSIBLE_VAULT;"
 HEAD_BYTES = 256 * 1024
 MOST_BYTES = 8 * 1024 * 1024
-"""Some 10,000 nodes have room in this, and take half a minute to read."""
+"""Holds about 10,000 nodes, which take half a minute to read."""
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _FIRST_KEY = re.compile(r"^(?P<indent>[ ]*)[^\s#%\-{]", re.MULTILINE)
@@ -39,7 +39,7 @@ def decode(data: bytes) -> str:
 
 
 def _top_level(text: str, key: str) -> list[str]:
-    """The values of a key in the outermost column, by looking at lines: cheap, and works on invalid YAML."""
+    """The values of a top-level key, found line by line: cheap, and works on invalid YAML."""
     first = _FIRST_KEY.search(text)
     indent = first["indent"] if first else ""
     pattern = rf"^(?:---\s+)?{indent}[\"']?{key}[\"']?\s*:\s*[\"']?(?P<value>[^\s\"'#]*)"
@@ -57,7 +57,7 @@ def _header(text: str) -> tuple[list[str], list[str]]:
 
 
 def is_node_yaml(text: str) -> bool:
-    """Whether a text says of itself that it is a Node YAML, or something so near to it that silence would be wrong.
+    """Whether a text is a Node YAML, or so close to one that it must not be skipped silently.
 
     That is: an apiVersion of our group; kind Node or NodeList whatever the apiVersion (a core Node is refused with a
     reason, not passed over); a List that holds Nodes. Only keys in the outermost column count: an inventory may carry
@@ -72,7 +72,7 @@ def is_node_yaml(text: str) -> bool:
 
 
 def is_plugin_source(text: str, plugin: str = PLUGIN) -> bool:
-    """Whether a text is a source file of the plugin: `plugin: winkube.node.node_yaml`."""
+    """Whether a text is a source file of this plugin (`plugin: winkube.node.node_yaml`)."""
     return plugin in _top_level(text, "plugin")
 
 
@@ -94,8 +94,8 @@ _NO_FILES = {
 }
 
 
-def never_opened(path: Path) -> str:
-    """What is there if it is neither a file nor a folder; else empty. Opening a FIFO waits for who writes into it."""
+def name_special_file(path: Path) -> str:
+    """`a FIFO`, `a socket` or `a ... device`, else empty. Opening a FIFO would block until somebody writes to it."""
     try:
         return _NO_FILES.get(stat.S_IFMT(path.stat().st_mode), "")
     except OSError:
@@ -103,12 +103,12 @@ def never_opened(path: Path) -> str:
 
 
 def claims(path: Path) -> bool:
-    """Whether a file looks like a Node YAML or may be one.
+    """Whether a file is or may be a Node YAML.
 
     A vaulted file may be one: only decryption would tell. So may an empty or unreadable file with such a name, and a
     pipe or device, which the plugins after this one would open.
     """
-    if never_opened(path):
+    if name_special_file(path):
         return path.suffix in EXTENSIONS
     try:
         with path.open("rb") as stream:
@@ -123,7 +123,7 @@ def claims(path: Path) -> bool:
 
 
 def expand(pattern: str, base: Path) -> tuple[list[Path], str | None]:
-    """The files that one entry of `paths` means, and a sentence if there are none. Raises OSError.
+    """The files that one entry of `paths` names, or a sentence if there are none. Raises OSError.
 
     A file is taken as it is named; a glob means the files that match; a directory means the Node YAMLs in it and below
     it, other files in there are left alone.

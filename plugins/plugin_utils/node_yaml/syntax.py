@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From text to YAML nodes, and from YAML's complaints to sentences that help.
+"""Parses text into YAML nodes, and turns parser errors into helpful sentences.
 
 YAML stops at its first complaint, but a person wants to see all mistakes at once. Where the remedy is plain (a stray
 colon, a path in double quotes), the text is read as if it were corrected. Otherwise reading continues at the next
@@ -26,7 +26,7 @@ _TAB_INDENT = re.compile(r"^(?: *\t)", re.MULTILINE)
 
 @dataclass
 class Composed:
-    """The nodes of all documents that could be read; None stands for an empty document."""
+    """The documents that could be parsed; None stands for an empty one."""
 
     documents: list[yaml.Node | None] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -39,7 +39,7 @@ class _Complaint:
 
 
 def compose(text: str) -> Composed:
-    """All documents of a text, with what is wrong about its syntax."""
+    """Parse all documents of a text and collect its syntax errors."""
     result = Composed()
     done = 0  # documents before the text that is still to be read
     for _attempt in range(_REPAIRS_MAX):
@@ -66,14 +66,14 @@ def compose(text: str) -> Composed:
 
 
 def line_at(text: str, index: int) -> tuple[int, str]:
-    """Start and content of the line that holds the character at `index`, by YAML's line breaks."""
+    """Start and content of the line with the character at `index`, by YAML's line breaks."""
     start = max(text.rfind(char, 0, index) for char in "\n\x85\u2028\u2029\r") + 1
     ends = [end for char in "\r\n\x85\u2028\u2029" if (end := text.find(char, index)) >= 0]
     return start, text[start : min(ends, default=len(text))]
 
 
 def _from_next_document(text: str, line: int) -> str | None:
-    """The text with everything before the first document marker after `line` blanked out."""
+    """Blank out everything before the first document marker after `line`; None if there is no marker."""
     offset = 0
     for _line in range(line):
         offset = text.find("\n", offset) + 1

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A YAML document as values that know where they stand in the file.
+"""A YAML document as values with their positions in the file.
 
 Ansible's own loader tells the place of a value only to Ansible; here every mistake of a file is to be reported with
 line and column, and the text as written is needed to explain what YAML made of it (``10:22`` is the number 622).
@@ -29,7 +29,7 @@ _OWN_TAGS = {"!vault": "vault", "!vault-encrypted": "vault", "!unsafe": "unsafe"
 
 @dataclass(frozen=True)
 class Scalar:
-    """One value. `text` is what stands in the file (quotes and escapes resolved), `value` what YAML makes of it."""
+    """One value. `text` is the text in the file (quotes and escapes resolved), `value` the parsed value."""
 
     at: Position
     value: Any
@@ -46,7 +46,7 @@ class Member:
 
     @property
     def at_value(self) -> Position:
-        """Where the value stands, or its key if there is none."""
+        """The position of the value, or of the key if the value is empty."""
         return self.at if is_null(self.value) else self.value.at
 
 
@@ -59,7 +59,7 @@ class Mapping:
         return next((member for member in self.members if member.key == key), None)
 
     def get(self, *keys: str) -> Value | None:
-        """The value under a path of keys, None where the path ends early."""
+        """The value at a path of keys, or None."""
         value: Value = self
         for key in keys:
             member = value.member(key) if isinstance(value, Mapping) else None
@@ -69,7 +69,7 @@ class Mapping:
         return value
 
     def text(self, *keys: str) -> str:
-        """The text under a path of keys, empty where there is none."""
+        """The text at a path of keys, or an empty one."""
         value = self.get(*keys)
         return value.value if isinstance(value, Scalar) and isinstance(value.value, str) else ""
 
@@ -88,7 +88,7 @@ def is_null(value: Value | None) -> bool:
 
 
 def plain(value: Value, leaf: Callable[[Scalar], Any] = lambda scalar: scalar.value) -> Any:
-    """Dicts, lists and scalars; `leaf` makes a scalar's value (the plugin marks templates and vaulted values there)."""
+    """Convert to dicts, lists and scalars; `leaf` converts scalars (the plugin marks templates and vaulted values)."""
     if isinstance(value, Mapping):
         return {member.key: plain(member.value, leaf) for member in value.members}
     if isinstance(value, Sequence):
@@ -102,7 +102,7 @@ class _Builder:
     count: int = 0
     open_nodes: set[int] = field(default_factory=set)
 
-    def wrong(self, at: Position, found: str, wanted: str) -> None:
+    def report(self, at: Position, found: str, wanted: str) -> None:
         self.problems.append(Problem(at, f"found {found}, wanted {wanted}."))
 
     def build(self, node: yaml.Node) -> Value:
@@ -110,17 +110,17 @@ class _Builder:
         self.count += 1
         if self.count > _VALUES_MAX:
             if self.count == _VALUES_MAX + 1:
-                self.wrong(
+                self.report(
                     at, f"more than {_VALUES_MAX} values", "a Node YAML; look for aliases that repeat each other"
                 )
             return Scalar(at, None, "")
         if isinstance(node, yaml.ScalarNode):
             return self.scalar(node, at)
         if len(self.open_nodes) > _DEPTH_MAX:
-            self.wrong(at, f"values nested more than {_DEPTH_MAX} deep", "a Node YAML")
+            self.report(at, f"values nested more than {_DEPTH_MAX} deep", "a Node YAML")
             return Scalar(at, None, "")
         if id(node) in self.open_nodes:
-            self.wrong(at, "an alias inside the very value it stands for", "values that end; remove the alias")
+            self.report(at, "an alias inside the very value it stands for", "values that end; remove the alias")
             return Scalar(at, None, "")
         self.open_nodes.add(id(node))
         try:
@@ -128,7 +128,7 @@ class _Builder:
                 self.unknown_tag(at)
             if isinstance(node, yaml.MappingNode) and any(isinstance(pair[0], yaml.MappingNode) for pair in node.value):
                 found = "a template without quotes, which YAML takes for a mapping"
-                self.wrong(at, found, 'quotes around it: "{{ name }}"')
+                self.report(at, found, 'quotes around it: "{{ name }}"')
                 return Scalar(at, "{{ }}", "{{ }}")
             if isinstance(node, yaml.MappingNode):
                 return Mapping(at, self.members(node))
@@ -142,25 +142,25 @@ class _Builder:
         for key_node, value_node in node.value:
             at = position_of(key_node.start_mark)
             if key_node.tag == _MERGE:
-                for member in self.merged(value_node, at):
+                for member in self.merge(value_node, at):
                     merged.setdefault(member.key, member)
             elif not isinstance(key_node, yaml.ScalarNode):
-                self.wrong(at, "a key that is a list or a mapping", "a word")
+                self.report(at, "a key that is a list or a mapping", "a word")
             elif key_node.value in own:
                 first = own[key_node.value].at.line
                 found = f"the key {quote(key_node.value)} a second time (first on line {first})"
-                self.wrong(at, found, "it once; remove one of the two")
+                self.report(at, found, "it once; remove one of the two")
             else:
                 own[key_node.value] = Member(key_node.value, at, self.build(value_node))
         return (*own.values(), *(member for key, member in merged.items() if key not in own))
 
-    def merged(self, node: yaml.Node, at: Position) -> Iterator[Member]:
+    def merge(self, node: yaml.Node, at: Position) -> Iterator[Member]:
         for source in node.value if isinstance(node, yaml.SequenceNode) else [node]:
             value = self.build(source)
             if isinstance(value, Mapping):
                 yield from value.members
             else:
-                self.wrong(at, "<< with a value that is not a mapping", "'<<: *name' with the name of a mapping")
+                self.report(at, "<< with a value that is not a mapping", "'<<: *name' with the name of a mapping")
 
     def scalar(self, node: yaml.ScalarNode, at: Position) -> Scalar:
         start, end = node.start_mark, node.end_mark
@@ -179,10 +179,10 @@ class _Builder:
     def unknown_tag(self, at: Position) -> None:
         # The tag itself is not shown: it may be a password that begins with an exclamation mark.
         found = "a ! at the beginning, which YAML takes for a tag that is not known here"
-        self.wrong(at, found, "no tag, or !vault or !unsafe; if the text itself begins with ! put it in quotes")
+        self.report(at, found, "no tag, or !vault or !unsafe; if the text itself begins with ! put it in quotes")
 
 
 def build(node: yaml.Node) -> tuple[Value, list[Problem]]:
-    """The located values of a composed document; duplicate keys, endless aliases and unknown tags are problems."""
+    """Build the values of a parsed document; duplicate keys, endless aliases and unknown tags are problems."""
     builder = _Builder()
     return builder.build(node), builder.problems

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From a valid node to what Ansible gets: host variables and groups. The schema says which key is which variable."""
+"""Turns a valid node into host variables and groups; the schema maps keys to variables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 from ..node.ssh import KEEP_ALIVE
 from .document import node_name, provisioners
-from .schema import Address, has_template, node_schema, parse_address, resolved
+from .schema import Address, has_template, node_schema, parse_address, resolve
 from .tree import Mapping, Scalar, Value, is_null, plain
 
 ALL_NODES = "windows_nodes"
@@ -31,8 +31,7 @@ WINRM_PORT = 5986
 
 @dataclass(frozen=True)
 class Plugin:
-    """A connection plugin that speaks with WinRM's service, and its variables: http or https, whether the certificate
-    is checked, and how the user logs in."""
+    """A connection plugin for WinRM, and its variables for the scheme, the certificate check and the login."""
 
     name: str
     scheme: str
@@ -54,7 +53,7 @@ Leaf = Callable[[Scalar], Any]
 
 @dataclass(frozen=True)
 class Place:
-    """Where a node comes from: `file` as messages name it, `directory` (absolute) for relative paths, `home` for ~."""
+    """The origin of a node: `file` for messages, `directory` (absolute) for relative paths, `home` for ~."""
 
     file: str
     directory: str
@@ -63,9 +62,8 @@ class Place:
 
 @dataclass(frozen=True)
 class Row:
-    """`path` under spec becomes `variable`; `convert` gets the plain value and the place of the file, and gives None
-    where the variable is left out. `secret`: so is something in it. `listed`: its last key is an item of that variable.
-    """
+    """`path` under spec sets `variable`. `convert` takes the plain value and the place of the file; None leaves the
+    variable out. `secret`: the value holds secrets. `listed`: the last key becomes an item of the variable."""
 
     path: tuple[str, ...]
     variable: str
@@ -76,7 +74,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Group:
-    """An inventory group. Its variables are defaults: group_vars of the user win over them, host variables too."""
+    """An inventory group. Its variables are defaults, which group_vars and host variables override."""
 
     name: str
     variables: dict[str, Any] = field(default_factory=dict)
@@ -84,7 +82,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Host:
-    """A node as inventory host. `source`: file:line:column of its name; `key_file`: its private key, "" if none."""
+    """A node as inventory host. `source`: file:line:column of its name; `key_file`: its private key, or empty."""
 
     name: str
     node_name: str
@@ -95,7 +93,7 @@ class Host:
 
 
 def expand(value: Any, place: Place) -> Any:
-    """A path on the controller made absolute (`~/`, or relative to the YAML file); URLs and templates stay."""
+    """Make a path on the controller absolute (`~/`, or relative to the YAML file); URLs and templates stay."""
     if not value:
         return None
     if has_template(value) or re.match(r"^[A-Za-z][A-Za-z0-9+.-]+:", value):
@@ -114,17 +112,17 @@ CONVERSIONS: dict[str, Callable[[Any, Place], Any]] = {
     "snake_case": lambda value, place: re.sub("(?=[A-Z])", "_", value).lower(),
     "path": expand,
 }
-"""What the schema's x-convert names."""
+"""By the names in x-convert of the schema."""
 
 
 @cache
 def rows() -> tuple[Row, ...]:
-    """The keys under spec that become variables, as the schema has them."""
+    """The keys under spec that set variables, from the schema."""
     return tuple(_rows(node_schema()["properties"]["spec"], ()))
 
 
 def _rows(schema: dict[str, Any], path: tuple[str, ...]) -> Iterator[Row]:
-    schema = resolved(schema)
+    schema = resolve(schema)
     if "x-variable" in schema:
         convert = CONVERSIONS[schema.get("x-convert", "")]
         yield Row(path, schema["x-variable"], convert, secret="x-secret" in json.dumps(schema))
@@ -135,8 +133,8 @@ def _rows(schema: dict[str, Any], path: tuple[str, ...]) -> Iterator[Row]:
 
 
 def host(node: Mapping, place: Place, leaf: Leaf = lambda scalar: scalar.value) -> Host:
-    """The inventory host of a node that `document.read` found no problem in."""
-    said = _said(node, place, leaf)
+    """The inventory host of a valid node."""
+    said = _read_variables(node, place, leaf)
     connection, connection_groups = _connection(node, said)
     at = (node.get("metadata", "name") or node).at
     source = f"{place.file}:{at.line}:{at.column}"
@@ -153,7 +151,7 @@ def host(node: Mapping, place: Place, leaf: Leaf = lambda scalar: scalar.value) 
 
 
 def cacheable(node: Mapping) -> bool:
-    """Whether a node may be kept in a cache: no secret, nothing vaulted, no template (a cache knows no trust)."""
+    """Whether a node may be cached: no secrets, vaulted values or templates (a cache cannot mark them as trusted)."""
     scalars: list[Scalar] = []
     plain(node, scalars.append)
     return all(is_null(node.get("spec", *row.path)) for row in rows() if row.secret) and not any(
@@ -161,8 +159,8 @@ def cacheable(node: Mapping) -> bool:
     )
 
 
-def _said(node: Mapping, place: Place, leaf: Leaf) -> dict[str, Any]:
-    """The variables that keys of the file become."""
+def _read_variables(node: Mapping, place: Place, leaf: Leaf) -> dict[str, Any]:
+    """The variables set by keys of the file."""
     variables: dict[str, Any] = {}
     for row in rows():
         value = node.get("spec", *row.path)
@@ -185,14 +183,14 @@ def _said(node: Mapping, place: Place, leaf: Leaf) -> dict[str, Any]:
 
 
 def _convert(row: Row, value: Value, place: Place, leaf: Leaf) -> Any:
-    """A template or vaulted text keeps what `leaf` made of it; everything else is converted."""
+    """Leave templates and vaulted texts to `leaf`; convert everything else."""
     if isinstance(value, Scalar) and (value.tag or has_template(value.value)):
         return leaf(value)
     return row.convert(plain(value, leaf), place)
 
 
 def way(node: Mapping) -> str:
-    """The connection plugin that reaches the node: the one it names, else winrm for a port of WinRM's, else ssh."""
+    """The node's connection plugin: the one it names, else winrm for a WinRM port, else ssh."""
     named = node.text("spec", "credentials", "connection")
     return named or ("winrm" if _address(node).port in WINRM_SCHEMES else "ssh")
 
@@ -202,7 +200,7 @@ def _address(node: Mapping) -> Address:
 
 
 def _connection(node: Mapping, said: dict[str, Any]) -> tuple[dict[str, Any], tuple[Group, ...]]:
-    """Host variables for the address; group variables for what the file leaves open, so that group_vars win."""
+    """Host variables for the address, and group variables for unset options, so that group_vars win."""
     address = _address(node)
     variables: dict[str, Any] = {"ansible_host": address.host}
     if address.port is not None:

@@ -122,7 +122,7 @@ def test_a_gap_is_a_gap_and_the_counter_has_its_own_line() -> None:
 
 def test_a_page_has_the_verdicts_and_nothing_of_others_in_its_markup() -> None:
     verdicts = [{"blame": "containerd", "call": "c", "text": "<b>no</b>", "defect": {"text": "known", "issue": "#1"}}]
-    page = plot.drawn("a/stats.html", burning(0, 10), "CPU <1>", verdicts)
+    page = plot.draw("a/stats.html", burning(0, 10), "CPU <1>", verdicts)
     assert page.startswith("<!DOCTYPE html>") and "<svg " in page
     assert "&lt;b&gt;no&lt;/b&gt; known #1" in page and "<b>no" not in page and "CPU &lt;1&gt;" in page
-    assert plot.drawn("stats.svg", burning(0, 10), "x", verdicts).startswith("<svg")
+    assert plot.draw("stats.svg", burning(0, 10), "x", verdicts).startswith("<svg")

@@ -196,7 +196,7 @@ def test_a_containerd_that_is_known_for_it_is_warned_of(version: str, stats: str
 def test_the_version_of_a_build_of_one_s_own() -> None:
     found = watched(Node("3a57b67.m", [HALF]), None)
     assert found["containerd_version"] == ""
-    assert "containerd says that its version is '3a57b67.m', which is none; give containerd_version." in found["notes"]
+    assert "containerd reports '3a57b67.m', which is not a version; set containerd_version." in found["notes"]
     given = Wanted(samples=1, interval_s=5, containerd_version="1.7.12")
     assert watched(Node("3a57b67.m", [HALF]), None, given)["containerd_version"] == "1.7.12"
     with pytest.raises(VersionError, match="containerd_version"):

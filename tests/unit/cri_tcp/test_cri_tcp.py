@@ -324,7 +324,7 @@ def test_the_port_is_asked_for_where_the_node_has_it() -> None:
         ({"service": {"nssm": {"AppParameters": r"-c=D:\x.toml"}}}, r"The service containerd reads D:\\x.toml, not"),
         (
             {f"file:{LAYOUT.containerd_config.casefold()}": {"exists": False}},
-            "config.toml is not there; containerd_con",
+            "config.toml does not exist; containerd_con",
         ),
         (
             {f"file:{LAYOUT.containerd_config.casefold()}": {"exists": True, "kind": "file", "size": 99999}},
@@ -373,12 +373,12 @@ def test_certificates_are_kept_for_one_user_and_used_until_their_last_third(tmp_
     assert folder.stat().st_mode & 0o777 == 0o700
     assert {file.name: file.stat().st_mode & 0o777 for file in folder.iterdir()} == dict.fromkeys(made.files, 0o600)
     assert sorted(made.files) == ["ca.crt", "client.crt", "client.key", "server.crt", "server.key"]
-    assert cri_tcp_certs.usable(folder, ["::1"], on(1.9)) == made
-    assert cri_tcp_certs.usable(folder, ["::1"], on(2.1)) is None, "the last third"
-    assert cri_tcp_certs.usable(folder, ["10.0.0.1"], on(0)) is None, "another address"
-    assert cri_tcp_certs.usable(tmp_path, ["::1"], on(0)) is None, "none there"
+    assert cri_tcp_certs.load(folder, ["::1"], on(1.9)) == made
+    assert cri_tcp_certs.load(folder, ["::1"], on(2.1)) is None, "the last third"
+    assert cri_tcp_certs.load(folder, ["10.0.0.1"], on(0)) is None, "another address"
+    assert cri_tcp_certs.load(tmp_path, ["::1"], on(0)) is None, "none there"
     (folder / "server.crt").write_text("no certificate")
-    assert cri_tcp_certs.usable(folder, ["::1"], on(0)) is None
+    assert cri_tcp_certs.load(folder, ["::1"], on(0)) is None
 
 
 @pytest.mark.parametrize("days", [0, 31])
@@ -393,7 +393,7 @@ def test_a_folder_that_cannot_be_written_or_read(tmp_path: Path) -> None:
         cri_tcp_certs.keep(tmp_path / "file", cri_tcp_certs.create(["::1"], 1, NOW))
     (tmp_path / "ca.crt").write_bytes(b"\xff")
     with pytest.raises(Refused, match=r"certificates.folder: a file in .* cannot be read"):
-        cri_tcp_certs.usable(tmp_path, ["::1"], NOW)
+        cri_tcp_certs.load(tmp_path, ["::1"], NOW)
 
 
 @pytest.mark.row("CT-12")

@@ -83,7 +83,7 @@ def test_the_file_that_closes_the_port_later_is_tried_as_well() -> None:
     opened = edit(CONFIG, LOOPBACK)
     found = judged(args, {LAYOUT.containerd_config: opened, CANDIDATE: opened, CLOSED: opened})
     assert found.afterwards == "127.0.0.1:8888"
-    said = cri_tcp_proof.open_elsewhere([], found.afterwards)
+    said = cri_tcp_proof.describe_open_elsewhere([], found.afterwards)
     assert said.startswith("closing config.toml leaves the port open: containerd would listen on 127.0.0.1:8888")
     assert judged(args, {LAYOUT.containerd_config: opened, CANDIDATE: opened, CLOSED: CONFIG}).afterwards == ""
 

@@ -24,7 +24,7 @@ def edited(*changes: tuple[str, str], text: str = SAMPLE) -> str:
 
 def said(text: str) -> list[str]:
     """What is wrong with a text, as the plugin prints it."""
-    return [problem.located("node.yml") for problem in document.read(text).problems]
+    return [problem.locate("node.yml") for problem in document.read(text).problems]
 
 
 def the(text: str) -> str:

@@ -15,7 +15,7 @@ VAULTED = "password: !vault |\n      $ANSIBLE_VAULT;1.1;AES256\n      3061"
 
 
 def warned(text: str, *, agent: bool = False, encrypted: bool = False) -> list[str]:
-    return [notice.located("node.yml") for notice in reading.credentials(node(text), agent=agent, encrypted=encrypted)]
+    return [notice.locate("node.yml") for notice in reading.credentials(node(text), agent=agent, encrypted=encrypted)]
 
 
 @pytest.mark.row("NY-08", "SE-14")

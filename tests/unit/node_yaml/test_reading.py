@@ -112,9 +112,9 @@ def test_a_name_of_another_file_is_refused_naming_both_places() -> None:
     sentence = (
         "b.yml:4:9: found a second node 'sample' (first in node.yml:4:9), wanted each name once; rename one of the two."
     )
-    assert list(reading.names_twice((one, other), {})) == [sentence]
-    assert list(reading.names_twice((other,), {"sample": "node.yml:4:9"})) == [sentence]
-    assert list(reading.names_twice((one, one), {"other": "c.yml:1:1"})) == []
+    assert list(reading.find_names_twice((one, other), {})) == [sentence]
+    assert list(reading.find_names_twice((other,), {"sample": "node.yml:4:9"})) == [sentence]
+    assert list(reading.find_names_twice((one, one), {"other": "c.yml:1:1"})) == []
 
 
 def test_messages_name_a_file_from_the_current_folder(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -305,7 +305,7 @@ def test_empty_blocks_say_nothing_and_missing_ones_that_are_needed_are_named() -
 def test_deploys_is_taken_for_provisioners_with_a_notice() -> None:
     file = document.read(edited(("    provisioners:", "    deploys:")))
     assert file.problems == ()
-    assert [notice.located("node.yml") for notice in file.notices] == [
+    assert [notice.locate("node.yml") for notice in file.notices] == [
         "node.yml:16:5: spec.kubernetes.deploys is the former name of provisioners; rename the key."
     ]
     assert file.notices[0].level == "deprecated"

@@ -96,7 +96,7 @@ def test_what_is_no_file_is_claimed_by_its_name_and_never_opened(tmp_path: Path,
     """Failed before: a FIFO was opened, which waits until somebody writes into it; so do Ansible's own plugins."""
     os.mkfifo(tmp_path / name)
     assert source.claims(tmp_path / name) is claimed
-    assert source.never_opened(tmp_path / name) == "a FIFO"
+    assert source.name_special_file(tmp_path / name) == "a FIFO"
 
 
 @pytest.fixture
