@@ -12,29 +12,12 @@ from functools import cached_property
 from typing import Any
 
 from ..facts.node_labels import BUILD_LABEL
+from ..facts.taint import Taint, follows_state
 from .manifest import KubeObject
 from .model import as_list, as_map, as_text
-from .profile import Profile, Taint
+from .profile import Profile
 from .target import Target, selector_os, target_of
 from .workload import TEMPLATES, Pod, holds_images, pods_of
-
-# Taints that follow a node's condition. Sources: k8s.io/api core/v1 well_known_taints.go; cloud-provider api.
-_CONDITIONS = (
-    *(
-        f"node.kubernetes.io/{condition}"
-        for condition in (
-            "not-ready",
-            "unreachable",
-            "unschedulable",
-            "memory-pressure",
-            "disk-pressure",
-            "network-unavailable",
-            "pid-pressure",
-            "out-of-service",
-        )
-    ),
-    "node.cloudprovider.kubernetes.io/",
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,8 +114,7 @@ class Catalog:
             found = {
                 Taint(as_text(taint.get("key")), str(taint.get("value") or ""), as_text(taint.get("effect")))
                 for taint in map(as_map, as_list(node.spec.get("taints")))
-                if taint.get("effect") in ("NoSchedule", "NoExecute")
-                and not str(taint.get("key")).startswith(_CONDITIONS)
+                if taint.get("effect") in ("NoSchedule", "NoExecute") and not follows_state(taint.get("key"))
             }
             common = found if common is None else common & found
         return tuple(sorted(common or (), key=str))

@@ -17,11 +17,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..facts.taint import Taint
 from .catalog import PodCase
 from .edits import Cut, Edit, EditError, Put, Splice, apply_splices, apply_to_value, splices_of
 from .engine import Found, Report, lint
 from .manifest import Document, UnreadableError, read_documents
-from .profile import Profile, Taint
+from .profile import Profile
 from .rule import Complete, Remove
 from .rules_scheduling import find_missing_tolerations
 from .silence import Ignore

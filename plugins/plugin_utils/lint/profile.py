@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..facts.taint import Taint
 from .model import Severity
 
 OLDEST_MINOR = 22
@@ -52,16 +53,6 @@ BUILD_TITLES: Mapping[int, str] = {
 
 class SettingError(Exception):
     """An invalid value of a setting; the text is a sentence."""
-
-
-@dataclass(frozen=True, slots=True)
-class Taint:
-    key: str
-    value: str
-    effect: str
-
-    def __str__(self) -> str:
-        return f"{self.key}={self.value}:{self.effect}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,12 @@ from typing import Any
 
 from ..facts.node_labels import ARCH_LABEL, BUILD_LABEL, HOSTNAME_LABEL, OS_LABEL
 from ..facts.quantity import quantity
+from ..facts.taint import Taint
 from ..facts.windows import images_of, runs_image
 from .catalog import ObjectCase, PodCase
 from .images import image_build
 from .model import Hit, Severity, as_list, as_map, as_text
-from .profile import BUILD_TITLES, Taint, build_title
+from .profile import BUILD_TITLES, build_title
 from .rule import ALL_CONTAINERS, DOC, GUIDE, Complete, Level, Rule, always, by_minor, fields, needing, short
 from .target import OS_LABELS, SYSTEMS, find_other_systems, list_terms, selector_os
 

@@ -14,31 +14,10 @@ from ..components.join import node_object
 from ..components.join.node_object import format_taint
 from ..engine.resource import Refused
 from ..facts.node_labels import ARCH_LABEL, BUILD_LABEL, OS_LABEL
+from ..facts.taint import follows_state
 from ..facts.windows import release_of
 
 Object = Mapping[str, Any]
-
-
-STATES = frozenset(
-    {
-        *(
-            f"node.kubernetes.io/{state}"
-            for state in (
-                "not-ready",
-                "unreachable",
-                "unschedulable",
-                "memory-pressure",
-                "disk-pressure",
-                "pid-pressure",
-                "network-unavailable",
-                "out-of-service",
-            )
-        ),
-        "node.cloudprovider.kubernetes.io/uninitialized",
-        "node.cloudprovider.kubernetes.io/shutdown",
-    }
-)
-"""Keys of taints that follow a Node's state."""
 
 _KERNEL = re.compile(r"10\.0\.(\d{5})(?:\.(\d+))?")
 
@@ -147,7 +126,7 @@ def list_tolerated(nodes: Iterable[WindowsNode], named: Iterable[str] = ()) -> t
         for node in nodes
         if node.usable
         for taint in (node.body.get("spec") or {}).get("taints") or ()
-        if taint.get("key") not in STATES and taint.get("effect")
+        if not follows_state(taint.get("key")) and taint.get("effect")
     ]
     return tuple(dict.fromkeys((*named, *found)))
 

@@ -7,12 +7,12 @@ the runtime that they name."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..components.containerd.containerd_toml import Document
 from ..facts.containerd import UnsupportedVersionError, release_line
 from ..facts.node_labels import ARCH_LABEL, BUILD_LABEL, OS_LABEL
+from ..facts.taint import Taint
 from ..facts.version import Version, VersionError
 from ..facts.windows import RUNTIME_CLASS_API, class_name
 from .nodes import WindowsNode
@@ -20,29 +20,6 @@ from .nodes import WindowsNode
 COLLECTION = "/apis/node.k8s.io/v1/runtimeclasses"
 MANAGED_BY = "app.kubernetes.io/managed-by"
 MANAGER = "winkube.node"
-
-
-@dataclass(frozen=True, slots=True)
-class Taint:
-    """A node's taint."""
-
-    key: str
-    value: str
-    effect: str
-
-    @classmethod
-    def parse(cls, text: str) -> Taint:
-        """From `<key>=<value>:<effect>` or `<key>:<effect>`; without an effect it is NoSchedule."""
-        rest, colon, effect = text.rpartition(":")
-        rest, effect = (rest, effect) if colon else (text, "NoSchedule")
-        key, _equals, value = rest.partition("=")
-        return cls(key, value, effect)
-
-    def toleration(self) -> dict[str, str]:
-        """The toleration of this taint, in the form of Kubernetes' guide."""
-        if not self.value:
-            return {"effect": self.effect, "key": self.key, "operator": "Exists"}
-        return {"effect": self.effect, "key": self.key, "operator": "Equal", "value": self.value}
 
 
 def runtime_class(build: int, handler: str, taints: Sequence[str], arch: str = "amd64") -> dict[str, Any]:

@@ -14,11 +14,12 @@ from typing import Any
 
 from ..components.join import node_object
 from ..facts.node_labels import OS_LABEL
+from ..facts.taint import follows_state
 from ..lint.engine import lint
 from ..lint.manifest import live_documents
 from ..lint.profile import Profile
 from ..lint.rules_scheduling import RULES
-from .nodes import STATES, WindowsNode
+from .nodes import WindowsNode
 
 Object = Mapping[str, Any]
 _RULES = frozenset(rule.id for rule in RULES)
@@ -63,7 +64,7 @@ def _takes(node: Object, pod: Object) -> bool:
     ignored: they do not change."""
     selector = (pod.get("spec") or {}).get("nodeSelector") or {}
     labels = node_object.labels(node)
-    stay = [each for each in (node.get("spec") or {}).get("taints") or () if each.get("key") not in STATES]
+    stay = [each for each in (node.get("spec") or {}).get("taints") or () if not follows_state(each.get("key"))]
     return all(labels.get(name) == value for name, value in selector.items()) and node_object.tolerates_all(
         pod, stay, (node_object.KEEPS_OFF, node_object.EVICTS)
     )

@@ -24,9 +24,9 @@ from ..components.join import node_object
 from ..engine.resource import Refused
 from ..facts.kubernetes import NoPauseImageError, pause_image
 from ..facts.node_labels import HOSTNAME_LABEL, OS_LABEL
+from ..facts.taint import Taint
 from ..facts.version import Version, VersionError
 from ..scheduling.nodes import WindowsNode, list_tolerated, select_nodes, windows_nodes
-from ..scheduling.runtime_class import Taint
 from . import interrupted
 from .outcome import Context, Outcome
 

@@ -6,10 +6,11 @@ import json
 import textwrap
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.taint import Taint
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import lint
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.fix import FixedFile, fix
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import read_documents
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile, Taint
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
 
 from .test_rules import CASES, text_of
 

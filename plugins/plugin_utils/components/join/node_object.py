@@ -11,9 +11,11 @@ ToleratesTaint; pkg/controller/tainteviction/taint_eviction.go, processPodOnNode
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, astuple
 from typing import Any
 
 from ...facts.node_labels import ARCH_LABEL, BUILD_LABEL, OS_LABEL
+from ...facts.taint import Taint
 
 Object = Mapping[str, Any]
 
@@ -68,7 +70,7 @@ def find_missing_taints(node: Object, wanted: Sequence[str]) -> list[dict[str, s
     """The taints of `wanted` that the Node does not have: `{key, value, effect}`."""
     present = (node.get("spec") or {}).get("taints") or ()
     known = {(taint.get("key"), taint.get("value") or "", taint.get("effect")) for taint in present}
-    return [taint for taint in map(_taint, wanted) if (taint["key"], taint["value"], taint["effect"]) not in known]
+    return [asdict(taint) for taint in map(Taint.parse, wanted) if astuple(taint) not in known]
 
 
 def with_taints(node: Object, wanted: Sequence[str]) -> dict[str, Any] | None:
@@ -84,12 +86,6 @@ def with_taints(node: Object, wanted: Sequence[str]) -> dict[str, Any] | None:
     version = (node.get("metadata") or {}).get("resourceVersion")
     metadata = {"resourceVersion": version} if version else {}
     return {"metadata": metadata, "spec": {"taints": [*present, *added]}}
-
-
-def _taint(text: str) -> dict[str, str]:
-    rest, _colon, effect = text.rpartition(":")
-    key, _equals, value = rest.partition("=")
-    return {"key": key, "value": value, "effect": effect}
 
 
 EVICTS, KEEPS_OFF = "NoExecute", "NoSchedule"

@@ -21,8 +21,8 @@ import yaml
 from ...cluster import run_namespace
 from ...engine.resource import Refused
 from ...facts.node_labels import BUILD_LABEL, HOSTNAME_LABEL, OS_LABEL
+from ...facts.taint import Taint
 from ...facts.windows import image_names
-from ...scheduling.runtime_class import Taint
 
 Object = dict[str, Any]
 
