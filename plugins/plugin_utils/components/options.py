@@ -140,6 +140,14 @@ KUBERNETES_VERSION = Option(
     variable="winkube_kubernetes_version",
 )
 
+NODE_NAME = Option(
+    "node_name",
+    "str",
+    "The name of the Node object, in lower case. The kubelet, kube-proxy and flanneld get the same one.",
+    required=True,
+    variable="winkube_node_name",
+)
+
 NODE_ADDRESS = (
     Option(
         "interface_name",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..options import (
     NODE_ADDRESS,
+    NODE_NAME,
     PROXY,
     Interface,
     Option,
@@ -57,13 +58,7 @@ INTERFACE = Interface(
     shared=("node", "golden_image", "pushed_builds", "drain", "cluster", "inbound", "nssm"),
     places=PLACES,
     options=(
-        Option(
-            "node_name",
-            "str",
-            "The name of the Node object, in lower case. flanneld gets it as NODE_NAME.",
-            required=True,
-            variable="winkube_node_name",
-        ),
+        NODE_NAME,
         Option(
             "managed_by",
             "str",

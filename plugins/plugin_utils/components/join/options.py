@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ..options import Interface, Option, Variable, kubernetes_source
+from ..options import NODE_NAME, Interface, Option, Variable, kubernetes_source
 
 PLACES = (
     Option(
@@ -24,13 +24,7 @@ INTERFACE = Interface(
     shared=("node", "golden_image", "cluster"),
     places=PLACES,
     options=(
-        Option(
-            "node_name",
-            "str",
-            "The name of the Node, lower-case. The same one goes to kubelet, kube-proxy and flanneld.",
-            required=True,
-            variable="winkube_node_name",
-        ),
+        NODE_NAME,
         Option(
             "version",
             "str",

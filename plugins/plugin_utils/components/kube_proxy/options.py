@@ -8,6 +8,7 @@ from __future__ import annotations
 from ...facts.windows import NODE_PORTS
 from ..options import (
     KUBERNETES_VERSION,
+    NODE_NAME,
     Interface,
     Option,
     Variable,
@@ -51,13 +52,7 @@ INTERFACE = Interface(
     places=PLACES,
     options=(
         KUBERNETES_VERSION,
-        Option(
-            "node_name",
-            "str",
-            "The name of the Node object, the same that the kubelet has. Written in lower case.",
-            required=True,
-            variable="winkube_node_name",
-        ),
+        NODE_NAME,
         Option(
             "managed_by",
             "str",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from ..options import (
     KUBERNETES_VERSION,
     NODE_ADDRESS,
+    NODE_NAME,
     Interface,
     Option,
     Variable,
@@ -73,13 +74,7 @@ INTERFACE = Interface(
     places=PLACES,
     options=(
         KUBERNETES_VERSION,
-        Option(
-            "node_name",
-            "str",
-            "The name of the Node object. Written in lower case.",
-            required=True,
-            variable="winkube_node_name",
-        ),
+        NODE_NAME,
         *kubernetes_source("kubelet"),
         Option(
             "join",
