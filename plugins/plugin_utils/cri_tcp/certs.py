@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Short-lived certificates for CRI over TCP, made on the controller: one for the node and one for its client.
 
-The key of the authority signs these two and is never written, so nobody can issue a third.
+The key of the authority signs these two and is never written.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _HEADER = ("apiVersion", "kind")
 class File:
     """The result of reading one file. A problem in one document makes the whole file unusable.
 
-    `nodes` are the documents, with former keys renamed and annotations folded into `spec`.
+    `nodes` are its documents, with former keys renamed and annotations folded into `spec`.
     """
 
     nodes: tuple[Mapping, ...]

@@ -26,7 +26,7 @@ _TAB_INDENT = re.compile(r"^(?: *\t)", re.MULTILINE)
 
 @dataclass
 class Composed:
-    """The documents that could be parsed; None stands for an empty one."""
+    """Documents that could be parsed; None stands for an empty one."""
 
     documents: list[yaml.Node | None] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
