@@ -1,4 +1,4 @@
-"""A program that cannot be run, or a node that will not work, costs the bundle no more than that."""
+"""A program that cannot run, or a node that refuses, costs the bundle only that part."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_node_that_will_not_work_gives_a_bundle_all_the_same(store: Store) -> 
 
 @pytest.mark.parametrize("words", [("bogus",), ("qc", "nobody"), ()])
 def test_a_command_that_is_refused_is_what_it_says_and_fails_nothing(words: tuple[str, ...]) -> None:
-    """sc.exe's 1639 was in no list of exit codes, so the whole batch of eight failed."""
+    """Failed before: sc.exe's 1639 was in no list of exit codes, so the whole batch of eight failed."""
     op = Command("services/x.txt", r"C:\Windows\System32\sc.exe", words).op
     result = execute_op(SimulatedNode("win1"), op.op, dict(op.wire()["args"]))
     assert "failed" not in result and result["exit_code"] != 0, result

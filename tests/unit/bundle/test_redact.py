@@ -1,4 +1,4 @@
-"""No secret stays in what a bundle holds, and what helps does."""
+"""A bundle has no secrets, but everything helpful."""
 
 from __future__ import annotations
 

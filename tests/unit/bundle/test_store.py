@@ -1,4 +1,4 @@
-"""A bundle in bounds, that goes on where it ended, readable for its owner alone."""
+"""A bundle of limited size, which continues where it ended, readable only for its owner."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def installation(spec: dict[str, Any] | None = None, version: str = "v3.31.7") -
 
 
 def operator(lab: Cluster, namespace: str = "tigera-operator", *, served: bool = True) -> None:
-    """The operator's Deployment and its CRDs; `served`: Calico's API server answers, too."""
+    """The operator's Deployment and its CRDs; `served`: Calico's API server answers too."""
     lab.store.create(BY_NAME["Namespace"], "", {"metadata": {"name": namespace}})
     labels = {"name": "tigera-operator"}
     template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "operator", "image": "operator:1"}]}}

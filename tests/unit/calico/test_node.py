@@ -112,7 +112,8 @@ def test_the_operators_mounts_say_where_it_writes() -> None:
 
 
 def test_the_rights_of_the_file_are_those_that_are_used(lab: Lab, tmp_path: Path) -> None:
-    """By a user who has exactly these, over the two ways of Calico's API; what no request used would be too much."""
+    """By a user with exactly these rights, over both ways of Calico's API; a right that no request used would be too
+    much."""
     path = lab.shipped("calico")
     found = Cluster.open({"kubeconfig": str(path)})
     assert found is not None

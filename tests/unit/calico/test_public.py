@@ -1,6 +1,6 @@
-"""Public failures of Calico on Windows by the objects that their threads show, and set-ups of which nothing is to be
-said. Of calico#10692 and felix#1992 the clusters had no Windows node yet. Failures that only a log shows are in
-tests/judge (calico-*, rke2-*)."""
+"""Public failures of Calico on Windows from the objects in their threads, and set-ups without a finding. In
+calico#10692 and felix#1992 the clusters had no Windows node yet. Failures that only a log shows are in tests/judge
+(calico-*, rke2-*)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SETS = ({"metadata": {"name": "calico-node-windows", "namespace": "calico-system
 
 
 def view(**other: Any) -> View:
-    """A cluster in which nothing is wrong, but for what is given."""
+    """A cluster without a problem, except for what is given."""
     given: dict[str, Any] = {
         "operator": "tigera-operator",
         "installation": installation(),
@@ -43,7 +43,7 @@ def view(**other: Any) -> View:
 
 
 def spec(version: str = "v3.31.7", **changes: Any) -> dict[str, Any]:
-    """An Installation whose spec, or calicoNetwork (`network`), differs from one that is right; None takes away."""
+    """An Installation whose spec, or calicoNetwork (`network`), differs from a correct one; None removes a key."""
     found = deepcopy(SPEC)
     network = changes.pop("network", {})
     for whole, part in ((found, changes), (found["calicoNetwork"], network)):
@@ -252,7 +252,7 @@ def test_what_no_public_case_shows(cluster: View, wanted: Wanted, first: str) ->
 
 
 def test_a_field_in_the_wrong_place_is_named() -> None:
-    """As opencenter's templates have it, and the API server drops without a word where it prunes."""
+    """As in opencenter's templates; the API server drops such a field silently where it prunes."""
     (found,) = problems(view(installation=spec(windowsDataplane="HNS", network={"windowsDataplane": None})), WANTED)[:1]
     assert "stands beside calicoNetwork, where nothing reads it" in found.text
 

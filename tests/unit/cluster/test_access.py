@@ -1,4 +1,4 @@
-"""Kubeconfigs as the controller's own requests need them, held against what the package `kubernetes` makes of them."""
+"""Kubeconfigs as the controller's own requests need them, compared with what the package `kubernetes` makes of them."""
 
 from __future__ import annotations
 

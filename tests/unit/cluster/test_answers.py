@@ -1,4 +1,5 @@
-"""Half an answer, or somebody else's, is never "there is none": asked again a few times, then told with what came."""
+"""Half an answer, or another's, never means "there is none": the request is repeated a few times, then the error
+shows what came."""
 
 from __future__ import annotations
 
@@ -127,7 +128,7 @@ def test_an_exit_status_that_is_too_deep_is_none() -> None:
 
 
 def test_kinds_are_told_from_paths() -> None:
-    """Endpoints, which is its own plural, is never asked for."""
+    """Endpoints, which is its own plural, is never requested."""
     assert all(plural_of(kind.name) == kind.plural for kind in ALL if kind.name != "Endpoints")
     assert json.loads(as_api("GET", LIST, 200, {}))["kind"] == "PodList"
     assert issubclass(StrangeAnswerError, ClusterError)

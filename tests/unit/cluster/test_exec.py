@@ -1,4 +1,4 @@
-"""A program in a pod over a WebSocket, against the lab's API server; and what its end means."""
+"""A program in a pod over a WebSocket, against the lab's API server, and the meaning of its end."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_how_a_stream_ends(messages: list[bytes], code: int, text: str) -> None:
 def test_no_key_of_a_kubeconfig_is_left_in_a_file(
     pod: tuple[LabCluster, Cluster, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The package writes what a kubeconfig has inline to temporary files, which an Ansible worker never removed."""
+    """Failed before: the package writes inline data to temporary files, which an Ansible worker never removed."""
     lab, _, name = pod
     folder = tmp_path / "temporary"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""Answers of the cluster that the workers of a task share: asked once, kept secret, not for long."""
+"""A cluster's answers, shared by the workers of a task: asked once, kept secret, for a short time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bootstrap tokens: as kubeadm makes them, and gone when they are not needed any more."""
+"""Bootstrap tokens: as kubeadm makes them, and deleted when they are no longer needed."""
 
 from __future__ import annotations
 

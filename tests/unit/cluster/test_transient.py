@@ -1,4 +1,4 @@
-"""Errors that pass: what is asked again, how long, and what is never done twice."""
+"""Temporary errors: which requests are repeated, for how long, and what is never done twice."""
 
 from __future__ import annotations
 

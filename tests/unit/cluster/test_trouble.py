@@ -167,7 +167,7 @@ def calm(lab: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_a_certificate_of_an_hour_that_ends_during_a_drain(lab: Cluster, calm: None, tmp_path: Path) -> None:
-    """By the cluster's clock: a budget keeps a pod for 15 s, and the hour is over meanwhile."""
+    """By the cluster's clock: a budget keeps a pod for 15 s, and the hour ends meanwhile."""
     file = tmp_path / "ann.conf"
     file.write_text(lab.kubeconfig_for("ann", "system:masters", days=1 / 24), encoding="utf-8")
     found = client.Cluster.open({"kubeconfig": str(file)})
@@ -225,7 +225,7 @@ def test_for_good_it_ends_in_a_sentence(lab: Cluster, calm: None, name: str, mod
 
 
 def test_every_action_that_asks_the_cluster_is_here() -> None:
-    """By what its file imports; those that ask by another file are named beside it."""
+    """By what its file imports; actions that use another file for it are named beside it."""
     asking = {
         path.stem
         for path in (ROOT / "plugins" / "action").glob("*.py")

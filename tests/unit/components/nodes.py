@@ -45,7 +45,7 @@ LAYOUT = Layout(
 
 
 def bare(queries: tuple[Query, ...], *services: dict[str, Any]) -> Reading:
-    """A machine on which none of the files asked for exists, and only these services."""
+    """A machine with none of the requested files, and only these services."""
     answers: dict[str, Any] = {}
     for query in queries:
         match query.op:
@@ -94,7 +94,7 @@ def lines(ops: tuple[Op, ...]) -> list[str]:
 
 @dataclass
 class Controller:
-    """One that has no files and no network; `said` are its warnings."""
+    """A controller without files and network; `said` are its warnings."""
 
     rendered: Callable[[dict[str, Any]], str] = lambda _variables: ""
     said: list[str] = field(default_factory=list)
@@ -115,7 +115,7 @@ class Controller:
 def given(
     name: str, options: Mapping[str, Any], reading: Reading, controller: Controller | None = None, *, check: bool = True
 ) -> Given:
-    """What a component is planned from."""
+    """The input of a component's planning."""
     asks = Asks(controller or Controller(), "win1")
     programs = ("containerd", "kubelet", "kube-proxy")
     return Given(name, options, LAYOUT, reading, asks, mark="mark", check=check, programs=programs)

@@ -1,4 +1,4 @@
-"""A simulated node on which one program is installed by its declaration, in-process."""
+"""A simulated node on which one program is installed from its declaration, in-process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .nodes import LAYOUT
 
 
 class Machine:
-    """The node and a link to it. `values` are the options that an install has if it says no others."""
+    """The node and a link to it. `values` are the default options of an install."""
 
     def __init__(self, declaration: ProgramService, **values: Any) -> None:
         self.declaration, self.values = declaration, values
@@ -48,7 +48,7 @@ class Machine:
         return Reading().merge(self.link.probe(queries), queries)
 
     def install(self, config: str = "", **values: Any) -> dict[str, Any] | None:
-        """The node's answer, None if nothing had to be done."""
+        """The node's answer; None if nothing had to change."""
         mark = uuid.uuid4().hex
         args = self.args(config, mark, **values)
         made = make_plan(self.declaration.component.name, self.declaration.build_resources(args), self.read(args)).batch

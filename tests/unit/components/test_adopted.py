@@ -1,4 +1,4 @@
-"""Nodes that others have set up: what changes in their kubelet, and that nothing restarts where nothing differs."""
+"""Nodes set up by others: what changes in their kubelet, and nothing restarts where nothing differs."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ WITH_SC = PLAIN | {"image_path": IMAGE_BUILDER, "nssm": None, "depends_on": ["co
 
 
 def adopted(service: dict[str, Any], args: kubelet.KubeletArgs) -> Reading:
-    """A joined node whose files are as wanted already, with somebody else's service."""
+    """A joined node whose files are as wanted already, with another's service."""
     reading = installed(args, joined=True)
     return reading.merge({service_key("kubelet"): service})
 
@@ -132,7 +132,8 @@ def test_other_letters_and_quotes_are_no_difference(manager: str) -> None:
 
 @pytest.mark.parametrize("manager", ["nssm", "sc"])
 def test_what_is_in_force_at_once_restarts_nothing(manager: str) -> None:
-    """Start type, display name, recovery: the service control manager's own, read when they count."""
+    """Start type, display name and recovery belong to the service control manager, which reads them when it needs
+    them."""
     args = arguments(manager, configured=True)
     node = installed(args, joined=True)
     service = {**(node.service("kubelet") or {}), "start": 3}

@@ -1,4 +1,4 @@
-"""What is asked for several nodes of a task is asked once."""
+"""A question about several nodes of a task is asked once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SUMS = "https://example.com/SHA256SUMS"
 
 
 class Reader(Controller):
-    """Reads what it is given, an error too."""
+    """Returns what it is given, or raises it if it is an error."""
 
     def __init__(self, *texts: str | OSError) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The CNI plugins, their folders, and what else lies there."""
+"""The CNI plugins, their folders, and other files in them."""
 
 from __future__ import annotations
 

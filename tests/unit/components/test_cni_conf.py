@@ -1,4 +1,4 @@
-"""cni.conf: what the template yields for each mode, and every mistake in a user's own named before it is sent."""
+"""cni.conf: the template's output for each mode, and a sentence for every mistake in a user's own before it is sent."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def render(wanted: cni_conf.CniConf, template: str = TEMPLATE) -> str:
 
 
 def rendered(variables: dict[str, Any], template: str = TEMPLATE) -> str:
-    """As Ansible does it: blocks leave no lines behind."""
+    """Rendered as by Ansible: blocks leave no lines behind."""
     environment = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, autoescape=False)
     environment.filters["to_json"] = json.dumps
     return environment.from_string(template).render(**variables)
@@ -82,7 +82,7 @@ def test_overlay_with_containerd() -> None:
     found = data(mode="overlay")
     assert (found["name"], found["delegate"]["type"], found["delegate"]["apiVersion"]) == ("vxlan0", "win-overlay", 2)
     assert values(found) == [
-        # Nobody outside the overlay can answer a pod's own address: nodes are reached with the node's.
+        # Nobody outside the overlay can answer a pod's own address: nodes are reached with the node's address.
         {"Type": "OutBoundNAT", "Settings": {"Exceptions": NEEDED[:2]}},
         {"Type": "SDNRoute", "Settings": {"DestinationPrefix": "10.96.0.0/12", "NeedEncap": True}},
         {"Type": "ProviderAddress", "Settings": {"ProviderAddress": "10.127.130.14"}},
@@ -264,7 +264,7 @@ def test_each_of_the_three_networks_has_to_be_an_exception(missing: str) -> None
     rest = [each for each in NEEDED if each != missing]
     (found,) = edited({"policies": [policy({"Type": "OutBoundNAT", "Settings": {"Exceptions": rest}})]})
     assert f"wanted {missing} among them" in found
-    # A wider network covers as well; the type minds its case.
+    # A wider network covers too; the type's case counts.
     assert edited({"policies": [policy({"Type": "OutBoundNAT", "Settings": {"Exceptions": ["10.0.0.0/8"]}})]}) == ()
     wrong = edited({"policies": [policy({"Type": "outboundnat", "Settings": {"Exceptions": NEEDED}})]})
     assert "wanted 'OutBoundNAT'" in wrong[0]

@@ -1,4 +1,4 @@
-"""CNI configurations as the runtime takes and reads them, and changing them without touching the rest."""
+"""CNI configurations as the runtime accepts and reads them, and changes that keep the rest of the text."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_the_plugins_of_microsoft_take_no_0_1_0_and_no_0_3_1() -> None:
 
 
 def test_mending_changes_only_what_it_must() -> None:
-    """Tabs, line ends, order and everything else stay: the file was written again before."""
+    """Tabs, line ends, order and everything else stay; before, the whole file was written again."""
     text = (
         '{\r\n\t"cniVersion": "1.0.0",\r\n\t"name":   "cbr0",\r\n\t"type": "win-bridge",\r\n\t"apiVersion": 2,\r\n'
         '\t"policies": [\r\n\t\t{"Name": "EndpointPolicy",  "Value": {"Type": "ACL", "Action": "Block", '

@@ -38,7 +38,7 @@ EXCEPTIONS = ["10.244.0.0/16", "10.96.0.0/12", "10.127.130.0/24"]
 
 
 def conf() -> Object:
-    """One that is right."""
+    """A correct configuration."""
     values = [
         {"Type": "OutBoundNAT", "Settings": {"Exceptions": list(EXCEPTIONS)}},
         {"Type": "SDNRoute", "Settings": {"DestinationPrefix": "10.96.0.0/12", "NeedEncap": True}},
@@ -105,15 +105,15 @@ def sdnoverlay(data: Object) -> None:
     data["delegate"]["type"] = "sdnoverlay"
 
 
-# what is done to a right one, what is found, what is left after mending
+# the change to a correct configuration, the faults, the faults left after mending
 def block_rule(data: Object) -> None:
-    """Under apiVersion 2 hcsshim read it as an ACL without settings: what was to be blocked went through."""
+    """Under apiVersion 2 hcsshim reads it as an ACL without settings: traffic that should be blocked passes."""
     rule = {"Type": "ACL", "Action": "Block", "Direction": "Out", "RemotePort": 80, "Protocol": 6, "Priority": 200}
     data["delegate"]["policies"].append({"Name": "EndpointPolicy", "Value": rule})
 
 
 def rule_with_a_name(data: Object) -> None:
-    """ServiceName has no place under apiVersion 2: a rule that would be changed is left for a person."""
+    """ServiceName has no place under apiVersion 2: the rule would change, so a person must decide."""
     rule = {"Type": "ACL", "Action": "Block", "Direction": "Out", "ServiceName": "dns"}
     data["delegate"]["policies"].append({"Name": "EndpointPolicy", "Value": rule})
 
@@ -279,7 +279,7 @@ def test_mending_keeps_order_and_indentation() -> None:
 
 
 def test_comments_and_broken_json_are_named_by_line() -> None:
-    """The documents' listing has comments."""
+    """The listing in the documentation has comments."""
     text = '{\n  "name": "cbr0",\n  "ExceptionList": [\n    "10.244.0.0/16",  # Must match the subnet\n  ]\n}\n'
     (found,) = judge(text, SUBJECT)
     assert (found.id, found.seen[:7]) == ("cni.unreadable", "line 4,")
@@ -370,7 +370,7 @@ def test_a_hundred_random_ones_are_right() -> None:
         ("win-bridge", EXCEPTIONS[:2], EXCEPTIONS),
         ("win-overlay", EXCEPTIONS[:2], EXCEPTIONS[:2]),
         ("win-overlay", EXCEPTIONS[:1], EXCEPTIONS[:2]),
-        # Somebody's own list is his.
+        # The user's own list stays.
         ("win-overlay", EXCEPTIONS, EXCEPTIONS),
     ],
 )

@@ -67,7 +67,7 @@ def bare_node(*services: dict[str, Any]) -> Reading:
 
 
 def converged(args: containerd.ContainerdArgs = ARGS, reading: Reading | None = None) -> Reading:
-    """A node after the batch: what the plan predicts, with hashes and receipt as the node would make them."""
+    """A node after the batch: the plan's prediction, with hashes and receipt as the node would make them."""
     done = plan(reading or bare_node(), args).predicted
     parts: dict[str, Any] = {
         file_key(path): file(path.encode()) for path in ([EXE, CTR, SHIM] if args.archive else [EXE])
@@ -365,7 +365,7 @@ def test_a_batch_relies_on_everything_the_plan_was_made_from() -> None:
     made = plan(converged(), replace(ARGS, config=CONFIG.replace("3.9", "3.10"))).batch
     assert made is not None
     expected = {expectation.query.key: dict(expectation.expect) for expectation in made.pre}
-    assert expected[file_key(EXE)]["sha256"] == file(EXE.encode())["sha256"]  # left alone, but the plan was made for it
+    assert expected[file_key(EXE)]["sha256"] == file(EXE.encode())["sha256"]  # unchanged, but the plan relied on it
     assert expected[file_key(r"C:\Program Files\containerd\config.toml")]["exists"] is True
     assert expected["expect:containerd"]["image_path"].startswith(f'"{EXE}" --run-service')
     assert expected["registry:machine-path"]["value"].endswith(BIN)
@@ -426,7 +426,8 @@ def moves(args: containerd.ContainerdArgs, node: Reading) -> list[str]:
     ],
 )
 def test_an_installation_elsewhere_moves(folder: str, archive: bool, to: list[str] | None) -> None:
-    """It stayed where it was, a second one beside it, and its shim ran the pods. No rename crosses drives."""
+    """The installation moves to the wanted folder. Before, it stayed, a second one was made beside it, and the old
+    shim ran the pods. No rename crosses drives."""
     old = [rf"{folder}\{name}" for name in ("containerd.exe", NAME_OF_SHIM)]
     to = to or [f"{path}.01234567.moved.winkube-old" for path in old]
     expected = [f"move {left} -> {right}" for left, right in zip(old, to, strict=True)]
@@ -453,7 +454,7 @@ def test_a_shim_that_containerd_finds_before_its_own() -> None:
 
 
 def test_the_diff_names_the_programs_that_differ_and_no_other() -> None:
-    """A new shim showed containerd.exe and ctr.exe as replaced as well."""
+    """Before, a new shim also showed containerd.exe and ctr.exe as replaced."""
     args = replace(ARGS, source=replace(SOURCE, sha256="b" * 64, version="1.7.12"))
     node = converged()
     (programs,) = (each for each in containerd.build_resources(args) if isinstance(each, Programs))

@@ -1,4 +1,4 @@
-"""config.toml: what our template yields for each containerd, and what is said about the templates of others."""
+"""config.toml: our template's output for each containerd, and the sentences about other templates."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def settings(version: str, **changes: Any) -> ContainerdSettings:
 
 
 def render(wanted: ContainerdSettings) -> str:
-    """As Ansible renders: trim_blocks on, an undefined variable is an error."""
+    """Rendered as by Ansible: trim_blocks on, an undefined variable is an error."""
     jinja = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
     return jinja.from_string(TEMPLATE.read_text()).render(template_variables(wanted))
 
@@ -435,7 +435,7 @@ def test_equal_without_toml() -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_keys_of_the_user_come_beside_and_over_those_of_the_template(version: str) -> None:
-    """There was no way to change a key but a whole template of one's own."""
+    """Users can change single keys; before, they needed a whole template of their own."""
     wanted = settings(version)
     text = render(wanted)
     told = extend(text, {"debug": {"level": None, "format": "json"}, "plugins": {"a.b": {"n": [5, "x'y", r"C:\k"]}}})

@@ -1,4 +1,5 @@
-"""The kubelet's credential providers: what is written, and what a kubelet would end on is refused."""
+"""The kubelet's credential providers: the file that is written, and settings with which a kubelet would end are
+refused."""
 
 from __future__ import annotations
 
@@ -149,7 +150,7 @@ def test_by_release() -> None:
 
 @pytest.mark.parametrize("minor", [24, 26, 29, 30, 37])
 def test_the_labs_kubelet_starts_with_what_is_written_and_ends_without_its_program(minor: int) -> None:
-    """It looks as upstream's does: up to 1.29 for the very name."""
+    """The lab's kubelet looks for the program as upstream's does: up to 1.29 for exactly this name."""
     config, folder = credentials.config_file(LAYOUT), credentials.folder(LAYOUT)
     written = credentials.text([ECR], Version.parse(f"1.{minor}.0")).encode()
     there = {credentials.program(LAYOUT, ECR.name)}

@@ -1,4 +1,4 @@
-"""Serving certificates: approved only for what the node really is; one table of what is not."""
+"""Serving certificates are approved only for the node's real names and addresses: one table of refused requests."""
 
 from __future__ import annotations
 

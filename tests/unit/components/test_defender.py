@@ -1,4 +1,4 @@
-"""Exclusions of Microsoft Defender: what is written, what of it stays, and what a reset takes away."""
+"""Exclusions of Microsoft Defender: what is written, what of it stays, and what a reset removes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_what_others_have_excluded_stays() -> None:
     after = make_plan("containerd", (defender.Exclusions(LAYOUT),), node(paths=theirs)).predicted
     gone = ops(after, wanted=False)
     ours = {path for each in defender.list_exclusions(LAYOUT).values() for path in each}
-    # The list in which nothing else is goes as a whole; it stayed, with its switch.
+    # A list that becomes empty is removed with its switch; before, both stayed.
     whole = [(KEY, "Exclusions_Processes"), (rf"{KEY}\Processes", "")]
     assert {name for _op, key, name in gone if (key, name) not in whole} == ours
     assert [(key, name) for _op, key, name in gone if (key, name) in whole] == whole
@@ -52,7 +52,7 @@ def test_what_others_have_excluded_stays() -> None:
 
 
 def test_nothing_is_left_of_lists_that_were_ours_alone() -> None:
-    """The switches and the empty keys stayed."""
+    """Before, the switches and the empty keys stayed."""
     after = make_plan("containerd", (defender.Exclusions(LAYOUT),), node()).predicted
     made = make_plan("reset", (defender.Exclusions(LAYOUT, wanted=False),), after)
     assert made.batch is not None

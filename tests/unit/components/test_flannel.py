@@ -59,7 +59,7 @@ def plan(found: Reading = SWITCHED, **more: Any) -> Plan:
 
 
 def converged(**more: Any) -> Reading:
-    """A node after the batch, with what flanneld has written and made."""
+    """A node after the batch, with the files and the network that flanneld makes."""
     done = plan(**more).predicted
     parts = {
         file_key(LAYOUT.flanneld_binary): file(b"flanneld") | {"sha256": "a" * 64},
@@ -201,7 +201,7 @@ def test_a_missing_subnet_env_restarts_flanneld() -> None:
 
 
 def test_the_documents_service_is_adopted_without_a_restart() -> None:
-    """As register-svc.ps1 leaves it, but for the settings that it does not make."""
+    """The service as register-svc.ps1 leaves it, except for the settings that the script does not make."""
     node = converged()
     layout = replace(LAYOUT, flanneld_kubeconfig=r"c:\k\config")
     by_hand = service(node)

@@ -39,7 +39,7 @@ def default(found: dict[str, Any]) -> Any:
 
 
 def options(module: str, **given: Any) -> dict[str, Any]:
-    """The module's defaults but for what is given."""
+    """The module's defaults, except for what is given."""
     found = {name: default(each) for name, each in read_documented(module).items()}
     nobody: dict[str, Any] = {"cluster": {"kubeconfig": "", "context": ""}, "source": NOWHERE, "nssm_source": NOWHERE}
     nobody["log_runner_source"] = NOWHERE | {"version": "1.37.1"}
@@ -50,7 +50,7 @@ def options(module: str, **given: Any) -> dict[str, Any]:
 
 
 def given(rows: str, argument: str, **option: Any) -> ParameterSet:
-    """This option makes this argument, which it is not without it; the rows are separated by blanks."""
+    """The option makes this argument, which is missing without it; rows are separated by blanks."""
     mark = pytest.mark.row(*rows.split())
     return pytest.param(option, argument, marks=mark, id="-".join(option))
 
@@ -110,7 +110,7 @@ def test_the_pause_image_is_told_up_to_1_26(version: str, wanted: str) -> None:
 
 
 def proxy(**more: Any) -> tuple[tuple[str, ...], Any]:
-    """kube-proxy's arguments, and what else its service is."""
+    """kube-proxy's arguments, and the other settings of its service."""
     wanted = options("win_kube_proxy", **more)
     wanted["service"] |= {"manager": "sc"}
     reading = test_source_vip.node("10.244.3.2")
@@ -154,7 +154,7 @@ def test_the_source_vip_is_the_one_that_host_local_keeps_and_the_range_is_the_no
 
 
 def conf(**more: Any) -> Any:
-    """cni.conf as win_flannel makes it of its own template."""
+    """cni.conf from win_flannel's own template."""
     wanted = options("win_flannel", **more)
     node = management(SWITCHED, interface_name="Ethernet", address="")
     made = flannel_component.conf(stage_given("flannel", wanted, SWITCHED, Controller(test_cni_conf.rendered)), node)
@@ -182,7 +182,7 @@ SERVICES = {"service_cidr": "10.64.0.0/12", "dns_service_ip": "10.64.0.10"}
 
 
 def made(rows: str, option: dict[str, Any], **changed: Any) -> ParameterSet:
-    """These options change these parts of cni.conf and no others."""
+    """The options change these parts of cni.conf and no others."""
     return pytest.param(option, changed, marks=pytest.mark.row(*rows.split()), id="-".join(option) or "defaults")
 
 
@@ -244,7 +244,7 @@ def test_the_clusters_ranges(option: dict[str, Any], sentence: str) -> None:
 
 
 def made_by_flannel(found: Reading, said: list[str], **more: Any) -> tuple[Resource, ...]:
-    """What win_flannel makes without a cluster to ask; `said` gets its warnings."""
+    """What win_flannel makes without access to the cluster; `said` gets its warnings."""
     wanted = options("win_flannel", **more)
     return flannel_component.build_resources(stage_given("flannel", wanted, found, Controller(said=said)))
 

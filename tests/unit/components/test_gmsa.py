@@ -1,4 +1,4 @@
-"""What of Windows stands in the way of group Managed Service Accounts with containerd."""
+"""What in Windows prevents containers from using group Managed Service Accounts."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ NAMES = ("registry:computer-name", "registry:active-computer-name")
 
 
 def node(*services: dict[str, Any], **parts: Any) -> Reading:
-    """A machine as Windows Server 2022 is delivered, but for what is given; `_` in keys stands for `:` and `-`."""
+    """A machine as Windows Server 2022 is delivered, except for what is given; `_` in keys means `:` and `-`."""
     name = {"exists": True, "type": "string", "value": "WIN-4711"}
     known: dict[str, Any] = {
         "system": {"machine": "m-1", "boot_id": "b-1", "elevated": True, "reboot_pending": False, "os": OS},
@@ -81,7 +81,7 @@ def test_the_feature_is_turned_on_where_its_services_are_not_and_the_machine_res
         "/English",
     ]
     assert dism.args["ok_exit"] == [0, 3010]
-    # Turning it off would come into force at some later restart. But the service that does it may still be at it.
+    # Turning it off would take effect only at a later restart. But the service that does it may still be working.
     assert [(op.op, op.args["for"], op.args["name"], op.args["state"]) for op in dism.undo] == [
         ("wait", "service", "TrustedInstaller", "stopped")
     ]
@@ -98,7 +98,7 @@ def test_a_feature_that_only_waits_for_the_restart_is_not_turned_on_again() -> N
     second = make_plan(host.NAME, (host.containers(LAYOUT),), waits)
     assert (second.batch, second.steps, second.changed) == (None, (), False)
     assert second.reboot == first.reboot == ("the Windows feature Containers comes into force",)
-    # A note of before the last start says nothing: the restart was there, and the feature is not.
+    # A note from before the last start is out of date: the machine was restarted, and the feature is not on.
     system = waits.parts["system"] | {"boot_id": "b-2"}
     assert make_plan(host.NAME, (host.containers(LAYOUT),), waits.merge({"system": system})).changed
 
@@ -327,7 +327,7 @@ def test_the_batch_is_made_of_folders_first() -> None:
 
 @pytest.mark.row("HP-10")
 def test_hns_that_starts_on_demand_is_started_so_that_it_answers() -> None:
-    """A stopped HNS tells no reading which networks there are."""
+    """HNS is started if it is stopped: a stopped HNS tells no reading which networks exist."""
     services = ({"name": "hns", "state": "stopped", "start": 3}, {"name": "vmcompute", "state": "stopped", "start": 3})
     containers = host.containers(LAYOUT)
     reading = bare(containers.reads(), *services)
@@ -354,7 +354,7 @@ def test_a_reminder_is_said_where_something_changes_or_is_planned(
 
 
 def asked(kubernetes: str, kubeconfig: str) -> None:
-    """What is asked before the node is touched, as converge does."""
+    """The questions before the node is touched, as converge asks them."""
     options = {"kubernetes_version": kubernetes, "cluster": {"kubeconfig": kubeconfig, "context": ""}}
     (stage,) = component.COMPONENT.stages
     stage.before(given(host.NAME, options, Reading()))
@@ -368,7 +368,7 @@ def test_a_kubeconfig_that_does_not_work_is_said_before_the_node_is_touched() ->
 
 
 def test_the_cluster_has_to_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kubeconfig that can be read is not yet one that leads somewhere."""
+    """A readable kubeconfig may still lead to no server."""
 
     class Silent:
         def version(self) -> str:

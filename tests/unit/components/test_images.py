@@ -1,4 +1,4 @@
-"""Images that are pulled before they are needed: only those that neither a receipt nor containerd knows."""
+"""Images are pulled before they are needed: only those that neither a receipt nor containerd knows."""
 
 from __future__ import annotations
 

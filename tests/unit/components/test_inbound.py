@@ -1,4 +1,5 @@
-"""Rules of the Windows firewall: who is let in, what is adopted, what is made, and the address they are for."""
+"""Rules of the Windows firewall: who may connect, which existing rules are enough, which are made, and for which
+address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a machine has joined, when it may, and what is done in which order."""
+"""When a machine has joined, when it may join, and in which order the steps run."""
 
 from __future__ import annotations
 
@@ -310,7 +310,7 @@ def test_a_secret_file_is_written_once_compared_by_hash_and_never_shown() -> Non
 def test_a_secret_file_that_others_may_read_is_locked() -> None:
     (write,) = ops(files(b"token: x", sddl="O:BAG:BAD:(A;;FA;;;BA)(A;;FR;;;BU)"))
     assert write.args["sddl"] == SDDL
-    # Windows says SYSTEM and Administrators by their letters or in full.
+    # Windows writes SYSTEM and Administrators by their letters or in full.
     assert ops(files(b"token: x", sddl="O:BAG:BAD:PAI(A;;FA;;;S-1-5-18)(A;;FA;;;S-1-5-32-544)")) == ()
 
 
@@ -327,7 +327,7 @@ def test_what_reads_a_changed_secret_file_is_restarted_if_it_runs() -> None:
     assert [op.op for op in ops(files(b"token: y", state="stopped"))] == ["mkdir", "write"]
     (step,) = make_plan(join.NAME, (SECRET,), files(b"token: y")).steps
     assert step.text == rf"rewrite the kubeconfig of flanneld, {SECRET.path}, with a restart of flanneld"
-    # One that waits to be started after a crash (nssm) is started again as well.
+    # A service that waits to be restarted after a crash (nssm) is started again too.
     assert "run sc.exe start flanneld" in lines(ops(files(b"token: y", state="paused")))
 
 

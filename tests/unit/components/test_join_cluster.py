@@ -31,7 +31,7 @@ TAINT = {"key": "os", "value": "windows", "effect": "NoSchedule"}
 
 
 class Time:
-    """A clock that runs when somebody sleeps; at each second it may do something."""
+    """A clock that advances when somebody sleeps; each second it may trigger something."""
 
     def __init__(self, each: Callable[[float], None] = lambda now: None) -> None:
         self.passed = 0.0

@@ -113,7 +113,7 @@ def test_kube_network_is_set_for_the_service() -> None:
 @pytest.mark.row("KP-16", "KP-03")
 @pytest.mark.parametrize(("before", "after"), [("l2bridge", "overlay"), ("overlay", "l2bridge")])
 def test_another_mode_changes_the_same_service_and_restarts_it_once(before: str, after: str) -> None:
-    """A second `nssm install` would fail."""
+    """Before, a second `nssm install` would have failed."""
     made = plan(converged(arguments(before)), arguments(after))
     assert made.batch is not None
     found = lines(made.batch.ops)
@@ -166,7 +166,7 @@ def test_other_network_modes_are_refused(mode: str) -> None:
 @pytest.mark.row("KP-01", "KP-05", "KP-16", "SV-05")
 @pytest.mark.parametrize("mode", ["l2bridge", "overlay"])
 def test_another_nssm_stops_it_first_and_starts_it_again(mode: str) -> None:
-    """Windows replaces no program that runs; another mode in the same run is not a second restart."""
+    """Windows cannot replace a running program; another mode in the same run does not cause a second restart."""
     other = nssm.nssm_source(
         url="https://xyz/nssm.exe", checksum=f"sha256:{'c' * 64}", proxy=None, unverified=(), read_url=lambda _: ""
     )
@@ -179,7 +179,7 @@ def test_another_nssm_stops_it_first_and_starts_it_again(mode: str) -> None:
     found = made("nssm")
     replaced = next(number for number, line in enumerate(found) if line.endswith(r"-> C:\k\nssm.exe"))
     assert found.index("run sc.exe stop kube-proxy") < replaced < found.index("run sc.exe start kube-proxy")
-    # SV-05: the kubelet runs by the same nssm.exe and is the business of its own task.
+    # SV-05: the kubelet uses the same nssm.exe; its own task handles it.
     assert {line.split()[3] for line in found if line.startswith("run sc.exe st")} == {"kube-proxy"}
     assert found.count("run sc.exe start kube-proxy") == 1 and not [line for line in found if " install " in line]
     assert ("run sc.exe start kube-proxy" in made("sc")) is (mode == "overlay")
@@ -226,7 +226,7 @@ def test_a_service_beside_the_clusters_own_is_refused(service: dict[str, Any] | 
         (("--healthz-bind-address=127.0.0.1", "--healthz-port=10301"), "http://127.0.0.1:10301/healthz"),
         (("--healthz-bind-address=[::]:10302",), "http://127.0.0.1:10302/healthz"),
         (("--healthz-bind-address=fd00::7",), "http://[fd00::7]:10256/healthz"),
-        # The address has a port by default, and then the other flag has nothing to say.
+        # The address has a port by default, so the other flag has no effect.
         (("--healthz-port=10301",), "http://127.0.0.1:10256/healthz"),
         (("--healthz-port=0",), None),
         (("--healthz-bind-address=",), None),

@@ -1,4 +1,4 @@
-"""From the settings of a kube-proxy to its arguments and environment; what it would not start with is refused."""
+"""A kube-proxy's arguments and environment from its settings; settings with which it would not start are refused."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def test_a_line_that_names_no_network_is_refused_and_the_environment_may_name_it
     assert kube_proxy_args.check_command_line(line, version, ("KUBE_NETWORK=cbr0",)) == []
     (left_over,) = kube_proxy_args.check_command_line(BASE.split(), version, ("KUBE_NETWORK=cbr0",))
     assert "Remove KUBE_NETWORK" in left_over
-    # Of a reading only the name is known: it names a network, and nobody can say which.
+    # A reading has only the variable's name: it names a network, but which one is unknown.
     assert kube_proxy_args.check_command_line(line, version, ("Kube_Network",)) == []
     assert kube_proxy_args.check_command_line(BASE.split(), version, ("KUBE_NETWORK",)) == []
 

@@ -95,12 +95,12 @@ def test_a_bare_node_gets_program_and_service_and_waits_for_the_join() -> None:
         r"remove C:\ProgramData\winkube\staging\kubelet-01234567",
     ]
     assert r"run nssm.exe set kubelet AppDirectory C:\k" in found
-    # What a kubelet keeps is where every kubelet keeps it, and what it says goes into one file of its own.
+    # The kubelet's folder is the default one, and its log is one file of its own.
     assert kubelet.list_own_arguments(LAYOUT) == ()
     assert not any("--root-dir" in line for line in found)
     assert r"run nssm.exe set kubelet AppStdout C:\k\kubelet.log" in found
     assert r"run nssm.exe set kubelet AppStderr C:\k\kubelet.log" in found
-    # SV-05: nobody else's service is made with it.
+    # SV-05: other services are not made with it.
     assert {line.split()[3] for line in found if line.startswith("run nssm.exe set")} == {"kubelet"}
     assert starts(made) == []
     assert made.batch.gate == ()
@@ -151,7 +151,7 @@ def test_a_converged_node_gets_nothing(manager: str, joined: bool) -> None:
 @pytest.mark.parametrize("state", ["running", "paused", "start_pending", "stopped"])
 @pytest.mark.parametrize("manager", ["nssm", "sc"])
 def test_before_the_join_it_is_never_started_whatever_state_a_reboot_left_it_in(manager: str, state: str) -> None:
-    """The service manager starts it at boot, and it ends at once: nssm then says paused."""
+    """The service manager starts it at boot, and it ends at once: nssm then shows PAUSED."""
     args = arguments(manager)
     node = installed(args, state=state)
     assert plan(node, args).batch is None
@@ -213,11 +213,11 @@ def test_only_what_holds_keys_or_is_read_by_services_is_locked(manager: str) -> 
     locks = {op.args["path"]: op.args.get("sddl") for op in made.batch.ops if op.op == "mkdir"}
     admins = "O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
     assert locks[r"C:\etc\kubernetes"] == locks[r"C:\var\lib\kubelet\pki"] == admins
-    # Containers read mounted secrets from there as ordinary users: what is inherited stays.
+    # Containers read mounted secrets from there as ordinary users, so the folder inherits its access.
     assert locks[r"C:\var\lib\kubelet"] is None
     assert locks[r"C:\var\lib"] is None and locks[r"C:\var"] is None
     assert locks[r"C:\etc\kubernetes\manifests"] is None
-    # Whoever may write a drop-in, or a program into its folder, rules the kubelet, which is SYSTEM.
+    # Anyone who can write a drop-in, or a program into its folder, controls the kubelet, which runs as SYSTEM.
     assert locks[r"C:\var\lib\kubelet\config.d"] == locks[r"C:\k"] == admins + "(A;OICI;0x1200a9;;;BU)"
 
 
@@ -241,7 +241,7 @@ WRAPPER = [
 
 
 def test_sc_gets_the_kubelets_own_service_flag_behind_what_keeps_its_log() -> None:
-    """It stood there alone, and what it printed was lost."""
+    """Before, it was there without the wrapper, and its output was lost."""
     image_path = (plan(bare_node(), arguments("sc")).predicted.service("kubelet") or {})["image_path"]
     words = command_line.split(image_path)
     assert words[:4] == WRAPPER
@@ -312,7 +312,8 @@ def test_without_kubeadm_the_arguments_say_who_may_talk_to_the_kubelet(version: 
         "--authorization-mode=Webhook",
         rf"--client-ca-file={CA}",
         "--read-only-port=0",
-        # One that rotates uses no token of its kubeconfig: only what came by bootstrap has a certificate for sure.
+        # A kubelet that rotates uses no token of its kubeconfig: only one that came by bootstrap surely has a
+        # certificate.
         *(["--rotate-certificates=true"] if rotates else []),
     ]
     first = argv.index(wanted[0])
@@ -322,7 +323,7 @@ def test_without_kubeadm_the_arguments_say_who_may_talk_to_the_kubelet(version: 
 
 
 def test_with_kubeadm_its_own_file_says_who_may_talk_to_the_kubelet() -> None:
-    """Its file says it but for the CA: the path in there is that of the control plane's folder."""
+    """kubeadm's file says it, except for the CA: its path is that of the control plane's folder."""
     for version in ("1.22.17", "1.27.4", "1.37.1"):
         argv = kubelet.command_arguments(arguments(settings=settings(version)))
         access = [word for word in argv if "auth" in word or "client-ca" in word or "read-only" in word]
@@ -380,7 +381,7 @@ OF_KUBEADM = (
 @pytest.mark.row("SV-12", "KU-04", "KU-24")
 @pytest.mark.parametrize("version", ["1.24.0", "1.27.4", "1.34.0", "1.35.0", "1.37.1"])
 def test_a_node_that_kubeadm_has_joined_does_not_change_by_it(version: str) -> None:
-    """Up to 1.34 kubeadm writes the sandbox image, up to 1.26 the kind of runtime as well."""
+    """Up to 1.34 kubeadm writes the sandbox image, and up to 1.26 also the kind of runtime."""
     of_kubeadm = OF_KUBEADM.replace('="', '="--container-runtime=remote ') if version < "1.27" else OF_KUBEADM
     before = arguments(settings=settings(version))
     after = replace(before, configured=True, kubeadm_flags=of_kubeadm)

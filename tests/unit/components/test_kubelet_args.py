@@ -1,4 +1,4 @@
-"""From the settings of a kubelet to its arguments, release by release: the documents' own line and what replaced it."""
+"""A kubelet's arguments from its settings, release by release: the documentation's own line and its replacements."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def arguments(version: str, **changes: Any) -> tuple[str, ...]:
 
 
 def value(found: tuple[str, ...], flag: str) -> str | None:
-    """The value of the one argument of this name; None if it is not there, an assertion if it is there twice."""
+    """The value of the only argument of this name; None if it is missing; fails if it appears twice."""
     values = [argument.partition("=")[2] for argument in found if argument.partition("=")[0] == f"--{flag}"]
     assert len(values) < 2, f"--{flag} stands twice"
     return values[0] if values else None
@@ -38,7 +38,7 @@ def value(found: tuple[str, ...], flag: str) -> str | None:
 
 @pytest.mark.row("KU-02", "KU-03", "KU-06", "KU-07", "KU-08", "KU-09", "KU-10", "KU-11", "KU-14", "KU-15", "SV-14")
 def test_the_documents_line_for_their_version_argument_by_argument() -> None:
-    """Two differences: --allow-privileged is older than 1.22, and the pause image is not the one of 2019."""
+    """Two differences: --allow-privileged was removed before 1.22, and the pause image is a newer one."""
     filled = (
         DOCUMENTS_LINE.replace("<hostname>", "win1")
         .replace("<DNS-service-IP>", "10.96.0.10")

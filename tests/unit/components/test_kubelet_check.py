@@ -32,7 +32,7 @@ def warnings(version: str, **changes: Any) -> list[str]:
 
 
 def refused(line: str, version: str, sentence: str, *rows: str) -> ParameterSet:
-    """A command line for a release, what its sentence has to say, the rows that this proves."""
+    """A command line for a release, the expected sentence, and the rows that this proves."""
     return pytest.param(line, version, sentence, marks=[pytest.mark.row(*rows)] if rows else [])
 
 

@@ -38,7 +38,7 @@ def test_an_upgrade_restarts_once_and_has_to_be_healthy() -> None:
 
 @pytest.mark.row("KU-01", "SV-05")
 def test_another_nssm_stops_it_first_and_starts_it_again() -> None:
-    """Windows replaces no program that runs."""
+    """Windows cannot replace a running program."""
     other = nssm.nssm_source(
         url="https://xyz/nssm.exe", checksum=f"sha256:{'c' * 64}", proxy=None, unverified=(), read_url=lambda _: ""
     )
@@ -48,7 +48,7 @@ def test_another_nssm_stops_it_first_and_starts_it_again() -> None:
     found = lines(made.batch.ops)
     replaced = next(number for number, line in enumerate(found) if line.endswith(r"-> C:\k\nssm.exe"))
     assert found.index("run sc.exe stop kubelet") < replaced < found.index("run sc.exe start kubelet")
-    # SV-05: kube-proxy runs by the same nssm.exe and is the business of its own task.
+    # SV-05: kube-proxy uses the same nssm.exe; its own task handles it.
     assert {line.split()[3] for line in found if line.startswith("run sc.exe st")} == {"kubelet"}
     by_sc = arguments("sc", configured=True)
     more = (*by_sc.tools, *nssm.build_resources(LAYOUT, other, MARK))

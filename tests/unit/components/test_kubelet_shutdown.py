@@ -1,4 +1,4 @@
-"""Graceful node shutdown: which manager a kubelet gets for it, the periods, and where they would do nothing."""
+"""Graceful node shutdown: the service manager that it needs, its periods, and where they have no effect."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def periods(total: str, critical: str = "") -> dict[str, str]:
     [
         ("", "", None),
         ("60s", "20s", ("60s", "20s")),
-        ("1m30s", "", ("1m30s", "0s")),  # else the cluster's own critical period, which may be the longer one
+        ("1m30s", "", ("1m30s", "0s")),  # otherwise the cluster's own critical period counts, which may be longer
         ("0s", "", ("0s", "0s")),
     ],
 )

@@ -1,4 +1,4 @@
-"""A release is read once, where an option names it: a text that is none is refused there, and named."""
+"""A release is parsed once, where an option names it; an invalid one is refused there with the option's name."""
 
 from __future__ import annotations
 

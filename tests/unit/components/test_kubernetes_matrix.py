@@ -58,7 +58,7 @@ def test_a_kubelet_of_every_line_would_start(line: Line) -> None:
 
 @pytest.mark.parametrize("line", LINES, ids=str)
 def test_only_what_upstream_kept_without_another_place_is_deprecated(line: Line) -> None:
-    """The seven lines with dockershim's leftovers use them; no later line writes a flag that is about to go."""
+    """The seven lines with remains of dockershim use them; no later line writes a deprecated flag."""
     leftovers = {"pod-infra-container-image", "log-dir", "logtostderr"} if line < Line(1, 27) else set()
     assert names(kubelet_args.arguments(kubelet(line))) & KUBELET.deprecated(line) <= leftovers
 

@@ -17,7 +17,7 @@ GIVEN = {field.name: getattr(LAYOUT, field.name) for field in fields(Layout)}
 @pytest.mark.parametrize("quote", TYPOGRAPHIC)
 @pytest.mark.parametrize("name", ["state_dir", "log_dir", "containerd_config"])
 def test_a_typographic_quote_is_refused(name: str, quote: str) -> None:
-    """Failed before: the scheduled task's script, which SYSTEM runs, ended its string there."""
+    """Failed before: the quote ended a string in the scheduled task's script, which SYSTEM runs."""
     with pytest.raises(Refused, match=f"node.{name}: .* holds a typographic quote, which PowerShell takes for"):
         Layout.of({**GIVEN, name: f"C:\\a{quote}; calc #"})
 

@@ -39,7 +39,7 @@ TEMPLATE = Path(__file__).parents[3] / "roles" / "containerd" / "templates" / "c
 LINES = [row.line for row in KUBERNETES_LINES]
 BUILDS = [release.build for release in WINDOWS_RELEASES]
 RUNTIMES = [f"{row.line}.99" for row in RELEASE_LINES]
-"""A late release of each line: which patch is the first that is recommended is a warning's business."""
+"""A late release of each line; which patch release is recommended is tested elsewhere."""
 SOURCE = Source("https://example.com/x", "a" * 64, "1")
 JINJA = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
 CONFIG_TEMPLATE = JINJA.from_string(TEMPLATE.read_text(encoding="utf-8"))
@@ -51,7 +51,7 @@ def fits(line: Line, runtime: str, build: int, mode: str) -> bool:
 
 
 def machine(build: int) -> Reading:
-    """A machine of this build on which nothing is, but the kubeconfigs that the join writes."""
+    """An empty machine of this build, with only the kubeconfigs that the join writes."""
     queries = merge_queries(
         query for each in (host, cni, containerd, kubelet, kube_proxy) for query in each.reads(LAYOUT)
     )
@@ -65,7 +65,7 @@ def machine(build: int) -> Reading:
 
 
 def plans(line: Line, runtime: str, build: int, mode: str, manager: str) -> dict[str, bool]:
-    """Which components have something to do on that machine: all of them."""
+    """Which components have work on that machine: all of them."""
     reading, version = machine(build), Version(line.major, line.minor, 1)
     tool = (nssm if manager == "nssm" else log_runner).build_resources(LAYOUT, None, MARK)
     wanted = node_fit.Wanted(kubernetes=line, containerd=Version.parse(runtime), network_mode=mode)
@@ -109,7 +109,7 @@ def test_what_fits_has_a_plan(line: Line) -> None:
 @pytest.mark.row("VC-01", "VC-02", "VC-03")
 @pytest.mark.parametrize("line", [line for line in LINES if line >= OLDEST], ids=str)
 def test_the_builds_that_fit_are_those_of_the_table(line: Line) -> None:
-    """With a containerd that goes with the line; a supported build without a pause image of its own does not fit."""
+    """With a fitting containerd; a supported build without a pause image does not fit."""
     runtime = next(runtime for runtime in RUNTIMES if any(fits(line, runtime, build, "l2bridge") for build in BUILDS))
     fitting = {build for build in BUILDS if fits(line, runtime, build, "l2bridge")}
     assert fitting <= set(list_builds(line))

@@ -166,7 +166,7 @@ def test_a_pause_image_of_the_users_own_is_a_warning() -> None:
 
 @pytest.mark.row("VC-24")
 def test_every_kubernetes_that_is_not_refused_knows_port_forward_on_windows() -> None:
-    """Since 1.15; the pause images of today are newer than 1.4.1, the first with wincat."""
+    """It works since 1.15; today's pause images are newer than 1.4.1, the first with wincat."""
     accepted = [
         row.line
         for row in KUBERNETES_LINES

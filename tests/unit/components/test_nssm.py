@@ -1,4 +1,4 @@
-"""nssm.exe: which build, out of what, and what is said where it is missing or another."""
+"""nssm.exe: its version and source, and the sentence if it is missing or has another version."""
 
 from __future__ import annotations
 

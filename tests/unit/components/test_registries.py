@@ -118,7 +118,7 @@ def test_a_second_run_changes_nothing() -> None:
 
 
 def test_the_first_reading_has_all_of_a_node_that_is_as_wanted_and_no_secret_of_it() -> None:
-    """Else each run would read it a second time."""
+    """Otherwise each run would read it a second time."""
     layout = replace(LAYOUT, registry_hosts=("docker.io", "registry.example.com:5000", r"..\..\other"))
     pair = {"certificate": "node.pem", "key": "node.key"}
     option = {

@@ -1,4 +1,4 @@
-"""A component says what it is once: everything that lists components asks the registry."""
+"""A component declares itself once: everything that lists components asks the registry."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NEW = Component(
 
 @pytest.fixture
 def declared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One more component, of which nobody else has heard."""
+    """One more component, unknown to everything else."""
     assert NEW.daemon is not None
     monkeypatch.setattr(registry, "COMPONENTS", (*registry.COMPONENTS, NEW))
     monkeypatch.setitem(registry.DAEMONS, NEW.name, NEW.daemon)

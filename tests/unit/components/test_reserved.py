@@ -1,4 +1,4 @@
-"""What a node keeps back for itself; a share of its CPU is of the processors that it says it has."""
+"""A node's reservations; a share of CPU refers to the processors that the node reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bundle's SHA256SUMS names files by their path: the checksum is that of the very file, or none."""
+"""A bundle's SHA256SUMS names files by their path: the checksum is that of exactly this file, or there is none."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ def test_the_sum_is_that_of_the_same_path_under_any_base(tmp_path: Path, base: s
 )
 @pytest.mark.parametrize("listed", [SUMS, SUMS.splitlines()[1]])
 def test_the_same_name_in_another_folder_is_another_file(tmp_path: Path, url: str, listed: str) -> None:
-    """An upgrade whose list had only the old release's kubelet.exe ended with changed=0: the old one was right."""
+    """Failed before: an upgrade whose list had only the old release's kubelet.exe ended with changed=0, since the
+    old one matched."""
     sums = tmp_path / "SHA256SUMS"
     sums.write_text(listed)
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""The source VIP: kept while it is in use and ours, else reserved by host-local on the node."""
+"""The source VIP: kept while it is in use and ours, otherwise reserved by the node's host-local."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def service(vip: str, manager: str = "nssm") -> dict[str, Any]:
     ("vip", "entries", "kept"),
     [
         ("10.244.3.2", ("10.244.3.2", "10.244.3.3", "lock"), "10.244.3.2"),
-        ("10.244.3.2", ("10.244.3.3",), ""),  # host-local does not keep it: a pod could get it
-        ("10.244.9.2", ("10.244.9.2",), ""),  # of an earlier range of this node
+        ("10.244.3.2", ("10.244.3.3",), ""),  # host-local has no entry for it: a pod could get it
+        ("10.244.9.2", ("10.244.9.2",), ""),  # from an earlier range of this node
         ("nonsense", ("nonsense",), ""),
     ],
 )

@@ -1,4 +1,4 @@
-"""subnet.env: parsed, compared with the node, and written again where it does not fit."""
+"""subnet.env: parsed, compared with the node, and written again if it does not fit."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_overlay_has_room_for_the_outer_headers() -> None:
 @pytest.mark.row("FL-08")
 @pytest.mark.parametrize(("mtu", "adapter"), [(576, 1500), (1500, 1500), (9216, 0)])
 def test_the_smallest_and_the_largest_that_fit(mtu: int, adapter: int) -> None:
-    """Without an adapter's own the largest that a network of machines has."""
+    """Without an adapter's MTU the limit is the largest that machines' networks have."""
     assert problems(TEXT.replace("1500", str(mtu)), mtu=adapter) == ()
 
 
@@ -107,7 +107,8 @@ def test_a_missing_file_restarts_flanneld_that_is_there() -> None:
 
 
 def test_a_lease_of_another_range_than_the_network_is_written_anew() -> None:
-    """site.yml said changed=0 of a node whose subnet.env had been edited within the cluster's network."""
+    """Failed before: site.yml reported changed=0 for a node whose subnet.env had been edited within the cluster's
+    network."""
     own = {"Name": "cbr0", "Type": "L2Bridge", "Subnets": [{"AddressPrefix": "10.244.4.0/24"}]}
     said = {"available": True, "networks": json.dumps({"Success": True, "Output": [own]})}
     lease = replace(LEASE, network="cbr0")

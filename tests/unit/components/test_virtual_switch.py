@@ -1,4 +1,4 @@
-"""The external vSwitch: made once, on purpose, in a batch that the node itself rolls back."""
+"""The external vSwitch: made once, explicitly, in a batch that the node itself rolls back."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_bare_adapter_gets_the_placeholder_and_its_addresses_back() -> None:
         "wait_s": 120,
     }
     assert addresses.args == {"adapters": ["vEthernet (Ethernet)"], **settings}
-    # The dead-man's switch: the network goes, and the adapter below gets back what it had.
+    # The dead-man's switch: the network is removed, and the adapter gets its addresses back.
     assert [(op.op, dict(op.args)) for op in network.undo] == [
         ("hns_network_remove", {"name": "External"}),
         ("addresses", {"adapters": ["Ethernet"], **settings}),
@@ -78,9 +78,9 @@ def test_without_an_address_of_the_api_server_nobody_waits_for_it() -> None:
 
 def test_it_is_made_once() -> None:
     assert batch(SWITCHED) is None
-    # HNS says which adapter, also where the address is still on its way to the switch.
+    # HNS names the adapter, even while the address is still moving to the switch.
     assert batch(reading(networks=[EXTERNAL])) is None
-    # A switch that somebody else has made is as good.
+    # A switch made by others is enough.
     assert batch(reading(adapters=[adapter("vEthernet (Ethernet)")])) is None
 
 
@@ -115,7 +115,8 @@ def test_a_flanneld_that_names_the_adapter_makes_the_switch_itself() -> None:
     *notes, noted = change.prepare
     assert [op.op for op in notes] == ["category_note", "ip_note"]
     assert (noted.op, dict(noted.args)) == ("hns_network", {"name": "vxlan0"})
-    # The dead-man's switch, after flanneld has been stopped: its network goes, the adapter gets its addresses back.
+    # The dead-man's switch, after flanneld was stopped: its network is removed, and the adapter gets its addresses
+    # back.
     assert [op.op for op in noted.undo] == ["hns_network_remove", "addresses", "ip_restore"]
     assert noted.undo[1].args["adapters"] == ["Ethernet"]
     assert [(op.op, op.args.get("for") or op.args.get("adapters")) for op in change.finish] == [
@@ -137,7 +138,7 @@ def test_beside_a_flanneld_that_names_the_adapter_no_placeholder_stays() -> None
     both = reading(adapters=vnic, networks=[PLACEHOLDER, VXLAN])
     assert parts(both, NEW) == ["remove the HNS network External"]
     assert parts(both, OLD) == []
-    # After a restart flannel's own is gone, and HNS refuses it beside the placeholder.
+    # After a restart flannel's own network is gone, and HNS refuses it beside the placeholder.
     alone = reading(adapters=vnic, networks=[PLACEHOLDER])
     assert parts(alone, NEW) == [
         "remove the HNS network External",
@@ -153,7 +154,7 @@ def test_without_hns_there_is_no_network() -> None:
     none = reading().merge({"hns": {"available": False}})
     with pytest.raises(Refused, match="This node has no HNS"):
         batch(none)
-    # In check mode the feature may be on its way.
+    # In check mode the feature may still be planned.
     assert batch(replace(none, predicted=True)) is not None
 
 

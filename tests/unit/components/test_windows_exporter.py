@@ -1,4 +1,4 @@
-"""windows_exporter, of which there is a declaration alone: plan, service, firewall, and what the others know of it."""
+"""windows_exporter, which is only a declaration: plan, service, firewall, and what other modules know of it."""
 
 from __future__ import annotations
 

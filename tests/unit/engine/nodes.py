@@ -19,7 +19,7 @@ def node(*services: dict[str, Any], **parts: Any) -> Reading:
 
 
 def file(path: str, text: str | None = None, **more: Any) -> dict[str, Any]:
-    """The part of a file that is there, with this text; of one that is not, without."""
+    """The part of an existing file with this text; without a text, of a missing file."""
     if text is None and not more:
         return {file_key(path): {"exists": False}}
     content = {} if text is None else {"content": base64.b64encode(text.encode()).decode()}

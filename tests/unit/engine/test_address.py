@@ -1,4 +1,4 @@
-"""An address is shown without its secrets, whatever it looks like."""
+"""An address is shown without its secrets, whatever its form."""
 
 from __future__ import annotations
 

@@ -68,5 +68,5 @@ def test_the_program_compares_without_case_the_arguments_with_it() -> None:
 
 
 def test_a_diff_has_one_argument_a_line() -> None:
-    """Failed before: a changed flag of kubelet stood somewhere in two lines of a thousand characters."""
+    """Failed before: a changed kubelet flag was somewhere in two lines of a thousand characters."""
     assert command_line.list_arguments(r'"C:\a b\x.exe" --v=2 "" "c d"') == '\n  C:\\a b\\x.exe\n  --v=2\n  ""\n  c d'

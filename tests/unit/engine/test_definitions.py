@@ -1,4 +1,4 @@
-"""A service of its own and one under nssm: how it is made, what of it differs, which ops mend and undo that."""
+"""A service of its own and one under nssm: how it is made, its differences, and the ops that correct and undo them."""
 
 from __future__ import annotations
 

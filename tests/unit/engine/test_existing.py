@@ -1,4 +1,4 @@
-"""A service that was taken away is made again as it was, whatever else its registry key holds."""
+"""A removed service is recreated as it was, with everything in its registry key."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def registry(node: SimulatedNode) -> dict[str, Any]:
 
 
 def test_keys_below_and_who_may_do_what_are_kept() -> None:
-    """Triggers, performance counters, nssm's hooks and the security descriptor were lost before."""
+    """Before, triggers, performance counters, nssm's hooks and the security descriptor were lost."""
     node = SimulatedNode("existing")
     node.services.create("other", r"C:\other\other.exe", start=2)
     node.registry.set(f"{KEY}\\Security", "Security", "binary", encode(ACCESS))

@@ -1,4 +1,4 @@
-"""A service that should not be there: stopped, removed, made again exactly if something goes wrong."""
+"""A service that should not exist: stopped, removed, and recreated exactly if something fails."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def node(*services: dict[str, Any]) -> Reading:
 
 
 def secrets(service: dict[str, Any]) -> dict[str, Any]:
-    """What the confidential queries yield."""
+    """The answers to the confidential queries."""
     description = {"type": "string", "value": "of the overlay"}
     image = {"type": "expand_string", "value": service["image_path"]}
     key = {"exists": True, "values": {"Description": description, "ImagePath": image}, "keys": ["Parameters"]}
@@ -158,7 +158,7 @@ def test_what_something_depends_on_is_not_removed() -> None:
 
 
 def test_the_runners_own_powershell_is_not_waited_for() -> None:
-    """PrepareNode's kubelet is powershell.exe under nssm; so is the runner that waits."""
+    """PrepareNode's kubelet is powershell.exe under nssm, and so is the runner that would wait for it."""
     powershell = r"C:\Windows\System32\WindowsPowerShell\v1.0\powershell.exe"
     service = {**FLANNELD, "nssm": {"Application": powershell}}
     waits = [op.args["for"] for op in ops(node(service), replace(GONE, program="")) if op.op == "wait"]

@@ -39,7 +39,7 @@ def kubelet(state: str, **more: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Case:
-    """What there is and is wanted, and what is done, up to the end of starting, and said."""
+    """The present and wanted state, the ops up to the end of starting, and the sentences."""
 
     reading: Reading
     ops: list[str]

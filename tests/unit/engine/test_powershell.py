@@ -38,7 +38,7 @@ def code(script: str) -> tuple[str, list[str]]:
 
 @pytest.mark.parametrize("quote", QUOTES)
 def test_a_value_stays_in_its_string(quote: str) -> None:
-    """Failed before for all but the apostrophe in the task's script, and for every quote in the commands of tests."""
+    """Failed before for all but the apostrophe in the task's script, and for every quote in the tests' commands."""
     evil = f"C:\\a{quote}; calc; {quote}{quote}b"
     xml = runner_task.xml(evil, "about", since="2026-01-01T00:00:00Z", every="PT5M").decode("utf-16")
     encoded = re.search("-EncodedCommand ([^<]+)<", xml)

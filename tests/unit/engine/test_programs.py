@@ -1,4 +1,4 @@
-"""Programs out of an archive or as they are: when they are the wanted ones, how they come in, what undoes that."""
+"""Programs from an archive or alone: when they count as the wanted ones, how they are installed, and the undo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A receipt of a shape that nobody writes counts as none: the next run writes it again instead of stopping at it."""
+"""A receipt of an unknown shape counts as missing: the next run writes it again instead of failing."""
 
 from __future__ import annotations
 

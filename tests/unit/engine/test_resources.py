@@ -1,4 +1,4 @@
-"""Files, folders, variables, features, firewall rules, networks: what is done by what there is, and what undoes it."""
+"""Files, folders, variables, features, firewall rules, networks: the ops by present state, and their undo."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ USERS_WRITE = "O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FA;;;BU)"
 
 @dataclass(frozen=True)
 class Case:
-    """What is wanted and there; the step (empty: none), the ops and what undoes each."""
+    """The wanted and the present state; the step (empty: none), the ops and the undo of each."""
 
     wanted: Resource
     there: Reading

@@ -9,7 +9,7 @@ DRIVE_ROOT = (
     "O:S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464G:SYD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
     "(A;OICI;0x1200a9;;;BU)(A;OICIIO;SDGXGWGR;;;AU)(A;;LC;;;AU)"
 )
-"""What C:\\ has on Windows Server: Authenticated Users may make folders and change what is in them."""
+r"""The default access of C:\ on Windows Server: Authenticated Users may make folders and change their content."""
 
 
 def test_authenticated_users_may_write_below_a_drives_root() -> None:
@@ -38,7 +38,7 @@ def test_readers() -> None:
         ("(A;CI;DC;;;BU)", True),
         ("(A;CI;CC;;;BU)", False),  # FILE_READ_DATA
         ("(D;OICI;FA;;;BU)", False),  # a denial gives nothing
-        ("(A;OICIIO;FA;;;CO)", False),  # CREATOR OWNER: of what somebody who may write makes
+        ("(A;OICIIO;FA;;;CO)", False),  # CREATOR OWNER: applies to what a user with write access makes
         ("(A;OICI;FA;;;S-1-5-21-1-2-3-500)", True),
     ],
 )

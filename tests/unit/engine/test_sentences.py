@@ -1,4 +1,4 @@
-"""A step's order as it is planned and done; and every step of the collection begins with a verb that is known."""
+"""A step's order as planned and as done; every step of the collection begins with a known verb."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_planned_and_done() -> None:
 
 
 def test_every_step_begins_with_a_verb_that_has_a_past() -> None:
-    """Failed with "let", "put", "take", "note" and "turn", which ended as "did let" and "did take"."""
+    """Failed with "let", "put", "take", "note" and "turn", which became "did let" and "did take"."""
     rooms = ("action", *(f"plugin_utils/{room}" for room in ("components", "engine", "repair", "provision", "cri_tcp")))
     begun: dict[str, str] = {}
     for name in project_files():

@@ -22,7 +22,7 @@ def test_on_the_drive_of_the_state_folder_they_wait_there() -> None:
 
 
 def test_on_another_drive_they_wait_beside_their_place_closed_to_others() -> None:
-    """A rename cannot cross drives: the state folder's staging would be copied from, under the real name."""
+    """A rename cannot cross drives: from the state folder's staging it would become a copy under the real name."""
     folder = staging(STATE, r"D:\k\kubelet.exe", "x")
     assert folder == r"D:\k\.winkube-staging\x"
     closed, made = make_staging(folder)
@@ -35,7 +35,7 @@ def test_on_another_drive_they_wait_beside_their_place_closed_to_others() -> Non
 
 
 def test_every_file_of_programs_is_renamed_on_its_own_drive() -> None:
-    """All of it lay on the state folder's drive before, and was moved across from there."""
+    """Failed before: everything was on the state folder's drive, and was moved across drives."""
     source = Source("http://xyz/containerd.tar.gz", "0" * 64, "2.3.2")
     programs = Programs("containerd", source, (("bin/containerd.exe", r"D:\c\containerd.exe"),), STATE, "m1")
     assert programs.locate_staged(r"D:\c\containerd.exe") == r"D:\c\.winkube-staging\containerd-m1\containerd.exe"

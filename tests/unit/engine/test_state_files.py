@@ -1,4 +1,4 @@
-"""Each field of each file that a node keeps and a run reads, with another value: the run goes on without it."""
+"""Each field of each file that a node keeps and a run reads, with another value: the run continues without it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ READERS: dict[str, tuple[str, Any, Callable[[Reading, str], object]]] = {
 
 
 def spoiled(found: Any, value: Any) -> Iterator[Any]:
-    """The document with the value in the place of each of its parts."""
+    """The document with the value in place of each of its parts."""
     yield value
     for key in found if isinstance(found, dict) else range(len(found)) if isinstance(found, list) else ():
         for part in spoiled(found[key], value):

@@ -1,4 +1,4 @@
-"""What may not be cloned is found wherever it lies, and what is of the past goes."""
+"""What must not be cloned is found wherever it lies, and remains of the past are removed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Plant = Callable[[Machine], object]
 
 
 def looked(machine: Machine) -> Reading:
-    """As the action reads it: the receipts there are, then the rest."""
+    """Read as by the action: first the receipts, then the rest."""
     first = (*registry.read_plan(LAYOUT), file_query(findings.receipt_folder(LAYOUT), entries=True))
     reading = Reading().merge(machine.link.probe(merge_queries(first)), first)
     more = merge_queries((*findings.reads(SCOPE, reading), *reads((rest.Stopped(LAYOUT), rest.Cleared(LAYOUT, "m")))))
@@ -179,7 +179,7 @@ def test_what_has_to_stay_until_sysprep_is_told() -> None:
 
 
 def test_an_argument_of_one_machine_is_found_whatever_its_value() -> None:
-    """The address of before sysprep, or of another network, is on none of the adapters."""
+    """The address from before sysprep, or from another network, is on none of the adapters."""
     machine = Machine(services=())
     machine.node.services.create("kubelet", rf"{LAYOUT.kubelet_binary} --node-ip 10.99.0.7 --v=2", start=2)
     (sentence,) = said(machine)
@@ -256,7 +256,7 @@ def test_services_that_are_stopped_for_an_image_run_again_where_that_is_cut() ->
 
 
 def test_a_service_that_rests_is_started_only_if_something_it_uses_changes() -> None:
-    """What an image has of containerd: stopped, and started where its configuration is another."""
+    """An image's containerd is stopped, and started if its configuration differs."""
     machine = Machine(services=("containerd",), files={LAYOUT.containerd_config: b"old"})
     machine.node.run(SC, ["stop", "containerd"])
     wanted = Native("containerd", LAYOUT.containerd_binary, ("--run", "1000000"), "containerd", RECOVERY)

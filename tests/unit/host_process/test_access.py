@@ -1,4 +1,4 @@
-"""What a run makes in the cluster, and what takes it away: the pod, and the namespace if the run made that too."""
+"""What a run makes in the cluster, and its removal: the pod, and the namespace if the run made it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Objects:
 
 
 def made(objects: Objects, wanted: Wanted = WANTED) -> list[Callable[[Access], object]]:
-    """What a run that reaches the node has to do at its end."""
+    """What a run that reaches the node must do at its end."""
     removals: list[Callable[[Access], object]] = []
     assert Access(cast(Cluster, objects), wanted, start_s=1).ensure(removals.append)
     return removals

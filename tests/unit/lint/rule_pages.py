@@ -50,7 +50,7 @@ def _text(manifests: Any) -> str:
 
 
 def _without_null(value: Any) -> Any:
-    """null is absence to the API server, and confuses whoever reads."""
+    """null means absence to the API server, and would confuse readers."""
     if isinstance(value, dict):
         kept = {key: _without_null(item) for key, item in value.items() if item is not None}
         return {key: item for key, item in kept.items() if item != {} or value[key] == {}}

@@ -34,7 +34,7 @@ def test_everything_that_works_has_no_finding(minor: int) -> None:
 
 @pytest.mark.row("RS-04")
 def test_the_documents_own_iis_sample_gets_the_warning_of_its_request() -> None:
-    """F-31: request 300Mi and limit 800Mi differ; nothing else is wrong with it that would stop it."""
+    """F-31: request 300Mi and limit 800Mi differ; nothing else in it would keep it from running."""
     report = lint(read_paths([str(FIXTURES / "samples" / "iis.yml")]), Profile(minor=27))
     assert {each.rule for each in report.findings} == {
         "missing-os-name",
@@ -57,7 +57,7 @@ def header(sample: Path, name: str) -> Any:
 @pytest.mark.parametrize("minor", [27, 33, NEWEST_MINOR])
 @pytest.mark.parametrize("sample", PUBLIC, ids=[sample.stem for sample in PUBLIC])
 def test_what_sig_windows_publishes_has_no_error(sample: Path, minor: int) -> None:
-    """`Cluster` is the cluster that the sample is made for, `Errors` are what it is known to be refused for."""
+    """`Cluster` is the cluster that the sample is for, `Errors` are the known reasons for its refusal."""
     profile = with_settings(Profile(minor=minor), header(sample, "Cluster"))
     report = lint(read_paths([str(sample)]), profile)
     errors = [each for each in report.findings if each.severity is Severity.ERROR]
@@ -73,7 +73,7 @@ def test_every_public_sample_names_what_it_is_modelled_on() -> None:
 @pytest.mark.row("LM-71")
 @pytest.mark.parametrize("sample", PUBLIC, ids=[sample.stem for sample in PUBLIC])
 def test_fixing_what_sig_windows_publishes_brings_no_error(sample: Path) -> None:
-    """With os.name, which --fix adds, the API server looks closer."""
+    """With os.name, which --fix adds, the API server checks more."""
     profile = with_settings(Profile(), header(sample, "Cluster"))
     documents = read_paths([str(sample)])
     before = lint(documents, profile)

@@ -14,7 +14,7 @@ from tests.corpus.planted import Planted, mistakes
 @pytest.mark.slow
 @pytest.mark.row("LM-71")
 def test_public_manifests_have_right_findings_and_no_false_error(capsys: pytest.CaptureFixture[str]) -> None:
-    """Before the rules knew what nobody had told of a cluster, 68 errors were false and 560 of 884 findings right."""
+    """Before the rules distinguished unknown clusters, 68 errors were false, and 560 of 884 findings were right."""
     corpus.main()
     figures = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert figures["manifests"] >= 440

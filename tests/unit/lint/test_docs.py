@@ -35,7 +35,7 @@ def test_the_pages_of_the_rules_are_what_the_table_and_the_fixtures_say() -> Non
 
 @pytest.mark.parametrize(("rule", "fixture"), [marked(rule, fixture) for rule, fixture in CASES])
 def test_the_page_of_a_rule_says_what_the_rule_says(rule: str, fixture: dict[str, Any]) -> None:
-    """Its severity for every version, its place, message, remedy and source, and what is said of the example."""
+    """Its severity for every version, its place, message, remedy and source, and the text about the example."""
     assert rule_pages.page_of(rule) == (rule_pages.PAGES / f"{rule}.md").read_text(encoding="utf-8"), HOW
 
 

@@ -123,7 +123,7 @@ def test_os_name_does_not_come_to_a_pod_that_would_then_be_rejected() -> None:
 
 
 def test_what_may_be_meant_stays() -> None:
-    """privileged: true asks for HostProcess, capabilities.add for a right: a person has to decide."""
+    """privileged: true may mean HostProcess, capabilities.add a right: a person must decide."""
     text = lines("""
         apiVersion: v1
         kind: Pod

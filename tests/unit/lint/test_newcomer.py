@@ -1,4 +1,4 @@
-"""What the command says to somebody who holds it wrong, and how it ends when it is stopped."""
+"""The command's messages for wrong usage, and how it ends when it is stopped."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ OUTCOMES = {
 
 
 def outcome(rule: Rule) -> str:
-    """What becomes of the pod, by the sentence of an error; empty where the pod runs."""
+    """The pod's fate in an error's sentence; empty if the pod runs."""
     return next((name for name, words in OUTCOMES.items() if re.search(words, rule.message)), "")
 
 
@@ -41,7 +41,7 @@ def test_an_error_says_what_becomes_of_the_pod(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", NAMED)
 def test_what_is_no_error_does_not_say_so(rule: Rule) -> None:
-    """But where the sentence is told of some cases alone: `if`, `where`, `may`."""
+    """Unless the sentence is about some cases only: `if`, `where`, `may`."""
     if Severity.ERROR not in severities(rule) and rule.level.docker is not Severity.ERROR:
         assert not outcome(rule) or re.search(r"\b(if|where|may|often)\b", rule.message), rule.message
 

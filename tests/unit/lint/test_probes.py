@@ -1,4 +1,4 @@
-"""The three kinds of probes are Kubernetes' own and nothing of Windows': never a finding."""
+"""The three kinds of probes are Kubernetes' own and not specific to Windows: never a finding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Manifests that nobody would write, and many of them: no crash, a stable fix, no finding that the fix brings."""
+"""Many strange manifests: no crash, a stable fix, no new finding from the fix."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_odd_manifests_never_crash_it(objects: list[Any], profile: Profile) -> N
     report = lint(documents, profile)
     # From a cluster or from a file: the same is found.
     assert keys(report) == found
-    # Whatever it is, a fix changes it for the better or leaves it alone.
+    # Whatever it is, a fix improves it or leaves it alone.
     fixed = fix(documents, report, profile, ())
     assert keys(lint(apply_fixes(documents, fixed), profile)) <= keys(report)
 

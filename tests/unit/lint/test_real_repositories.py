@@ -46,7 +46,7 @@ def reported(*options: str) -> dict[str, Any]:
 
 
 def test_one_unreadable_file_does_not_hide_the_others(folder: Path) -> None:
-    """It ended the run with status 2 before, and nothing of the other files was said."""
+    """Failed before: the run ended with status 2, without a word about the other files."""
     (folder / "deploy" / "broken.yml").write_text("apiVersion: v1\nkind: Pod\na: [", encoding="utf-8")
     (folder / "deploy" / "none.yml").write_text("a: [", encoding="utf-8")
     code, out, _ = run("deploy")

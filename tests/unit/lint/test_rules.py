@@ -1,4 +1,4 @@
-"""Every rule by a fixture: what it flags, with severity and place, and a twin that it must leave alone."""
+"""Every rule by a fixture: the flagged places with severity, and a twin that must have no finding."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "lint"
 BASE = (FIXTURES / "base.yml").read_text(encoding="utf-8")
 RULES = sorted((FIXTURES / "rules").glob("*.yml"))
 CASES = [(path.stem, yaml.safe_load(path.read_text(encoding="utf-8"))) for path in RULES]
-# Findings that the fixtures of other rules cannot avoid: they say something of every pod or Service of that shape.
+# Findings that other rules' fixtures cannot avoid: they apply to every pod or Service of that shape.
 ALWAYS_THERE = {
     "os-name-too-early",
     "node-port",

@@ -82,7 +82,7 @@ def test_rejected_from_1_24_on_and_said_so(rule: str, path: str, profile: str, s
 def test_the_kubelet_gives_the_token_to_the_user_of_all_containers(
     profile: str, more: dict[str, Any], severity: str
 ) -> None:
-    """What DataDog/helm-charts#590 and others tell: MountVolume.SetUp failed, chown: not supported by windows."""
+    """From DataDog/helm-charts#590 and others: MountVolume.SetUp failed, chown: not supported by windows."""
     patch = {"spec": {"os": None, "securityContext": {"runAsUser": 0}, **more}}
     said = [each for each in findings(patch, {"profile": profile}) if each.path == "spec.securityContext.runAsUser"]
     assert [each.severity.name[0] for each in said] == [severity]
@@ -178,7 +178,7 @@ def test_apparmor_is_rejected_since_1_30_and_its_annotation_never() -> None:
     ("profile", "named"), [("1.22", ["runAsNonRoot"]), ("1.23", ["runAsNonRoot"]), ("1.24", []), ("1.27", [])]
 )
 def test_of_a_pods_security_context_only_two_fields_work(profile: str, named: list[str]) -> None:
-    """What has a row of its own (fsGroup) is not said twice; other fields never work."""
+    """A field with a row of its own (fsGroup) is not reported twice; other fields never work."""
     security = {"runAsNonRoot": True, "windowsOptions": {}, "fsGroup": 1, "other": 1, "absent": None}
     found = places("other-security-context", {"spec": {"securityContext": security}}, profile=profile)
     assert found == sorted(f"W spec.securityContext.{each}" for each in [*named, "other"])
@@ -188,7 +188,7 @@ def test_of_a_pods_security_context_only_two_fields_work(profile: str, named: li
 
 @pytest.mark.row("LM-24", "SE-12")
 def test_run_as_non_root_is_told_once() -> None:
-    """As an information, and as an error where it contradicts the user; of pods and of containers."""
+    """As information, and as an error if it contradicts the user; for pods and containers."""
 
     def said(user: str, non_root: bool) -> list[str]:
         security = {"runAsNonRoot": non_root, "windowsOptions": {"runAsUserName": user}}
@@ -253,7 +253,7 @@ def test_the_container_says_more_than_its_pod_about_its_user() -> None:
     ],
 )
 def test_form_of_a_user_name(name: str, fault: str) -> None:
-    """As validateWindowsSecurityContextOptions has it: 255 and 104 characters, the signs that Windows reserves."""
+    """As in validateWindowsSecurityContextOptions: 255 and 104 characters, and Windows' reserved characters."""
     patch = {"spec": {"containers": [{"securityContext": {"windowsOptions": {"runAsUserName": name}}}]}}
     found = [each for each in findings(patch, {}) if each.rule == "invalid-user-name"]
     if not fault:

@@ -255,7 +255,7 @@ def test_names_of_variables_that_hold_a_host(word: str) -> None:
     ],
 )
 def test_the_short_name_and_the_full_one_and_not_the_in_betweens(value: str, flagged: bool) -> None:
-    """In a variable whose name says nothing: .svc, or the Service that every cluster has, tells what is meant."""
+    """In a variable with a neutral name: .svc, or the Service that every cluster has, shows what is meant."""
     assert half_name("X", value) == (HALF if flagged else [])
 
 

@@ -1,4 +1,4 @@
-"""What a pod's own rules know: each name in their lists, each boundary, and what stands next to it and is all right."""
+"""A pod's own rules: each name in their lists, each boundary, and a valid value next to it."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ RESOURCES = [
 def test_requests_and_limits(
     listed: str, asked: str | None, limit: str | None, cpu: str | None, cpu_limit: str | None, said: list[str]
 ) -> None:
-    """Request equal to the limit, or the limit alone, which the API server takes for the request."""
+    """Request equal to the limit, or only the limit, which the API server copies to the request."""
     resources = {"requests": {"memory": asked, "cpu": cpu}, "limits": {"memory": limit, "cpu": cpu_limit}}
     told = {part: {key: value for key, value in each.items() if value} for part, each in resources.items()}
     container = {"name": "c", "image": "registry.example.com/c:1", "resources": told}
@@ -317,7 +317,7 @@ def test_images_that_are_for_linux_alone(image: str) -> None:
 @pytest.mark.row("LM-49", "SC-18")
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_tags_that_name_a_distribution(name: str) -> None:
-    """An error of a publisher's own image, a warning of a mirror, which may hold a Windows image under the tag."""
+    """An error for a publisher's own image, a warning for a mirror, which may have a Windows image under the tag."""
     for tag in (name, f"1.2-{name}", f"{name}-1.2", f"{name}3.20"):
         assert places("linux-image", one_container(image=f"own:{tag}")) == ["E spec.containers[0].image"]
         assert places("linux-image", one_container(image=f"mirror.example.com/e2e/own:{tag}")) == [

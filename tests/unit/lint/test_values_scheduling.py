@@ -142,7 +142,7 @@ TOLERATING = {"tolerations": [{**TAINT, "operator": "Equal"}]}
     ("spec", "flagged"), [*((each, False) for each in SELECTING), *((each, True) for each in NOT_SELECTING)]
 )
 def test_os_name_and_image_do_not_bring_a_pod_to_its_node(spec: dict[str, Any], flagged: bool) -> None:
-    """os-name-without-selector where it says os.name, missing-os-selector where it is only known to be for Windows."""
+    """os-name-without-selector if it says os.name, missing-os-selector if it is only known to be for Windows."""
     of_class = several.runtime_class(nodeSelector={OS: "windows"})
     told = several.of(of_class, pod={"spec": {**BARE, **TOLERATING, **spec, "os": {"name": "windows"}}})
     untold = several.of(of_class, pod={"spec": {**BARE, **TOLERATING, **OF_WINDOWS, **spec}})
@@ -178,7 +178,7 @@ def test_a_linux_pod_where_windows_nodes_carry_no_taint(spec: dict[str, Any], ta
 
 @pytest.mark.row("SC-06", "SC-09")
 def test_taints_are_read_off_the_nodes_where_these_are_among_the_input() -> None:
-    """What all Windows nodes carry, without those that Kubernetes sets itself; a preference keeps nothing off."""
+    """Taints of all Windows nodes, without those that Kubernetes sets itself; a preference keeps no pod off."""
     bare = {"spec": BARE}
     other = {"key": "team", "value": "a", "effect": "NoExecute"}
     of_kubernetes = {"key": "node.kubernetes.io/not-ready", "effect": "NoExecute"}
@@ -328,7 +328,7 @@ TITLES = {
 @pytest.mark.row("LM-61", "SC-11", "SC-13")
 @pytest.mark.parametrize(("tag", "build"), TAGS.items())
 def test_the_build_of_an_image_and_of_the_node(tag: str, build: int) -> None:
-    """An error where the pod selects another build, a warning where the cluster has others, nothing where both fit."""
+    """An error if the pod selects another build, a warning if the cluster has others, nothing if both fit."""
     image = {"containers": [{"image": f"mcr.microsoft.com/windows/servercore:{tag}"}]}
     path = "spec.containers[0].image"
     other = 17134 if build == 17763 else 17763

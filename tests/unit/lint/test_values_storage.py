@@ -29,7 +29,7 @@ MOUNT = "spec.containers[0].volumeMounts[0]"
 @pytest.mark.row("LM-38", "LM-39", "ST-05")
 @pytest.mark.parametrize("field", ["subPath", "subPathExpr"])
 def test_parts_of_a_volume_by_both_fields(field: str) -> None:
-    """A part of a Secret is a row of its own, and nothing is said twice."""
+    """A part of a Secret has a row of its own, and nothing is reported twice."""
     for volume, part in ((EMPTY, "x.json"), ({"configMap": {"name": "c"}}, "x")):
         patch = mounting(volume, **{field: part})
         assert places("sub-path", patch) == [f"W {MOUNT}.{field}"]
@@ -92,7 +92,7 @@ def test_writing_to_the_host(path: str, read_only: bool | None, flagged: bool) -
     ("value", "letter"), [("HostToContainer", "W"), ("Bidirectional", "E"), ("None", ""), (None, "")]
 )
 def test_mount_propagation(value: str | None, letter: str) -> None:
-    """The API server refuses one of them; containerd passes over the other."""
+    """The API server refuses one of them; containerd ignores the other."""
     patch = mounting(EMPTY, **({} if value is None else {"mountPropagation": value}))
     assert places("mount-propagation", patch) == ([f"{letter} {MOUNT}.mountPropagation"] if letter else [])
 
@@ -115,7 +115,7 @@ def test_mount_propagation(value: str | None, letter: str) -> None:
 )
 @pytest.mark.parametrize("settings", [{"profile": "1.27"}, {"profile": "1.37"}, DOCKER])
 def test_volumes_that_work_are_never_flagged(volume: dict[str, Any], settings: dict[str, str]) -> None:
-    """Neither is readOnly: true of a mount, though a read-only root file system is."""
+    """Nor is a mount's readOnly: true, though a read-only root file system is."""
     patch = mounting(volume, readOnly=True)
     patch["spec"]["os"] = None
     assert [each for each in findings(patch, settings) if each.rule != "missing-os-name"] == []
@@ -135,7 +135,7 @@ def test_config_maps_and_secrets_in_the_environment_are_never_flagged() -> None:
 @pytest.mark.row("ST-10")
 @pytest.mark.parametrize("volume", [{"configMap": {"name": "d"}}, {"secret": {"secretName": "d"}}])
 def test_they_are_no_claims_of_the_same_name(volume: dict[str, Any]) -> None:
-    """A claim, its volume and its class are looked at where a pod mounts the claim, and not where it mounts these."""
+    """A claim, its volume and its class are checked if a pod mounts the claim, not if it mounts these."""
     spec = {"storageClassName": "fast", "volumeName": "v", "volumeMode": "Block"}
     claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "d"}, "spec": spec}
     persistent = several.volume(mountOptions=["uid=1000"])

@@ -18,7 +18,7 @@ Object = dict[str, Any]
 
 @dataclass(frozen=True)
 class Fault:
-    """`change` breaks a node; `may` tells on which nodes it can. `also` are findings that may come with it."""
+    """`change` breaks a node; `may` tells on which nodes it is possible. `also` are findings that may come with it."""
 
     id: str
     change: Callable[[Node, Random], None]

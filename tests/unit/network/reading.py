@@ -1,4 +1,4 @@
-"""Random nodes as readings and cluster views: the only place that knows both sides."""
+"""Random nodes as readings and cluster views: the only file that knows both sides."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.unit.network.random_nodes import Node, answers
 
 
 def reading_of(node: Node) -> Reading:
-    """What a probe would have brought back."""
+    """The reading that a probe would return."""
     said = answers(node)
     parts: dict[str, Any] = {key: said[key] for key in ("hns", "adapters", "services", "processes")}
     for path, text in said["files"].items():

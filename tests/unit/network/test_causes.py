@@ -1,4 +1,4 @@
-"""Causes before consequences: nothing is lost, whatever explains what."""
+"""Causes before consequences: no finding is lost, whatever explains it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def finding(identity: str, *explains: str) -> Finding:
 
 
 def test_of_two_findings_one_is_a_cause() -> None:
-    """cni.network-name and flannel.net-conf-name explained each other: with both nothing was reported at all."""
+    """Failed before: cni.network-name and flannel.net-conf-name explained each other, and neither was reported."""
     found = [finding(check.id, *check.explains) for check in CHECKS]
     for one, other in combinations(found, 2):
         report = report_of((one, other))

@@ -130,7 +130,7 @@ def both() -> Iterator[tuple[Hns, Hns]]:
 
 
 def test_both_apis_say_the_same() -> None:
-    """But for what only one of them has: states, names of networks, ranges of MAC addresses, old policies."""
+    """Except for what only one of them has: states, names of networks, ranges of MAC addresses, old policies."""
     for v1, v2 in both():
         assert [(e.id, e.addresses, e.remote, e.namespace, e.network, e.dns_suffixes) for e in v1.endpoints] == [
             (e.id, e.addresses, e.remote, e.namespace, e.network, e.dns_suffixes) for e in v2.endpoints
@@ -169,7 +169,7 @@ def test_what_hns_manages_is_counted_by_type() -> None:
 
 
 def test_a_dump_alone_is_compared_with_itself() -> None:
-    """Without adapters, services and files only what HNS says is looked at."""
+    """Without adapters, services and files only HNS' own content is checked."""
     twice = recorded("calico-4682-endpoint") * 2
     twice[1] = twice[1] | {"ID": "2"}
     answer = {

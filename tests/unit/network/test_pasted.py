@@ -1,4 +1,4 @@
-"""Listings of HNS as people paste them; each failed on what is said, when only one JSON value was read."""
+"""Listings of HNS as people paste them; before, each failed because only one JSON value was read."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_several_objects_in_a_row(between: str) -> None:
 
 
 def test_json_without_depth_is_read_as_far_as_it_goes_and_said() -> None:
-    """Windows PowerShell 5.1 writes what lies too deep as ToString does."""
+    """Windows PowerShell 5.1 writes deeply nested values as ToString does."""
     text = json.dumps(
         {"ID": "1", "Name": "cbr0", "Subnets": "@{AddressPrefix=10.244.1.0/24; Policies=System.Object[]}"}
     )
@@ -109,7 +109,8 @@ def test_json_without_depth_is_read_as_far_as_it_goes_and_said() -> None:
 
 
 def test_a_namespace_with_hns_own_resources_and_a_list_of_what_it_holds() -> None:
-    """`Resources` is the allocator: it was taken for the list, and no pod had an endpoint in a namespace."""
+    """Failed before: `Resources` is the allocator but was taken for the list, and no pod had an endpoint in a
+    namespace."""
     found = parse.namespace(
         {
             "ID": "37B9E55C",

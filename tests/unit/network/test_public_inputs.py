@@ -1,4 +1,4 @@
-"""CNI configurations and HNS listings as people have posted them, each with what has to be found in it: mostly nothing.
+"""CNI configurations and HNS listings that people posted, each with the expected findings: mostly none.
 
 The shapes are those of the threads named; addresses and names are made up.
 """

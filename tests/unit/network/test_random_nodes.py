@@ -1,4 +1,4 @@
-"""A hundred healthy nodes without a finding, a hundred broken ones each found by the right id."""
+"""A hundred healthy nodes without a finding, and a hundred broken ones, each found by the right id."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_healthy_node_has_no_finding(number: int) -> None:
 
 
 def broken(number: int) -> tuple[Node, Fault]:
-    """A node and what was done to it: each fault in turn, then again on other nodes."""
+    """A broken node and its fault: each fault in turn, then again on other nodes."""
     random = Random(SEED + number)
     fault = FAULTS[number % len(FAULTS)]
     while True:

@@ -1,4 +1,4 @@
-"""A lost connection is asked after by the batch's id; a batch that never arrived is sent again, once."""
+"""After a lost connection the batch's id is asked for; a batch that never arrived is sent again, once."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from ansible_collections.winkube.node.plugins.plugin_utils.node.link import (
 BATCH = Batch("host", (Op("mkdir", {"path": r"C:\k"}),), deadline_s=60)
 ID = "ab" * 16
 INVASIVE = ("dllimport", "definepinvokemethod", "definedynamicassembly", "interopservices", "intptr")
-"""Words of PowerShell's list of suspicious content that only calls into Windows have."""
+"""Words from PowerShell's list of suspicious content that only calls into Windows contain."""
 DONE = {"answer": "accepted", "outcome": "done", "batch": ID, "results": [], "state": {}}
 
 
 class Never(Exception):  # noqa: N818 - no error
-    """In the place of an answer that does not come."""
+    """Stands for an answer that does not come."""
 
 
 class Node:
@@ -129,7 +129,7 @@ ASKED = Query("hns", "hns", (("objects", ("networks",)),))
     ],
 )
 def test_the_text_that_calls_hns_travels_only_with_what_needs_it(batch: Batch, wanted: bool) -> None:
-    """It went with every batch, as a part of the runner and of both modules."""
+    """Failed before: it was part of every batch, in the runner and in both modules."""
     node = Node(DONE)
     node.link().apply(batch, ID)
     assert ("hns" in node.sent[0]) is wanted
@@ -183,7 +183,7 @@ UNKNOWN = {"answer": "accepted", "outcome": "unknown", "batch": ID}
 
 
 def test_a_batch_that_never_arrived_is_sent_again() -> None:
-    """Two of 990 first installations failed because one ssh had not been let in within its ConnectTimeout."""
+    """Before, two of 990 first installations failed because one ssh was not let in within its ConnectTimeout."""
     node = Node(ConnectionResetError("gone"), UNKNOWN, DONE)
     said: list[str] = []
     assert node.link(notice=said.append).apply(BATCH, ID)["outcome"] == "done"
@@ -240,11 +240,12 @@ def test_a_connection_that_fails_while_reading_passes_through() -> None:
 
 SWITCH = replace(BATCH, ops=(NETWORK,), state=(system_query(),))
 TAKEN = {**DONE, "outcome": "interrupted"}
-"""The runner has not started yet when nothing is waited for."""
+"""The runner has not started yet if nothing is waited for."""
 
 
 def test_the_connection_is_closed_before_a_virtual_switch_kills_it() -> None:
-    """SSH noticed a dead connection after a minute; what the node says of the batch before is no outcome."""
+    """SSH notices a dead connection only after a minute; the node's answer about the earlier batch is not an
+    outcome."""
     node = Node(TAKEN, ConnectionRefusedError("not yet"), DONE)
     said: list[str] = []
     link = node.link(said=said.append, progress_s=60)
@@ -298,7 +299,7 @@ def test_a_call_without_an_answer_is_a_lost_connection_and_what_is_left_of_it_en
     [
         (10.0, "task", 10.0, [20.0, 20.0]),
         (300.0, "task", 60, [360.0, 360.0]),
-        (10.0, "inline", 10.0, [130.0, 20.0]),  # the call itself works: 60 s, and as long again to take it back
+        (10.0, "inline", 10.0, [130.0, 20.0]),  # the call itself executes it: 60 s, and as long again for a rollback
     ],
 )
 def test_a_limit_comes_from_what_is_asked(answer_s: float, mode: str, follow_s: float, limits: list[float]) -> None:
@@ -309,7 +310,7 @@ def test_a_limit_comes_from_what_is_asked(answer_s: float, mode: str, follow_s: 
 
 
 def test_a_connection_that_is_lost_while_a_long_batch_is_followed_is_asked_after() -> None:
-    """It ended the run: only the first answer was asked for again."""
+    """Failed before: the run ended, since only the first answer was asked for again."""
     node = Node({**DONE, "outcome": "running"}, ConnectionResetError("gone"), Never(), DONE)
     assert node.link().apply(BATCH, ID)["outcome"] == "done"
     assert node.kinds() == ["submit", "follow", "follow", "follow"]

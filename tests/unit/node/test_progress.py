@@ -1,4 +1,4 @@
-"""What is said while a node takes its time: by the answer alone, and when."""
+"""The messages during a long batch: by the answer alone, and when."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Restarting the machine: one op, and patience with whatever a machine that starts answers."""
+"""Restart the machine: one op, and patience with any answer of a starting machine."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_machine_is_told_once_why_and_only_if_it_has_not_been_restarted_sinc
 
 
 def test_a_machine_that_does_not_tell_its_boots_apart_is_not_restarted() -> None:
-    """Its boot id was `/` before and after, so that the run waited for a machine that had long been back."""
+    """Failed before: its boot id was `/` before and after, so the run waited for a machine that was long back."""
     with pytest.raises(Refused, match="it would be unknown when it is back"):
         restart.batch("host", REASONS, Reading(parts={"system": {"machine": "m-1", "boot_id": ""}}))
 

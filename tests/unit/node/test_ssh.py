@@ -1,4 +1,4 @@
-"""What OpenSSH is told so that a silent node is noticed, and how a shared connection ends."""
+"""OpenSSH's options that detect a silent node, and the end of a shared connection."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.node import ssh
 
 
 class Connection:
-    """Of Ansible's connection plugin what is used. `says` is what the shared connection's process answers."""
+    """The used part of Ansible's connection plugin. `says` is the answer of the shared connection's process."""
 
     def __init__(self, transport: str = "ssh", says: str = "", **options: Any) -> None:
         self.transport = transport
@@ -60,7 +60,7 @@ def test_no_shared_connection_is_told_nothing() -> None:
 
 
 def test_one_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It waits until a node that takes nothing has taken its goodbye."""
+    """It waits until the silent node has taken its goodbye."""
     monkeypatch.setattr(ssh, "EXIT_S", 0.2)
     with subprocess.Popen(["sleep", "60"]) as master:
         connection = Connection(says=f"Master running (pid={master.pid})")

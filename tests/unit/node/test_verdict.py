@@ -1,4 +1,4 @@
-"""What a node's answer becomes for a person: one sentence after the other, none said twice, each ended once."""
+"""A node's answer as sentences for a person: none repeated, each with one end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def undo_failed(*messages: str, error: str = "sc.exe ended with exit code 1053."
 
 
 def test_undos_that_failed_for_one_reason_say_it_once() -> None:
-    """Eight undo lists of one stuck service gave eight times the same sentence."""
+    """Failed before: eight undo lists of one stuck service gave the same sentence eight times."""
     said = undo_failed(*[STUCK] * 8)
     assert said.count("start_pending") == 1
     assert f"The roll back failed as well: {STUCK} The node is blocked" in said
@@ -43,7 +43,7 @@ def test_undos_that_failed_for_several_reasons_are_one_sentence_in_their_order()
     ],
 )
 def test_a_sentence_never_ends_twice(answer: dict[str, Any], end: str) -> None:
-    """It read `start_pending.). Look at the node`."""
+    """Failed before: it read `start_pending.). Look at the node`."""
 
     def put(value: Any) -> Any:
         if isinstance(value, dict):

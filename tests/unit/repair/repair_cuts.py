@@ -1,5 +1,5 @@
-"""A batch cut at every moment of it, each on a machine of its own: afterwards, without a new run, all of what it takes
-back is as before or as wanted."""
+"""A batch cut at every moment, each time on a machine of its own: afterwards, without a new run, everything that
+it rolls back is as before or as wanted."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def cut_everywhere(
 @contextlib.contextmanager
 def _cut(machine: Machine, moment: Moment, kind: CutKind) -> Iterator[None]:
     machine.node.faults.arm(Fault(kind, moment.op, moment.when, moment.phase, moment.label))
-    # The link gives up at once: what the node does by itself is what counts.
+    # The link gives up at once: only what the node does by itself counts.
     with contextlib.suppress(PowerLost, SessionKilled, Unreachable, OutcomeUnknown, NodeError):
         yield
 

@@ -1,4 +1,4 @@
-"""A previously deleted node: how it is told, and what of its earlier life is removed."""
+"""A previously deleted node: how it is recognised, and which remains are removed."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def test_what_fails_is_put_back() -> None:
 
 @pytest.mark.row("JR-04")
 def test_cut_anywhere_the_clean_up_is_whole_or_not_there() -> None:
-    """What flanneld and kube-proxy make by themselves, the network among it, is theirs to make again."""
+    """flanneld and kube-proxy remake what they made themselves, including the network."""
 
     def make() -> Machine:
         made = machine()

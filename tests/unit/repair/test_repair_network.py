@@ -1,4 +1,4 @@
-"""Remedies for a stuck network: chosen by what is wrong, in the documents' order, and never more than was allowed."""
+"""Remedies for a stuck network: chosen by the fault, in the documentation's order, and never more than allowed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read(made: Machine) -> Reading:
 
 
 def come_up(made: Machine, after_s: float) -> None:
-    """So long after now flanneld makes its network and writes its lease."""
+    """After so many seconds flanneld makes its network and writes its lease."""
 
     def now() -> None:
         part: Object = {"AddressPrefix": OLD, "GatewayAddress": "10.244.3.1"}
@@ -253,7 +253,7 @@ def test_the_other_modes_networks_go_but_not_those_of_others() -> None:
 
 
 def test_cut_anywhere_no_service_stays_down() -> None:
-    """What is removed of HNS is kube-proxy's to make again; the services are as before."""
+    """kube-proxy remakes what is removed from HNS; the services are as before."""
 
     def make() -> Machine:
         made = machine(lease=env())
@@ -282,7 +282,7 @@ def test_cut_anywhere_no_service_stays_down() -> None:
 
 @dataclass
 class Told:
-    """A node of which the texts of remedies are kept; launches of flanneld are rolled back unless it `works`."""
+    """A node that keeps the remedies' texts; launches of flanneld are rolled back unless it `works`."""
 
     made: Machine
     works: bool = False
@@ -301,7 +301,7 @@ class Told:
 
 
 def repaired(made: Machine, *, works: bool = False, **options: Any) -> list[str]:
-    """What is done, and why flanneld is stuck still."""
+    """What is done, and why flanneld is still stuck."""
     node = Told(made, works)
     node.look()
     stuck = network.repair(replace(WANTED, nodes=nodes(win1=OLD), **options), node)

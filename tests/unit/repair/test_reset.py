@@ -1,4 +1,4 @@
-"""What a reset takes away, in which order, and what it leaves; and that a cut leaves the node whole or taken apart."""
+"""What a reset removes, in which order, and what it leaves; a cut leaves the node whole or dismantled."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def machine(**more: bytes) -> Machine:
 
 
 def chained() -> Machine:
-    """One on which services depend on each other."""
+    """A node whose services depend on each other."""
     made = machine()
     for name, on in (("kubelet", "containerd"), ("kube-proxy", "kubelet")):
         made.node.services.change(name, "DependOnService", "multi_string", [on])
@@ -153,7 +153,8 @@ def test_only_what_is_ours_goes() -> None:
 
 
 def test_what_stays_is_only_what_was_ever_there() -> None:
-    """It named the runner's task, which the mode `inline` never makes, and the feature, on or not."""
+    """Failed before: it named the runner's task, which the mode `inline` never makes, and the feature even if it was
+    off."""
     made = machine()
     done(made, down(made))
     done(made, sweep(made))
@@ -247,7 +248,7 @@ def test_a_link_below_the_kubelets_folder_is_removed_and_not_followed() -> None:
 
 
 def test_what_was_put_aside_and_not_deleted_is_found_again() -> None:
-    """The second batch was cut, also behind the receipts."""
+    """After a cut in the second batch, even if the receipts are gone already."""
     made = machine()
     done(made, down(made))
     for name in made.node.drive.listdir(rf"{LAYOUT.state_dir}\receipts"):
@@ -292,7 +293,7 @@ SOURCE = "HKLM\\SYSTEM\\CurrentControlSet\\Services\\EventLog\\Application\\NSSM
 
 
 def test_the_event_logs_source_goes_if_it_is_that_of_our_nssm() -> None:
-    """nssm makes it when it is started as a service, and leaves it."""
+    """nssm registers it when it starts as a service, and leaves it."""
     made, gone = machine(), reset.NoEventSource(LAYOUT.nssm)
     made.node.registry.set(SOURCE, "EventMessageFile", "string", r"C:\tools\nssm.exe")
     assert made.plan("reset", (gone,), made.read(gone.reads())).batch is None
@@ -310,7 +311,7 @@ def test_the_event_logs_source_goes_if_it_is_that_of_our_nssm() -> None:
 
 
 def test_what_is_there_still_or_again_is_said() -> None:
-    """By the very resources that took it away; nothing was said of a rule that a policy makes again."""
+    """Found by the same resources that removed it; before, nothing was said of a rule that a policy makes again."""
     made, gone = machine(), reset.NoEventSource(LAYOUT.nssm)
     assert reset.list_undone((gone,), made.read(gone.reads())) == ()
     made.node.registry.set(SOURCE, "EventMessageFile", "string", LAYOUT.nssm)
@@ -329,7 +330,7 @@ def test_proxy_variables_that_nobody_named_are_said() -> None:
 
 
 def test_the_keys_of_cri_over_tcp_are_deleted() -> None:
-    """The folder is not that of a service; the private key stayed."""
+    """Failed before: no service owns the folder, and the private key stayed."""
     keys = rf"{LAYOUT.state_dir}\cri-tcp"
     made, scope = machine(**{rf"{keys}\server.key": b"secret"}), replace(SCOPE, more=(keys,))
     done(made, sweep(made, scope))

@@ -1,4 +1,4 @@
-"""Nodes that scripts have made: their services are recognised, and what runs outside a service is ended."""
+"""Nodes made by scripts: their services are recognised, and programs outside a service are ended."""
 
 from __future__ import annotations
 

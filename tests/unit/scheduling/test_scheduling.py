@@ -142,7 +142,8 @@ def test_ten_pods_with_these_images_and_classes_run_and_with_those_of_other_buil
 
 @pytest.mark.row("SC-14", "SC-17")
 def test_the_runtime_class_is_the_documents_with_a_handler_that_exists() -> None:
-    """Golden: examples/workloads/runtimeClasses.yml is the documents' file but for the handler, a placeholder there."""
+    """Golden: examples/workloads/runtimeClasses.yml is the documentation's file except for the handler, a
+    placeholder there."""
     golden = yaml.safe_load((ROOT / "examples" / "workloads" / "runtimeClasses.yml").read_text(encoding="utf-8"))
     made = runtime_class.runtime_class(17763, "runhcs-wcow-process", TAINTS)
     assert made["metadata"].pop("labels") == {"app.kubernetes.io/managed-by": "winkube.node"}

@@ -1,4 +1,4 @@
-"""Pods that a taint would leave without a place, and what the linter advises for them."""
+"""Pods that a taint would strand, and the linter's advice for them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_nothing_is_said_where_the_taint_is_there_already() -> None:
     ],
 )
 def test_another_windows_node_may_have_a_place(other: dict[str, str], left: int) -> None:
-    """A node that has the new taint, with another value, which the pod tolerates."""
+    """A node with the new taint, with another value, which the pod tolerates."""
     free = node("win2", {"key": "os", "value": "windows", "effect": "NoSchedule"}, **other)
     both = (TOLERATION, {"key": "node.kubernetes.io/unschedulable", "operator": "Exists"})
     needs = pod("web", {**OS, "team": "a"}, *both)

@@ -1,4 +1,4 @@
-"""Deltas, put together again by the lab's own reading of docs/protocol.md."""
+"""Deltas, reassembled by the lab's own reading of docs/protocol.md."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def assembled(old: bytes | None, new: bytes, pieces: list[bytes]) -> dict[str, o
 
 
 def program(seed: int, functions: int, changed: frozenset[int] = frozenset(), start: int = 0x1000) -> bytes:
-    """Something like a program: functions that call each other by relative address, a table of where they begin, texts.
+    """Something like a program: functions that call each other by relative address, a table of their starts, texts.
 
-    The `changed` ones are longer, so that all behind them move.
+    The `changed` ones are longer, so that everything after them moves.
     """
     rng = random.Random(seed)
     sizes = [rng.randrange(40, 400) & ~15 for _ in range(functions)]
@@ -122,7 +122,7 @@ def test_a_difference_is_what_has_to_be_added(pair: tuple[bytes, bytes]) -> None
 
 
 def test_addresses_that_moved_cost_next_to_nothing() -> None:
-    """The reason for `add`: a function has grown, nearly all else is the same but for addresses."""
+    """The reason for `add`: a function has grown, and nearly everything else is equal except for addresses."""
     old, new = program(1, 1500), program(1, 1500, frozenset({100, 700}))
     sent = sum(map(len, parts(delta(old, new))))
     plain = sum(map(len, parts(whole(new))))

@@ -1,4 +1,5 @@
-"""The controller's own server gives the parts of a build to who has the token, and the node makes the build of them."""
+"""The controller's own server gives a build's parts to requests with the token, and the node assembles the build
+from them."""
 
 from __future__ import annotations
 
@@ -74,7 +75,7 @@ def test_it_listens_where_the_node_reaches_the_controller(tmp_path: Path) -> Non
         address_towards("no-such-host.invalid")
     with serve({}, "127.0.0.1") as served, pytest.raises(OSError, match="refused"):
         socket.create_connection(("127.0.0.2", served.port), timeout=2)
-    # An address that is none of this machine's, as where one is translated to it.
+    # An address that is not this machine's, as behind address translation.
     with serve({}, "192.0.2.1") as served:
         assert served.url("x") == f"http://192.0.2.1:{served.port}/x"
         socket.create_connection(("127.0.0.2", served.port), timeout=2).close()

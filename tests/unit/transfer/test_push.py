@@ -1,4 +1,4 @@
-"""What is sent for a build: nothing, a difference or all of it; and that the op makes the build of it."""
+"""What is sent for a build: nothing, a difference or everything; and the op assembles the build from it."""
 
 from __future__ import annotations
 
@@ -183,7 +183,8 @@ def test_without_a_cache_everything_is_whole(tmp_path: Path) -> None:
 def test_a_build_on_the_node_is_never_said_not_to_be_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: bool
 ) -> None:
-    """Where no build on the node was in the controller's cache, the result said: there is no build on the node."""
+    """Failed before: if the node's build was not in the controller's cache, the result said: there is no build on
+    the node."""
     cache = PushCache(tmp_path / "cache")
     monkeypatch.setattr(PushCache, "default", lambda: cache)
     old, new = build(1), rebuilt(build(1))

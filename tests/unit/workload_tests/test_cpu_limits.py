@@ -153,7 +153,7 @@ class Known(Context):
 
 
 def test_each_node_in_turn_and_a_fault_of_one_does_not_keep_it_from_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pods of one name in a namespace would meet those of the node before, which Windows takes seconds to end."""
+    """Pods of one name in a namespace would meet those of the previous node, which Windows takes seconds to end."""
     monkeypatch.setattr(run_namespace, "make_run_mark", lambda: "")
     api = Api()
     for name in ("win1", "win2"):

@@ -284,7 +284,7 @@ def test_a_deadline_and_a_time_that_is_up_tell_what_was_done_by_then(bench: Benc
 
 
 def test_a_log_that_cannot_be_had(bench: Bench) -> None:
-    """The node that has it does not answer, for as long as it is asked."""
+    """The node with the log does not answer, however long it is asked."""
     bench.prints(whole(*PASSING))
     bench.lab.https.trouble = lambda request: "503" if "/log" in request.path else ""
     readiness.make(bench.cluster, WISH)
@@ -343,7 +343,7 @@ def test_ctrl_c_leaves_nothing(bench: Bench, tmp_path: Path) -> None:
 
 
 def test_a_worker_that_is_killed_leaves_what_the_end_of_ansible_takes_away(bench: Bench, tmp_path: Path) -> None:
-    """Ansible ends its workers without a word: nothing is done in them."""
+    """Ansible ends its workers silently: nothing runs in them."""
     noted = {"test": "operational_readiness", "label": readiness.LABEL, "name": WISH.namespace, "run": WISH.run}
     access = {"kubeconfig": str(bench.lab.kubeconfig), "context": ""}
     interrupted.note(tmp_path, noted, access, (f"{readiness.ACCOUNTS}/{WISH.namespace}",))

@@ -1,4 +1,4 @@
-"""Each file of examples/rbac is enough for what it is for, and no verb is too much: by RBAC of the lab's API server."""
+"""Each file of examples/rbac is sufficient, and no verb is superfluous: by RBAC of the lab's API server."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_exactly_these_rights_are_enough(lab: Cluster, tmp_path: Path, name: str
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "rule", "verb"), VERBS)
 def test_none_of_them_is_too_much(lab: Cluster, tmp_path: Path, name: str, rule: int, verb: str) -> None:
-    """Without one the run ends with a sentence, or it was asked for and a fact is not known."""
+    """Without one the run ends with a sentence, or a fact stays unknown."""
     try:
         RUNS[name](lab, opened(lab, tmp_path, name, (rule, verb)))
     except ClusterError as error:

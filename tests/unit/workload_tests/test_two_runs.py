@@ -1,4 +1,4 @@
-"""Two runs that meet: each takes away what it has made, and nothing of the other's."""
+"""Two runs at the same time: each deletes what it has made, and nothing of the other's."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def test_a_healthy_cluster_has_no_finding(lab: Cluster) -> None:
     assert {group: report.of_group(group) for group in SEVEN} == dict.fromkeys(SEVEN, "ok")
 
 
-# What is taken away in the cluster's network, which check has to name it, and what may follow from it.
+# The broken part of the cluster's network, the check that must name it, and its possible consequences.
 CASES = [
     pytest.param("node-to-pod", "node-to-pod", {"service", "inbound"}, marks=pytest.mark.row("SM-08"), id="b"),
     pytest.param("pod-to-pod", "pod-to-pod", {"service", "discovery"}, marks=pytest.mark.row("SM-09"), id="c"),

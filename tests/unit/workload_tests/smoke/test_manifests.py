@@ -111,7 +111,7 @@ def errors(objects: list[dict[str, Any]]) -> list[str]:
 
 @pytest.mark.row("SM-17")
 def test_the_documents_as_printed_cannot_be_applied_and_as_restored_they_can() -> None:
-    """The indentation is lost on the page: each document then has two keys `name`, `app` at the top, and no spec."""
+    """The page has lost its indentation: each document then has two keys `name`, `app` at the top, and no spec."""
     printed = [item for item in _lenient(PRINTED.read_text(encoding="utf-8")) if item]
     assert not any((item.get("metadata") or {}).get("name") for item in printed)
     restored = DOCUMENT.read_text(encoding="utf-8")

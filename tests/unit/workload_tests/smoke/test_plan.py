@@ -96,7 +96,7 @@ ROWS = {
 
 
 def rows_of(check: Check) -> tuple[str, ...]:
-    """The rows that a check is about, or that it leaves open if it is not run."""
+    """The rows that a check is about, or that it leaves open if it does not run."""
     return ROWS[max((start for start in ROWS if check.id.startswith(start)), key=len)]
 
 
@@ -158,7 +158,7 @@ def test_whatever_is_not_run_says_why(facts: Facts) -> None:
 NO_PODS, NO_PEER = "No pod is Ready that it could be tried with.", "The pod that answers UDP is not Ready."
 ONE_HOST = "All pods that are Ready are on one node, so nothing goes from host to host."
 TWO, NO_LINUX = "It takes two web servers that are Ready.", "winkube_smoke_linux_host"
-# What is never tried, and why: limits of Windows, and two flows that nothing answers.
+# Checks that are never run, and why: limits of Windows, and two flows that nothing answers.
 NEVER = {
     "service/windows-host": "Windows nodes do not reach Service addresses; Windows pods do.",
     "discovery/between": "Windows takes every name with a dot as a full one, so such names do not resolve.",
@@ -481,7 +481,7 @@ def test_facts_travel_as_json() -> None:
 def test_a_failure_behind_another_one_follows_from_it() -> None:
     found = {item.check.id: item for item in verdicts(plan(FACTS), failing("service/"))}
     assert found["service/tcp/web-a"].verdict == "broken"
-    # With the Services' addresses gone, names do not resolve: that is not a second fault.
+    # Without the Services' addresses names do not resolve: that is not a second fault.
     both = {item.check.id: item for item in verdicts(plan(FACTS), failing("service/", "discovery/"))}
     assert both["discovery/fqdn/web-a"].verdict == "follows"
     assert "Service to pod" in both["discovery/fqdn/web-a"].seen

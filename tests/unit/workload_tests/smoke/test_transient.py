@@ -13,7 +13,7 @@ from tests.unit.workload_tests.smoke.clusters import Smoke, cluster
 
 
 def every(number: int, *kinds: str) -> Callable[[Request], str]:
-    """Of each so many requests one fails, each time in another way; the first ones are well."""
+    """One of every `number` requests fails, each time in another way; the first ones succeed."""
     asked, kind = count(1), cycle(kinds)
     return lambda request: next(kind) if next(asked) % number == 0 else ""
 

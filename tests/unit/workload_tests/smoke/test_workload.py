@@ -90,7 +90,7 @@ class Services(Cluster):
     ],
 )
 def test_the_dns_of_the_cluster_is_kubeadms_or_kubesprays(services: dict[str, str], address: str) -> None:
-    """Failed before: beside kubespray the smoke test knew no DNS server, and did not look at that of its pods."""
+    """Failed before: with kubespray the smoke test knew no DNS server, and did not check its pods' one."""
     assert workload.dns_address(Services(**services)) == address
 
 
