@@ -50,7 +50,7 @@ class ActionModule(NodeAction):
                 "findings": [one.as_data(self._host) for one in findings],
                 "left_out": list(list_left_out(scene, HNS_CHECK)),
                 "reminders": _reminders(reading, asked=bool(options["vm_adapters"])),
-                "winkube": {"calls": self._link.calls},
+                "winkube": {"calls": self._node.calls},
             }
             | list_objects(scene, findings)
             | show_conf(reading, expect, diff=self._task.diff)
@@ -58,7 +58,7 @@ class ActionModule(NodeAction):
 
     def _read(self, expect: Expectations) -> Reading:
         """One remote call; more for a CNI configuration in a folder, or of a name, that no one has."""
-        return completed(self._node.read_queries(reads(expect)), expect, self._link.probe)
+        return completed(self._node.read_queries(reads(expect)), expect, self._node.probe)
 
     def _view(self, options: Mapping[str, Any]) -> ClusterView | None:
         """The cluster's side; None, and a line at -v, without a kubeconfig."""

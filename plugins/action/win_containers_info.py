@@ -69,7 +69,7 @@ class ActionModule(NodeAction):
             "containers": result,
             "findings": findings,
             "notes": self._notes,
-            "winkube": {"calls": self._link.calls},
+            "winkube": {"calls": self._node.calls},
         }
 
     def _read_labels(self, layout: Layout, reading: Reading) -> Mapping[str, Mapping[str, str]]:

@@ -112,7 +112,7 @@ class ActionModule(NodeAction):
         )
 
     def _result(self, **values: Any) -> dict[str, Any]:
-        return {**values, "winkube": {"calls": self._link.calls}}
+        return {**values, "winkube": {"calls": self._node.calls}}
 
     def _look(self, layout: Layout, expected: Expected) -> Reading:
         """State, and what lies in the folders of logs: one remote call, two where services log elsewhere."""

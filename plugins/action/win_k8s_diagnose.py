@@ -98,7 +98,7 @@ class ActionModule(NodeAction):
             "broken": [one.id for one in report.findings if one.severity == ERROR],
             "counts": report.counts,
             "looked_at": looked,
-            "winkube": {"calls": self._link.calls},
+            "winkube": {"calls": self._node.calls},
         }
         if fails(report.findings, options["fail_on"]):
             return True, short | {

@@ -73,7 +73,7 @@ class ActionModule(NodeAction):
             if slip := node_plan.correct_tag(self._tags("run"), {*node_plan.ANSIBLES_TAGS, *map(str, self._task.tags)}):
                 raise Refused(slip)
             plan = node_plan.plan_node(self, self._node, reading, self._in_run, asks)
-            told = {"changed": False, "plan": plan.to_result(), "winkube": {"calls": self._link.calls}}
+            told = {"changed": False, "plan": plan.to_result(), "winkube": {"calls": self._node.calls}}
             return told if plan.converged and not self._goes_on() else told | self.facts(plan.reading)
         system = reading.parts.get("system", {})
         info = {
@@ -86,7 +86,7 @@ class ActionModule(NodeAction):
             },
             "errors": reading.errors(),
         }
-        return {"changed": False, "node": info, "winkube": {"calls": self._link.calls}} | self.facts(reading)
+        return {"changed": False, "node": info, "winkube": {"calls": self._node.calls}} | self.facts(reading)
 
     def _run_of(self, reading: Reading, layout: Layout, asks: Asks) -> preflight.Run:
         """The variables as later tasks of this run will see them, and which roles take part in it."""

@@ -26,8 +26,9 @@ from ..plugin_utils.provision.provision_items import Item
 from ..plugin_utils.provision.provision_service import Timeouts
 from ..plugin_utils.task import drain
 from ..plugin_utils.task.converge import plan_until_as_read
-from ..plugin_utils.task.node_action import FACT, NodeAction
+from ..plugin_utils.task.node_action import NodeAction
 from ..plugin_utils.task.task_node import with_whole_state
+from ..plugin_utils.task.variables import READING
 
 Tasks = tuple[provision.Task, ...]
 
@@ -60,12 +61,12 @@ class ActionModule(NodeAction):
         """Find the programs and read the node; then look, bring, check, plan, swap."""
         items = provision_items.items_of(options, layout)
         if not items:
-            return provision_report.nothing(self._link.calls)
+            return provision_report.nothing(self._node.calls)
         self._warn_all(provision_items.warnings(items))
         queries = again.all_reads(items, layout)
 
         def read() -> Reading:
-            return provision.patient(self._node.read_queries(queries), queries, self._link.probe)
+            return provision.patient(self._node.read_queries(queries), queries, self._node.probe)
 
         with tempfile.TemporaryDirectory(prefix="winkube-") as folder:
             origins = self._find_origins(items, options, Path(folder))
@@ -157,7 +158,7 @@ class ActionModule(NodeAction):
     ) -> dict[str, Any]:
         """The task's result; answer, times: of the batch, if one was handed over."""
         check = self._task.check_mode
-        result = task_result(plan, check=check, diff=self._task.diff, calls=self._link.calls, answer=answer)
+        result = task_result(plan, check=check, diff=self._task.diff, calls=self._node.calls, answer=answer)
         entries = provision_report.items(
             tasks,
             check=check,
@@ -167,7 +168,7 @@ class ActionModule(NodeAction):
         )
         self._warn_all([provision_report.held_sentence(entry) for entry in entries if entry["left_behind"]])
         told = provision_report.build_result(self._host, entries, time.monotonic() - self._began)
-        return result | told | again.date_facts(self.facts(reading), FACT, time.time())
+        return result | told | again.date_facts(self.facts(reading), READING, time.time())
 
     def _warn(self, sentence: str) -> None:
         self._asks.warn(f"{self.topic}: {sentence}")

@@ -59,7 +59,7 @@ class ActionModule(ConvergingAction):
 
         def build_resources(given: Given) -> Resources:
             expect = cni_mend.expectations(given.options, given.layout)
-            return cni_mend.resources(completed(given.reading, expect, self._link.probe), expect, given.mark)
+            return cni_mend.resources(completed(given.reading, expect, self._node.probe), expect, given.mark)
 
         stages = (Stage("cni.conf", build_resources),)
         return self.converge(stages, options, needed=cni_reads(self._node.layout))[1]
@@ -117,7 +117,7 @@ class ActionModule(ConvergingAction):
     def _acknowledge(self, options: dict[str, Any]) -> dict[str, Any]:
         """Say that someone has looked; NodeError if the node is not blocked by this batch."""
         batch = options["batch"]
-        if not self._task.check_mode and self._link.acknowledge(batch).get("outcome") != "done":
+        if not self._task.check_mode and self._node.link.acknowledge(batch).get("outcome") != "done":
             raise NodeError(f"The node is not blocked by batch {batch}: nothing to acknowledge.")
         return repair_result(self._node, (f"acknowledge the failed batch {batch}",), diff=self._task.diff)
 

@@ -21,7 +21,8 @@ from ..node.link import controller
 from ..node.run_id import RUN_ID
 from . import other_run
 from .converge import Converge
-from .node_action import FACT, NodeAction, display
+from .node_action import NodeAction, display
+from .variables import READING
 
 
 class ConvergingAction(NodeAction):
@@ -58,7 +59,7 @@ class ConvergingAction(NodeAction):
             self.warn_once(f"{self._host}: {told}")
         facts = self.facts(reading)
         if self._task.check_mode and facts:
-            facts["ansible_facts"][FACT]["planned"] = self._add_planned(run.steps)
+            facts["ansible_facts"][READING]["planned"] = self._add_planned(run.steps)
         result = run.result(diff=self._task.diff)
         if diff := result.get("diff"):
             result["diff"] = self._diff_once(diff)

@@ -36,8 +36,8 @@ from .compiled import OF_FILES
 from .module_action import ModuleAction
 from .say_once import first_to_say
 from .task_node import TaskNode
+from .variables import READING
 
-FACT = variables.READING
 APPLY = "node_apply"
 ANSIBLES_OWN = frozenset({"warnings", "deprecations", "invocation", "exception"})
 """Of a module's result: Ansible shows these itself, and in core 2.19 and later they are objects, not text."""
@@ -55,7 +55,6 @@ class NodeAction(ModuleAction):
 
     _supports_async = False
     _task_vars: dict[str, Any]
-    _link: Link
     _node: TaskNode
 
     _asks: Asks
@@ -86,7 +85,7 @@ class NodeAction(ModuleAction):
     def _work_on_node(self, options: dict[str, Any]) -> dict[str, Any]:
         layout = Layout.of(options["node"])
         keep_alive(self._connection)
-        self._link = Link(
+        link = Link(
             execute=self._on_node,
             reset=self._reset,
             state_dir=layout.state_dir,
@@ -100,7 +99,7 @@ class NodeAction(ModuleAction):
             progress_s=WATCHED_S if is_watched() else LOGGED_S,
             through=THROUGH.get(str(self._connection.ansible_name), frozenset()),
         )
-        self._node = TaskNode(self._link, layout, self._host, self._connection, self.warn_once, self._task.check_mode)
+        self._node = TaskNode(link, layout, self._host, self._connection, self.warn_once, self._task.check_mode)
         self._asks = Asks(self, self._host)
         return self.work(options, layout)
 
@@ -111,7 +110,7 @@ class NodeAction(ModuleAction):
         """Refuses a misspelled variable, and in the first task of a run one of a wrong type, before the node is asked
         for anything."""
         problems = variables.unknown(self._task_vars)
-        if FACT not in (self._task_vars.get("ansible_facts") or {}):
+        if READING not in (self._task_vars.get("ansible_facts") or {}):
             problems |= variables.wrong(self._task_vars, self._value_of)
         if problems:
             first = self._task_vars[next(iter(problems))]
@@ -138,7 +137,7 @@ class NodeAction(ModuleAction):
     def _add_recovered(self, result: dict[str, Any]) -> dict[str, Any]:
         """The result; a node that had to roll back an earlier batch has changed, also if there was nothing else to
         do."""
-        recovered = self._link.recovered
+        recovered = self._node.link.recovered
         if not recovered:
             return result
         steps = [{"text": describe_recovered(each), "state": "done"} for each in recovered]
@@ -160,7 +159,7 @@ class NodeAction(ModuleAction):
 
     def fact(self) -> dict[str, Any] | None:
         """What the last task has left of this host's reading. `set_fact` and `run_once` can bring in another's."""
-        fact = (self._task_vars.get("ansible_facts") or {}).get(FACT)
+        fact = (self._task_vars.get("ansible_facts") or {}).get(READING)
         own = isinstance(fact, Mapping) and fact.get("host") == self._host
         if not own or self._is_for_others() or run_id.is_spoiled(self._host):
             return None
@@ -174,7 +173,7 @@ class NodeAction(ModuleAction):
             return {}
         run_id.mend(self._host)
         fact = reading.to_fact()
-        return {"ansible_facts": {FACT: {**(fact if display.verbosity else pack(fact)), "host": self._host}}}
+        return {"ansible_facts": {READING: {**(fact if display.verbosity else pack(fact)), "host": self._host}}}
 
     def warn_once(self, sentence: str) -> None:
         """A warning of the task; what another host has been warned of alike is shown by `-v`."""

@@ -64,7 +64,7 @@ def looked(node: Node, **options: Any) -> dict[str, Any]:
     action: Any = ActionModule(task, *(None,) * 5)
     action._task_vars = {"inventory_hostname": "win1"}
     link: Any = node
-    action._link, action._node = link, TaskNode(link, LAYOUT, "win1", None, print)
+    action._node = TaskNode(link, LAYOUT, "win1", None, print)
     given = {"containers": [], "hcsdiag": True, "cluster_domain": "cluster.local", **options}
     result: dict[str, Any] = action.work(given, LAYOUT)
     return result
