@@ -258,16 +258,21 @@ def roles_of(playbook: str) -> list[str]:
 @pytest.mark.row("HP-02", "FL-13")
 def test_the_order_of_site_yml() -> None:
     """A runtime before the kubelet; flanneld after the join, since it needs the Node; kube-proxy last."""
-    core = ["winkube", "host", "cni", "containerd", "kubelet", "join", "flannel", "kube_proxy"]
+    core = ["host", "cni", "containerd", "kubelet", "join", "flannel", "kube_proxy"]
     assert roles_of("site.yml") == [*core, *OPTIONAL]
+
+
+def test_the_shared_defaults_come_with_each_role_of_site_yml() -> None:
+    """Its first task, which no role holds, reads them as well."""
+    for role in roles_of("site.yml"):
+        meta = yaml.safe_load((ROOT / "roles" / role / "meta" / "main.yml").read_text(encoding="utf-8"))
+        assert meta["dependencies"] == [{"role": "winkube.node.winkube"}], role
 
 
 @pytest.mark.row("HP-02", "FL-13")
 def test_each_component_of_site_yml_can_be_had_alone_and_is_left_out_where_it_is_not_wanted() -> None:
     found = imports_of("site.yml")
-    assert {name: task.get("tags") for name, task in found.items()} == {
-        name: "always" if name == "winkube" else name for name in found
-    }
+    assert {name: task.get("tags") for name, task in found.items()} == {name: name for name in found}
     released = "winkube_kubernetes_version | string | length > 0"
     assert {name: task["when"] for name, task in found.items() if "when" in task} == {
         "cni": released,
