@@ -69,7 +69,7 @@ def test_how_to_see_more_of_the_kubelet() -> None:
 
 
 def test_limits_and_variables_are_those_of_the_code() -> None:
-    assert f"longer than {store.LIMIT // 1024} KB the first {store.HEAD // 1024} KB" in PAGE
+    assert f"longer than {store.LIMIT // 1024} KB it fetches the first {store.HEAD // 1024} KB" in PAGE
     assert f"the last {store.TAIL // 1024} KB" in PAGE
     given = PLAY["module_defaults"]["winkube.node.win_k8s_collect_logs"].values()
     used = set(re.findall(r"winkube_(?:logs|hnstrace)_\w+", " ".join(map(str, given))))

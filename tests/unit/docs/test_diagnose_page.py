@@ -1,4 +1,4 @@
-"""docs/diagnose.md has every finding: what a command mends, and what is for a person."""
+"""docs/diagnose.md has every finding: what a command mends, and what you fix by hand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table impor
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "diagnose.md").read_text(encoding="utf-8")
-MENDED, ADVICE = PAGE.split("\n## What is for a person\n")
+MENDED, ADVICE = PAGE.split("\n## What you fix by hand\n")
 
 
 def cell(text: str) -> str:

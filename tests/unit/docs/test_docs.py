@@ -228,7 +228,7 @@ def powershell_sentences() -> list[Sentence]:
 def test_the_errors_page_explains_every_sentence_without_a_remedy(find: Callable[[], list[Sentence]]) -> None:
     quoted = quotations(text_of(ERRORS))
     bare = [each for each in find() if not each.explains_itself]
-    assert len(bare) > 10
+    assert len(bare) > 5
     missing = [f"{each.file}:{each.line}: {each.text}" for each in bare if not each.is_among(quoted)]
     assert "\n".join(missing) == "", "sentences that say no remedy, and that docs/errors.md does not explain"
 

@@ -188,9 +188,9 @@ def test_goals_and_what_is_none() -> None:
         "https://testgrid.k8s.io/sig-windows",
     ):
         assert goal in goals
-    assert "No goals, there or here: Windows support in every project around Kubernetes" in goals
+    assert "Non-goals, there and here: Windows support in every project around Kubernetes" in goals
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    assert "**No goals**: Windows support in every project around Kubernetes" in readme
+    assert "**Non-goals**: Windows support in every project around Kubernetes" in readme
 
 
 @pytest.mark.row("KE-03", "KE-04")

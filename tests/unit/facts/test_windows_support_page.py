@@ -40,7 +40,7 @@ def test_overlay() -> None:
 
 @pytest.mark.row("VC-23", "NW-19", "NW-20", "NW-21", "NW-23")
 def test_floors_of_features_on_the_page_and_in_the_linter() -> None:
-    assert section("Since when Windows has what") == [
+    assert section("Features and the Windows that brought them") == [
         f"| {each.feature} | {each.windows} (build {each.build}) | {each.line} |" for each in windows.FEATURE_FLOORS
     ]
     builds = {each.feature: each.build for each in windows.FEATURE_FLOORS}
@@ -52,7 +52,7 @@ def test_floors_of_features_on_the_page_and_in_the_linter() -> None:
 
 @pytest.mark.row("VC-21")
 def test_maturity() -> None:
-    said = section("How far Kubernetes' documentation said each feature was")
+    said = section("Maturity in Kubernetes' documentation")
     assert said == [f"| {each.feature} | {each.stage} | {each.line} |" for each in windows.MATURITY]
     for each in windows.MATURITY:
         if each.gate is not None:
