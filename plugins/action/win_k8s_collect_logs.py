@@ -117,7 +117,7 @@ class ActionModule(NodeAction):
     def _look(self, layout: Layout, expected: Expected) -> Reading:
         """State, and what lies in the folders of logs: one remote call, two where services log elsewhere."""
         reading = self._node.read_queries(collect.reads(layout, expected))
-        return self._node.ask_again(reading, collect.more_reads(layout, expected, reading))
+        return self._node.ask_again(reading, collect.list_log_reads(layout, expected, reading))
 
     def _start(self, options: Mapping[str, Any], machine: _Machine) -> dict[str, Any]:
         script, file = str(options["hnstrace_script"]), options["hnstrace_file"]

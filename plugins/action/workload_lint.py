@@ -10,11 +10,11 @@ from typing import Any
 
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.lint.config import DEFAULT_FILE, Config, ConfigError, read_config
-from ..plugin_utils.lint.engine import Report, lint, with_unreadable
+from ..plugin_utils.lint.engine import Report, add_unreadable, lint
 from ..plugin_utils.lint.fix import FixedFile, apply_fixes, fix
 from ..plugin_utils.lint.manifest import UnreadableError, live_documents, read_documents
 from ..plugin_utils.lint.model import Severity
-from ..plugin_utils.lint.profile import SETTINGS, Profile, SettingError, with_settings
+from ..plugin_utils.lint.profile import SETTINGS, Profile, SettingError, apply_settings
 from ..plugin_utils.lint.report import as_dict, fold, headline, render, summary
 from ..plugin_utils.lint.rulebook import UnknownRuleError, rule_id
 from ..plugin_utils.lint.silence import Ignore, SilenceError
@@ -38,18 +38,18 @@ class ActionModule(ControllerAction):
             raise Refused(f"one of the following is required: {', '.join(INPUTS)}")
         config = self._config(options["config"])
         given = {name: options[name] for name in SETTINGS if options[name] is not None}
-        profile = with_settings(with_settings(Profile(), config.settings), given)
+        profile = apply_settings(apply_settings(Profile(), config.settings), given)
         ignore = (*config.ignore, *(_ignore(entry) for entry in options["ignore"] or ()))
         inputs = self._inputs(options, config)
         documents = inputs.documents
-        report = with_unreadable(lint(documents, profile, ignore), inputs.unreadable)
+        report = add_unreadable(lint(documents, profile, ignore), inputs.unreadable)
         result: dict[str, Any] = {"changed": False}
         if options["fix"]:
             # What came as text or from a cluster has no file to change.
             fixed = [each for each in fix(documents, report, profile, ignore) if Path(each.file).is_absolute()]
             result |= self._write(fixed)
             # What is left is reported, in check mode too.
-            report = with_unreadable(lint(apply_fixes(documents, fixed), profile, ignore), inputs.unreadable)
+            report = add_unreadable(lint(apply_fixes(documents, fixed), profile, ignore), inputs.unreadable)
         if options["report"] and not self._task.check_mode:
             with Path(options["report"]).open("w", encoding="utf-8") as file:
                 file.writelines(render(report, profile, options["report_format"], options["strict"]))

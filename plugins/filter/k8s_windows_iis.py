@@ -44,11 +44,11 @@ _value:
 def k8s_windows_iis(build: Any) -> list[dict[str, Any]]:
     """[Deployment, Service]. AnsibleFilterError for what is not a build, or has no image."""
     # Here, not above: Ansible loads every filter of the collection when a playbook names one.
-    from ..plugin_utils.lint.profile import Profile, SettingError, with_settings
+    from ..plugin_utils.lint.profile import Profile, SettingError, apply_settings
     from ..plugin_utils.workloads.iis import iis
 
     try:
-        (number,) = with_settings(Profile(), {"builds": [build]}).builds
+        (number,) = apply_settings(Profile(), {"builds": [build]}).builds
         return iis(number)
     except (SettingError, ValueError) as error:
         raise AnsibleFilterError(f"k8s_windows_iis: {error}") from error

@@ -48,11 +48,11 @@ def k8s_windows_scheduling(build: Any, taint: str = "os=windows:NoSchedule") -> 
     # Here, not above: Ansible loads every filter of the collection when a playbook names one.
     from ..plugin_utils.facts.node_labels import BUILD_LABEL
     from ..plugin_utils.lint.fix import toleration_of
-    from ..plugin_utils.lint.profile import Profile, SettingError, with_settings
+    from ..plugin_utils.lint.profile import Profile, SettingError, apply_settings
     from ..plugin_utils.lint.target import OS_LABELS
 
     try:
-        profile = with_settings(Profile(), {"taint": taint, "builds": [build] if build else []})
+        profile = apply_settings(Profile(), {"taint": taint, "builds": [build] if build else []})
     except SettingError as error:
         raise AnsibleFilterError(f"k8s_windows_scheduling: {error}") from error
     selector = {OS_LABELS[0]: "windows"}

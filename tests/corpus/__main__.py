@@ -27,7 +27,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.fields import w
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import Report, lint
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import live_documents
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import Finding, Severity
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile, with_settings
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile, apply_settings
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.report import as_text
 
 from . import frozen, values
@@ -77,7 +77,7 @@ _NOT_TO_BE_SEEN = {"disable": ["undefined-variable"]}
 
 
 def report_of(manifest: Manifest) -> Report:
-    return lint(live_documents(list(manifest.objects)), with_settings(Profile(), _NOT_TO_BE_SEEN))
+    return lint(live_documents(list(manifest.objects)), apply_settings(Profile(), _NOT_TO_BE_SEEN))
 
 
 def findings_of(manifest: Manifest) -> list[tuple[str, Finding]]:
@@ -85,7 +85,7 @@ def findings_of(manifest: Manifest) -> list[tuple[str, Finding]]:
 
 
 def found(planted: Planted) -> bool:
-    report = lint(live_documents(list(planted.objects)), with_settings(Profile(), planted.settings))
+    report = lint(live_documents(list(planted.objects)), apply_settings(Profile(), planted.settings))
     return any(each.rule == planted.rule for each in report.findings)
 
 

@@ -13,7 +13,7 @@ import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import Report, lint, with_unreadable
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import Report, add_unreadable, lint
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import Severity
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.sources import read_inputs
@@ -85,7 +85,7 @@ def report_of(folder: Path) -> tuple[int, Report]:
     """How many files were read, and what the linter says of them, as its command does by default."""
     inputs = read_inputs([str(folder)])
     files = len({each.file for each in inputs.documents})
-    return files, with_unreadable(lint(inputs.documents, Profile()), inputs.unreadable)
+    return files, add_unreadable(lint(inputs.documents, Profile()), inputs.unreadable)
 
 
 def judged(name: str, folder: Path) -> Repository:

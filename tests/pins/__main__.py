@@ -22,7 +22,7 @@ import yaml
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import PROGRAM_SERVICES
-from ansible_collections.winkube.node.plugins.plugin_utils.components.source import from_sum_file
+from ansible_collections.winkube.node.plugins.plugin_utils.components.source import find_in_sum_file
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 
 from tests.real.build import WINDOWS
@@ -114,7 +114,7 @@ def pin(wanted: Iterable[File], pins: Mapping[str, str], read: Read) -> Found:
             found.unsummed.append(each.path)
             continue
         try:
-            sha256 = from_sum_file(each.path, each.url, each.sums, read)
+            sha256 = find_in_sum_file(each.path, each.url, each.sums, read)
         except Refused as refused:
             found.unread.append(str(refused))
             continue

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.node import link
-from ansible_collections.winkube.node.plugins.plugin_utils.node.link import NoAnswerError, within
+from ansible_collections.winkube.node.plugins.plugin_utils.node.link import NoAnswerError, run_within
 
 SHORT_S = 0.1
 LONG_S = 60.0
@@ -27,9 +27,9 @@ def nothing_is_left() -> Iterator[None]:
 
 
 def test_what_comes_in_time_is_handed_on() -> None:
-    assert within(LONG_S, lambda: 7) == 7
+    assert run_within(LONG_S, lambda: 7) == 7
     with pytest.raises(IndexError):
-        within(LONG_S, lambda: _THREE[4])
+        run_within(LONG_S, lambda: _THREE[4])
 
 
 def test_a_program_that_is_waited_for_ends_with_the_call() -> None:
@@ -41,7 +41,7 @@ def test_a_program_that_is_waited_for_ends_with_the_call() -> None:
         return program.wait()
 
     with pytest.raises(NoAnswerError, match=r"no answer for 0\.1 s"):
-        within(SHORT_S, call)
+        run_within(SHORT_S, call)
     assert started[0].returncode == -signal.SIGTERM
 
 
@@ -57,7 +57,7 @@ def test_a_program_that_does_not_want_to_end_is_ended_all_the_same(monkeypatch: 
         return program.wait()
 
     with pytest.raises(NoAnswerError):
-        within(SHORT_S, call)
+        run_within(SHORT_S, call)
     if started[0].stdout:
         started[0].stdout.close()
     assert started[0].returncode == -signal.SIGKILL
@@ -74,7 +74,7 @@ def test_a_plugin_that_tries_again_after_any_exception_is_ended_too() -> None:
                 continue
 
     with pytest.raises(NoAnswerError):
-        within(SHORT_S, call)
+        run_within(SHORT_S, call)
 
 
 def test_tidying_up_has_an_end_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,18 +88,18 @@ def test_tidying_up_has_an_end_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
             signal.pause()
 
     with pytest.raises(NoAnswerError):
-        within(SHORT_S, call)
+        run_within(SHORT_S, call)
 
 
 def test_a_tasks_own_timeout_that_is_up_earlier_stays_as_it_is() -> None:
     with _task_timeout(0.1), pytest.raises(TimeoutError, match="the task's"):
-        within(LONG_S, signal.pause)
+        run_within(LONG_S, signal.pause)
 
 
 def test_a_tasks_own_timeout_goes_on_afterwards() -> None:
     with _task_timeout(30.0):
         with pytest.raises(NoAnswerError):
-            within(SHORT_S, signal.pause)
+            run_within(SHORT_S, signal.pause)
         assert 25 < signal.getitimer(signal.ITIMER_REAL)[0] < 30
 
 
@@ -109,12 +109,12 @@ def test_ctrl_c_ends_it_at_once() -> None:
         signal.pause()
 
     with pytest.raises(KeyboardInterrupt):
-        within(LONG_S, call)
+        run_within(LONG_S, call)
 
 
 def test_a_thread_that_gets_no_signals_works_without_a_limit() -> None:
     found: list[int] = []
-    thread = threading.Thread(target=lambda: found.append(within(SHORT_S, lambda: 7)))
+    thread = threading.Thread(target=lambda: found.append(run_within(SHORT_S, lambda: 7)))
     thread.start()
     thread.join()
     assert found == [7]

@@ -17,7 +17,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd
     ContainerdSettings,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import flannel, flannel_conf, subnet_env
-from ansible_collections.winkube.node.plugins.plugin_utils.components.join.identities import with_token
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join.identities import build_kubeconfig
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy_args
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.kube_proxy_args import (
     KubeProxySettings,
@@ -230,7 +230,7 @@ def files(kubernetes: str, kubeconfig: str = "") -> dict[str, str]:
     """Windows path -> text: what a joined node has, for a Kubernetes of this release. Without a kubeconfig of a cluster
     its programs meet nobody."""
     authority = ca()
-    kubeconfig = kubeconfig or with_token(NOBODY, authority, "win1", "abc")
+    kubeconfig = kubeconfig or build_kubeconfig(NOBODY, authority, "win1", "abc")
     settings = KubeletSettings(Version.parse(kubernetes), "win1", **kubelet.places(LAYOUT, "kubeadm"))
     kubeadms = {
         "kind": "KubeletConfiguration",

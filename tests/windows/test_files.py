@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd import crictl
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join import join
-from ansible_collections.winkube.node.plugins.plugin_utils.components.join.identities import with_token
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join.identities import build_kubeconfig
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.material import (
     JoinSettings,
     join_configuration,
@@ -54,7 +54,7 @@ def of(program: str) -> list[str]:
 @pytest.mark.parametrize("version", of("kubectl"))
 def test_a_kubeconfig_is_read_as_it_was_meant(version: str, windows: Programs, judged: Callable[..., None]) -> None:
     require("kubectl", version)
-    ours = with_token(lines.NOBODY, lines.ca(), "system:node:win1", "abc.def")
+    ours = build_kubeconfig(lines.NOBODY, lines.ca(), "system:node:win1", "abc.def")
     write(windows, {KUBECONFIG: ours})
     done = windows.run("kubectl", version, ["--kubeconfig", KUBECONFIG, "config", "view", "--raw", "-o", "json"])
     assert done.exit == 0, done.said

@@ -180,7 +180,7 @@ def reads(layout: Layout, expected: Expected) -> tuple[Query, ...]:
     )
 
 
-def more_reads(layout: Layout, expected: Expected, reading: Reading) -> tuple[Query, ...]:
+def list_log_reads(layout: Layout, expected: Expected, reading: Reading) -> tuple[Query, ...]:
     """The log folders of the services, unless `reads` has asked for them."""
     known = {query.key for query in reads(layout, expected)}
     return tuple(each for each in folder_queries(folders(layout, expected, reading)) if each.key not in known)

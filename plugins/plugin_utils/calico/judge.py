@@ -70,12 +70,12 @@ def problems(view: View, wanted: Wanted) -> tuple[Problem, ...]:
 # -- what is installed -------------------------------------------------------------------------------------------------
 
 
-def _no_operator(view: View, _wanted: Wanted) -> Iterator[Seen]:
+def _find_missing_operator(view: View, _wanted: Wanted) -> Iterator[Seen]:
     if not view.operator:
         yield Seen("the cluster", "it has no Deployment tigera-operator")
 
 
-def _no_installation(view: View, _wanted: Wanted) -> Iterator[Seen]:
+def _find_missing_installation(view: View, _wanted: Wanted) -> Iterator[Seen]:
     if view.operator and view.installation is None:
         yield Seen("the cluster", "there is no Installation 'default'")
 
@@ -106,7 +106,7 @@ def _build(view: View, _wanted: Wanted) -> Iterator[Seen]:
             yield Seen(f"Node {name_of(node)}", f"its Windows is {found[0]}", f"10.0.{found[1]}.{least} or later")
 
 
-def _no_linux(view: View, _wanted: Wanted) -> Iterator[Seen]:
+def _find_missing_linux(view: View, _wanted: Wanted) -> Iterator[Seen]:
     if view.nodes and not any(os_of(each) == "linux" for each in view.nodes):
         yield Seen("the cluster", "it has no Linux node")
 
@@ -192,7 +192,7 @@ def _folders(view: View, wanted: Wanted) -> Iterator[Seen]:
 # -- what stands beside it ---------------------------------------------------------------------------------------------
 
 
-def _no_endpoint(view: View, _wanted: Wanted) -> Iterator[Seen]:
+def _find_missing_endpoint(view: View, _wanted: Wanted) -> Iterator[Seen]:
     if not view.operator:
         return
     name = f"ConfigMap {view.operator}/{facts.ENDPOINT_MAP}"
@@ -229,7 +229,7 @@ def _affinity(view: View, _wanted: Wanted) -> Iterator[Seen]:
         yield Seen(f"{view.api.ipam_kind} default", said, "strictAffinity: true")
 
 
-def _no_api(view: View, _wanted: Wanted) -> Iterator[Seen]:
+def _find_missing_api(view: View, _wanted: Wanted) -> Iterator[Seen]:
     if view.installation is None or available(view.served):
         return
     said = conditions(view.served).get("Available", {})
@@ -259,7 +259,7 @@ def _find_degraded(view: View, _wanted: Wanted) -> Iterator[Seen]:
         yield Seen(f"TigeraStatus {facts.STATUS}", f"it is Degraded: {text.rstrip('.')}")
 
 
-def _no_daemon_set(view: View, _wanted: Wanted) -> Iterator[Seen]:
+def _find_missing_daemon_set(view: View, _wanted: Wanted) -> Iterator[Seen]:
     there = any(name_of(each) == facts.DAEMON_SET for each in view.daemon_sets)
     if view.is_enabled and view.release is not None and not there:
         yield Seen(f"DaemonSet {facts.NAMESPACE}/{facts.DAEMON_SET}", "it is not there")
@@ -302,7 +302,7 @@ RULES: tuple[Rule, ...] = (
         "Calico's operator is not installed",
         "Calico on Windows is run by its operator.",
         "Install it as docs.tigera.io/calico says (tigera-operator.yaml or the Helm chart), then run calico.yml.",
-        _no_operator,
+        _find_missing_operator,
         "projectcalico/calico#10536",
     ),
     Rule(
@@ -339,7 +339,7 @@ RULES: tuple[Rule, ...] = (
         "No Linux node runs Calico's own pods",
         "Typha and the controllers run only on Linux.",
         "Add a Linux node.",
-        _no_linux,
+        _find_missing_linux,
     ),
     Rule(
         "calico.no-installation",
@@ -347,7 +347,7 @@ RULES: tuple[Rule, ...] = (
         "Calico's operator has no Installation",
         "Without an Installation the operator makes nothing.",
         "Run calico.yml.",
-        _no_installation,
+        _find_missing_installation,
         "tigera/operator#3113",
         written=True,
     ),
@@ -433,7 +433,7 @@ RULES: tuple[Rule, ...] = (
         "The operator does not know where the API server is",
         "Before kube-proxy runs, no Service leads there from a Windows node.",
         "Run calico.yml.",
-        _no_endpoint,
+        _find_missing_endpoint,
         "projectcalico/calico#7164",
         written=True,
     ),
@@ -472,7 +472,7 @@ RULES: tuple[Rule, ...] = (
         "The operator waits for the IPAMConfiguration watch and makes nothing for Windows.",
         "Run calico.yml, which makes the APIServer; if there is one, look at its pods (kubectl -n calico-apiserver get "
         "pods).",
-        _no_api,
+        _find_missing_api,
         "tigera/operator#3276",
         written=True,
     ),
@@ -510,7 +510,7 @@ RULES: tuple[Rule, ...] = (
         "The operator has made no DaemonSet for Windows",
         "Windows nodes get no network without it.",
         "kubectl get tigerastatus and the operator's log say why.",
-        _no_daemon_set,
+        _find_missing_daemon_set,
         "projectcalico/calico#8669",
         before=False,
     ),

@@ -141,7 +141,7 @@ def _sender(reached: Access, dates: deque[str]) -> Send:
 
     def send(method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> Answer:
         late = f"{method} {reached.server}{path} was not answered whole within {REQUEST_S:g} s."
-        return _within(REQUEST_S, lambda: ask(method, path, body, content_type), late)
+        return _run_within(REQUEST_S, lambda: ask(method, path, body, content_type), late)
 
     return send
 
@@ -174,7 +174,7 @@ def _answer(status: int, data: bytes, headers: Mapping[str, str]) -> Answer:
     return Answer(status, data, _retry_after(headers), kind, headers.get("Location", ""))
 
 
-def _within(limit_s: float, work: Callable[[], T], late: str) -> T:
+def _run_within(limit_s: float, work: Callable[[], T], late: str) -> T:
     """The result or exception of `work`; ClusterError with `late` if it takes longer.
 
     It uses a thread: urllib3's time limits apply to each piece of an answer, so a trickle has no limit. A late thread

@@ -44,7 +44,7 @@ PROTOCOLS = (V5, V4)
 def messages(reached: Access, path: str, timeout_s: float) -> Iterator[bytes]:
     """A `client.Listen` with this kubeconfig's certificates, token and proxy."""
     end = time.monotonic() + timeout_s
-    where = _where(reached, path)
+    where = _describe_target(reached, path)
     try:
         with connect(reached, path, timeout_s) as socket:
             while True:
@@ -97,17 +97,17 @@ def _connect(socket: Any, reached: Access, path: str, timeout_s: float, protocol
     except WebSocketBadStatusException as error:
         status = int(error.status_code)
         raise ClusterError(
-            f"{_where(reached, path)} was answered with {status}: {_reason(error)}.",
+            f"{_describe_target(reached, path)} was answered with {status}: {_reason(error)}.",
             status,
             passing=passes(path, status, _reason(error)),
         ) from error
     except (WebSocketTimeoutException, TimeoutError):
         raise
     except (WebSocketException, OSError) as error:
-        raise ClusterError(f"{_where(reached, path)} cannot be reached: {error}.", passing=True) from error
+        raise ClusterError(f"{_describe_target(reached, path)} cannot be reached: {error}.", passing=True) from error
 
 
-def _where(reached: Access, path: str) -> str:
+def _describe_target(reached: Access, path: str) -> str:
     return f"{reached.server}{path.partition('?')[0]}"
 
 

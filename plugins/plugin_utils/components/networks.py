@@ -171,7 +171,7 @@ def hns_networks(reading: Reading) -> tuple[Network, ...] | None:
     return tuple(_network(each) for each in networks or ())
 
 
-def on_adapter(networks: Iterable[Network], adapter: str) -> tuple[Network, ...]:
+def list_adapter_networks(networks: Iterable[Network], adapter: str) -> tuple[Network, ...]:
     """The networks whose virtual switch is on this adapter."""
     return tuple(each for each in networks if each.adapter.casefold() == adapter.casefold())
 

@@ -79,9 +79,9 @@ def as_meant(checksum: str) -> str:
 def _sha256(component: str, url: str, given: str, read_url: ReadUrl) -> str:
     checksum = as_meant(given)
     if checksum.startswith("https://"):
-        return from_sum_file(component, url, checksum, read_url)
+        return find_in_sum_file(component, url, checksum, read_url)
     if checksum.endswith(SUMS):
-        return from_sum_file(component, url, checksum, _read_file)
+        return find_in_sum_file(component, url, checksum, _read_file)
     algorithm, colon, digest = checksum.partition(":")
     if not colon or algorithm != "sha256" or not _SHA256.fullmatch(digest):
         said = checksum if algorithm == "sha256" else mask(checksum)
@@ -92,23 +92,23 @@ def _sha256(component: str, url: str, given: str, read_url: ReadUrl) -> str:
     return digest
 
 
-def _why(error: OSError) -> str:
+def _describe_error(error: OSError) -> str:
     """urllib's message without its wrapping: `Connection refused`, `HTTP Error 404: Not Found`."""
     cause = error if isinstance(error, HTTPError) else getattr(error, "reason", error)
     return str(getattr(cause, "strerror", None) or cause)
 
 
-def from_sum_file(component: str, url: str, address: str, read_url: ReadUrl) -> str:
+def find_in_sum_file(component: str, url: str, address: str, read_url: ReadUrl) -> str:
     """The sha256 for `url` in a sum file. Refused if the sum file cannot be read, or does not list the file."""
     try:
         text = read_url(address)
     except OSError as error:
         raise Refused(
             f"{component}: the controller could not read the sum file {mask(address)}: "
-            f"{mask_in(_why(error), address)}. Give the controller access to it (its own HTTPS_PROXY counts), or give "
-            "the file's checksum itself, 'sha256:...'."
+            f"{mask_in(_describe_error(error), address)}. Give the controller access to it (its own HTTPS_PROXY "
+            "counts), or give the file's checksum itself, 'sha256:...'."
         ) from error
-    path_of_url = _without_query(url)
+    path_of_url = _strip_query(url)
     name = path_of_url.rsplit("/", 1)[-1]
     sums = [match.groups() for line in text.splitlines() if (match := _SUM_LINE.match(line.strip()))]
     if len(sums) == 1 and sums[0][1] is None:
@@ -117,7 +117,7 @@ def from_sum_file(component: str, url: str, address: str, read_url: ReadUrl) -> 
     named = [(digest, path) for digest, path in listed if path.rsplit("/", 1)[-1] == name]
     # A sum file names files by their path: the same name in another folder is another file, such as another release's.
     # Only the sum of this one file, beside it (kubelet.exe.sha256), may name the folder in which it was made.
-    beside = len(sums) == 1 and _without_query(address).startswith(path_of_url)
+    beside = len(sums) == 1 and _strip_query(address).startswith(path_of_url)
     found = {digest for digest, path in named if "/" in path and f"/{path_of_url}".endswith(f"/{path}")}
     found = found or {digest for digest, path in named if "/" not in path or beside}
     if len(found) == 1:
@@ -139,7 +139,7 @@ def from_sum_file(component: str, url: str, address: str, read_url: ReadUrl) -> 
     )
 
 
-def _without_query(address: str) -> str:
+def _strip_query(address: str) -> str:
     """The address without its query: a signature, such as a store's ?sig=.., is not part of a file's name."""
     return re.split(r"[?#]", address, maxsplit=1)[0]
 

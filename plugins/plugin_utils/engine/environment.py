@@ -33,7 +33,7 @@ def fingerprints(entries: Iterable[str] | None) -> list[str]:
     return [fingerprint(str(entry)) for entry in entries or ()]
 
 
-def without_values(service: Mapping[str, Any]) -> dict[str, Any]:
+def mask_values(service: Mapping[str, Any]) -> dict[str, Any]:
     """A service from the probe, with fingerprints in place of its environment's values."""
     clean = {**service, "environment": fingerprints(service.get("environment"))}
     parameters = service.get("nssm")
@@ -45,7 +45,7 @@ def without_values(service: Mapping[str, Any]) -> dict[str, Any]:
     return clean
 
 
-def without_value(name: str, variable: Mapping[str, Any]) -> dict[str, Any]:
+def mask_value(name: str, variable: Mapping[str, Any]) -> dict[str, Any]:
     """A variable of the machine from the query `registry`, with a fingerprint in place of its value. Names match
     without case."""
     clean = {key: value for key, value in variable.items() if key != "value"}

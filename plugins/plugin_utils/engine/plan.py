@@ -20,7 +20,7 @@ from .batch import Batch, Op, flatten
 from .reading import Expectation, Query, Reading, expect_unchanged, merge_queries, service_key, services_query
 from .resource import Change, Confiding, Refused, Resource
 from .resources.directory import each_once
-from .resources.service import RUNNING, STOPPED, NoService, Service, with_undo_start
+from .resources.service import RUNNING, STOPPED, NoService, Service, add_start_undo
 from .sentences import as_steps
 from .tools import halt, start_ops, stop_ops
 
@@ -183,7 +183,7 @@ def _restart(
     stop: list[Op] = []
     for name in dependants:
         ran = (reading.service(name) or {}).get("state") == RUNNING
-        stop += with_undo_start(
+        stop += add_start_undo(
             name,
             stop_ops(name, "", service.stop_timeout_s),
             service.start_timeout_s,

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from . import windows_path
-from .environment import without_value, without_values
+from .environment import mask_value, mask_values
 
 SCHEMA = 1
 
@@ -238,11 +238,11 @@ class Reading:
         for part, value in answers.items():
             if part == "services" and isinstance(value, list):
                 parts = {known: old for known, old in parts.items() if not known.startswith("service:")}
-                parts.update({service_key(service["name"]): without_values(service) for service in value})
+                parts.update({service_key(service["name"]): mask_values(service) for service in value})
                 asked = next((dict(query.args)["names"] for query in queries if query.op == "services"), ())
                 parts["services"] = sorted({*asked, *(service["name"].casefold() for service in value)})
             elif part.startswith(VARIABLE):
-                parts[part] = without_value(part.removeprefix(VARIABLE), value)
+                parts[part] = mask_value(part.removeprefix(VARIABLE), value)
             else:
                 parts[part] = value
         return replace(self, parts=parts, predicted=self.predicted if predicted is None else predicted)

@@ -155,7 +155,7 @@ def _files(scope: Scope, reading: Reading) -> Iterator[Bound]:
             inside = entries(path, reading)
             remedy = _REMEDIES.get(component.name, _RESET)
             if found.get("kind") == "directory" and inside:
-                yield Bound(f"{path} holds {_some(inside)} ({component.name})", remedy)
+                yield Bound(f"{path} holds {_join_some(inside)} ({component.name})", remedy)
             elif found.get("exists") and found.get("kind") != "directory":
                 yield Bound(f"{path} is there ({component.name})", remedy)
 
@@ -163,7 +163,7 @@ def _files(scope: Scope, reading: Reading) -> Iterator[Bound]:
 def _addresses(scope: Scope, reading: Reading) -> Iterator[Bound]:
     if taken := entries(scope.cni_data_dir, reading):
         yield Bound(
-            f"{scope.cni_data_dir} notes addresses of pods that were on this machine ({_some(taken)})",
+            f"{scope.cni_data_dir} notes addresses of pods that were on this machine ({_join_some(taken)})",
             "Delete what is in the folder",
         )
 
@@ -205,18 +205,18 @@ def _values(scope: Scope, reading: Reading) -> Iterator[Bound]:
     wanted = list_own_values(reading)
     for service in registry.DAEMONS.values():
         name = service.service(scope.layout)
-        if own := _of_one_machine(reading.service(name) or {}, wanted):
+        if own := _find_own_arguments(reading.service(name) or {}, wanted):
             yield Bound(
                 f"The service {name} is one machine's: its command line has {', '.join(own)}",
                 f"Remove it: sc.exe stop {name}, then sc.exe delete {name}; the join makes it",
             )
     for path in (*_settings(scope.layout), *receipts(scope.layout, reading)):
         text = reading.text(path) if file_key(path) in reading.parts else None
-        for value, what in _in(text or "", wanted):
+        for value, what in _find_values(text or "", wanted):
             yield Bound(f"{path} holds {what} {value}", "Take it out where it comes from, and run again")
     variables = (reading.parts.get(_environment(reading).key) or {}).get("values") or {}
     for variable, entry in sorted(variables.items()):
-        for value, what in _in(str(entry.get("value") or ""), wanted):
+        for value, what in _find_values(str(entry.get("value") or ""), wanted):
             yield Bound(f"The machine's variable {variable} holds {what} {value}", "Remove it or that part of it")
 
 
@@ -246,17 +246,17 @@ def list_own_values(reading: Reading) -> Mapping[str, str]:
     return {value: what for value, what in found.items() if value}
 
 
-def _of_one_machine(service: Mapping[str, Any], wanted: Mapping[str, str]) -> tuple[str, ...]:
+def _find_own_arguments(service: Mapping[str, Any], wanted: Mapping[str, str]) -> tuple[str, ...]:
     """What in a service's command line belongs to one machine: certain arguments, whatever their value, since it may
     be a former address; and the machine's own values."""
     nssm = service.get("nssm") or {}
     line = " ".join(str(text) for text in (service.get("image_path") or "", *nssm.values()))
     flags = [found[0] for found in _FLAGS.finditer(line)]
     rest = _FLAGS.sub("", line)
-    return (*flags, *(f"{what} {value}" for value, what in _in(rest, wanted)))
+    return (*flags, *(f"{what} {value}" for value, what in _find_values(rest, wanted)))
 
 
-def _in(text: str, wanted: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _find_values(text: str, wanted: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The values that a text has as a whole word or as an address's host. Parts of a path or of a longer name do not
     count."""
     for value, what in wanted.items():
@@ -291,5 +291,5 @@ def _encryption(layout: Layout) -> Query:
     return Query(f"encryption:{volume.casefold()}", "encryption", (("volume", volume),))
 
 
-def _some(names: tuple[str, ...]) -> str:
+def _join_some(names: tuple[str, ...]) -> str:
     return f"{', '.join(names[:3])}{' and more' if len(names) > 3 else ''}"

@@ -14,7 +14,7 @@ import re
 
 def as_yaml(file: str, text: str) -> str:
     """The prepared text, of the same length, so that positions stay right."""
-    return _json_as_yaml(text) if file.endswith(".json") else _without_schemas(text)
+    return _json_as_yaml(text) if file.endswith(".json") else _blank_schemas(text)
 
 
 _OF_DEFINITION = re.compile(r"^kind:[ \t]*[\"']?CustomResourceDefinition\b", re.MULTILINE)
@@ -23,7 +23,7 @@ _NEXT_KEY = re.compile(r"^[^\s#]", re.MULTILINE)
 _SEPARATOR = re.compile(r"^---", re.MULTILINE)
 
 
-def _without_schemas(text: str) -> str:
+def _blank_schemas(text: str) -> str:
     """The text with the specs of CustomResourceDefinitions replaced by blanks of the same length.
 
     No rule looks into them, and one operator's schemas are megabytes: parsing them took most of the time.
@@ -31,10 +31,10 @@ def _without_schemas(text: str) -> str:
     if "CustomResourceDefinition" not in text:
         return text
     begins = [0, *(found.start() for found in _SEPARATOR.finditer(text)), len(text)]
-    return "".join(_without_schema(text[begin:end]) for begin, end in itertools.pairwise(begins))
+    return "".join(_blank_schema(text[begin:end]) for begin, end in itertools.pairwise(begins))
 
 
-def _without_schema(document: str) -> str:
+def _blank_schema(document: str) -> str:
     spec = _SPEC.search(document) if _OF_DEFINITION.search(document) else None
     if spec is None:
         return document

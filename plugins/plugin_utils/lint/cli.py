@@ -16,13 +16,13 @@ from typing import TextIO
 
 from ..facts.evidence import evidence_of
 from .config import DEFAULT_FILE, Config, ConfigError, read_config
-from .engine import Report, lint, with_unreadable
+from .engine import Report, add_unreadable, lint
 from .fix import apply_fixes, fix
 from .manifest import Document, UnreadableError
 from .model import Severity
-from .profile import FAMILIES, MODES, RUNTIMES, SETTINGS, UNKNOWN_PODS, Profile, SettingError, with_settings
+from .profile import FAMILIES, MODES, RUNTIMES, SETTINGS, UNKNOWN_PODS, Profile, SettingError, apply_settings
 from .report import FORMATS, VERSION, place, render
-from .rule import Complete, Remove, Rule, with_gaps
+from .rule import Complete, Remove, Rule, fill_gaps
 from .rulebook import RULES, UnknownRuleError, rule_id
 from .silence import SilenceError
 from .sources import read_inputs, write_text
@@ -109,15 +109,15 @@ def main(arguments: Sequence[str], out: TextIO | None = None, err: TextIO | None
             out.write(explain(options.explain))
             return OK
         config = _config(options.config)
-        profile = with_settings(with_settings(Profile(), config.settings), _settings(options))
+        profile = apply_settings(apply_settings(Profile(), config.settings), _settings(options))
         inputs = read_inputs(options.paths, (*config.exclude, *options.exclude))
         documents = inputs.documents
-        report = with_unreadable(lint(documents, profile, config.ignore), inputs.unreadable)
+        report = add_unreadable(lint(documents, profile, config.ignore), inputs.unreadable)
         if options.fix:
             # A report for programs gets standard output for itself.
             shown = out if options.format == "text" or options.output else err
             left = _fix(documents, report, profile, config, options.write, shown, err)
-            report = with_unreadable(left, inputs.unreadable)
+            report = add_unreadable(left, inputs.unreadable)
         _print(report, profile, options, out)
     except BrokenPipeError:
         raise
@@ -187,9 +187,9 @@ def explain(name: str) -> str:
 def _explain(rule: Rule) -> Iterator[str]:
     yield f"{rule.id}: {rule.title}"
     yield f"  severity:      {rule.level.describe()}"
-    yield f"  looks at:      {', '.join(rule.paths)}{of_kinds(rule)}"
-    yield f"  says:          {with_gaps(rule.message)}"
-    yield f"  remedy:        {with_gaps(rule.remedy)}"
+    yield f"  looks at:      {', '.join(rule.paths)}{describe_kinds(rule)}"
+    yield f"  says:          {fill_gaps(rule.message)}"
+    yield f"  remedy:        {fill_gaps(rule.remedy)}"
     if rule.fix is not None:
         yield f"  --fix:         {fix_of(rule)}"
     yield f"  known from:    {rule.source}"
@@ -198,7 +198,7 @@ def _explain(rule: Rule) -> Iterator[str]:
     yield f'  accepted by:   the annotation lint.winkube.node/{rule.id}: "the reason", or ignore in .workload-lint.yml'
 
 
-def of_kinds(rule: Rule) -> str:
+def describe_kinds(rule: Rule) -> str:
     """The kinds of objects that it looks at, as the end of a sentence; empty for pods."""
     return "" if "pod" in rule.kinds else f" of {', '.join(rule.kinds)}"
 

@@ -69,7 +69,7 @@ def _inner(words: Sequence[str], depth: int) -> Iterator[Script]:
     if not place or depth > _DEEPEST:
         return
     text = " ".join(words[place:])
-    calls = tuple((_of_cmd if shell == CMD else _of_powershell)(text))
+    calls = tuple((_parse_cmd if shell == CMD else _parse_powershell)(text))
     calls = (*calls[:-1], replace(calls[-1], last=True)) if calls else calls
     yield Script(shell, calls, text, place)
     for call in calls:
@@ -118,7 +118,7 @@ _POWERSHELL_TOKEN = re.compile(
 )
 
 
-def _of_cmd(text: str) -> Iterator[Call]:
+def _parse_cmd(text: str) -> Iterator[Call]:
     """Calls by cmd.exe's rules: carets escape, double quotes group words, single quotes and semicolons are ordinary."""
     text = text.strip()
     # cmd /c removes the outer quotes. Source: cmd /?.
@@ -131,7 +131,7 @@ def _strip_for_cmd(word: str) -> str:
     return re.sub(r"\^(.)", r"\1", word).replace('"', "")
 
 
-def _of_powershell(text: str) -> Iterator[Call]:
+def _parse_powershell(text: str) -> Iterator[Call]:
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] == '"' and '"' not in text[1:-1]:
         text = text[1:-1]

@@ -60,31 +60,32 @@ def read_config(path: Path) -> Config:
         raise ConfigError(f"{path}: the configuration has to be one mapping with the keys {', '.join(_KEYS)}.")
     for key in document.value:
         if key not in _KEYS:
-            raise ConfigError(f"{_at(document, key)}: unknown key {key!r}; known keys are {', '.join(_KEYS)}.")
+            raise ConfigError(f"{_locate(document, key)}: unknown key {key!r}; known keys are {', '.join(_KEYS)}.")
     entries = document.value.get("ignore")
     if entries is not None and not isinstance(entries, list):
-        raise ConfigError(f"{_at(document, 'ignore')}: ignore has to be a list of entries with rule and reason.")
+        raise ConfigError(f"{_locate(document, 'ignore')}: ignore has to be a list of entries with rule and reason.")
     ignore = tuple(_entry(document, number, entry) for number, entry in enumerate(as_list(entries)))
     exclude = document.value.get("exclude") or []
     if not isinstance(exclude, list) or not all(isinstance(each, str) for each in exclude):
-        raise ConfigError(f"{_at(document, 'exclude')}: exclude has to be a list of patterns of files.")
+        raise ConfigError(f"{_locate(document, 'exclude')}: exclude has to be a list of patterns of files.")
     settings = {key: value for key, value in document.value.items() if key in SETTINGS}
     return Config(settings, tuple(exclude), ignore, str(path))
 
 
-def _at(document: Document, *path: str | int) -> str:
+def _locate(document: Document, *path: str | int) -> str:
     line, column = document.position(path)
     return f"{document.file}:{line}:{column}"
 
 
 def _entry(document: Document, number: int, entry: Any) -> Ignore:
-    where = _at(document, "ignore", number)
+    where = _locate(document, "ignore", number)
     if not isinstance(entry, dict):
         raise ConfigError(f"{where}: an entry of ignore is a mapping with rule and reason, not {entry!r}.")
     for key in entry:
         if key not in _ENTRY_KEYS:
             raise ConfigError(
-                f"{_at(document, 'ignore', number, key)}: unknown key {key!r}; known keys are {', '.join(_ENTRY_KEYS)}."
+                f"{_locate(document, 'ignore', number, key)}: unknown key {key!r}; known keys are "
+                f"{', '.join(_ENTRY_KEYS)}."
             )
     names = entry.get("rule")
     names = [names] if isinstance(names, str) else as_list(names)
@@ -93,7 +94,7 @@ def _entry(document: Document, number: int, entry: Any) -> Ignore:
     try:
         rules = frozenset(rule_id(str(name)) for name in names)
     except UnknownRuleError as error:
-        raise ConfigError(f"{_at(document, 'ignore', number, 'rule')}: {error}") from None
+        raise ConfigError(f"{_locate(document, 'ignore', number, 'rule')}: {error}") from None
     reason = entry.get("reason")
     if not isinstance(reason, str) or not reason.strip():
         raise ConfigError(f"{where}: reason is missing: say why the finding is accepted.")
@@ -109,5 +110,5 @@ def _entry(document: Document, number: int, entry: Any) -> Ignore:
 def _patterns(document: Document, number: int, entry: dict[str, Any], key: str) -> tuple[str, ...]:
     value = entry.get(key, [])
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise ConfigError(f"{_at(document, 'ignore', number, key)}: {key} has to be a list of patterns.")
+        raise ConfigError(f"{_locate(document, 'ignore', number, key)}: {key} has to be a list of patterns.")
     return tuple(value)

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from .catalog import Catalog, ObjectCase, PodCase, build_catalog
-from .manifest import Document, KubeObject, Tagged, UnreadableError, no_garbage_collection, objects_of
+from .manifest import Document, KubeObject, Tagged, UnreadableError, objects_of, pause_garbage_collection
 from .model import Finding, Hit, Path, Severity, mask, names_secret, show_path
 from .profile import Profile
 from .rule import Case, Rule, keys_of
@@ -73,7 +73,7 @@ class Report:
         return [finding for finding in self.findings if finding.severity >= severity]
 
 
-def with_unreadable(report: Report, faults: Sequence[UnreadableError]) -> Report:
+def add_unreadable(report: Report, faults: Sequence[UnreadableError]) -> Report:
     """The report with a finding for each unreadable file: information for a template, an error for any other file."""
     findings = tuple(
         Finding(
@@ -100,7 +100,7 @@ def with_unreadable(report: Report, faults: Sequence[UnreadableError]) -> Report
 
 def lint(documents: Iterable[Document], profile: Profile, ignore: Sequence[Ignore] = ()) -> Report:
     """Check every object of these documents. Raises SilenceError for an annotation without a known rule or a reason."""
-    with no_garbage_collection():
+    with pause_garbage_collection():
         return _lint(documents, profile, ignore)
 
 

@@ -26,7 +26,7 @@ from .model import Path, as_list, as_map, as_text
 
 
 @contextmanager
-def no_garbage_collection() -> Iterator[None]:
+def pause_garbage_collection() -> Iterator[None]:
     """Disable garbage collection: node trees are kept and have no cycles, and with thousands of documents the
     collector takes half of the time."""
     was_on = gc.isenabled()
@@ -333,7 +333,7 @@ def _read(file: str, text: str) -> list[Document]:
     # Without an anchor nothing is shared, and no value contains itself.
     make = loader.construct_document if _ANCHOR.search(text) else _Maker(loader).value
     try:
-        with no_garbage_collection():
+        with pause_garbage_collection():
             while loader.check_node():
                 node = loader.get_node()
                 value = make(node)

@@ -127,17 +127,21 @@ def _flag(value: Any) -> bool:
     return value
 
 
-def _several(value: Any) -> list[Any]:
+def _split_values(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [part for part in str(value).split(",") if part.strip()]
 
 
 def _read_switched_off(value: Any) -> dict[str, Severity | None]:
-    return dict.fromkeys(map(str, _several(value)))
+    return dict.fromkeys(map(str, _split_values(value)))
 
 
 def _severities(value: Any) -> dict[str, Severity | None]:
     """From `RULE=warning,RULE=info`, or from a mapping."""
-    pairs = value.items() if isinstance(value, Mapping) else (str(each).partition("=")[::2] for each in _several(value))
+    pairs = (
+        value.items()
+        if isinstance(value, Mapping)
+        else (str(each).partition("=")[::2] for each in _split_values(value))
+    )
     names = {severity.name.lower(): severity for severity in Severity}
     found: dict[str, Severity | None] = {}
     for rule, name in pairs:
@@ -152,9 +156,9 @@ _READERS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "runtime": ("runtime", lambda value: _choice(value, RUNTIMES)),
     "mode": ("mode", lambda value: _choice(value, MODES)),
     "dsr": ("dsr", _flag),
-    "builds": ("builds", lambda value: tuple(_build(part) for part in _several(value))),
+    "builds": ("builds", lambda value: tuple(_build(part) for part in _split_values(value))),
     "taint": ("taint", _taint),
-    "ip_families": ("ip_families", lambda value: tuple(_choice(part, FAMILIES) for part in _several(value))),
+    "ip_families": ("ip_families", lambda value: tuple(_choice(part, FAMILIES) for part in _split_values(value))),
     "host_network_gate": ("host_network_gate", _flag),
     "disable": ("severities", _read_switched_off),
     "severity": ("severities", _severities),
@@ -163,7 +167,7 @@ _READERS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
 SETTINGS = tuple(_READERS)
 
 
-def with_settings(profile: Profile, settings: Mapping[str, Any]) -> Profile:
+def apply_settings(profile: Profile, settings: Mapping[str, Any]) -> Profile:
     """The profile with these settings, named as the module's options. Raises SettingError."""
     changes: dict[str, Any] = {}
     earlier: dict[str, Severity | None] = {}

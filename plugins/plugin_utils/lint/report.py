@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 from .engine import Report
 from .model import Finding, Severity
 from .profile import Profile
-from .rule import Rule, with_gaps
+from .rule import Rule, fill_gaps
 from .rulebook import RULES, UNREADABLE
 
 VERSION = "0.1.0"
@@ -220,8 +220,8 @@ def _rule(rule_id: str, rules: Iterable[Rule]) -> dict[str, Any]:
     return {
         "id": rule_id,
         "shortDescription": {"text": "; ".join(dict.fromkeys(rule.title for rule in parts))},
-        "fullDescription": {"text": _sentence(with_gaps(parts[0].message, "..."))},
-        "help": {"text": _sentence(with_gaps(parts[0].remedy, "..."))},
+        "fullDescription": {"text": _sentence(fill_gaps(parts[0].message, "..."))},
+        "help": {"text": _sentence(fill_gaps(parts[0].remedy, "..."))},
         "defaultConfiguration": {"level": _default_level(parts)},
         "helpUri": f"{_DOCUMENTATION}/rules/{rule_id}.md",
     }

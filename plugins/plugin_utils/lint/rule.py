@@ -307,7 +307,7 @@ def environment(case: PodCase) -> tuple[tuple[Path, str, str, str], ...]:
 _VALUE = re.compile(r"\{([a-z]+)\}")
 
 
-def with_gaps(sentence: str, gap: str = r"<\1>") -> str:
+def fill_gaps(sentence: str, gap: str = r"<\1>") -> str:
     """A message with placeholders for unknown values; the severity tells what happens to a field."""
     general = sentence.replace("{consequence}", "").replace("{field} is {set}", "the field is set").strip()
     return _VALUE.sub(gap, general)

@@ -27,7 +27,7 @@ _LONGEST_S = 120
 _SOURCE = re.compile(r"^# Source: [^/\n]+/(\S+)$", re.MULTILINE)
 
 
-def to_render(folder: Path) -> list[Path]:
+def list_rendered(folder: Path) -> list[Path]:
     """Folders of charts, the outermost ones, and of kustomizations that no other one includes.
 
     Kustomizations only if a program to render them is available; otherwise their files are separate manifests.
@@ -91,10 +91,10 @@ def documents_of(folder: Path) -> list[Document]:
             template=True,
         )
     text = _output(chart, [helm, "template", str(folder)])
-    return list(_by_template(chart, read_documents(str(chart), text), text))
+    return list(_split_by_template(chart, read_documents(str(chart), text), text))
 
 
-def _by_template(chart: Path, documents: list[Document], text: str) -> Iterator[Document]:
+def _split_by_template(chart: Path, documents: list[Document], text: str) -> Iterator[Document]:
     end = 0
     for document in documents:
         sources = _SOURCE.findall(text, end, document.start)
@@ -223,7 +223,7 @@ def _files(name: str, exclude: Sequence[str]) -> Iterator[str]:
         yield name
     elif path.is_dir():
         # Hidden folders (.git, .venv) contain nothing that is deployed.
-        rendered = to_render(path)
+        rendered = list_rendered(path)
         found = [each for each in path.rglob("*") if each.suffix in SUFFIXES and each.is_file()]
         shown = [each for each in found if not any(p.startswith(".") for p in each.relative_to(path).parts)]
         if not shown:

@@ -164,22 +164,22 @@ def tolerates_windows(toleration: Any) -> bool:
     return entry.get("key") in WINDOWS_TAINT_KEYS and str(entry.get("value")).lower() == "windows"
 
 
-def _by_selector(pod: Pod, _classes: RuntimeClasses) -> Iterator[Evidence]:
+def _find_by_selector(pod: Pod, _classes: RuntimeClasses) -> Iterator[Evidence]:
     if found := selector_os(as_map(pod.spec.get("nodeSelector"))):
         yield Evidence(found, f"spec.nodeSelector selects {found}")
 
 
-def _by_os_name(pod: Pod, _classes: RuntimeClasses) -> Iterator[Evidence]:
+def _find_by_os_name(pod: Pod, _classes: RuntimeClasses) -> Iterator[Evidence]:
     if found := _system(pod.os_name):
         yield Evidence(found, f"spec.os.name is {pod.os_name}")
 
 
-def _by_affinity(pod: Pod, _classes: RuntimeClasses) -> Iterator[Evidence]:
+def _find_by_affinity(pod: Pod, _classes: RuntimeClasses) -> Iterator[Evidence]:
     if "affinity" in pod.spec and (found := affinity_os(pod.spec)):
         yield Evidence(found, f"spec.affinity.nodeAffinity requires {found}")
 
 
-def _by_runtime_class(pod: Pod, classes: RuntimeClasses) -> Iterator[Evidence]:
+def _find_by_runtime_class(pod: Pod, classes: RuntimeClasses) -> Iterator[Evidence]:
     if "runtimeClassName" in pod.spec and (found := runtime_class_os(pod.spec, classes)):
         yield Evidence(found, f"RuntimeClass {pod.spec['runtimeClassName']} selects {found}")
 
@@ -191,7 +191,7 @@ def _asks_for_windows(options: Any) -> bool:
     )
 
 
-def _by_windows_options(pod: Pod, _classes: RuntimeClasses) -> Iterator[Evidence]:
+def _find_by_windows_options(pod: Pod, _classes: RuntimeClasses) -> Iterator[Evidence]:
     if _asks_for_windows(pod.security.get("windowsOptions")):
         yield Evidence("windows", "spec.securityContext.windowsOptions is set", strong=False)
     for container in pod.containers:
@@ -199,7 +199,7 @@ def _by_windows_options(pod: Pod, _classes: RuntimeClasses) -> Iterator[Evidence
             yield Evidence("windows", f"container {container.name} sets securityContext.windowsOptions", strong=False)
 
 
-def _by_image(pod: Pod, _classes: RuntimeClasses) -> Iterator[Evidence]:
+def _find_by_image(pod: Pod, _classes: RuntimeClasses) -> Iterator[Evidence]:
     for container in pod.containers:
         if image_os(container.image) == "windows":
             yield Evidence(
@@ -207,19 +207,19 @@ def _by_image(pod: Pod, _classes: RuntimeClasses) -> Iterator[Evidence]:
             )
 
 
-def _by_toleration(pod: Pod, _classes: RuntimeClasses) -> Iterator[Evidence]:
+def _find_by_toleration(pod: Pod, _classes: RuntimeClasses) -> Iterator[Evidence]:
     if any(map(tolerates_windows, as_list(pod.spec.get("tolerations")))):
         yield Evidence("windows", "spec.tolerations names the taint of Windows nodes", strong=False)
 
 
 _WITNESSES: tuple[Callable[[Pod, RuntimeClasses], Iterator[Evidence]], ...] = (
-    _by_os_name,
-    _by_selector,
-    _by_affinity,
-    _by_runtime_class,
-    _by_windows_options,
-    _by_image,
-    _by_toleration,
+    _find_by_os_name,
+    _find_by_selector,
+    _find_by_affinity,
+    _find_by_runtime_class,
+    _find_by_windows_options,
+    _find_by_image,
+    _find_by_toleration,
 )
 
 

@@ -63,7 +63,7 @@ def parse(answer: object) -> Hns:
     networks = every("networks", network)
     return Hns(
         networks=networks,
-        endpoints=tuple(_at_home(each, networks) for each in every("endpoints", endpoint)),
+        endpoints=tuple(_add_network(each, networks) for each in every("endpoints", endpoint)),
         namespaces=every("namespaces", namespace),
         policy_lists=every("policylists", policy_list),
         errors=tuple(errors),
@@ -72,7 +72,7 @@ def parse(answer: object) -> Hns:
     )
 
 
-def _at_home(found: Endpoint, networks: tuple[Network, ...]) -> Endpoint:
+def _add_network(found: Endpoint, networks: tuple[Network, ...]) -> Endpoint:
     """The endpoint with its network's id, if a listing has only the name."""
     named = [each.id for each in networks if each.name.casefold() == found.network_name.casefold()]
     return replace(found, network=named[0]) if not found.network and len(named) == 1 else found

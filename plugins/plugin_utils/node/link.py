@@ -30,7 +30,7 @@ from ..engine.batch import Batch, encode
 from ..engine.reading import Query
 from ..engine.sentences import end_sentence
 from . import progress
-from .runner_text import runner_sha256, runner_text, with_hns
+from .runner_text import add_hns_text, runner_sha256, runner_text
 
 T = TypeVar("T")
 AGAIN_S = 5.0
@@ -51,7 +51,7 @@ class _TimeUp(BaseException):
     """Not an Exception, so that plugins that retry after any Exception let it pass."""
 
 
-def within(seconds: float, work: Callable[[], T]) -> T:
+def run_within(seconds: float, work: Callable[[], T]) -> T:
     """The result or exception of `work`. NoAnswerError if it takes longer than `seconds`; the programs that it waits
     for are then ended.
 
@@ -174,7 +174,7 @@ class Link:
     answer_s: float = 300.0
     runner_mode: str = "task"
     clock: Clock = field(default_factory=Clock)
-    within: Within = within
+    within: Within = run_within
     notice: Callable[[str], None] = lambda sentence: None
     said: Callable[[str], None] = lambda sentence: None
     """Gets the node's progress when a batch takes longer than `progress_s`, and expected losses of the connection."""
@@ -190,7 +190,7 @@ class Link:
         """Read with one remote call: `{key: value}`. NodeError if the module failed; exceptions of the connection
         pass through. With `again` a silent node is asked again until it answers or `reconnect_s` is over."""
         request = {"schema": SCHEMA, "state_dir": self.state_dir, "queries": [query.wire() for query in queries]}
-        args = {"request": encode(with_hns(request))}
+        args = {"request": encode(add_hns_text(request))}
         try:
             answer = self._run("node_probe", args, self.answer_s)
         except Silence as silence:
@@ -232,7 +232,7 @@ class Link:
             envelope |= {"follow_s": 0, "state": []}
         if known_runner != runner_sha256():
             envelope["runner"]["text"] = runner_text()
-        args = {"batch": encode(with_hns(envelope))}
+        args = {"batch": encode(add_hns_text(envelope))}
         try:
             return self._submit(args, batch, batch_id)
         except NeverArrivedError as never:
@@ -267,7 +267,7 @@ class Link:
             self.said(f"{batch.component}: no connection, as expected during this change; waiting for the node")
         else:
             self.notice(f"{what} while batch {batch_id} was under way ({lost}); asking the node what became of it")
-        follow = encode(with_hns(self._envelope("follow", batch_id, batch)))
+        follow = encode(add_hns_text(self._envelope("follow", batch_id, batch)))
         cause: Exception = lost
         failures = int(failed)
         limit_s = self._follow_limit(batch)
@@ -316,12 +316,12 @@ class Link:
         while answer.get("outcome") == "running" and self.clock.now() - started < batch.deadline_s:
             self.said(progress.sentence(batch, answer, self.clock.now() - started + self._follow_s(batch)))
             done = len(answer.get("results") or ())
-            follow = encode(with_hns(self._envelope("follow", batch_id, batch, done)))
+            follow = encode(add_hns_text(self._envelope("follow", batch_id, batch, done)))
             try:
                 answer = self._run("node_apply", {"batch": follow}, self._follow_limit(batch, done))
             except Exception as lost:  # as in apply
                 return self._ask(batch, batch_id, lost)
-        return progress.without_parts(answer, batch)
+        return progress.drop_parts(answer, batch)
 
     @property
     def _is_inline(self) -> bool:

@@ -61,7 +61,7 @@ def sentence(batch: Batch, answer: Mapping[str, Any], seconds: float) -> str:
     return f"{batch.component}: {what}, {seconds:.0f} s so far"
 
 
-def without_parts(answer: Mapping[str, Any], batch: Batch) -> dict[str, Any]:
+def drop_parts(answer: Mapping[str, Any], batch: Batch) -> dict[str, Any]:
     """The answer without the parts that only progress asked for."""
     keys = {query.key for query in part_queries(batch)} - {query.key for query in batch.state}
     state = {key: value for key, value in (answer.get("state") or {}).items() if key not in keys}

@@ -117,7 +117,7 @@ def wait_until_back(link: Link, boot_id: str, timeout_s: float) -> None:
                 answers, new, since = 0, found, link.clock.now()
             answers = answers + 1 if found != boot_id else 0
             seen = "the machine still runs as before" if found == boot_id else "the machine is back"
-            settled = _at_logon(parts) or link.clock.now() - since >= SETTLED_S
+            settled = _is_at_logon(parts) or link.clock.now() - since >= SETTLED_S
             if answers and not settled:
                 seen = "the machine is back, and Windows is not at its logon screen yet"
         except Exception as error:  # connection plugins raise many types; each means: not yet
@@ -135,7 +135,7 @@ def wait_until_back(link: Link, boot_id: str, timeout_s: float) -> None:
             )
 
 
-def _at_logon(parts: Mapping[str, Any]) -> bool:
+def _is_at_logon(parts: Mapping[str, Any]) -> bool:
     return bool((parts.get(LOGON_SCREEN.key) or {}).get("exists"))
 
 

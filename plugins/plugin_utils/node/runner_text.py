@@ -34,7 +34,7 @@ HNS_PREFIX = "hns"
 """The prefix of each op, wait kind and query that needs it (docs/protocol.md)."""
 
 
-def with_hns(sent: Mapping[str, Any]) -> dict[str, Any]:
+def add_hns_text(sent: Mapping[str, Any]) -> dict[str, Any]:
     """A request of node_probe or an envelope of node_apply, with the field `hns` if anything in it needs HNS."""
     return {**sent, "hns": hns_text(reads="queries" in sent)} if needs_hns(sent) else dict(sent)
 

@@ -99,7 +99,7 @@ def guests(found: Hns, network: Network) -> tuple[Endpoint, ...]:
     kube-proxy's remote ones, nor remains of a dead pod without namespace and container."""
     return tuple(
         each
-        for each in _on(found, network)
+        for each in _list_on(found, network)
         if not each.remote and not _is_bridge(each, network) and (found.is_attached(each) or each.containers)
     )
 
@@ -108,8 +108,8 @@ def remove(found: Hns, going: Sequence[Network], adapters: Sequence[Adapter]) ->
     """Remove these networks with their policy lists and endpoints; if no virtual switch then remains on the adapter,
     restore the adapter's settings."""
     ops: list[Op] = []
-    ends = [each for network in going for each in _on(found, network) if not _is_bridge(each, network)]
-    hanging = {each.id for network in going for each in _on(found, network)}
+    ends = [each for network in going for each in _list_on(found, network) if not _is_bridge(each, network)]
+    hanging = {each.id for network in going for each in _list_on(found, network)}
     lists = [each.id for each in found.policy_lists if hanging & set(each.endpoints)]
     if lists:
         ops.append(remove_objects(POLICY_LISTS, lists))
@@ -159,7 +159,7 @@ def _find_switched(found: Hns, going: Sequence[Network], adapters: Sequence[Adap
     return next(named, None)
 
 
-def _on(found: Hns, network: Network) -> tuple[Endpoint, ...]:
+def _list_on(found: Hns, network: Network) -> tuple[Endpoint, ...]:
     return tuple(each for each in found.endpoints if each.network == network.id)
 
 

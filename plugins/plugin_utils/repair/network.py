@@ -224,7 +224,7 @@ def lacks_lease(wanted: Wanted, reading: Reading) -> str:
     if (
         not wrong
         and wanted.pod_cidr
-        and _outside(str(subnet_env.parse(text).subnet.ip), ipaddress.ip_network(wanted.pod_cidr))
+        and _is_outside(str(subnet_env.parse(text).subnet.ip), ipaddress.ip_network(wanted.pod_cidr))
     ):
         wrong = [f"FLANNEL_SUBNET does not lie in the podCIDR {wanted.pod_cidr}"]
     return f"{path} does not fit: {'; '.join(wrong)}" if wrong else ""
@@ -263,7 +263,7 @@ def find_blocking(wanted: Wanted, before: Hns, now: Hns) -> tuple[Endpoint, ...]
         each
         for each in _find_dead(wanted, now)
         if each.id in earlier
-        and any(held[one] > 1 or (cidr is not None and _outside(one, cidr)) for one in each.addresses)
+        and any(held[one] > 1 or (cidr is not None and _is_outside(one, cidr)) for one in each.addresses)
     )
 
 
@@ -279,7 +279,7 @@ def _find_dead(wanted: Wanted, found: Hns) -> tuple[Endpoint, ...]:
     )
 
 
-def _outside(address: str, cidr: ipaddress.IPv4Network | ipaddress.IPv6Network) -> bool:
+def _is_outside(address: str, cidr: ipaddress.IPv4Network | ipaddress.IPv6Network) -> bool:
     try:
         return ipaddress.ip_address(address) not in cidr
     except ValueError:

@@ -177,12 +177,12 @@ def candidates(scope: Scope, reading: Reading) -> tuple[str, ...]:
             *(daemon.program(layout) for daemon in registry.DAEMONS.values()),
             *(path for each in registry.COMPONENTS for path in each.tools(layout)),
             *_list_received(scope, reading),
-            *_beside(scope, reading, PREVIOUS),
+            *_list_beside(scope, reading, PREVIOUS),
         ]
     if "logs" not in scope.keep:
         found += [layout.containerd_log, *logs(layout, reading)]
     inside = windows_path.key(layout.kubelet_dir) + "\\"
-    found += [*_beside(scope, reading, LEFT_BEHIND), *scope.known]
+    found += [*_list_beside(scope, reading, LEFT_BEHIND), *scope.known]
     if "programs" not in scope.keep:  # last, since they say what else is ours
         found += [path.removesuffix(ASIDE) for path in _receipts(scope, reading)]
     return tuple(
@@ -218,7 +218,7 @@ def logs(layout: Layout, reading: Reading) -> list[str]:
     return [windows_path.join(folder, each) for each in entries if _LOG.fullmatch(each)]
 
 
-def _beside(scope: Scope, reading: Reading, suffix: str) -> list[str]:
+def _list_beside(scope: Scope, reading: Reading, suffix: str) -> list[str]:
     """Programs left under another name by a replacement: still in use, or kept for a rollback."""
     return [
         windows_path.join(folder, each)

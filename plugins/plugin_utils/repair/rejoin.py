@@ -109,7 +109,7 @@ def stale_files(
     return tuple(
         (path, said)
         for path in files(layout)
-        if _there(path, reading) and (said := _find_other_range(path, cidr, reading))
+        if _is_there(path, reading) and (said := _find_other_range(path, cidr, reading))
     )
 
 
@@ -120,8 +120,8 @@ def reason(situation: join.Situation) -> str:
     except join.Broken as broken:
         return " ".join(broken.sentences)
     layout, reading = situation.layout, situation.reading
-    if situation.asked and situation.node is None and any(_there(path, reading) for path in files(layout)):
-        named = ", ".join(path for path in files(layout) if _there(path, reading))
+    if situation.asked and situation.node is None and any(_is_there(path, reading) for path in files(layout)):
+        named = ", ".join(path for path in files(layout) if _is_there(path, reading))
         return f"the cluster has no Node {situation.node_name}, but {named} of an earlier one is there"
     return ""
 
@@ -156,7 +156,7 @@ def _is_prefix(text: str) -> bool:
     return True
 
 
-def _there(path: str, reading: Reading) -> bool:
+def _is_there(path: str, reading: Reading) -> bool:
     return bool(reading.parts.get(file_key(path), {}).get("exists"))
 
 
@@ -194,7 +194,7 @@ class Leftovers:
         stopped = stopping.list_active(order, reading)
         stale = [path for path, _said in past.stale]
         conf = flannel.conf_path(self.layout)
-        if self.conf and _there(conf, reading):
+        if self.conf and _is_there(conf, reading):
             stale.append(conf)
         if not stopped and not stale and not going:
             return None
@@ -243,7 +243,7 @@ def crictl_places(layout: Layout) -> tuple[str, ...]:
 def crictl(layout: Layout, reading: Reading) -> str:
     """The existing crictl.exe; empty if there is none, or if containerd does not run."""
     runs = (reading.service(layout.containerd_service) or {}).get("state") == "running"
-    return next((path for path in crictl_places(layout) if runs and _there(path, reading)), "")
+    return next((path for path in crictl_places(layout) if runs and _is_there(path, reading)), "")
 
 
 def remove_pods(layout: Layout, program: str) -> Op:

@@ -376,7 +376,7 @@ class Swept:
         empty = list_emptied(scope, reading, owned.everything(scope, reading))
         if not aside and not data and not empty:
             return None
-        named = (*data, *(folder for folder in empty if not any(inside(folder, each) for each in data)))
+        named = (*data, *(folder for folder in empty if not any(is_inside(folder, each) for each in data)))
         return Change(
             text=f"delete {len(aside)} files that were moved aside, and {', '.join(named)}",
             before="".join(f"{path}\n" for path in (*data, *empty)),
@@ -398,23 +398,23 @@ class Swept:
 def list_emptied(scope: owned.Scope, reading: Reading, going: tuple[str, ...]) -> tuple[str, ...]:
     """Folders that will be empty without `going`, deepest first."""
     stay = {windows_path.key(each) for each in owned.strangers(scope, reading, going)}
-    held = {key for each in stay for key in _above(each)}
+    held = {key for each in stay for key in _list_parents(each)}
     gone = {windows_path.key(path) for path in going}
     return tuple(
         folder
         for folder in owned.folders(scope, reading)
         if windows_path.key(folder) not in stay | held
-        and not any(inside(folder, each) for each in going)
+        and not any(is_inside(folder, each) for each in going)
         and windows_path.key(folder) not in gone
     )
 
 
-def inside(path: str, folder: str) -> bool:
+def is_inside(path: str, folder: str) -> bool:
     """Whether `path` is `folder` or inside it."""
     return f"{windows_path.key(path)}\\".startswith(f"{windows_path.key(folder)}\\")
 
 
-def _above(key: str) -> set[str]:
+def _list_parents(key: str) -> set[str]:
     found = set()
     while len(key) > len("c:\\"):
         found.add(key)

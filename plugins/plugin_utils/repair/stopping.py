@@ -12,7 +12,7 @@ from ..components.layout import Layout
 from ..engine.batch import Op
 from ..engine.reading import Reading
 from ..engine.resource import Refused
-from ..engine.resources.service import ACTIVE, RUNNING, running_dependants, with_undo_start
+from ..engine.resources.service import ACTIVE, RUNNING, add_start_undo, running_dependants
 from ..engine.services.existing import Existing
 
 TIMEOUT_S = 120
@@ -44,5 +44,5 @@ def stop(
             )
         found = reading.service(name) or {}
         first = Existing(found).stop(timeout_s)
-        ops += with_undo_start(name, first, timeout_s, ran=found.get("state") == RUNNING)
+        ops += add_start_undo(name, first, timeout_s, ran=found.get("state") == RUNNING)
     return ops

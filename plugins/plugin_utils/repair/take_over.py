@@ -125,7 +125,7 @@ def find_loose(layout: Layout, reading: Reading) -> tuple[Process, ...]:
             for service in reading.services()
             if service.get("state") in ACTIVE and _runs(service, program) and service.get("pid")
         ]
-        found += _outside(program, running, owners, listed)
+        found += _find_outside(program, running, owners, listed)
     return tuple(found)
 
 
@@ -163,7 +163,7 @@ def as_data(found: tuple[Found, ...], going: tuple[Process, ...]) -> dict[str, A
     }
 
 
-def _outside(
+def _find_outside(
     program: str, running: list[Process], owners: list[Mapping[str, Any]], listed: list[Process]
 ) -> Iterator[Process]:
     own = {int(service["pid"]) for service in owners}

@@ -147,7 +147,7 @@ def _replace(cluster: Cluster, path: str, body: Object) -> None:
 
 
 def _taint(node: WindowsNode, taints: Sequence[str], pods: Pods) -> Change | None:
-    patch = node_object.with_taints(node.body, taints)
+    patch = node_object.build_taint_patch(node.body, taints)
     if patch is None:
         return None
     before = (node.body.get("spec") or {}).get("taints") or []
@@ -164,7 +164,7 @@ def _patch_taints(cluster: Cluster, name: str, taints: Sequence[str]) -> None:
     repeated after a conflict."""
     for attempt in range(TRIES):
         node = cluster.node(name)
-        patch = node_object.with_taints(node, taints) if node is not None else None
+        patch = node_object.build_taint_patch(node, taints) if node is not None else None
         if patch is None:
             return
         try:

@@ -120,7 +120,7 @@ def _labels(node: WindowsNode, machines: Mapping[str, Machine]) -> list[Finding]
 
 
 def _taints(node: WindowsNode, taints: Sequence[str]) -> list[Finding]:
-    patch = node_object.with_taints(node.body, taints)
+    patch = node_object.build_taint_patch(node.body, taints)
     if patch is None:
         return []
     present = {_format_taint(taint) for taint in (node.body.get("spec") or {}).get("taints") or ()}

@@ -55,7 +55,7 @@ def find_stranded(
 
 
 def _taint(node: Object, taints: Sequence[str]) -> Object:
-    patch = node_object.with_taints(node, taints)
+    patch = node_object.build_taint_patch(node, taints)
     return node if patch is None else {**node, "spec": {**(node.get("spec") or {}), **patch["spec"]}}
 
 

@@ -68,7 +68,7 @@ def run(context: Context, options: Mapping[str, Any]) -> Outcome:
     if context.check_mode:
         return Outcome(True, (what,))
     swept = (*context.sweep(cluster, LABEL, now), *sweep_bindings(cluster))
-    warning = of_other_nodes(cluster)
+    warning = warn_of_linux_nodes(cluster)
     if not options["keep"]:
         noted = {"test": "operational_readiness", "label": LABEL, "name": wish.namespace, "run": wish.run}
         interrupted.note(context.folder, noted, context.access, (f"{ACCOUNTS}/{wish.namespace}",))
@@ -197,7 +197,7 @@ def wait(cluster: Cluster, wish: Wish, clock: Clock) -> tuple[str, str]:
         if not found_pods:
             if started:
                 raise ClusterError(f"The pod of the operational readiness tests is gone from {wish.namespace}.", 410)
-            last["why"] = _not_made(cluster, wish) or last["why"]
+            last["why"] = _explain_missing_pod(cluster, wish) or last["why"]
             return None
         pod = found_pods[0]
         last.update(why=waits_for(pod), pod=pod)
@@ -267,14 +267,14 @@ def waits_for(pod: Mapping[str, Any]) -> str:
     return f"its pod is {status.get('phase') or 'not there yet'}"
 
 
-def _not_made(cluster: Cluster, wish: Wish) -> str:
+def _explain_missing_pod(cluster: Cluster, wish: Wish) -> str:
     """What keeps the Job from making its pod: a quota or an admission rule, according to its events."""
     path = f"{run_namespace.PATH}/{wish.namespace}/events?fieldSelector=involvedObject.kind%3DJob"
     said = [str(item.get("message") or "") for item in cluster.items(path) if item.get("reason") == "FailedCreate"]
     return f"its pod is refused: {said[-1].rstrip('.')}" if said else ""
 
 
-def of_other_nodes(cluster: Cluster) -> str:
+def warn_of_linux_nodes(cluster: Cluster) -> str:
     """A sentence if tests may have run on Linux nodes: pods that select no operating system run wherever the
     scheduler puts them, and upstream requires a webhook that puts them on Windows nodes."""
     webhooks = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"

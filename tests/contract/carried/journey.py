@@ -31,7 +31,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.tools import (
     wait_gone,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
-from ansible_collections.winkube.node.plugins.plugin_utils.node.runner_text import with_hns
+from ansible_collections.winkube.node.plugins.plugin_utils.node.runner_text import add_hns_text
 
 from tests.contract.case import Tree
 from tests.contract.implementations import Place
@@ -95,7 +95,7 @@ def layout(place: Place) -> Layout:
 
 def _probe(place: Place, what: str, queries: Sequence[dict[str, Any]], parts: dict[str, Any]) -> Run:
     sent = {"schema": 1, "state_dir": place.state, "queries": list(queries)}
-    return Run("node_probe", with_hns(sent), [Want(what, ("parts",), parts)])
+    return Run("node_probe", add_hns_text(sent), [Want(what, ("parts",), parts)])
 
 
 def _reading(place: Place) -> Journey:
@@ -226,4 +226,4 @@ class _Send:
             "state": [query.wire() for query in batch.state],
             "batch": batch.wire(batch_id),
         }
-        return Run("node_apply", with_hns(envelope), (), what, "done")
+        return Run("node_apply", add_hns_text(envelope), (), what, "done")

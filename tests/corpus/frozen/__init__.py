@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import Report, lint
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import live_documents
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile, with_settings
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile, apply_settings
 
 from tests.corpus import values
 from tests.corpus.facts import object_of
@@ -29,6 +29,6 @@ def manifests() -> Iterator[tuple[str, Report, frozenset[str]]]:
     """(source, report, errors judged right as `rule object path`)."""
     for line in (HERE / "manifests.jsonl").read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
-        known = with_settings(Profile(), {"disable": ["undefined-variable"]})
+        known = apply_settings(Profile(), {"disable": ["undefined-variable"]})
         report = lint(live_documents([object_of(each) for each in entry["objects"]]), known)
         yield entry["from"], report, frozenset(entry.get("right", ()))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import Report, lint, with_unreadable
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import Report, add_unreadable, lint
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import (
     UnreadableError,
     live_documents,
@@ -69,5 +69,5 @@ def _report(entry: dict[str, Any]) -> Report:
         try:
             return lint(read_documents("a.yml", entry["raw"]), Profile())
         except UnreadableError as error:
-            return with_unreadable(lint([], Profile()), [error])
+            return add_unreadable(lint([], Profile()), [error])
     return lint(live_documents([changed(entry), *entry.get("more", ())]), Profile())

@@ -360,7 +360,7 @@ def test_a_kubelet_that_runs_gets_the_ca_that_it_is_told_of_before_it_restarts()
     found = lines(made.batch.ops)
     assert found.index(rf"write {CA}") < found.index("run sc.exe start kubelet")
     assert rf"mkdir {CA.rpartition(chr(92))[0]}" in found
-    assert "winkube_cluster.kubeconfig" in str(kubelet.no_ca(LAYOUT))
+    assert "winkube_cluster.kubeconfig" in str(kubelet.refuse_without_ca(LAYOUT))
 
 
 @pytest.mark.row("HP-04")

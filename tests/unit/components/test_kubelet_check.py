@@ -163,10 +163,10 @@ def test_what_an_older_kubeadm_wrote_is_part_of_the_line() -> None:
     assert check("--v=2", "1.34.4", KUBEADM_1_34) == []
     (sentence,) = check("--v=2", "1.35.6", KUBEADM_1_34)
     assert sentence.startswith("kubeadm-flags.env: --pod-infra-container-image: it was removed in Kubernetes 1.35")
-    stripped = kubelet_check.without_unknown(KUBEADM_1_34, Version.parse("1.35.6"))
+    stripped = kubelet_check.drop_unknown(KUBEADM_1_34, Version.parse("1.35.6"))
     assert stripped == ('KUBELET_KUBEADM_ARGS="--container-runtime-endpoint=npipe:////./pipe/containerd-containerd"\n')
     assert check("--v=2", "1.35.6", stripped) == []
-    assert kubelet_check.without_unknown(KUBEADM_1_34, Version.parse("1.34.4")) == KUBEADM_1_34
+    assert kubelet_check.drop_unknown(KUBEADM_1_34, Version.parse("1.34.4")) == KUBEADM_1_34
 
 
 def test_the_env_file_and_our_arguments_may_not_contradict_each_other() -> None:

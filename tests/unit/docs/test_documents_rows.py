@@ -10,7 +10,7 @@ import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.components.programs.csi_proxy import GROUPS
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import IMAGE_NAMES, class_name, release_of
 from ansible_collections.winkube.node.plugins.plugin_utils.lint import engine, manifest, rulebook
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile, with_settings
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile, apply_settings
 from ansible_collections.winkube.node.plugins.plugin_utils.workloads.log_monitor import KINDS, LEVELS
 
 from tests.conftest import ROOT
@@ -66,7 +66,7 @@ def test_the_playbook_applies_and_says_whose_rights_it_needs() -> None:
 
 
 def found_by_linter(text: str) -> dict[str, list[str]]:
-    report = engine.lint(manifest.read_documents("sample.yml", text), with_settings(Profile(), {}))
+    report = engine.lint(manifest.read_documents("sample.yml", text), apply_settings(Profile(), {}))
     return {each.rule: [f.severity.name[0] for f in report.findings if f.rule == each.rule] for each in report.findings}
 
 
@@ -171,7 +171,7 @@ def test_the_node_problem_detector_by_version_as_the_linter_has_it() -> None:
     )
     for version, letter in (("1.23", "W"), ("1.24", "I")):
         documents = manifest.read_documents("pod.yml", pod)
-        report = engine.lint(documents, with_settings(Profile(), {"profile": version}))
+        report = engine.lint(documents, apply_settings(Profile(), {"profile": version}))
         assert [each.severity.name[0] for each in report.findings if each.rule == "node-problem-detector"] == [letter]
 
 

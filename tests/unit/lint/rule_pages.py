@@ -60,9 +60,9 @@ def _without_null(value: Any) -> Any:
 def _lint(text: str, settings: Mapping[str, Any]) -> tuple[Found, ...]:
     from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import lint
     from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import read_documents
-    from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile, with_settings
+    from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile, apply_settings
 
-    return lint(read_documents("example.yml", text), with_settings(Profile(), settings)).found
+    return lint(read_documents("example.yml", text), apply_settings(Profile(), settings)).found
 
 
 def pages() -> dict[str, str]:
@@ -97,8 +97,8 @@ def _page(rule_id: str, rules: list[Rule], fixture: Mapping[str, Any]) -> Iterat
 
 
 def _part(rule: Rule, number: int, fixture: Mapping[str, Any]) -> Iterator[str]:
-    from ansible_collections.winkube.node.plugins.plugin_utils.lint.cli import fix_of, of_kinds
-    from ansible_collections.winkube.node.plugins.plugin_utils.lint.rule import with_gaps
+    from ansible_collections.winkube.node.plugins.plugin_utils.lint.cli import describe_kinds, fix_of
+    from ansible_collections.winkube.node.plugins.plugin_utils.lint.rule import fill_gaps
 
     case = next(
         each
@@ -106,9 +106,9 @@ def _part(rule: Rule, number: int, fixture: Mapping[str, Any]) -> Iterator[str]:
         if any(found.rule is rule for found in _lint(_text(each["flagged"]), each.get("settings", {})))
     )
     yield f"\n## {rule.title}\n"
-    yield f"- What: {_sentence(with_gaps(rule.message, _GAP))}"
-    yield f"- Where: {', '.join(f'`{path}`' for path in rule.paths)}{of_kinds(rule)}"
-    yield f"- Remedy: {with_gaps(rule.remedy, _GAP)}"
+    yield f"- What: {_sentence(fill_gaps(rule.message, _GAP))}"
+    yield f"- Where: {', '.join(f'`{path}`' for path in rule.paths)}{describe_kinds(rule)}"
+    yield f"- Remedy: {fill_gaps(rule.remedy, _GAP)}"
     if rule.fix is not None:
         yield f"- `--fix` {fix_of(rule)}."
     yield f"- Source: {rule.source}"

@@ -13,7 +13,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import Re
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.fix import apply_fixes, fix
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import live_documents
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import Severity
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import NEWEST_MINOR, Profile, with_settings
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import NEWEST_MINOR, Profile, apply_settings
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.sources import read_paths
 
 from .test_rules import BASE, FIXTURES, merged
@@ -58,7 +58,7 @@ def header(sample: Path, name: str) -> Any:
 @pytest.mark.parametrize("sample", PUBLIC, ids=[sample.stem for sample in PUBLIC])
 def test_what_sig_windows_publishes_has_no_error(sample: Path, minor: int) -> None:
     """`Cluster` is the cluster that the sample is for, `Errors` are the known reasons for its refusal."""
-    profile = with_settings(Profile(minor=minor), header(sample, "Cluster"))
+    profile = apply_settings(Profile(minor=minor), header(sample, "Cluster"))
     report = lint(read_paths([str(sample)]), profile)
     errors = [each for each in report.findings if each.severity is Severity.ERROR]
     assert {each.rule for each in errors} == set(header(sample, "Errors") or ()), [each.message for each in errors]
@@ -74,7 +74,7 @@ def test_every_public_sample_names_what_it_is_modelled_on() -> None:
 @pytest.mark.parametrize("sample", PUBLIC, ids=[sample.stem for sample in PUBLIC])
 def test_fixing_what_sig_windows_publishes_brings_no_error(sample: Path) -> None:
     """With os.name, which --fix adds, the API server checks more."""
-    profile = with_settings(Profile(), header(sample, "Cluster"))
+    profile = apply_settings(Profile(), header(sample, "Cluster"))
     documents = read_paths([str(sample)])
     before = lint(documents, profile)
     fixed = fix(documents, before, profile, ())

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.lint import engine, manifest, rulebook
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.catalog import build_catalog
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile, with_settings
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile, apply_settings
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.rule import keys_of
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "lint"
@@ -56,7 +56,7 @@ def text_of(manifests: Any) -> str:
 
 def findings(manifests: Any, settings: dict[str, Any]) -> list[Any]:
     documents = manifest.read_documents("fixture.yml", text_of(manifests))
-    return engine.lint(documents, with_settings(Profile(), settings)).findings
+    return engine.lint(documents, apply_settings(Profile(), settings)).findings
 
 
 def places(rule: str, manifests: Any, **settings: Any) -> list[str]:
@@ -112,7 +112,7 @@ def test_every_part_of_a_rule_is_flagged_by_some_fixture() -> None:
     for _, fixture in CASES:
         for case in [fixture, *fixture.get("more", [])]:
             documents = manifest.read_documents("fixture.yml", text_of(case["flagged"]))
-            report = engine.lint(documents, with_settings(Profile(), case.get("settings", {})))
+            report = engine.lint(documents, apply_settings(Profile(), case.get("settings", {})))
             hit |= {f"{found.rule.id} {found.rule.title}" for found in report.found}
     assert {f"{rule.id} {rule.title}" for rule in rulebook.RULES} == hit
 
@@ -123,7 +123,7 @@ def test_a_rule_is_asked_wherever_it_finds_something() -> None:
         for case in [fixture, *fixture.get("more", [])]:
             documents = manifest.read_documents("fixture.yml", text_of(case["flagged"]))
             objects = [thing for document in documents for thing in manifest.objects_of(document)]
-            for pod in build_catalog(objects, with_settings(Profile(), case.get("settings", {}))).pods:
+            for pod in build_catalog(objects, apply_settings(Profile(), case.get("settings", {}))).pods:
                 for each in rulebook.POD_RULES:
                     if each.keys and each.keys.isdisjoint(keys_of(pod)):
                         assert list(each.find(pod)) == [], f"{each.id} needs more than {sorted(each.keys)}"

@@ -111,7 +111,7 @@ def run_suite(lab: Cluster, found: client.Cluster) -> None:
     )
     run_namespace.sweep(found, readiness.LABEL, now)
     readiness.sweep_bindings(found)
-    readiness.of_other_nodes(found)
+    readiness.warn_of_linux_nodes(found)
     readiness.make(found, wish)
     readiness.wait(found, wish, clock)
     readiness.take_away(found, wish)

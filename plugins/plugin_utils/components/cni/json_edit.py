@@ -119,7 +119,7 @@ def _change_object(
         return
     else:
         for member in gone:
-            changes.append(_without(text, node, member))
+            changes.append(_remove_member(text, node, member))
         for key in fresh:
             starts = [key_at for _key, key_at, _child in node.members]
             _append(text, node, starts, f"{json.dumps(key, ensure_ascii=False)}: ", wanted[key], changes, style)
@@ -127,7 +127,7 @@ def _change_object(
         _change(text, child, wanted[key], changes, style)
 
 
-def _without(text: str, node: _Node, member: tuple[str, int, _Node]) -> tuple[int, int, str]:
+def _remove_member(text: str, node: _Node, member: tuple[str, int, _Node]) -> tuple[int, int, str]:
     """The change that removes a member, with the comma before it, or after it for the first member."""
     number = node.members.index(member)
     if number == 0:

@@ -47,8 +47,8 @@ def judge(text: str, subject: Subject) -> tuple[Fault, ...]:
     twice = (f"'{key}' stands twice in one object" for key in find_repeats(text))
     found = [
         *(_fault("cni.key-twice", subject, "", seen, "it once") for seen in twice),
-        *_of_file(conf, subject),
-        *(each for plugin in conf.plugins for each in _of_plugin(plugin, subject)),
+        *_check_file(conf, subject),
+        *(each for plugin in conf.plugins for each in _check_plugin(plugin, subject)),
         *_exceptions(conf, subject),
         *_provider_addresses(conf, subject),
         *_values(json.loads(text), "", subject),
@@ -60,7 +60,7 @@ def _fault(identity: str, subject: Subject, where: str, seen: str, wanted: str) 
     return Fault(identity, subject.file, where, seen, wanted)
 
 
-def _of_file(conf: Conf, subject: Subject) -> Iterator[Fault]:
+def _check_file(conf: Conf, subject: Subject) -> Iterator[Fault]:
     is_list = subject.file.casefold().endswith(".conflist")
     if is_list != conf.is_list:
         seen = "it holds 'plugins'" if conf.is_list else "it holds a single plugin"
@@ -99,7 +99,7 @@ def list_accepted_versions(subject: Subject, conf: Conf | None = None) -> tuple[
     return found
 
 
-def _of_plugin(plugin: Plugin, subject: Subject) -> Iterator[Fault]:
+def _check_plugin(plugin: Plugin, subject: Subject) -> Iterator[Fault]:
     yield from _type(plugin.type, join(plugin.path, "type"), subject)
     ipam = plugin.keys.get("ipam")
     kind = str(lower(ipam).get("type") or "") if isinstance(ipam, Mapping) else ""
@@ -114,19 +114,19 @@ def _of_plugin(plugin: Plugin, subject: Subject) -> Iterator[Fault]:
     if isinstance(search, list) and len(search) > 1 and plugin.type not in cni.SEVERAL_SUFFIXES:
         yield _fault("cni.dns-search", subject, join(plugin.path, "dns.search"), f"it has {len(search)}", "one")
     if plugin.type == FLANNEL:
-        yield from _of_flannel(plugin, subject)
+        yield from _check_flannel(plugin, subject)
     elif subject.flannel:
         yield _fault("cni.flannel-plugin", subject, join(plugin.path, "type"), f"it is {_show(plugin.type)}", FLANNEL)
     if plugin.delegate is not None:
-        yield from _of_plugin(plugin.delegate, replace(subject, flannel=False))
+        yield from _check_plugin(plugin.delegate, replace(subject, flannel=False))
         return
     yield from _families(plugin, subject)
     known = cni.BY_NAME.get(plugin.type)
     if known is not None and known.policies:
-        yield from _of_worker(plugin, known, subject)
+        yield from _check_worker(plugin, known, subject)
 
 
-def _of_flannel(plugin: Plugin, subject: Subject) -> Iterator[Fault]:
+def _check_flannel(plugin: Plugin, subject: Subject) -> Iterator[Fault]:
     """Faults in what flannel's plugin adds to its delegate, or fails to add."""
     delegate = plugin.delegate
     if delegate is None:
@@ -158,7 +158,7 @@ def _type(kind: str, where: str, subject: Subject) -> Iterator[Fault]:
         yield _fault("cni.plugin-rare", subject, where, f"it is {kind}", "a plugin that is known")
 
 
-def _of_worker(plugin: Plugin, known: cni.CniPlugin, subject: Subject) -> Iterator[Fault]:
+def _check_worker(plugin: Plugin, known: cni.CniPlugin, subject: Subject) -> Iterator[Fault]:
     if subject.mode in BACKENDS and known.needs in BACKENDS and known.needs != subject.mode:
         seen = f"the plugin {plugin.type} needs an {known.needs} network"
         yield _fault("cni.plugin-type", subject, join(plugin.path, "type"), seen, BACKENDS[subject.mode].delegate)
@@ -175,7 +175,7 @@ def _of_worker(plugin: Plugin, known: cni.CniPlugin, subject: Subject) -> Iterat
         if policy.path.rpartition(".")[2].partition("[")[0] != known.policies.casefold():
             seen = f"{plugin.type} does not read it"
             yield _fault("cni.policies-key", subject, policy.path, seen, f"'{known.policies}'")
-        yield from _of_policy(policy, plugin.form, subject)
+        yield from _check_policy(policy, plugin.form, subject)
     if known.name == OWN_ADDRESS and not _has_address(plugin):
         yield _fault("cni.no-provider-address", subject, plugin.path, "no policy has the node's address", "one")
 
@@ -184,7 +184,7 @@ def _has_address(plugin: Plugin) -> bool:
     return any(each.type in {"ProviderAddress", "PA"} for each in plugin.policies)
 
 
-def _of_policy(policy: ConfPolicy, api_version: int, subject: Subject) -> Iterator[Fault]:
+def _check_policy(policy: ConfPolicy, api_version: int, subject: Subject) -> Iterator[Fault]:
     if policy.name.casefold() != POLICY_NAME:
         seen = f"its name is {_show(policy.name)}"
         yield _fault("cni.policy-skipped", subject, policy.path, seen, "the name EndpointPolicy")

@@ -153,7 +153,7 @@ def check(text: str, settings: ContainerdSettings) -> list[str]:
     try:
         document = Document.parse(text)
     except tomllib.TOMLDecodeError as error:
-        return [_not_toml(error)]
+        return [_describe_syntax_error(error)]
     version = settings.version
     line = facts.release_line(version)
     wrong_version = _check_version(document, version, line)
@@ -198,7 +198,7 @@ def _join_place(place: facts.Place) -> str:
     return f"[{_header(place[:-1])}] {place[-1]}" if len(place) > 1 else place[0]
 
 
-def _not_toml(error: tomllib.TOMLDecodeError) -> str:
+def _describe_syntax_error(error: tomllib.TOMLDecodeError) -> str:
     message = str(error)
     where = re.search(r"at line (\d+), column (\d+)", message)
     prefix = f"line {where[1]}, column {where[2]}: " if where else ""
@@ -292,7 +292,7 @@ def _check_values(document: Document, settings: ContainerdSettings, places: fact
         )
         if not same:
             found.append(
-                f"{document.at(place)}{name} is {_show(said)}{_by_default(document, place)}, but this node uses "
+                f"{document.at(place)}{name} is {_show(said)}{_describe_default(document, place)}, but this node uses "
                 f"'{wanted}': write `{place[-1]} = '{wanted}'` in {_table(place)}."
             )
     gid = document.get(places.grpc_gid, 0)
@@ -392,7 +392,7 @@ def _table(place: facts.Place) -> str:
     return f"[{_header(place[:-1])}]" if len(place) > 1 else "the first lines, before any table"
 
 
-def _by_default(document: Document, place: facts.Place) -> str:
+def _describe_default(document: Document, place: facts.Place) -> str:
     return "" if document.has(place) else " (containerd's default, the file says nothing)"
 
 

@@ -73,7 +73,7 @@ def is_equal(left: str, right: str) -> bool:
     if left == right:
         return True
     try:
-        return is_same_value(_without_defaults(tomllib.loads(left)), _without_defaults(tomllib.loads(right)))
+        return is_same_value(_drop_defaults(tomllib.loads(left)), _drop_defaults(tomllib.loads(right)))
     except tomllib.TOMLDecodeError:
         return False
 
@@ -137,7 +137,7 @@ def _write_value(value: Any) -> str:
     raise ValueError(f"{value!r} is nothing that TOML can say")
 
 
-def _without_defaults(data: dict[str, Any]) -> dict[str, Any]:
+def _drop_defaults(data: dict[str, Any]) -> dict[str, Any]:
     """The data without default values, which a closed port leaves behind, and without tables that this empties."""
     for place, default in CLOSED.items():
         tables: list[dict[str, Any]] = [data]

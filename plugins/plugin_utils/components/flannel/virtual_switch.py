@@ -78,7 +78,7 @@ def networks_of(
     if not names_adapter(mode, version):
         return (placeholder,)
     adapter = management.adapter.physical
-    there = networks.on_adapter(networks.hns_networks(reading) or (), adapter)
+    there = networks.list_adapter_networks(networks.hns_networks(reading) or (), adapter)
     old = next((each for each in there if _is_placeholder(each)), None)
     others = [each for each in there if each is not old]
     if others and not any(each.name.casefold() == own.casefold() for each in others):
@@ -128,7 +128,7 @@ def network(mode: str, management: Management, reading: Reading) -> HnsNetwork:
             "Windows feature Containers is missing, or the machine was not restarted since. The role host installs it."
         )
     adapter = management.adapter.physical
-    there = networks.on_adapter(known or (), adapter)
+    there = networks.list_adapter_networks(known or (), adapter)
     kind = BACKENDS[mode].hns_type
     others = [each for each in there if each.type.casefold() != kind.casefold()]
     if others:

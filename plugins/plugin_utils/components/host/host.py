@@ -140,7 +140,7 @@ def check(args: HostArgs, reading: Reading) -> Findings:
         if complaint and args.require_encryption:
             refusals.append(f"{complaint} winkube_require_encryption is true, so nothing was done.")
         elif complaint:
-            (reminders if host_checks.only_the_disk(args.layout, reading) else warnings).append(complaint)
+            (reminders if host_checks.are_secret_folders_closed(args.layout, reading) else warnings).append(complaint)
     return Findings(tuple(refusals), tuple(warnings), tuple(reminders))
 
 

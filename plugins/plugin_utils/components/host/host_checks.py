@@ -89,7 +89,7 @@ def _largest_mb(entry: str) -> int:
     return int(words[-1]) if len(words) >= 3 and words[-1].isdigit() else 0
 
 
-def only_the_disk(layout: Layout, reading: Reading) -> bool:
+def are_secret_folders_closed(layout: Layout, reading: Reading) -> bool:
     """Whether the folders of secrets exist and nobody else can read them, so that only the disk's encryption is
     open."""
     found = [reading.parts.get(file_key(folder)) or {} for folder in _secret_folders(layout)]

@@ -222,7 +222,7 @@ def plan_taints(cluster: Cluster, node: Object, taints: Sequence[str]) -> tuple[
 
 def _taints(cluster: Cluster, expected: Expected, node: Object, *, check: bool) -> tuple[Object, tuple[str, ...]]:
     for attempt in range(3):
-        patch = node_object.with_taints(node, expected.taints)
+        patch = node_object.build_taint_patch(node, expected.taints)
         if patch is None:
             return node, ()
         steps = plan_taints(cluster, node, expected.taints)

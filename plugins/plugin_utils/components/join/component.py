@@ -94,10 +94,10 @@ def make_room(given: Given) -> Sequence[str]:
     if given.options["state"] != "rejoined":
         return ()
     cluster, name = _cluster(given), given.options["node_name"]
-    return given.asks.once("room", lambda: material.without_node(cluster, name, check=given.check))
+    return given.asks.once("room", lambda: material.delete_node(cluster, name, check=given.check))
 
 
-def with_material(given: Given) -> Resources:
+def build_join(given: Given) -> Resources:
     """The join, with a token that is deleted afterwards."""
     found = given.asks.hold("material", lambda: _material(given))
     return (replace(found, mark=given.mark), *(() if _cluster(given) else (ASKS_NOBODY,)))
@@ -158,7 +158,7 @@ COMPONENT = replace(
         Stage("files", files, before=look, deadline=_deadline),
         Stage(
             "material",
-            with_material,
+            build_join,
             wanted=lambda given: joins(given) and not given.options["golden_image"],
             before=make_room,
             deadline=_deadline,

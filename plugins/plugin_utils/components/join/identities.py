@@ -32,7 +32,7 @@ ADMIN_NAMES = frozenset({"kubernetes-admin", "kubernetes-super-admin", "cluster-
 """Users of kubeadm's admin.conf and super-admin.conf, and the role's own name."""
 
 
-def with_token(server: str, ca_pem: bytes, user: str, token: str) -> str:
+def build_kubeconfig(server: str, ca_pem: bytes, user: str, token: str) -> str:
     """A kubeconfig for `user` with a token; as JSON, which is YAML as well."""
     cluster: dict[str, str] = {"server": server}
     if ca_pem:
@@ -262,4 +262,4 @@ def _of_account(cluster: Cluster, account: str, api_server: str, *, check: bool,
     )
     found = wait_for(clock, TOKEN_S, token, sentence)
     where = endpoint(cluster, api_server)
-    return steps, with_token(where.server, where.ca_pem, account, found)
+    return steps, build_kubeconfig(where.server, where.ca_pem, account, found)

@@ -18,7 +18,7 @@ from ...engine import security, windows_path
 from ...engine.batch import Op, as_base64
 from ...engine.reading import Query, Reading, file_key, service_key
 from ...engine.resource import Change
-from ...engine.resources.service import ACTIVE, RUNNING, with_undo_start
+from ...engine.resources.service import ACTIVE, RUNNING, add_start_undo
 from ...engine.services.existing import log_file
 from ...engine.tools import (
     CANNOT_ACCEPT,
@@ -160,7 +160,7 @@ class Joining:
             return ()
         ops = stop_ops(self.layout.kubelet_service, self.layout.kubelet_binary, self.stop_timeout_s)
         ran = found.get("state") == RUNNING
-        return with_undo_start(self.layout.kubelet_service, ops, self.start_timeout_s, ran=ran)
+        return add_start_undo(self.layout.kubelet_service, ops, self.start_timeout_s, ran=ran)
 
     def _undo(self, reading: Reading) -> tuple[Op, ...]:
         """Stop the kubelet and delete everything the join has made. The undo of each move brings back what was there

@@ -109,7 +109,7 @@ def check_possible(cluster: Cluster | None, options: Options, layout: Layout, re
     if cluster is None:
         own = {"kubeconfig": options["kubeconfig_source"], "bootstrap_kubeconfig": options["bootstrap_source"]}
         if not own.get(options["join"]):
-            raise _no_cluster(options)
+            raise _refuse_without_cluster(options)
         if options["state"] == "rejoined":
             raise Refused(
                 "Rejoining needs access to the cluster's API, to delete the old Node object: set "
@@ -141,7 +141,7 @@ def material(
     if options["join"] == "bootstrap_kubeconfig" and options["bootstrap_source"]:
         return _take_kubeconfig(cluster, made, options, "bootstrap_source")
     if cluster is None:
-        raise _no_cluster(options)
+        raise _refuse_without_cluster(options)
     where = endpoints.endpoint(cluster, options["api_server"])
     if options["join"] == "kubeadm" and not where.published:
         raise Refused(
@@ -155,7 +155,7 @@ def material(
         )
     made_token = token(cluster)
     if options["join"] == "bootstrap_kubeconfig":
-        text = identities.with_token(where.server, where.ca_pem, "tls-bootstrap-token-user", made_token)
+        text = identities.build_kubeconfig(where.server, where.ca_pem, "tls-bootstrap-token-user", made_token)
         return replace(made, kubeconfig=text, ca_pem=where.ca_pem)
     settings = JoinSettings(
         version=version,
@@ -186,7 +186,7 @@ def _take_kubeconfig(cluster: Cluster | None, made: Joining, options: Options, o
     return replace(made, kubeconfig=text, ca_pem=ca_pem)
 
 
-def without_node(cluster: Cluster | None, name: str, *, check: bool) -> list[str]:
+def delete_node(cluster: Cluster | None, name: str, *, check: bool) -> list[str]:
     """Delete the old Node object: kubeadm does not join a machine whose Node is Ready."""
     path = f"/api/v1/nodes/{name}"
     if cluster is None or cluster.get(path) is None:
@@ -213,7 +213,7 @@ def _users_file(options: Options, option: str) -> str:
     return users_kubeconfig(path, option, allow_admin=options["allow_cluster_admin"])
 
 
-def _no_cluster(options: Options) -> Refused:
+def _refuse_without_cluster(options: Options) -> Refused:
     return Refused(
         f"{options['node_name']} has not joined, and a join by {options['join']} needs the cluster's API "
         "for its token: set winkube_cluster.kubeconfig to a kubeconfig on the controller."

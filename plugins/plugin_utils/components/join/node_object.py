@@ -73,7 +73,7 @@ def find_missing_taints(node: Object, wanted: Sequence[str]) -> list[dict[str, s
     return [asdict(taint) for taint in map(Taint.parse, wanted) if astuple(taint) not in known]
 
 
-def with_taints(node: Object, wanted: Sequence[str]) -> dict[str, Any] | None:
+def build_taint_patch(node: Object, wanted: Sequence[str]) -> dict[str, Any] | None:
     """The merge patch that adds the missing taints of `wanted` (`<key>=<value>:<effect>`); None if none is missing.
 
     --register-with-taints acts only when a Node registers. The patch names the resource version, so the API refuses it

@@ -12,7 +12,7 @@ from ...engine import security
 from ...engine.batch import Op, as_base64, flatten
 from ...engine.reading import Query, Reading, file_key, file_query
 from ...engine.resource import Change, Refused
-from ...engine.resources.service import ACTIVE, running_dependants, with_undo_start
+from ...engine.resources.service import ACTIVE, add_start_undo, running_dependants
 from ...engine.resources.text_file import write_ops
 from ...engine.tools import halt, start_ops, stop_ops
 
@@ -92,7 +92,7 @@ class SecretFile:
     def _stop(self, reading: Reading) -> tuple[Op, ...]:
         """Stop the service, after those that depend on it."""
         return flatten(
-            with_undo_start(name, stop_ops(name, "", self.timeout_s), self.timeout_s, ran=name != self.read_by)
+            add_start_undo(name, stop_ops(name, "", self.timeout_s), self.timeout_s, ran=name != self.read_by)
             for name in (*running_dependants(self.read_by, reading), self.read_by)
         )
 

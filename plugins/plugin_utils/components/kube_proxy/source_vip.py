@@ -96,7 +96,7 @@ def find_present(args: VipArgs, service: Mapping[str, Any] | None, reading: Read
         return str(known)
     entries = set(reading.parts.get(file_key(args.folder), {}).get("entries") or ())
     span = pod_range(args, reading)
-    return next((vip for vip in _candidates(args, service, reading) if vip in entries and _inside(vip, span)), "")
+    return next((vip for vip in _candidates(args, service, reading) if vip in entries and _is_inside(vip, span)), "")
 
 
 def reserve(args: VipArgs, reading: Reading, component: str) -> Batch:
@@ -134,7 +134,7 @@ def read_reserved(answer: Mapping[str, Any], span: str) -> str:
     except ValueError as error:
         said = (outputs[-1] if outputs else "").strip()[:200]
         raise Refused(f"source VIP: host-local.exe gave no address. It said: '{said}'.") from error
-    if not _inside(vip, span):
+    if not _is_inside(vip, span):
         raise Refused(f"source VIP: host-local.exe gave {vip}, which is not in the node's range {span}.")
     return vip
 
@@ -157,7 +157,7 @@ def _text(path: str, reading: Reading) -> str:
     return (reading.text(path) or "") if file_key(path) in reading.parts else ""
 
 
-def _inside(vip: str, span: str) -> bool:
+def _is_inside(vip: str, span: str) -> bool:
     try:
         return ipaddress.ip_address(vip) in ipaddress.ip_network(span)
     except ValueError:

@@ -36,7 +36,7 @@ def build_resources(given: Given) -> Resources:
     layout, reading = given.layout, given.reading
     configured = kubelet.is_configured(layout, reading)
     if given.options["golden_image"] and configured:
-        raise kubelet.no_image(layout)
+        raise kubelet.refuse_image(layout)
     version = kubernetes_version(given)
     wanted = settings(given, version)
     providers = _providers(given)
@@ -122,7 +122,7 @@ def _ca(given: Given) -> str:
     """The cluster's CA, for a kubelet that lacks it. Refused if it cannot be found."""
     found = given.asks.of_cluster(given.options, "CA", lambda cluster: endpoint(cluster).ca_pem)
     if not found:
-        raise kubelet.no_ca(given.layout)
+        raise kubelet.refuse_without_ca(given.layout)
     return found.decode()
 
 

@@ -19,7 +19,7 @@ from ...engine import security, windows_path
 from ...engine.batch import Op
 from ...engine.reading import Query, Reading, file_key, http_query, services_query
 from ...engine.resource import Notice, Refused, ReliesOn, Resource, whole_file
-from ...engine.resources.directory import Directory, guard, with_parents
+from ...engine.resources.directory import Directory, add_parents, guard
 from ...engine.resources.firewall_rule import FirewallRule, Network
 from ...engine.resources.programs import Programs, Source
 from ...engine.resources.service import Service
@@ -138,7 +138,7 @@ def list_own_arguments(layout: Layout) -> tuple[str, ...]:
 
 def command_arguments(args: KubeletArgs) -> tuple[str, ...]:
     """The whole command line without the program: our arguments, then those of kubeadm that we do not set."""
-    return (*arguments(args.settings), *kubelet_check.from_kubeadm(args.settings, args.kubeadm_flags))
+    return (*arguments(args.settings), *kubelet_check.list_kubeadm_arguments(args.settings, args.kubeadm_flags))
 
 
 def build_resources(args: KubeletArgs) -> tuple[Resource, ...]:
@@ -158,7 +158,7 @@ def build_resources(args: KubeletArgs) -> tuple[Resource, ...]:
         *_folders(layout, drop_in=settings.uses_drop_in),
         *args.tools,
         _programs(layout, args.source, args.mark),
-        ReliesOn(layout.kubelet_dir, _of_kubeadm(layout)),
+        ReliesOn(layout.kubelet_dir, _list_kubeadm_files(layout)),
         *drop_in,
         *credentials.build_resources(layout, args.providers, settings.version, args.mark),
         *_ca(args),
@@ -196,7 +196,7 @@ def lacks_ca(settings: KubeletSettings, layout: Layout, reading: Reading) -> boo
     return named and is_configured(layout, reading) and not there
 
 
-def no_ca(layout: Layout) -> Refused:
+def refuse_without_ca(layout: Layout) -> Refused:
     """A refusal: the CA by which the kubelet authenticates its callers is unknown."""
     return Refused(
         f"kubelet: {ca_file(layout)} is not on the node. Without the cluster's CA the kubelet cannot authenticate "
@@ -205,7 +205,7 @@ def no_ca(layout: Layout) -> Refused:
     )
 
 
-def no_image(layout: Layout) -> Refused:
+def refuse_image(layout: Layout) -> Refused:
     """A refusal: a machine that is a node cannot become an image of nodes."""
     return Refused(
         f"This machine has joined a cluster ({layout.kubelet_kubeconfig} is there): an image of it would clone this "
@@ -229,7 +229,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
     )
     return (
         *(query for resource in resources for query in resource.reads()),
-        *_of_kubeadm(layout),
+        *_list_kubeadm_files(layout),
         *credentials.reads(layout),
         *nssm.reads(layout),
         *log_runner.reads(layout),
@@ -240,7 +240,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
     )
 
 
-def _of_kubeadm(layout: Layout) -> tuple[Query, ...]:
+def _list_kubeadm_files(layout: Layout) -> tuple[Query, ...]:
     """The join's files that a kubelet's command line depends on."""
     return (
         whole_file(config_file(layout), READ_LIMIT),
@@ -253,7 +253,7 @@ def _of_kubeadm(layout: Layout) -> tuple[Query, ...]:
 def _folders(layout: Layout, *, drop_in: bool) -> tuple[Directory, ...]:
     r"""The folders. Locked are only those that hold keys or are read by a service of the machine.
     `C:\var\lib\kubelet` itself inherits its access: containers read mounted secrets from there as ordinary users."""
-    return with_parents(
+    return add_parents(
         *guard(windows_path.parent(layout.kubelet_binary), layout.log_dir, windows_path.parent(layout.kubernetes_dir)),
         Directory(layout.kubernetes_dir, sddl=security.ADMINS_ONLY, private=True),
         Directory(windows_path.join(layout.kubernetes_dir, "manifests")),

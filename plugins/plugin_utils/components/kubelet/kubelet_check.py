@@ -89,7 +89,7 @@ def env_arguments(text: str) -> list[str]:
     return []
 
 
-def without_unknown(env_file_text: str, version: Version) -> str:
+def drop_unknown(env_file_text: str, version: Version) -> str:
     """kubeadm-flags.env without the arguments that a kubelet of `version` does not know; unchanged if it knows all.
 
     kubeadm up to 1.34 writes --pod-infra-container-image, on which a kubelet 1.35 exits (kubernetes#133778).
@@ -102,7 +102,7 @@ def without_unknown(env_file_text: str, version: Version) -> str:
     return f"{_VARIABLE}{json.dumps(command_line.join(kept))}\n"
 
 
-def from_kubeadm(settings: KubeletSettings, env_file_text: str) -> tuple[str, ...]:
+def list_kubeadm_arguments(settings: KubeletSettings, env_file_text: str) -> tuple[str, ...]:
     """The arguments in kubeadm-flags.env that these settings do not set and that this kubelet knows.
 
     Our service does not read that file: they are appended to its own arguments, so that the kubeletExtraArgs of the
@@ -125,7 +125,7 @@ def find_overruled(settings: KubeletSettings, env_file_text: str) -> list[str]:
 
 
 def _of_kubeadm(settings: KubeletSettings, env_file_text: str) -> tuple[Given, ...]:
-    words = env_arguments(without_unknown(env_file_text, settings.version))
+    words = env_arguments(drop_unknown(env_file_text, settings.version))
     return read(((ENV_FILE, words),), KUBELET, line_for(settings.version.line)).given
 
 
@@ -181,7 +181,7 @@ def problems(settings: KubeletSettings, env_file_text: str = "") -> list[str]:
             for name, value in sorted(gates(settings).items())
             if (sentence := feature_gates.problem("kubelet", name, value, line))
         ]
-        found += _both_places(settings)
+        found += _find_double_settings(settings)
     return [*found, *check_command_line(arguments(settings), settings.version, env_file_text)]
 
 
@@ -284,7 +284,7 @@ _FIELDS = {
 """Argument -> field of KubeletConfiguration. Source: kubernetes v1.37.1 cmd/kubelet/app/options/options.go."""
 
 
-def _both_places(settings: KubeletSettings) -> list[str]:
+def _find_double_settings(settings: KubeletSettings) -> list[str]:
     """Extra arguments for settings of the drop-in."""
     line = read((("extra arguments", settings.extra),), KUBELET, settings.version.line)
     ours = configuration(settings)

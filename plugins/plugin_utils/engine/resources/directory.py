@@ -14,7 +14,7 @@ from ..reading import Query, Reading, file_key, file_query
 from ..resource import Change, Refused, Resource
 
 
-def with_parents(*directories: Directory) -> tuple[Directory, ...]:
+def add_parents(*directories: Directory) -> tuple[Directory, ...]:
     """`directories` and their parents, outermost first: what is made step by step can be rolled back step by step."""
     wanted = {windows_path.key(directory.path): directory for directory in directories}
     for directory in directories:
@@ -183,14 +183,14 @@ def guard(*paths: str) -> tuple[Directory, ...]:
     """`paths` and their parents, writable only by administrators. Below Windows' own folders the access list is
     inherited."""
     everything = [path for given in paths for path in _list_upwards(given)]
-    return with_parents(*(_guard(path) for path in everything))
+    return add_parents(*(_guard(path) for path in everything))
 
 
 def guard_always(*paths: str) -> tuple[Directory, ...]:
     """As `guard`, but `paths` themselves get their own access list wherever they lie."""
     above = [path for given in paths for path in _list_upwards(windows_path.parent(given))]
     own = (Directory(path, sddl=security.ADMINS_WRITE) for path in paths)
-    return with_parents(*(_guard(path) for path in above), *own)
+    return add_parents(*(_guard(path) for path in above), *own)
 
 
 def _guard(path: str) -> Directory:

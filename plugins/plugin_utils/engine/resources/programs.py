@@ -39,7 +39,7 @@ def staging(state_dir: str, destination: str, name: str) -> str:
 def make_staging(folder: str) -> tuple[Op, ...]:
     """Make the folder of `staging`; outside of the state folder only administrators can write to it."""
     ops = [Op("mkdir", {"path": folder}).with_undo(Op("remove", {"path": folder, "recurse": True}))]
-    if above := _above(folder):
+    if above := _find_parent(folder):
         closed = Op("mkdir", {"path": above, "sddl": ADMINS_ONLY})
         ops.insert(0, closed.with_undo(Op("remove", {"path": above, "only_if_empty": True})))
     return tuple(ops)
@@ -48,12 +48,12 @@ def make_staging(folder: str) -> tuple[Op, ...]:
 def drop_staging(folder: str) -> tuple[Op, ...]:
     """Delete it with its contents."""
     ops = [Op("remove", {"path": folder, "recurse": True, "in_use_ok": True})]
-    if above := _above(folder):
+    if above := _find_parent(folder):
         ops.append(Op("remove", {"path": above, "only_if_empty": True}))
     return tuple(ops)
 
 
-def _above(folder: str) -> str:
+def _find_parent(folder: str) -> str:
     """The parent folder that `make_staging` restricts; empty inside the state folder."""
     above = windows_path.parent(folder)
     return above if windows_path.name(above) == FOLDER else ""

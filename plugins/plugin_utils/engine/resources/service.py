@@ -166,7 +166,7 @@ class Service:
         programs = Existing(found).programs_to_wait_for(wanted) if found else (wanted,)
         waits = (wait_gone(program, self.stop_timeout_s) for program in programs)
         ops = (*stop_ops(self.name, "", self.stop_timeout_s), *waits)
-        return with_undo_start(self.name, ops, self.start_timeout_s, ran=self.is_running(reading))
+        return add_start_undo(self.name, ops, self.start_timeout_s, ran=self.is_running(reading))
 
     def halt(self) -> tuple[Op, ...]:
         """Stop it and its dependants, whatever state they are in; for undos. After a power loss the machine starts
@@ -218,7 +218,7 @@ def refuse_deleting(name: str) -> Refused:
     )
 
 
-def with_undo_start(name: str, ops: tuple[Op, ...], timeout_s: int, *, ran: bool) -> tuple[Op, ...]:
+def add_start_undo(name: str, ops: tuple[Op, ...], timeout_s: int, *, ran: bool) -> tuple[Op, ...]:
     """`ops`, which stop a service, with a start as their undo, after waiting for a stop that is still under way.
 
     If the service did not really run before (`ran`), such as one that crashes again and again, the undo does not wait

@@ -146,7 +146,7 @@ class Check:
     suite: str = ""
 
 
-def in_pod(pod: PodFact, group: str, name: str, title: str) -> Check:
+def build_pod_check(pod: PodFact, group: str, name: str, title: str) -> Check:
     """A check whose command runs in this pod."""
     return Check(f"{group}/{name}/{pod.name}", group, title, "pod", pod=pod.name, source=pod.name)
 

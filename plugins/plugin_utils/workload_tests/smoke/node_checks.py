@@ -16,7 +16,7 @@ from fractions import Fraction
 from ...facts.quantity import quantity
 from . import commands
 from .manifests import REPOSITORY
-from .model import Check, Facts, NodeFact, in_pod, make_known
+from .model import Check, Facts, NodeFact, build_pod_check, make_known
 
 RESERVED = ("cpu", "memory")
 
@@ -57,7 +57,7 @@ def _dns(facts: Facts) -> Iterator[Check]:
         yield replace(base, exclusion="No pod is Ready that could be asked for them.")
     for pod in ready:
         yield replace(
-            in_pod(pod, "dns-config", "server", base.title),
+            build_pod_check(pod, "dns-config", "server", base.title),
             target=facts.dns_address,
             argv=commands.dns_servers(),
             expect="dns",
@@ -72,13 +72,13 @@ def _user(facts: Facts) -> Iterator[Check]:
         yield replace(base, exclusion="The pod that runs as ContainerUser is not Ready.")
         return
     yield replace(
-        in_pod(peer, "user", "whoami", "runAsUserName is the user"),
+        build_pod_check(peer, "user", "whoami", "runAsUserName is the user"),
         argv=commands.whoami(),
         expect="user",
         wanted="containeruser",
     )
     yield replace(
-        in_pod(peer, "user", "acl", "ACLs keep this user out"),
+        build_pod_check(peer, "user", "acl", "ACLs keep this user out"),
         argv=commands.write_where_it_is_denied(),
         expect="denied",
     )

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from . import commands
 from .manifests import PEER, PEER_NAMES, PEER_PORT, WEB
-from .model import Check, Facts, NodeFact, PodFact, in_pod, make_known
+from .model import Check, Facts, NodeFact, PodFact, build_pod_check, make_known
 from .node_checks import node_checks
 
 GROUPS = {
@@ -67,7 +67,7 @@ _GRANULAR = "[sig-network] [sig-windows] Networking Granular Checks: Pods should
 def plan(facts: Facts) -> tuple[Check, ...]:
     """All checks, in the order of the report, with unique ids."""
     parts = (_nodes, _pods, _node_to_pod, _pod_to_pod, _service, _discovery, _inbound, _outbound, _pod_to_node)
-    flows = tuple(_behind_policies(check, facts.policies) for part in parts for check in part(facts))
+    flows = tuple(_note_policies(check, facts.policies) for part in parts for check in part(facts))
     return (*flows, *node_checks(facts))
 
 
@@ -76,7 +76,7 @@ def page_at(address: str) -> str:
     return f"http://[{address}]/" if ":" in address else f"http://{address}/"
 
 
-def _behind_policies(check: Check, policies: tuple[str, ...]) -> Check:
+def _note_policies(check: Check, policies: tuple[str, ...]) -> Check:
     """The check with a note: if it fails, NetworkPolicies that others put into the namespace may be the reason."""
     if not policies or check.limitation or check.group in {"nodes", "pods"}:
         return check
@@ -175,7 +175,7 @@ def _node_to_pod(facts: Facts) -> Iterator[Check]:
 def _pod_to_pod(facts: Facts) -> Iterator[Check]:
     pods, peer = _list_ready(facts), _peer(facts)
     for pod, other in _pairs(pods, peer):
-        base = in_pod(pod, "pod-to-pod", "", "pod to pod")
+        base = build_pod_check(pod, "pod-to-pod", "", "pod to pod")
         base = replace(base, target=other.name)
         yield replace(
             base,
@@ -248,7 +248,7 @@ def _udp_to_peer(facts: Facts, pods: list[PodFact], peer: PodFact | None) -> Ite
             yield _not_run(kind, kind.partition("/")[0], flow, "UDP", _find_missing(facts))
         return
     for pod in pods:
-        base = in_pod(pod, "pod-to-pod", "udp", "pod to pod")
+        base = build_pod_check(pod, "pod-to-pod", "udp", "pod to pod")
         yield replace(
             base,
             flow=POD_IP,
@@ -259,7 +259,7 @@ def _udp_to_peer(facts: Facts, pods: list[PodFact], peer: PodFact | None) -> Ite
             suite=_GRANULAR.format("intra-pod", "udp"),
         )
     yield replace(
-        in_pod(pods[0], "discovery", "pod-udp-name", "pod to pod by name"),
+        build_pod_check(pods[0], "discovery", "pod-udp-name", "pod to pod by name"),
         flow=POD_NAME,
         protocol="UDP",
         target=name,
@@ -289,7 +289,7 @@ def _service(facts: Facts) -> Iterator[Check]:
         yield _not_run("service/linux", "service", "", "TCP", why)
     for pod in _list_ready(facts):
         yield replace(
-            in_pod(pod, "service", "tcp", "the Service's address, from a pod"),
+            build_pod_check(pod, "service", "tcp", "the Service's address, from a pod"),
             flow=SERVICE_IP,
             protocol="TCP",
             target=facts.web_address,
@@ -299,7 +299,7 @@ def _service(facts: Facts) -> Iterator[Check]:
         )
         if facts.web_second:
             yield replace(
-                in_pod(pod, "service", "tcp-second", "the Service's address of the other family, from a pod"),
+                build_pod_check(pod, "service", "tcp-second", "the Service's address of the other family, from a pod"),
                 protocol="TCP",
                 target=facts.web_second,
                 argv=commands.curl_page(page_at(facts.web_second), windows=True),
@@ -312,7 +312,7 @@ def _service(facts: Facts) -> Iterator[Check]:
         yield _not_run("service/udp", "service", SERVICE_IP, "UDP", _find_missing(facts))
     else:
         yield replace(
-            in_pod(_list_ready(facts)[0], "service", "udp", "the Service's address, from a pod"),
+            build_pod_check(_list_ready(facts)[0], "service", "udp", "the Service's address, from a pod"),
             flow=SERVICE_IP,
             protocol="UDP",
             target=facts.peer_address,
@@ -334,7 +334,7 @@ def _discovery(facts: Facts) -> Iterator[Check]:
     for pod in _list_ready(facts):
         name = f"kubernetes.default.svc.{facts.dns_domain}"
         yield replace(
-            in_pod(pod, "discovery", "dns", "DNS of the cluster"),
+            build_pod_check(pod, "discovery", "dns", "DNS of the cluster"),
             target=name,
             argv=commands.resolve(name),
             expect="address",
@@ -342,14 +342,14 @@ def _discovery(facts: Facts) -> Iterator[Check]:
             suite="should provide DNS for the cluster",
         )
         yield replace(
-            in_pod(pod, "discovery", "fqdn", "the Service's full name"),
+            build_pod_check(pod, "discovery", "fqdn", "the Service's full name"),
             target=full,
             argv=commands.curl_page(f"http://{full}/", windows=True),
             expect="banner",
             needs=_NAME_NEEDS,
         )
         yield replace(
-            in_pod(pod, "discovery", "short", "the Service's short name"),
+            build_pod_check(pod, "discovery", "short", "the Service's short name"),
             flow=PQDN,
             protocol="TCP",
             target=WEB,
@@ -361,7 +361,7 @@ def _discovery(facts: Facts) -> Iterator[Check]:
         yield _not_run("discovery/short", "discovery", PQDN, "TCP", NO_PODS)
     if _list_ready(facts) and _peer(facts) is not None:
         yield replace(
-            in_pod(_list_ready(facts)[0], "discovery", "udp", "the Service's short name"),
+            build_pod_check(_list_ready(facts)[0], "discovery", "udp", "the Service's short name"),
             flow=PQDN,
             protocol="UDP",
             target=PEER,
@@ -428,7 +428,7 @@ def _outbound(facts: Facts) -> Iterator[Check]:
             continue
         for pod in _list_ready(facts):
             yield replace(
-                in_pod(pod, "outbound", name, f"an {title}"),
+                build_pod_check(pod, "outbound", name, f"an {title}"),
                 flow=flow,
                 protocol="TCP",
                 target=target,
@@ -438,7 +438,7 @@ def _outbound(facts: Facts) -> Iterator[Check]:
             )
     if facts.external_dns and facts.external_name and _list_ready(facts):
         yield replace(
-            in_pod(_list_ready(facts)[0], "outbound", "udp", "an external DNS server"),
+            build_pod_check(_list_ready(facts)[0], "outbound", "udp", "an external DNS server"),
             flow=EXTERNAL_IP,
             protocol="UDP",
             target=facts.external_dns,
@@ -469,7 +469,7 @@ def _pod_to_node(facts: Facts) -> Iterator[Check]:
         if target is None:
             continue
         yield replace(
-            in_pod(pod, "pod-to-node", "tcp", "pod to node"),
+            build_pod_check(pod, "pod-to-node", "tcp", "pod to node"),
             flow=POD_NODE,
             protocol="TCP",
             target=f"{target.address}:{KUBELET_PORT}",

@@ -50,7 +50,7 @@ _LONG = 200
 
 def verdicts(checks: Sequence[Check], answers: Mapping[str, Answer]) -> tuple[Finding, ...]:
     """A finding for each check. `answers`: by id, for the checks that ran."""
-    first = {check.id: _alone(check, check.answer or answers.get(check.id)) for check in checks}
+    first = {check.id: _judge_alone(check, check.answer or answers.get(check.id)) for check in checks}
     failed = {check.group for check in checks if first[check.id][0] == "failed"}
     return tuple(_finding(check, *first[check.id], failed) for check in checks)
 
@@ -68,7 +68,7 @@ def _finding(check: Check, state: str, seen: str, failed: set[str]) -> Finding:
     return Finding(check, "broken", seen, REMEDIES[check.group])
 
 
-def _alone(check: Check, answer: Answer | None) -> tuple[str, str]:
+def _judge_alone(check: Check, answer: Answer | None) -> tuple[str, str]:
     """`ok`, `failed`, `skipped` or `limitation`, and what was seen, for this check alone."""
     if check.exclusion:
         return "skipped", check.exclusion
@@ -170,7 +170,7 @@ def table(report: Report) -> str:
         lines.append(f"  {letter}  {GROUPS[group]:<24}{MARKS[report.of_group(group)]}")
     lines += ["", f"{'Supported flows':<34}{'TCP':<14}UDP"]
     for flow in FLOWS:
-        lines.append(f"  {flow:<32}{_of_flow(report, flow, 'TCP'):<14}{_of_flow(report, flow, 'UDP')}".rstrip())
+        lines.append(f"  {flow:<32}{_judge_flow(report, flow, 'TCP'):<14}{_judge_flow(report, flow, 'UDP')}".rstrip())
     rows = [("verdict", "check", "protocol", "from", "to", "seen")]
     rows += [
         (
@@ -194,7 +194,7 @@ def table(report: Report) -> str:
     return "\n".join([*lines, "", summary(report), ""])
 
 
-def _of_flow(report: Report, flow: str, protocol: str) -> str:
+def _judge_flow(report: Report, flow: str, protocol: str) -> str:
     verdicts = {
         found.verdict for found in report.findings if (found.check.flow, found.check.protocol) == (flow, protocol)
     }
@@ -214,7 +214,9 @@ def as_dict(report: Report) -> dict[str, Any]:
         "namespace": report.namespace,
         "checks": {group: report.of_group(group) for group in SEVEN},
         "groups": {group: report.of_group(group) for group in GROUPS},
-        "flows": {flow: {protocol: _of_flow(report, flow, protocol) for protocol in ("TCP", "UDP")} for flow in FLOWS},
+        "flows": {
+            flow: {protocol: _judge_flow(report, flow, protocol) for protocol in ("TCP", "UDP")} for flow in FLOWS
+        },
         "findings": [
             {
                 "id": found.check.id,

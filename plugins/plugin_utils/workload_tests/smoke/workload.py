@@ -305,14 +305,14 @@ def pod_fact(item: Mapping[str, Any]) -> PodFact:
         name=str(item["metadata"]["name"]),
         address=str(status.get("podIP") or ""),
         node=str((item.get("spec") or {}).get("nodeName") or ""),
-        problem="" if ready and status.get("podIP") else _why_not_ready(status, conditions, containers),
+        problem="" if ready and status.get("podIP") else _explain_not_ready(status, conditions, containers),
         image=str(item["spec"]["containers"][0].get("image") or ""),
         image_id=str(containers[0].get("imageID") or "") if containers else "",
         second=str([*(one.get("ip") or "" for one in status.get("podIPs") or ()), "", ""][1]),
     )
 
 
-def _why_not_ready(status: Mapping[str, Any], conditions: Mapping[Any, Any], containers: Sequence[Any]) -> str:
+def _explain_not_ready(status: Mapping[str, Any], conditions: Mapping[Any, Any], containers: Sequence[Any]) -> str:
     for container in containers:
         waiting = (container.get("state") or {}).get("waiting") or (container.get("state") or {}).get("terminated")
         if waiting:

@@ -14,7 +14,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource impor
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import lint
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import read_documents
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import Severity
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile, with_settings
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile, apply_settings
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import manifests
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.manifests import Wish
 
@@ -104,7 +104,7 @@ def test_the_pods_are_for_windows_nodes_and_our_own_linter_has_nothing_against_t
 def errors(objects: list[dict[str, Any]]) -> list[str]:
     text = "---\n".join(json.dumps(item) + "\n" for item in objects)
     # The taint that this collection gives Windows nodes.
-    profile = with_settings(Profile(), {"taint": "os=windows:NoSchedule"})
+    profile = apply_settings(Profile(), {"taint": "os=windows:NoSchedule"})
     report = lint(read_documents("smoke", text), profile, ())
     return [found.message for found in report.at_least(Severity.ERROR)]
 
