@@ -113,10 +113,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
     def verify_file(self, path: str) -> bool:
         """Whether the file names this plugin."""
-        here = Path(path)
-        if not super().verify_file(path) or here.suffix not in (".yml", ".yaml") or source.name_special_file(here):
-            return False
-        return source.is_plugin_source(here.read_text(encoding="utf-8", errors="replace"), self.NAME)
+        is_yaml = super().verify_file(path) and path.endswith((".yml", ".yaml"))
+        return is_yaml and source.names_plugin(Path(path), self.NAME)
 
     def parse(self, inventory: InventoryData, loader: DataLoader, path: str, cache: bool = True) -> None:
         """Hosts of all Nodes that are asked for. AnsibleParserError where the cluster does not answer."""

@@ -106,13 +106,13 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
     def verify_file(self, path: str) -> bool:
         """Whether the file is a Node YAML, or must not be passed over as one, or is a source of this plugin."""
         # Not the base class's answer, which is False for a file that cannot be read: no one would say why.
-        return source.claims(Path(path)) or _is_plugin_source(Path(path))
+        return source.claims(Path(path)) or source.names_plugin(Path(path), self.NAME)
 
     def parse(self, inventory: InventoryData, loader: DataLoader, path: str, cache: bool = True) -> None:
         """Ends the run after all sentences have been printed, where Ansible would end it as well (`_refuse`)."""
         super().parse(inventory, loader, path, cache=cache)
         here = Path(path)
-        if _is_plugin_source(here):
+        if source.names_plugin(here, self.NAME):
             nodes, problems = self._named_by(here)
         else:
             self.set_options()
@@ -268,16 +268,6 @@ def _own_ssh_arguments() -> str:
     connection_loader.get("ssh", class_only=True)  # its options are known from then on
     said = C.config.get_config_value("ssh_extra_args", plugin_type="connection", plugin_name="ssh")
     return str(said or "")
-
-
-def _is_plugin_source(path: Path) -> bool:
-    if source.name_special_file(path):
-        return False
-    try:
-        with path.open("rb") as stream:
-            return source.is_plugin_source(source.decode(stream.read(source.HEAD_BYTES)))
-    except (OSError, UnicodeDecodeError):
-        return False
 
 
 class _Literal(str):

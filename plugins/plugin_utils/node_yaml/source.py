@@ -16,7 +16,6 @@ from pathlib import Path
 API_GROUP = "windows.k8s.io"
 API_VERSION = "windows.k8s.io/v1alpha1"
 KIND = "Node"
-PLUGIN = "winkube.node.node_yaml"
 VAULT_HEADER = b"$ANSIBLE_VAULT;"
 HEAD_BYTES = 256 * 1024
 MOST_BYTES = 8 * 1024 * 1024
@@ -71,11 +70,6 @@ def is_node_yaml(text: str) -> bool:
     return "List" in kinds and _NODE_INSIDE.search(text) is not None
 
 
-def is_plugin_source(text: str, plugin: str = PLUGIN) -> bool:
-    """Whether a text is a source file of this plugin (`plugin: winkube.node.node_yaml`)."""
-    return plugin in _top_level(text, "plugin")
-
-
 def is_vaulted(data: bytes) -> bool:
     return data.startswith(VAULT_HEADER)
 
@@ -100,6 +94,17 @@ def name_special_file(path: Path) -> str:
         return _NO_FILES.get(stat.S_IFMT(path.stat().st_mode), "")
     except OSError:
         return ""
+
+
+def names_plugin(path: Path, plugin: str) -> bool:
+    """Whether a file is a source file of the plugin, such as `plugin: winkube.node.node_yaml`."""
+    if name_special_file(path):
+        return False
+    try:
+        with path.open("rb") as stream:
+            return plugin in _top_level(decode(stream.read(HEAD_BYTES)), "plugin")
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def claims(path: Path) -> bool:

@@ -70,8 +70,10 @@ def test_others_are_left_alone(name: str, tmp_path: Path) -> None:
         ("all:\n  plugin: winkube.node.node_yaml\n", False),
     ],
 )
-def test_a_source_file_is_known_by_its_plugin(text: str, ours: bool) -> None:
-    assert source.is_plugin_source(text) == ours
+def test_a_source_file_is_known_by_its_plugin(tmp_path: Path, text: str, ours: bool) -> None:
+    (tmp_path / "nodes.yml").write_text(text, encoding="utf-8")
+    assert source.names_plugin(tmp_path / "nodes.yml", "winkube.node.node_yaml") == ours
+    assert not source.names_plugin(tmp_path / "none.yml", "winkube.node.node_yaml")
 
 
 @pytest.mark.row("NY-08", "NY-18")
