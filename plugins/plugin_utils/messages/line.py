@@ -63,6 +63,7 @@ _PROGRAM = re.compile(
 )
 _CMDLET = re.compile(r"^[A-Z]\w+-[A-Z]\w+ : ")
 _ERRORS = ("error", "err", "desc")
+_WARNS = {"warning", "warn"}
 _SHORT = {"DEBU": "debug", "INFO": "info", "WARN": "warning", "ERRO": "error", "FATA": "fatal"}
 """As logrus writes to a terminal."""
 _LEVELS = {"I": "info", "W": "warning", "E": "error", "F": "fatal", "N": "info"}
@@ -164,8 +165,9 @@ class Line:
 
     @property
     def known(self) -> bool:
-        """Whether it says where, or a code, or that it is an error."""
-        return bool(self.operation or self.object or self.innermost.kind or self.level in {"error", "fatal"})
+        """Whether it says where, or a code, or that something failed."""
+        failed = self.level in {"error", "fatal"} or (self.level in _WARNS and _FAILURE.search(self.message))
+        return bool(self.operation or self.object or self.innermost.kind or failed)
 
 
 @cache
