@@ -27,9 +27,11 @@ _VERB = re.compile(r"%(?:%|[-+# 0-9.*\[\]]*[a-zA-Z])")
 _WORD = re.compile(r"[A-Za-z0-9_]{3,}")
 _LONG = 12
 _MARK = "_0_"
-_TELLING = 11.0
-"""So much must the words of a literal tell together: one that every second literal has tells one bit. "failed to
-remove %s" could be said by any program."""
+_TELLING = 18.0
+"""So much must the words of a literal tell together: one that every second literal has tells one bit. "unable to
+remove %q" and "invalid MAC address" are said by programs that no table has, too."""
+_NAMING = 24.0
+"""So much to name the program: "error reading network config" is not said by one CNI plugin alone."""
 _PROVING = 20.0
 """So much where the words are to stand for a cause: "file not found" is of one function, and says nothing of it."""
 _OWN = 4.0
@@ -81,7 +83,9 @@ def place_of(line: str) -> Place | None:
     """Of the literals that the line has the one that says most: one of a program's own before those of libraries."""
     found = (entry for _start, _end, entry in _matches(line))
     best = max(found, key=lambda each: (bool(each.place.operation), each.bits + _OWN * each.place.own), default=None)
-    return best.place if best else None
+    if best is None:
+        return None
+    return best.place if best.bits >= _NAMING else replace(best.place, program="")
 
 
 def places_of(line: str) -> tuple[Place, ...]:

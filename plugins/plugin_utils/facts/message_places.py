@@ -336,7 +336,11 @@ OTHERWISE = tuple(
             "Docker",
             "asking the Docker daemon",
         ),
-        (r"(?i:googleapi): |AADSTS\d|api error |autorest|StatusCode[=:] ?\d|\bCode=\"\w+\" Message=", "", "asking the cloud's API"),
+        (
+            r"(?i:googleapi): |AADSTS\d|api error |autorest|StatusCode[=:] ?\d|\bCode=\"\w+\" Message=",
+            "",
+            "asking the cloud's API",
+        ),
         (
             r"[Kk]ubelet (?:stopped|never) post\w+ node status|NodeStatusUnknown|\bNotReady\b",
             "node controller",
@@ -362,7 +366,11 @@ OTHERWISE = tuple(
             "",
             "starting a program",
         ),
-        (r"exit(?:ed)?:? (?:with )?(?:status|code)|returned a non-zero code: |Exception code: ", "", "running a program"),
+        (
+            r"exit(?:ed)?:? (?:with )?(?:status|code)|returned a non-zero code: |Exception code: ",
+            "",
+            "running a program",
+        ),
         (r"\b[Cc]ertificate|x509: ", "", "checking a certificate"),
         (r"\b(?:open|read|write|stat|remove|rename|mkdir|unlink) (?:[A-Za-z]:\\|/)", "", "using a file"),
     )

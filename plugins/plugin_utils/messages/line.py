@@ -52,6 +52,7 @@ _WITH_ERROR = re.compile(
 )
 _TEXTS = tuple((code, re.compile(text, re.IGNORECASE)) for code, text in TEXTS.items())
 _WORDS = re.compile("|".join(TEXTS.values()), re.IGNORECASE)
+_ERRNO = re.compile("|".join(pattern.pattern for pattern, kind in CODES if kind in {"errno", "net"}))
 _WEAK = {("exit", "1"), ("exit", "2"), ("exit", "255"), ("grpc", "Unknown"), ("grpc", "Internal")}
 _OPERATION_WORDS = tuple(words_of(pattern.pattern) for pattern, _who, _doing in OPERATIONS)
 """A text without one of them is asked no further."""
@@ -130,8 +131,8 @@ class Line:
 
     @cached_property
     def _literal(self) -> Place | None:
-        # Windows' own words are not literals of a program.
-        return None if self._done else place_of(_WORDS.sub(" ", self.raw))
+        # Windows' own words, and those of errno and net, are not literals of a program.
+        return None if self._done else place_of(_ERRNO.sub(" ", _WORDS.sub(" ", self.raw)))
 
     @cached_property
     def operations(self) -> frozenset[str]:

@@ -27,7 +27,8 @@ _HEAD = re.compile(
     r"\s*(?:(?:[\w\[][\w/.\]-]* (?:\| )?)?[IWEF]\d{4} \d\d:|"
     r"\[?\d{4}[-/]\d\d[-/]\d\d[T ]|(?:time|ts|t|level)=|\{\"|[A-Z]{4,5}\[\d|"
     r"[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d|(?:Normal|Warning) +[A-Z]\w+|<\d+>|\d+[smhd]\d*[smhd]? +(?:Normal|Warning) |"
-    r"panic: |fatal error: |Flag --|[A-Z][\w ()/.-]{1,40}:(?:\s|$)|\[\w+[\w -]*\] |PS [A-Z]:\\|[$#>] |\S+ \S+ \[?(?:INFO|WARN|ERROR|FATAL)\b)"
+    r"panic: |fatal error: |"
+    r"Flag --|[A-Z][\w ()/.-]{1,40}:(?:\s|$)|\[\w+[\w -]*\] |PS [A-Z]:\\|[$#>] |\S+ \S+ \[?(?:INFO|WARN|ERROR|FATAL)\b)"
 )
 _TAIL = re.compile(
     r"\+ |At (?:line|[A-Z]:\\.*|\S+):\d+ char:\d+|\(extra info|\[Event Detail|goroutine \d+ |created by |panic\(|"
