@@ -248,8 +248,8 @@ CHECKS: tuple[Check, ...] = (
     make_log_check(
         "volume.not-on-windows",
         "This kind of volume does not exist on Windows",
-        "kubelet has no support for it there (NFS without a driver, iSCSI without csi-proxy, block mode, hugepages, "
-        "memory as medium).",
+        "kubelet has no support for it there (a FlexVolume whose plugin is not installed, NFS without a driver, iSCSI "
+        "without csi-proxy, block mode, hugepages, memory as medium).",
         "Take a CSI driver that has a node plugin for Windows: SMB, Azure Files, Azure Disk, EBS, vSphere.",
     ),
     make_log_check(

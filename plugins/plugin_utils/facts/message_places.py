@@ -59,6 +59,7 @@ ATTACH, SUBPATH, PULL, LAYER = (
 NETWORK, ENDPOINT, RULE, HNS = (
     *("making a network", "making an endpoint", "making a load balancer's rule", "a call to HNS"),
 )
+NAMESPACE, HOT_ATTACH = "opening HNS's namespace of a pod", "attaching an endpoint"
 POD_NETWORK, SANDBOX, CONTAINER, PROCESS, HCS = (
     *("setting up a pod's network", "making a pod's sandbox", "making a container"),
     *("starting a container's process", "a call to HCS"),
@@ -156,7 +157,7 @@ _DOING: tuple[tuple[str, str, str], ...] = (
     (
         r"GetVolumeFromMount|GetVolumeIDFromTargetPath|ListVolumesOnDisk|PartitionDisk|(?:Get|"
         r"Resize)-Partition|Get-Volume\b|"
-        r"Get-Disk\b|Format-Volume|Initialize-Disk|StorageWMI",
+        r"Get-Disk\b|Format-Volume|Initialize-Disk|StorageWMI|diskMount\b|formatAndMount",
         "csi-proxy",
         DISK,
     ),
@@ -183,7 +184,8 @@ _DOING: tuple[tuple[str, str, str], ...] = (
         KUBELET,
     ),
     (
-        r"podresources|podResources|pod-resources|device[ -]?plugin|deviceplugin|devices unavailable for",
+        r"podresources|podResources|pod-resources|device[ -]?plugin|deviceplugin|devices unavailable for|"
+        r"cannot allocate unhealthy devices",
         "kubelet",
         DEVICES,
     ),
@@ -220,10 +222,12 @@ _DOING: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"hcnCreateEndpoint|[Cc]reat\w* (?:[Hh][Nn][Ss] ?)?[Ee]ndpoint|ProvisionEndpoint|"
-        r"attaching the endpoint|HotAttachEndpoint|-Type endpoints",
+        r"-Type endpoints",
         "HNS",
         ENDPOINT,
     ),
+    (r"(?i:attaching the endpoint|hot ?attach)", "HNS", HOT_ATTACH),
+    (r"hcn\w*Namespace|HostComputeName[Ss]pace", "HNS", NAMESPACE),
     (
         r"hcnCreateNetwork|[Cc]reate.{0,12}(?:(?i:HNS ?Network)|HostComputeNetwork)|New-H[Nn][Ss]Network|"
         r"(?:[Ff]ailed to create|[Ff]ailed creating|[Ee]rror creating) (?:\w+ )?network\b|"

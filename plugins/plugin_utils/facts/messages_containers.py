@@ -107,7 +107,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         (
             r"\bCreateProcess\b.*(?:cannot find the (?:file|path) specified|is not a valid "
             r"Win32 application)|exec: .{0,160}executable file not found in |"
-            r"unable to start container process.{0,200}no such file or directory",
+            r"(?:unable to start|starting) container process.{0,200}no such file or directory",
         ),
         "containerd/containerd#6300",
         never=(SHARE, STAGE, VOLUME, ATTACH, UNMOUNT),
@@ -139,7 +139,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "container.command",
-        "failed to get application name from commandline|failed to find executable",
+        "failed to get application name from commandline|failed to find executable|"
+        r"'--?[\w.-]+' is not recognized as an internal",
         "kubernetes/website#29924; microsoft/hcsshim internal/jobcontainers/path.go",
     ),
     Message(

@@ -31,6 +31,7 @@ from .message_places import (
     ENDPOINT,
     ETCD,
     GMSA,
+    HCS,
     HNS,
     KUBELET,
     LAYER,
@@ -237,7 +238,7 @@ FAMILIES: tuple[Message | Rule, ...] = (
             r"denied|cannot|error|not enough)",
         ),
         "microsoft/hcsshim internal/wclayer",
-        doing=(ANY_LAYER,),
+        doing=(ANY_LAYER, HCS),
     ),
     Rule(
         "image.layer",
@@ -249,7 +250,7 @@ FAMILIES: tuple[Message | Rule, ...] = (
     # Networks of pods
     Rule(
         "cni.calico-not-ready",
-        (r"calico[\\/]+nodename|stat \S*nodename: |calico/node is not ready|check that the calico/node",),
+        (r"calico\S*[\\/]+nodename\b|stat \S*nodename: |calico/node is not ready|check that the calico/node",),
         "projectcalico/calico cni-plugin/pkg/k8s, internal/pkg/utils",
     ),
     Rule(
@@ -370,7 +371,7 @@ FAMILIES: tuple[Message | Rule, ...] = (
             *_CANNOT,
             *_MISSING,
             *_FOLDER_DENIED,
-            "not registered|no healthy devices|devices unavailable for",
+            "not registered|no healthy devices|devices unavailable for|no longer healthy",
         ),
         "kubernetes/kubernetes pkg/kubelet/cm/devicemanager",
         doing=(DEVICES,),
@@ -421,7 +422,7 @@ FAMILIES: tuple[Message | Rule, ...] = (
         "start.state-file",
         (
             r"(?:cpu|memory)_manager_state|checkpoint is corrupted|could not restore state from checkpoint|"
-            r"corrupt checkpoint",
+            r"corrupt checkpoint|failed to get endpoints from store",
         ),
         "kubernetes/kubernetes pkg/kubelet/cm/cpumanager/state, checkpointmanager/errors",
     ),
@@ -450,6 +451,8 @@ FAMILIES: tuple[Message | Rule, ...] = (
         "Go crypto/x509 verify.go; go-jose",
         doing=CLUSTER,
     ),
+    Message("start.key-pair", "Could not load X509 key pair", "moby/moby docker/go-connections tlsconfig"),
+    Message("start.config", "unable to configure the Docker daemon with file", "moby/moby cmd/dockerd/daemon.go"),
     Rule("start.key-pair", _BAD_KEYS, _GO + "k8s.io/client-go util/cert", doing=CLUSTER, never=(WEBHOOK, PULL)),
     Rule(
         "start.config",

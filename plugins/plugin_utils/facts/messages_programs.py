@@ -167,7 +167,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "antrea-io/antrea#1458",
     ),
     Message(
-        "cni.antrea-uplink",
+        "cni.antrea-ovs",
         r"ovs_client\.go.*Not connected yet",
         "antrea-io/antrea pkg/ovs/ovsconfig/ovs_client.go",
         early=True,
@@ -193,13 +193,14 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "start.kubeconfig",
         r"unable to read (?:certificate-authority|client-cert|client-key)|invalid kubeconfig|"
         r"context \S+ does not exist|error loading config file|no context exists with the name|"
-        r"no server found for cluster|cluster \S+ does not exist",
+        r"no server found for cluster|cluster \S+ does not exist|Cannot find path '[^']*kubeconfig[^']*'",
         "kubernetes/client-go tools/clientcmd/validation.go, loader.go",
     ),
     Message(
         "start.binary-held",
         r"(?:rename|remove|replac|copy|overwrit|delet)\w* .{0,160}\.exe\b.{0,120}(?:Access is denied|"
-        r"being used by another)",
+        r"being used by another)|"
+        r"\bopen \S+[\\/](?:containerd\S*|kube\S+|flanneld|csi-proxy)\.exe: .{0,60}used by another",
         "rancher/windows#138; learn.microsoft.com ERROR_ACCESS_DENIED of an image that runs",
     ),
     Message(
@@ -227,7 +228,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "cni.calico-datastore",
-        r"[Dd]atastore (?:is )?not ready|resource does not exist: (?:ClusterInformation|Node)",
+        r"[Dd]atastore (?:is )?not ready|Unable to access datastore|"
+        r"resource does not exist: (?:ClusterInformation|Node)",
         "projectcalico/calico libcalico-go/lib/errors, node/pkg/lifecycle/startup",
     ),
     Message(
@@ -255,7 +257,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "host.not-elevated",
-        r"must be run with elevated privileges|(?:Open(?:SCManager|Service) FAILED|[Ss]ystem error) 5\b|"
+        r"must be run with elevated privileges.{0,200}Access is denied|"
+        r"(?:Open(?:SCManager|Service) FAILED|[Ss]ystem error) 5\b|"
         r"Cannot open .{0,60}service on computer|"
         r"requires elevation|run as administrator",
         "moby/moby client/errors.go; learn.microsoft.com sc.exe",
@@ -304,14 +307,22 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Rule(
         "start.pipe",
-        (win.ERROR_ACCESS_DENIED, win.ERROR_PIPE_BUSY, "in use|busy|already exists"),
+        (win.ERROR_ACCESS_DENIED, win.ERROR_PIPE_BUSY, win.ERROR_PATH_NOT_FOUND, "in use|busy|already exists"),
         "moby/moby cmd/dockerd; microsoft/go-winio pipe.go",
         doing=(OWN_PIPE,),
     ),
     Message(
+        "start.containerd-twice",
+        r"failed to (?:get|create) listener.*pipe|open \\\\\.\\pipe\\containerd\S*: Access is "
+        "denied|All pipe instances are busy|waiting for response from boltdb|"
+        r"meta\.db.*(?:timeout|being used)",
+        "containerd/containerd cmd/containerd/command/main.go",
+    ),
+    Message(
         "start.runtime-pipe",
         r"pipe[\\/]+(?:containerd-containerd|docker_engine|dockershim)\S*:? .*(?:cannot find the "
-        "file|Access is denied|refused)|[Ee]rror while dialing.{0,40}pipe|Cannot connect to the Docker daemon",
+        r"file|Access is denied|refused)|[Ee]rror while dialing.{0,40}pipe|"
+        r"dial unix \S*containerd\S*\.sock: connect|Cannot connect to the Docker daemon",
         "containerd/containerd#9437",
     ),
     Message(
@@ -369,13 +380,6 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"failed to load TOML|containerd\b.{0,200}toml: |expected containerd config version|containerd: (?:invalid|"
         "unsupported) config|unsupported config version|invalid plugin config: ",
         "containerd/containerd cmd/containerd/server/config/config.go",
-    ),
-    Message(
-        "start.containerd-twice",
-        r"failed to (?:get|create) listener.*pipe|open \\\\\.\\pipe\\containerd\S*: Access is "
-        "denied|All pipe instances are busy|waiting for response from boltdb|"
-        r"meta\.db.*(?:timeout|being used)",
-        "containerd/containerd cmd/containerd/command/main.go",
     ),
     Message(
         "join.token",

@@ -112,7 +112,7 @@ PEERS: tuple[Message | Rule, ...] = (
     ),
     Message(
         "image.registry-denied",
-        r"toomanyrequests: |pull rate limit",
+        r"toomanyrequests: |pull rate limit|unauthorized: authentication required",
         "distribution/distribution registry/api/errcode; docs.docker.com/docker-hub/usage/pulls",
     ),
     Rule(
@@ -133,7 +133,7 @@ PEERS: tuple[Message | Rule, ...] = (
         (
             r"(?:failed to resolve reference|Failed to pull|pull).{0,200}: not found|manifest unknown|(?:MANIFEST|"
             r"NAME)_UNKNOWN|repository "
-            r"does not exist|[Tt]ag \S+ (?:was )?not found\b",
+            r"does not exist|[Tt]ag \S+ (?:was )?not found\b|[Mm]anifest for \S+ not found\b",
         ),
         "containerd/containerd core/remotes/docker/resolver.go",
         doing=(PULL,),
@@ -280,7 +280,7 @@ GENERAL: tuple[Message | Rule, ...] = (
     Rule("cluster.certificate-name", (_OTHER_NAME,), _GO_X509, doing=CLUSTER, never=_OTHERS),
     Rule(
         "cni.plugin-denied",
-        (r"\bunauthorized\b|provide credentials|token (?:has |is )?expired",),
+        (r"\bunauthorized\b(?!.{0,160}is forbidden: User)|provide credentials|token (?:has |is )?expired",),
         "projectcalico/calico#5712, #8379",
         doing=(POD_NETWORK,),
         never=(PULL,),
@@ -306,6 +306,12 @@ GENERAL: tuple[Message | Rule, ...] = (
         "kubernetes/apiserver pkg/endpoints/handlers/responsewriters/errors.go",
         doing=CLUSTER,
         never=(WEBHOOK, PULL, SHARE, KUBELET, GMSA),
+    ),
+    Rule(
+        "cluster.denied",
+        (r"err=\"?Unauthorized\b",),
+        "kubernetes/apimachinery pkg/api/errors/errors.go NewUnauthorized; awslabs/amazon-eks-ami#1837",
+        doing=("registering its Node", "renewing its lease", "watching objects of the cluster"),
     ),
     Rule(
         "cluster.unreachable",

@@ -51,6 +51,11 @@ MESSAGES: tuple[Message | Rule, ...] = (
         f"kubernetes-csi/csi-driver-smb#453; {_SMB}",
         doing=(SHARE,),
     ),
+    Message(
+        "volume.share-parameter",
+        "empty user ?name or password is not allowed|(?:user ?name|password|source) is empty.{0,60}(?:SMB|smb|mount)",
+        "NetApp/trident utils/mount_windows.go; kubernetes-csi/csi-driver-smb pkg/smb/nodeserver.go",
+    ),
     Rule(
         "volume.no-process",
         (win.STATUS_DLL_INIT_FAILED, "0xc0000142|3221225794"),
@@ -116,7 +121,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "volume.of-image",
-        r"failed to stat \S*[\\/]containers[\\/]\w+[\\/]volumes[\\/]",
+        r"failed to stat \S*[\\/]containers[\\/]\w+[\\/]volumes[\\/]|rootpath on mountPath \S+, volume ",
         "containerd/containerd#7307; containerd/containerd internal/cri/opts/container.go, WithVolumes",
     ),
     Rule(

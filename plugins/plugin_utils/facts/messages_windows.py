@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from . import windows_codes as win
 from .message import Message, Rule
-from .message_places import ENDPOINT, HNS, NETWORK, POD_NETWORK, RULE
+from .message_places import ENDPOINT, HNS, NAMESPACE, NETWORK, POD_NETWORK, RULE
 
 _CODES = "golang.org/x/sys windows/zerrors_windows.go"
 _EXISTS = (win.ERROR_OBJECT_ALREADY_EXISTS, win.ERROR_ALREADY_EXISTS)
@@ -16,7 +16,12 @@ _ANY = (HNS, NETWORK, ENDPOINT, RULE)
 MESSAGES: tuple[Message | Rule, ...] = (
     Rule("hns.no-free-adapter", (win.HCN_E_ADAPTER_NOT_FOUND, win.GCN_E_NETADAPTER_NOT_FOUND), "microsoft/SDN#269"),
     Rule("hns.name-exists", (win.HCN_E_NETWORK_ALREADY_EXISTS,), "microsoft/hcsshim#850"),
-    Rule("hns.name-exists", _EXISTS, "kubernetes-sigs/sig-windows-tools#128", doing=(NETWORK,)),
+    Rule(
+        "hns.name-exists",
+        (*_EXISTS, "object name already existed"),
+        "kubernetes-sigs/sig-windows-tools#128; learn.microsoft.com STATUS_OBJECT_NAME_EXISTS",
+        doing=(NETWORK,),
+    ),
     Message(
         "container.linux-pod",
         r"network host not found|cannot run as .*hostNetwork|Windows does not support privileged",
@@ -186,10 +191,17 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Message("hns.endpoints-lost", "Failed to look up one or more HNS endpoints", "projectcalico/calico#5164"),
     Message(
         "hns.endpoint-gone",
-        r"Local endpoint not found|Endpoint \S+ not found on network",
+        r"Local endpoint not found|Endpoint \S+ not found on network|"
+        r"Failed to get hcn endpoint with id: .{0,160} not found",
         "kubernetes/kubernetes pkg/proxy/winkernel/proxier.go",
     ),
-    Rule("hns.element-not-found", (win.ERROR_NOT_FOUND,), "Azure/aks-engine#853", doing=_ANY),
+    Rule(
+        "hns.element-not-found",
+        (win.ERROR_NOT_FOUND,),
+        "Azure/aks-engine#853",
+        doing=_ANY,
+        never=(NAMESPACE,),
+    ),
     Rule("host.firewall-stopped", (win.EPT_S_NOT_REGISTERED,), "microsoft/WSL#11306", doing=_ANY),
     Message(
         "host.firewall-stopped",

@@ -201,3 +201,39 @@ def test_one_line_of_a_log_drains_or_rejoins_nothing() -> None:
     twice = f"{line.format(1)}\n{line.format(2)}"
     (two,) = checks_logs.with_logs((), Scene(expect, hns, logs={"kubelet": twice}), table.KNOWN)
     assert two.remedy == table.KNOWN["cluster.wrong-ca"].remedy
+
+
+def test_a_panic_after_a_long_line_of_a_log_is_a_message_of_its_own() -> None:
+    head = f'time="2026-01-14T09:40:02Z" level=info msg="Starting the agent of release {"1" * 40}"'
+    assert about(f"{head}\npanic: runtime error: invalid memory address") == ("start.panic",)
+
+
+def test_a_line_of_logrus_on_a_terminal_has_its_level_and_no_head_in_its_reason() -> None:
+    line = parse("FATA[2026-02-02T11:40:09Z] nothing is ready")
+    assert (line.form, line.level, line.chain) == ("logrus", "fatal", ("nothing is ready",))
+
+
+def test_memory_that_a_service_asks_for_is_not_hns() -> None:
+    said = "service-specific error: Not enough memory resources are available to process this command. (8)"
+    assert "hns.ports-exhausted" not in about(said)
+    assert about('{"Success":false,"Error":"Not enough memory resources are available. "}') == ("hns.ports-exhausted",)
+
+
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        ("The command 'cmd /S /C a.exe' returned a non-zero code: 2148734499", "running a program"),
+        ("Cannot find path 'C:\\k\\a.json' because it does not exist.", "PowerShell, running a cmdlet"),
+        ('Error: Code="BadPassword" Message="Invalid adminPassword."', "asking the cloud's API"),
+        (
+            "rename C:\\d\\windowsfilter\\3c11 C:\\d\\windowsfilter\\3c11-removing: Access is denied.",
+            "removing an image",
+        ),
+        ('Failed to hot attach HNS Endpoint "a": The parameter is incorrect.', "HNS, attaching an endpoint"),
+        ("hcnOpenNamespace failed in Win32: Element not found. (0x490)", "HNS, opening HNS's namespace of a pod"),
+    ],
+)
+def test_what_has_no_known_cause_has_its_own_place(line: str, place: str) -> None:
+    found = table.meanings(line, "win1")
+    assert found[0]["cause"].startswith("Not known: ")
+    assert place in found[0]["cause"]

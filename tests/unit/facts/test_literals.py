@@ -41,9 +41,27 @@ def test_a_line_is_traced_to_its_place(line: str, program: str, operation: str) 
     assert re.fullmatch(r"\S+@\S+ \S+\.go:\S+", found.source)
 
 
-@pytest.mark.parametrize("line", ["", "Hello", "failed to remove C:\\x: no", 'Pod "a" is running', "failed"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "Hello",
+        "failed to remove C:\\x: no",
+        'Pod "a" is running',
+        "failed",
+        "unable to remove x",
+        "bad: invalid MAC address",
+    ],
+)
 def test_a_line_that_anybody_could_say_has_no_place(line: str) -> None:
     assert place_of(line) is None
+
+
+def test_a_literal_of_few_words_names_no_program() -> None:
+    """Another CNI plugin says the same words."""
+    found = place_of('"msg": "error reading network config: invalid character"')
+    assert found is not None
+    assert (found.program, found.operation) == ("", "setting up the network of a pod")
 
 
 def test_a_chain_names_its_places_in_their_order() -> None:
