@@ -27,6 +27,7 @@ from ..facts import (
     messages_pasted,
     messages_programs,
     messages_reasons,
+    messages_sentences,
     messages_volumes,
     messages_windows,
 )
@@ -37,6 +38,7 @@ from ..messages.records import Record, moment, paragraphs, plain, records
 from ..messages.scan import Scanner
 
 MESSAGES: tuple[Message | Rule, ...] = (
+    *messages_sentences.MESSAGES,
     *messages_volumes.MESSAGES,
     *messages_reasons.PEERS,
     *messages_windows.MESSAGES,

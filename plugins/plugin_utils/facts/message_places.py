@@ -144,7 +144,12 @@ _DOING: tuple[tuple[str, str, str], ...] = (
         "",
         OWN_PIPE,
     ),
-    (r"SmbGlobalMapping|smb mapping|smbMount|\bSMBMount", "csi driver", SHARE),
+    (
+        r"SmbGlobalMapping|smb mapping|smbMount|\bSMBMount|\bnet use\b|"
+        r"System error (?:53|64|67|71|86|87|1219|1240|1312|1326|1327) has occurred",
+        "csi driver",
+        SHARE,
+    ),
     (
         r"[Cc]redential ?[Ss]pec|cred ?spec|\bgmsa|gMSA|nltest|Credential Guard|external credentials|"
         r"Trusted DC|Connection Status = \d|"
@@ -195,7 +200,8 @@ _DOING: tuple[tuple[str, str, str], ...] = (
         r"failed to resolve reference|"
         r"[Pp]ulling from|sandbox image|manifest (?:for \S+ not found|unknown)|Unable to find image|docker pull|"
         r"[Ee]rror (?:(?:while )?pulling|reading manifest)|^docker(?:\.exe)?: (?:x509|tls): |"
-        r"fetch anonymous token|\"code\": ?\"(?:UNAUTHORIZED|DENIED|\w+_UNKNOWN|TOOMANYREQUESTS)\"|"
+        r"failed to authorize|fetch (?:anonymous|oauth) token|"
+        r"\"code\": ?\"(?:UNAUTHORIZED|DENIED|\w+_UNKNOWN|TOOMANYREQUESTS)\"|"
         r"failed to do request: (?:Head|Get)|https?://[^\s/\"]+/v2/",
         "containerd",
         PULL,
@@ -287,7 +293,11 @@ _DOING: tuple[tuple[str, str, str], ...] = (
         "kubelet",
         "reading a pod's figures",
     ),
-    (r"[Ee]xit ?[Cc]ode.{0,80}container|container.{0,80}[Ee]xit(?:ed| ?[Cc]ode)", "", "running a container"),
+    (
+        r"^Exit Code: |[Ee]xit ?[Cc]ode.{0,80}container|container.{0,80}[Ee]xit(?:ed| ?[Cc]ode)",
+        "",
+        "running a container",
+    ),
     (r"garbage collect|image_gc", "kubelet", "removing images"),
     (r"eviction manager|evict", "kubelet", "evicting pods"),
     (r"'[^']+' (?:failed to start|could not initialize)", "Hyper-V", "starting a virtual machine"),

@@ -34,7 +34,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         (
             *(win.HCS_E_CONNECTION_TIMEOUT, win.HCS_E_OPERATION_TIMEOUT),
             *(win.HCS_E_CONNECT_FAILED, win.HCS_E_CONNECTION_CLOSED),
-            "hcsshim: timeout waiting for notification|lost communication with compute service|operation timeout: "
+            "timeout waiting for notification|lost communication with compute service|operation timeout: "
             r"context deadline exceeded|(?:Stop|Kill|Remove)(?:Container|PodSandbox)\b.{0,300}deadline ?exceeded",
         ),
         "microsoft/hcsshim internal/hcs/errors.go",

@@ -36,7 +36,8 @@ GENERAL: tuple[Message, ...] = (
     Message(
         "traffic.names",
         r"DNS name does not exist|could not resolve host|remote name could not be resolved|getaddrinfo|"
-        r"Non-existent domain|until DNS starts up|Ping request could not find host|DNS request timed out|"
+        r"Non-existent domain|until DNS starts up|can't resolve '|"
+        r"Ping request could not find host|DNS request timed out|"
         r"No such host is known",
         _PAGE,
     ),

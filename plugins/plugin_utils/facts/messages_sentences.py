@@ -1,0 +1,151 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Sentences that one place of one program prints: they name their cause by themselves (message.py)."""
+
+from __future__ import annotations
+
+from .message import Message, Rule
+from .message_places import WEBHOOK
+
+_KUBELET = "kubernetes/kubernetes pkg/kubelet/"
+_GMSA = "kubernetes-sigs/windows-gmsa admission-webhook/webhook.go"
+_SERVICES = "learn.microsoft.com Service Control Manager, event "
+_CCG = "learn.microsoft.com gMSA troubleshooting, events of Microsoft-Windows-Containers-CCG"
+
+MESSAGES: tuple[Message | Rule, ...] = (
+    # The Node and its pods
+    Message(
+        "node.absent",
+        r"[Ee]rror (?:getting|updating) node\b.{0,120}nodes? \"[^\"]+\" not found",
+        _KUBELET + "kubelet_node_status.go",
+        early=True,
+    ),
+    Message("node.pressure", r"The node had condition: \[\w*Pressure", _KUBELET + "eviction/helpers.go"),
+    Message(
+        "pod.not-admitted",
+        r"Node didn't have enough resource: |Predicate \w+ failed|PodOSNotSupported|PodOSSelectorNodeLabelDoesNotMatch",
+        _KUBELET + "lifecycle/predicate.go",
+    ),
+    Message("pod.hook", r"lifecycle hook .{0,600} exited with -?\d+", _KUBELET + "lifecycle/handlers.go"),
+    Message(
+        "pod.not-running",
+        "cannot (?:exec into|attach) a container in a completed pod",
+        "kubernetes/kubectl pkg/cmd/exec/exec.go, attach/attach.go",
+    ),
+    Message(
+        "kubelet.certificate-late",
+        "certificate request was not signed",
+        "kubernetes/client-go util/certificate/certificate_manager.go",
+    ),
+    Message(
+        "kubelet.request-denied",
+        r"Forbidden \(user=\S+, verb=\w+, resource=nodes, subresource",
+        _KUBELET + "server/server.go",
+    ),
+    Message("start.socket-left", r"\bremove \S*kubelet\.sock: ", _KUBELET + "cm/devicemanager/plugin"),
+    # The cluster
+    Rule(
+        "cluster.denied",
+        (
+            r"is forbidden: User \"system:(?:node|serviceaccount|anonymous|bootstrap)\S* cannot ",
+            "the server does not allow access to the requested resource",
+        ),
+        "kubernetes/apiserver pkg/endpoints/handlers/responsewriters; kubernetes/apimachinery pkg/api/errors/errors.go",
+        never=(WEBHOOK,),
+    ),
+    Message(
+        "cluster.unreachable",
+        "Unable to establish connection from agents to Kubernetes API server|CHECK_API_SERVER_CONNECTIVITY",
+        "Azure/AgentBaker parts/windows/windowscsehelper.ps1",
+    ),
+    # Networks of pods
+    Message(
+        "flannel.node-name",
+        r"error retrieving pod spec for '[^']*'.{0,20}: pods \"[^\"]*\" not found",
+        "flannel-io/flannel pkg/subnet/kube/kube.go",
+    ),
+    Message(
+        "cni.eks-address",
+        "failed to assign an IP address to container",
+        "aws/amazon-vpc-cni-k8s cmd/routed-eni-cni-plugin/cni.go",
+    ),
+    Message(
+        "hns.management-address-stale",
+        "waiting for interface matching the management IP",
+        "projectcalico/calico cni-plugin/pkg/dataplane/windows/dataplane_windows.go",
+    ),
+    Message("start.kube-proxy-gate", "Win(?:Overlay|DSR) feature gate", "kubernetes/kubernetes pkg/proxy/winkernel"),
+    # Containers
+    Message("container.memory", r"\bOOMKilled\b", _KUBELET + "kuberuntime; a container's Reason"),
+    Message(
+        "container.no-shim",
+        r"(?:fork/exec|exec: ) ?\"?.{0,200}containerd-shim-\S+?\"?: .{0,40}(?:cannot find|not found|does not exist)",
+        "containerd/containerd core/runtime/v2/shim_manager.go",
+    ),
+    Message(
+        "container.host-process-mixed",
+        r"(?i:if pod contains any hostprocess containers)",
+        "kubernetes/kubernetes pkg/apis/core/validation/validation.go",
+    ),
+    Message(
+        "container.no-hyper-v",
+        "does not have required virtualization capabilities",
+        "learn.microsoft.com Install-WindowsFeature Hyper-V",
+    ),
+    Message("gmsa.spec-invalid", "failed to parse the credential spec", _CCG),
+    Message("gmsa.plugin-missing", "failed to instantiate the plug-?in", _CCG),
+    Message("container.gmsa-domain", r"fetch gmsa credentials .{0,200}directory service is not available", _CCG),
+    Message("gmsa.spec-missing", r"cred(?:ential)? ?spec \S+ does not exist", _GMSA),
+    Message("gmsa.not-allowed", r"is not authorized to \S+ gMSA cred", _GMSA),
+    Message(
+        "gmsa.no-crd", 'no matches for kind "GMSACredentialSpec"', "kubernetes/apimachinery pkg/api/meta/errors.go"
+    ),
+    # Volumes
+    Message(
+        "volume.expand",
+        "only dynamically provisioned pvc can be resized",
+        "kubernetes/kubernetes plugin/pkg/admission/storage/persistentvolume/resize/admission.go",
+    ),
+    Message("volume.object-missing", "failed to sync (?:secret|configmap) cache", _KUBELET + "util/manager"),
+    Message(
+        "volume.disk-not-found",
+        r"Cannot find Lun for disk|WaitForAttach failed within timeout",
+        "kubernetes/kubernetes pkg/volume/azuredd/attacher.go; kubernetes/legacy-cloud-providers azure",
+    ),
+    Message("volume.attach", "not in the same zone as the VM", "Azure Compute's API, attaching a disk"),
+    Message(
+        "volume.path-missing",
+        r"kubernetes\.io~.{0,300}bind source path does not exist",
+        "moby/moby volume/mounts/windows_parser.go",
+    ),
+    Message(
+        "volume.folder-denied",
+        r"\bmkdir \S*[\\/]pods[\\/]\S+[\\/]volumes\S*: Access is denied",
+        _KUBELET + "kubelet_pods.go",
+    ),
+    Message(
+        "volume.driver-denied",
+        r"azure\.BearerAuthorizer#WithAuthorization: Failed to refresh the Token",
+        "Azure/go-autorest autorest/authorization.go",
+    ),
+    Message(
+        "volume.driver-backend",
+        r"keyvault\.\w+#\w+: Failure sending request.{0,80}(?:context deadline exceeded|dial tcp|i/o timeout)",
+        "Azure/azure-sdk-for-go services/keyvault",
+    ),
+    # The machine
+    Message("start.account", r"was unable to log on as ", _SERVICES + "7038"),
+    Message(
+        "start.dependency",
+        r"depends on the following service: .{0,80}might not be installed",
+        _SERVICES + "7003",
+    ),
+    Message(
+        "host.time",
+        r"KRB_AP_ERR_SKEW|time (?:and/or date )?difference between the client and (?:the )?server|"
+        r"clock skew .{0,60}too great",
+        "learn.microsoft.com ERROR_TIME_SKEW (1398)",
+    ),
+    Message("host.cloud-denied", "You are not authorized to perform this operation", "Amazon EC2 API error codes"),
+)
