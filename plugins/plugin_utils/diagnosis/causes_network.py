@@ -247,7 +247,8 @@ CHECKS: tuple[Check, ...] = (
         "Amazon's CNI got no address for the pod",
         "Nothing in the cluster hands out vpc.amazonaws.com/PrivateIPv4Address: Windows support is not "
         "enabled (the VPC resource controller's role lacks AmazonEKSVPCResourceController, or the "
-        "ConfigMap amazon-vpc-cni lacks enable-windows-ipam), or the pod has no nodeSelector for Windows.",
+        "ConfigMap amazon-vpc-cni lacks enable-windows-ipam), the pod has no nodeSelector for Windows, or the "
+        "subnet has no free address or block.",
         "Enable Windows support for the cluster, give pods kubernetes.io/os: windows, and delete the pods that wait.",
     ),
     make_log_check(

@@ -30,6 +30,9 @@ _MARK = "_0_"
 _TELLING = 18.0
 """So much must the words of a literal tell together: one that every second literal has tells one bit. "unable to
 remove %q" and "invalid MAC address" are said by programs that no table has, too."""
+_NAME = re.compile(r"[a-z][A-Z]")
+_TELLING_NAME = 11.0
+"""So much with a name of a function or field among them, as in hcnCreateEndpoint: it is nobody else's."""
 _NAMING = 24.0
 """So much to name the program: "error reading network config" is not said by one CNI plugin alone."""
 _PROVING = 20.0
@@ -215,7 +218,7 @@ def _index() -> dict[str, list[tuple[str, _Entry]]]:
     found: dict[str, list[tuple[str, _Entry]]] = {}
     for text, said in words.items():
         bits = sum(log2(len(words) / count[word]) for word in said)
-        if bits >= _TELLING:
+        if bits >= (_TELLING_NAME if any(map(_NAME.search, said)) else _TELLING):
             first, second, *_others = *sorted(said, key=lambda word: (count[word], word)), *said
             found.setdefault(first, []).append((second, _Entry(text, said, bits, same[text])))
     return found

@@ -146,7 +146,7 @@ _DOING: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"SmbGlobalMapping|smb mapping|smbMount|\bSMBMount|\bnet use\b|"
-        r"System error (?:53|64|67|71|86|87|1219|1240|1312|1326|1327) has occurred",
+        r"System error (?:53|64|67|71|85|86|87|1219|1240|1312|1326|1327) has occurred",
         "csi driver",
         SHARE,
     ),
@@ -364,6 +364,7 @@ OTHERWISE = tuple(
         (r"nodeRegistration\.\w+", "kubeadm", "reading its configuration"),
         (r"\bExited \(\d+\)|Creating \S+ \.\.\. error|container not started", "", "running a container"),
         (r"exec format error|not found in the container", "containerd", PROCESS),
+        (r"[Cc]hannel from agent is full|konnectivity", "konnectivity", "serving the tunnel to the nodes"),
         (r"tar contents corrupted", "kubectl", "copying files of a container"),
         (r"mount error\(\d+\)|mount failed", "", "mounting"),
         (r"Reconciler error|\breconcil", "", "reconciling an object"),

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from .message import Message, Rule
-from .message_places import WEBHOOK
+from .message_places import PULL, WEBHOOK
 
 _KUBELET = "kubernetes/kubernetes pkg/kubelet/"
 _GMSA = "kubernetes-sigs/windows-gmsa admission-webhook/webhook.go"
@@ -27,7 +27,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"Node didn't have enough resource: |Predicate \w+ failed|PodOSNotSupported|PodOSSelectorNodeLabelDoesNotMatch",
         _KUBELET + "lifecycle/predicate.go",
     ),
-    Message("pod.hook", r"lifecycle hook .{0,600} exited with -?\d+", _KUBELET + "lifecycle/handlers.go"),
+    Message("pod.hook", r"lifecycle hook .{0,600} failed - error: ", _KUBELET + "lifecycle/handlers.go"),
     Message(
         "pod.not-running",
         "cannot (?:exec into|attach) a container in a completed pod",
@@ -49,14 +49,15 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "cluster.denied",
         (
             r"is forbidden: User \"system:(?:node|serviceaccount|anonymous|bootstrap)\S* cannot ",
-            "the server does not allow access to the requested resource",
+            r"the server does not allow access to the requested resource|You must be logged in to the server",
         ),
         "kubernetes/apiserver pkg/endpoints/handlers/responsewriters; kubernetes/apimachinery pkg/api/errors/errors.go",
         never=(WEBHOOK,),
     ),
     Message(
         "cluster.unreachable",
-        "Unable to establish connection from agents to Kubernetes API server|CHECK_API_SERVER_CONNECTIVITY",
+        "(?i:unable to establish connection from agents to kubernetes api server)|"
+        "(?i:unable to resolve kubernetes api server)|CHECK_API_SERVER_CONNECTIVITY",
         "Azure/AgentBaker parts/windows/windowscsehelper.ps1",
     ),
     # Networks of pods
@@ -67,7 +68,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "cni.eks-address",
-        "failed to assign an IP address to container",
+        "failed to assign an IP address to container|Insufficient(?:CidrBlocks|FreeAddressesInSubnet)",
         "aws/amazon-vpc-cni-k8s cmd/routed-eni-cni-plugin/cni.go",
     ),
     Message(
@@ -77,7 +78,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message("start.kube-proxy-gate", "Win(?:Overlay|DSR) feature gate", "kubernetes/kubernetes pkg/proxy/winkernel"),
     # Containers
-    Message("container.memory", r"\bOOMKilled\b", _KUBELET + "kuberuntime; a container's Reason"),
+    Message("container.memory", r"Reason:\s+OOMKilled\b", _KUBELET + "kuberuntime; a container's Reason"),
     Message(
         "container.no-shim",
         r"(?:fork/exec|exec: ) ?\"?.{0,200}containerd-shim-\S+?\"?: .{0,40}(?:cannot find|not found|does not exist)",
@@ -101,7 +102,40 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Message(
         "gmsa.no-crd", 'no matches for kind "GMSACredentialSpec"', "kubernetes/apimachinery pkg/api/meta/errors.go"
     ),
+    Message(
+        "cluster.api-missing",
+        'no matches for kind "|ensure CRDs are installed first',
+        "kubernetes/apimachinery pkg/api/meta/errors.go",
+    ),
+    Message(
+        "cluster.webhook-unreachable",
+        r"admission plugin \"(?:Mutating|Validating)AdmissionWebhook\" failed to complete",
+        "kubernetes/apiserver pkg/admission/metrics; pkg/endpoints/handlers/create.go",
+    ),
+    # Images
+    Rule(
+        "image.registry-http",
+        ("server gave HTTP response to HTTPS client",),
+        "Go net/http transport.go",
+        doing=(PULL,),
+    ),
+    Rule(
+        "image.registry-certificate",
+        ("SSL certificate problem|unable to get local issuer certificate",),
+        "curl, of a registry's address",
+        doing=(PULL,),
+    ),
     # Volumes
+    Message(
+        "volume.expand",
+        r"VolumeResizeFailed\b.{0,200}\bresize volume|Node(?:Expand|Resize)Volume failed",
+        "kubernetes-csi/external-resizer",
+    ),
+    Message(
+        "volume.driver-absent",
+        r"failed to get secretproviderclass .{0,300}not found",
+        "kubernetes-sigs/secrets-store-csi-driver pkg/secrets-store/nodeserver.go",
+    ),
     Message(
         "volume.expand",
         "only dynamically provisioned pvc can be resized",
@@ -135,6 +169,28 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "Azure/azure-sdk-for-go services/keyvault",
     ),
     # The machine
+    Message(
+        "start.state-file",
+        r"CPUs in state \S+|remove policy state file",
+        _KUBELET + "cm/cpumanager/policy_static.go",
+    ),
+    Message("start.unknown-flag", r"unknown command:? \S", "spf13/cobra args.go; kubernetes/kubernetes cmd/kube-proxy"),
+    Message(
+        "start.program-missing",
+        r"cannot execute '[\w-]+ --version': executable file not found",
+        "kubernetes/kubernetes cmd/kubeadm/app/preflight/utils.go",
+    ),
+    Message(
+        "start.panic",
+        r"goroutine \d+ \[running\]:.{0,60}(?:runtime\.(?:throw|sigpanic|gopanic)|panic\()",
+        "Go runtime/traceback.go",
+    ),
+    Message("volume.share-letter", r"A drive with the name '\w' already exists", "learn.microsoft.com New-PSDrive"),
+    Message(
+        "calico.encapsulation",
+        r"encapsulation \S+ is not supported by Calico for Windows",
+        "tigera/operator pkg/controller/installation/windows_controller.go",
+    ),
     Message("start.account", r"was unable to log on as ", _SERVICES + "7038"),
     Message(
         "start.dependency",

@@ -15,7 +15,7 @@ from tests.catalogue.table import read, write
 LINES = [
     (
         'proxier.go:1756] "Policy creation failed" err="hcnCreateLoadBalancer failed in Win32: The specified port"',
-        "kube-proxy",
+        "",
         "writing rules of a Service into HNS",
     ),
     (
