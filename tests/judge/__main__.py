@@ -84,7 +84,8 @@ def kind_of(case: Mapping[str, Any], found: list[dict[str, str]]) -> str:
         return "unknown"
     one = found[0]
     if one["id"] != NOT_KNOWN and not one["cause"].startswith(NO_CAUSE):
-        return "first" if one["id"] == case.get("first") else "wrong"
+        wanted = case.get("first")
+        return "first" if one["id"] in (wanted if isinstance(wanted, list) else [wanted]) else "wrong"
     words = case.get("place")
     right = words is None or any(str(each).casefold() in one["cause"].casefold() for each in words)
     return "place" if right else "unknown"

@@ -24,7 +24,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Message("node.pressure", r"The node had condition: \[\w*Pressure", _KUBELET + "eviction/helpers.go"),
     Message(
         "pod.not-admitted",
-        r"Node didn't have enough resource: |Predicate \w+ failed|PodOSNotSupported|PodOSSelectorNodeLabelDoesNotMatch",
+        r"Node didn't have enough resource: |Predicate \w+ failed|PodOSNotSupported|PodOSSelectorNodeLabelDoesNotMatch|"
+        "cannot be allocated with Topology locality",
         _KUBELET + "lifecycle/predicate.go",
     ),
     Message("pod.hook", r"lifecycle hook .{0,600} failed - error: ", _KUBELET + "lifecycle/handlers.go"),
@@ -70,6 +71,12 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "cni.eks-address",
         "failed to assign an IP address to container|Insufficient(?:CidrBlocks|FreeAddressesInSubnet)",
         "aws/amazon-vpc-cni-k8s cmd/routed-eni-cni-plugin/cni.go",
+    ),
+    Message("cni.azure-ipam", "waiting on Azure CNS to allocate", "Azure/azure-container-networking cns/restserver"),
+    Message(
+        "cluster.extension-api",
+        "couldn't get resource list for ",
+        "kubernetes/client-go discovery/cached/memory/memcache.go",
     ),
     Message(
         "hns.management-address-stale",
@@ -169,6 +176,16 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "Azure/azure-sdk-for-go services/keyvault",
     ),
     # The machine
+    Message(
+        "start.containerd-config",
+        r"containerd: .{0,80}(?:last key parsed|bare keys cannot contain)",
+        "BurntSushi/toml parse.go, as containerd prints it",
+    ),
+    Message(
+        "start.no-kubeconfig",
+        r"open \S*serviceaccount[\\/]token: .{0,20}(?:cannot find|no such file)",
+        "kubernetes/client-go rest/config.go InClusterConfig",
+    ),
     Message(
         "start.state-file",
         r"CPUs in state \S+|remove policy state file",
