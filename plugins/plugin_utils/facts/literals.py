@@ -27,7 +27,7 @@ _VERB = re.compile(r"%(?:%|[-+# 0-9.*\[\]]*[a-zA-Z])")
 _WORD = re.compile(r"[A-Za-z0-9_]{3,}")
 _LONG = 12
 _MARK = "_0_"
-_TELLING = 18.0
+_TELLING = 19.0
 """So much must the words of a literal tell together: one that every second literal has tells one bit. "unable to
 remove %q" and "invalid MAC address" are said by programs that no table has, too."""
 _NAME = re.compile(r"[a-z][A-Z]")

@@ -202,7 +202,7 @@ PEERS: tuple[Message | Rule, ...] = (
         (win.ERROR_NO_SUCH_DOMAIN, win.ERROR_NO_LOGON_SERVERS, win.ERROR_TRUSTED_RELATIONSHIP_FAILURE),
         "learn.microsoft.com Troubleshoot gMSAs for Windows containers",
         doing=(GMSA, ANY_CONTAINER),
-        never=(SHARE,),
+        never=(SHARE, PROCESS),
     ),
 )
 """Of one peer each: before what is said in general."""

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from .message import Message, Rule
-from .message_places import PULL, WEBHOOK
+from .message_places import ANY_VOLUME, PULL, WEBHOOK
 
 _KUBELET = "kubernetes/kubernetes pkg/kubelet/"
 _GMSA = "kubernetes-sigs/windows-gmsa admission-webhook/webhook.go"
@@ -72,7 +72,6 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "failed to assign an IP address to container|Insufficient(?:CidrBlocks|FreeAddressesInSubnet)",
         "aws/amazon-vpc-cni-k8s cmd/routed-eni-cni-plugin/cni.go",
     ),
-    Message("cni.azure-ipam", "waiting on Azure CNS to allocate", "Azure/azure-container-networking cns/restserver"),
     Message(
         "cluster.extension-api",
         "couldn't get resource list for ",
@@ -101,11 +100,16 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "does not have required virtualization capabilities",
         "learn.microsoft.com Install-WindowsFeature Hyper-V",
     ),
+    Message(
+        "container.utility-vm",
+        "could not be established with the Virtual Machine hosting the Container",
+        "learn.microsoft.com HCS error codes (0xc0370108)",
+    ),
     Message("gmsa.spec-invalid", "failed to parse the credential spec", _CCG),
     Message("gmsa.plugin-missing", "failed to instantiate the plug-?in", _CCG),
     Message("container.gmsa-domain", r"fetch gmsa credentials .{0,200}directory service is not available", _CCG),
     Message("gmsa.spec-missing", r"cred(?:ential)? ?spec \S+ does not exist", _GMSA),
-    Message("gmsa.not-allowed", r"is not authorized to \S+ gMSA cred", _GMSA),
+    Message("gmsa.not-allowed", r"is not authorized (?:to )?\S+ gMSA cred", _GMSA),
     Message(
         "gmsa.no-crd", 'no matches for kind "GMSACredentialSpec"', "kubernetes/apimachinery pkg/api/meta/errors.go"
     ),
@@ -135,7 +139,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     # Volumes
     Message(
         "volume.expand",
-        r"VolumeResizeFailed\b.{0,200}\bresize volume|Node(?:Expand|Resize)Volume failed",
+        r"NodeExpandVolume failed|resize volume \S+ by resizer \S+ failed",
         "kubernetes-csi/external-resizer",
     ),
     Message(
@@ -154,7 +158,11 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"Cannot find Lun for disk|WaitForAttach failed within timeout",
         "kubernetes/kubernetes pkg/volume/azuredd/attacher.go; kubernetes/legacy-cloud-providers azure",
     ),
-    Message("volume.attach", "not in the same zone as the VM", "Azure Compute's API, attaching a disk"),
+    Message(
+        "volume.attach",
+        "not in the same zone as the VM|maximum number of data disks allowed to be attached",
+        "Azure Compute's API, attaching a disk",
+    ),
     Message(
         "volume.path-missing",
         r"kubernetes\.io~.{0,300}bind source path does not exist",
@@ -176,6 +184,14 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "Azure/azure-sdk-for-go services/keyvault",
     ),
     # The machine
+    Message(
+        "node.device", r"Allocate failed due to .{0,400}, which is unexpected", _KUBELET + "cm/devicemanager/manager.go"
+    ),
+    Message(
+        "start.timeout",
+        r"timeout \(\d+ milliseconds\) was reached while waiting for a transaction response",
+        _SERVICES + "7011",
+    ),
     Message(
         "start.containerd-config",
         r"containerd: .{0,80}(?:last key parsed|bare keys cannot contain)",
@@ -220,5 +236,10 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"clock skew .{0,60}too great",
         "learn.microsoft.com ERROR_TIME_SKEW (1398)",
     ),
-    Message("host.cloud-denied", "You are not authorized to perform this operation", "Amazon EC2 API error codes"),
+    Rule(
+        "host.cloud-denied",
+        ("You are not authorized to perform this operation|does not have authorization to perform action",),
+        "Amazon EC2 API error codes; Azure Resource Manager, AuthorizationFailed",
+        never=(ANY_VOLUME,),
+    ),
 )
