@@ -84,7 +84,6 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message("start.kube-proxy-gate", "Win(?:Overlay|DSR) feature gate", "kubernetes/kubernetes pkg/proxy/winkernel"),
     # Containers
-    Message("container.memory", r"Reason:\s+OOMKilled\b", _KUBELET + "kuberuntime; a container's Reason"),
     Message(
         "container.no-shim",
         r"(?:fork/exec|exec: ) ?\"?.{0,200}containerd-shim-\S+?\"?: .{0,40}(?:cannot find|not found|does not exist)",

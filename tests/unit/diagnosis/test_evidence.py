@@ -89,6 +89,7 @@ TELLS = {
     "start.port-in-use": "kubeadm's sentence about a port",
     "start.kubeconfig": "the kubeconfig is named",
     "start.containerd-config": "the form of a file of containerd's",
+    "volume.expand": "NodeExpandVolume, its own word",
     "volume.host-path": "hostPath, its own word",
     "volume.subpath": "subPath, its own word",
 }
