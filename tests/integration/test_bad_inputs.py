@@ -269,5 +269,3 @@ def test_the_page_has_these_rows_alone() -> None:
     assert [line.split(" | ")[0] for line in table.removesuffix(END).splitlines()] == [
         f"| {case.what}" for case in CASES
     ]
-    runs = f"{len(CASES) - len(NODE_YAML)}: {len(VARIABLES)} in values and arguments, {len(MACHINES)} at machines"
-    assert f"the first {len(NODE_YAML)} mistakes" in before and f"the other {runs}, and Ctrl-C" in before
