@@ -200,7 +200,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "start.binary-held",
         r"(?:rename|remove|replac|copy|overwrit|delet)\w* .{0,160}\.exe\b.{0,120}(?:Access is denied|"
         r"being used by another)|"
-        r"\bopen \S+[\\/](?:containerd\S*|kube\S+|flanneld|csi-proxy)\.exe: .{0,60}used by another",
+        r"\bopen \S+[\\/]+(?:containerd\S*|kube\S+|flanneld|csi-proxy)\.exe: .{0,60}used by another",
         "rancher/windows#138; learn.microsoft.com ERROR_ACCESS_DENIED of an image that runs",
     ),
     Message(
