@@ -55,8 +55,9 @@ class ActionModule(ConvergingAction):
             return {}
 
         stage = Stage("tcp", build_resources, first=(First(rehearse, learned=judge),))
-        before = self.reading(options, node.reads(wanted))
-        _reading, result = self.converge((stage,), options, before, needed=node.reads(wanted))
+        needed = node.reads(wanted)
+        before = self.reading(options, needed)
+        _reading, result = self.converge((stage,), options, before, needed=needed)
 
         rehearsed = heard[-1] if heard else None
         found = rehearsed.found if rehearsed else effective(text.removeprefix("\ufeff"))

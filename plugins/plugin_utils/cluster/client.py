@@ -170,7 +170,7 @@ class Cluster:
         return listen(path, timeout_s)
 
     def converse(self, path: str, stdin: Iterable[bytes], protocols: Sequence[str]) -> Iterator[tuple[int, bytes]]:
-        """(channel, bytes) of the exec at `path`, with `stdin` as its input; see `conversation.conversation`."""
+        """(channel, bytes) of the exec at `path`, with `stdin` as its input; see `stream.conversation`."""
         converse = self._connection().converse
         if converse is None:
             raise ClusterError(f"{self.server}{path} cannot be spoken with: this connection has no streams.")

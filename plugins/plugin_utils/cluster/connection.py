@@ -56,7 +56,7 @@ class Listen(Protocol):
 
 
 class Converse(Protocol):
-    """Reads a stream of the API while sending input: see `conversation.conversation`."""
+    """Reads a stream of the API while sending input: see `stream.conversation`."""
 
     def __call__(self, path: str, stdin: Iterable[bytes], protocols: Sequence[str]) -> Iterator[tuple[int, bytes]]: ...
 

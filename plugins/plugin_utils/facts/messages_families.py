@@ -422,7 +422,7 @@ FAMILIES: tuple[Message | Rule, ...] = (
         "start.state-file",
         (
             r"(?:cpu|memory)_manager_state|checkpoint is corrupted|could not restore state from checkpoint|"
-            r"corrupt checkpoint|failed to get endpoints from store",
+            r"corrupt checkpoint|failed to get endpoints from store|CPUs in state \S+|remove policy state file",
         ),
         "kubernetes/kubernetes pkg/kubelet/cm/cpumanager/state, checkpointmanager/errors",
     ),

@@ -226,8 +226,9 @@ GENERAL: tuple[Message | Rule, ...] = (
     Message(
         "start.timeout",
         "did not respond to the start or control request in a timely fashion|"
-        r"timeout was reached \(\d+ milliseconds\) while waiting for the \S+ service",
-        "kubernetes/kubernetes#125119; Azure/aks-engine#351",
+        r"timeout was reached \(\d+ milliseconds\) while waiting for the \S+ service|"
+        r"timeout \(\d+ milliseconds\) was reached while waiting for a transaction response",
+        "kubernetes/kubernetes#125119; Azure/aks-engine#351; Service Control Manager, events 7009 and 7011",
     ),
     Rule(
         "start.account",
@@ -300,8 +301,7 @@ GENERAL: tuple[Message | Rule, ...] = (
         "cluster.denied",
         (
             r"is forbidden: (?:User|node) |is not allowed to modify node|: Unauthorized\b|the server "
-            r"has asked for the client to provide credentials|You must be logged in to the server|"
-            r"connection is unauthorized",
+            r"has asked for the client to provide credentials|connection is unauthorized",
         ),
         "kubernetes/apiserver pkg/endpoints/handlers/responsewriters/errors.go",
         doing=CLUSTER,

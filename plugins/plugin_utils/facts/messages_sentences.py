@@ -16,8 +16,11 @@ _CCG = "learn.microsoft.com gMSA troubleshooting, events of Microsoft-Windows-Co
 MESSAGES: tuple[Message | Rule, ...] = (
     # The Node and its pods
     Message(
+        "node.device", r"Allocate failed due to .{0,400}, which is unexpected", _KUBELET + "cm/devicemanager/manager.go"
+    ),
+    Message(
         "node.absent",
-        r"[Ee]rror (?:getting|updating) node\b.{0,120}nodes? \"[^\"]+\" not found",
+        r"error (?:getting|updating) node\b.{0,120}nodes? \"[^\"]+\" not found",
         _KUBELET + "kubelet_node_status.go",
         early=True,
     ),
@@ -46,6 +49,24 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message("start.socket-left", r"\bremove \S*kubelet\.sock: ", _KUBELET + "cm/devicemanager/plugin"),
     # The cluster
+    Message(
+        "gmsa.no-crd", 'no matches for kind "GMSACredentialSpec"', "kubernetes/apimachinery pkg/api/meta/errors.go"
+    ),
+    Message(
+        "cluster.extension-api",
+        "couldn't get resource list for ",
+        "kubernetes/client-go discovery/cached/memory/memcache.go",
+    ),
+    Message(
+        "cluster.api-missing",
+        'no matches for kind "|ensure CRDs are installed first',
+        "kubernetes/apimachinery pkg/api/meta/errors.go",
+    ),
+    Message(
+        "cluster.webhook-unreachable",
+        r"admission plugin \"(?:Mutating|Validating)AdmissionWebhook\" failed to complete",
+        "kubernetes/apiserver pkg/admission/metrics; pkg/endpoints/handlers/create.go",
+    ),
     Rule(
         "cluster.denied",
         (
@@ -57,11 +78,16 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "cluster.unreachable",
-        "(?i:unable to establish connection from agents to kubernetes api server)|"
-        "(?i:unable to resolve kubernetes api server)|CHECK_API_SERVER_CONNECTIVITY",
+        "unable to establish connection from agents to kubernetes api server|"
+        "unable to resolve kubernetes api server|CHECK_API_SERVER_CONNECTIVITY",
         "Azure/AgentBaker parts/windows/windowscsehelper.ps1",
     ),
     # Networks of pods
+    Message(
+        "calico.encapsulation",
+        r"encapsulation \S+ is not supported by Calico for Windows",
+        "tigera/operator pkg/controller/installation/windows_controller.go",
+    ),
     Message(
         "flannel.node-name",
         r"error retrieving pod spec for '[^']*'.{0,20}: pods \"[^\"]*\" not found",
@@ -71,11 +97,6 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "cni.eks-address",
         "failed to assign an IP address to container|Insufficient(?:CidrBlocks|FreeAddressesInSubnet)",
         "aws/amazon-vpc-cni-k8s cmd/routed-eni-cni-plugin/cni.go",
-    ),
-    Message(
-        "cluster.extension-api",
-        "couldn't get resource list for ",
-        "kubernetes/client-go discovery/cached/memory/memcache.go",
     ),
     Message(
         "hns.management-address-stale",
@@ -91,7 +112,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "container.host-process-mixed",
-        r"(?i:if pod contains any hostprocess containers)",
+        "if pod contains any hostProcess containers",
         "kubernetes/kubernetes pkg/apis/core/validation/validation.go",
     ),
     Message(
@@ -109,19 +130,6 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Message("container.gmsa-domain", r"fetch gmsa credentials .{0,200}directory service is not available", _CCG),
     Message("gmsa.spec-missing", r"cred(?:ential)? ?spec \S+ does not exist", _GMSA),
     Message("gmsa.not-allowed", r"is not authorized (?:to )?\S+ gMSA cred", _GMSA),
-    Message(
-        "gmsa.no-crd", 'no matches for kind "GMSACredentialSpec"', "kubernetes/apimachinery pkg/api/meta/errors.go"
-    ),
-    Message(
-        "cluster.api-missing",
-        'no matches for kind "|ensure CRDs are installed first',
-        "kubernetes/apimachinery pkg/api/meta/errors.go",
-    ),
-    Message(
-        "cluster.webhook-unreachable",
-        r"admission plugin \"(?:Mutating|Validating)AdmissionWebhook\" failed to complete",
-        "kubernetes/apiserver pkg/admission/metrics; pkg/endpoints/handlers/create.go",
-    ),
     # Images
     Rule(
         "image.registry-http",
@@ -138,18 +146,15 @@ MESSAGES: tuple[Message | Rule, ...] = (
     # Volumes
     Message(
         "volume.expand",
-        r"NodeExpandVolume failed|resize volume \S+ by resizer \S+ failed",
-        "kubernetes-csi/external-resizer",
+        r"NodeExpandVolume failed|resize volume \S+ by resizer \S+ failed|"
+        "only dynamically provisioned pvc can be resized",
+        "kubernetes-csi/external-resizer; kubernetes/kubernetes plugin/pkg/admission/storage/persistentvolume/resize",
     ),
+    Message("volume.share-letter", r"A drive with the name '\w' already exists", "learn.microsoft.com New-PSDrive"),
     Message(
         "volume.driver-absent",
         r"failed to get secretproviderclass .{0,300}not found",
         "kubernetes-sigs/secrets-store-csi-driver pkg/secrets-store/nodeserver.go",
-    ),
-    Message(
-        "volume.expand",
-        "only dynamically provisioned pvc can be resized",
-        "kubernetes/kubernetes plugin/pkg/admission/storage/persistentvolume/resize/admission.go",
     ),
     Message("volume.object-missing", "failed to sync (?:secret|configmap) cache", _KUBELET + "util/manager"),
     Message(
@@ -184,14 +189,6 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     # The machine
     Message(
-        "node.device", r"Allocate failed due to .{0,400}, which is unexpected", _KUBELET + "cm/devicemanager/manager.go"
-    ),
-    Message(
-        "start.timeout",
-        r"timeout \(\d+ milliseconds\) was reached while waiting for a transaction response",
-        _SERVICES + "7011",
-    ),
-    Message(
         "start.containerd-config",
         r"containerd: .{0,80}(?:last key parsed|bare keys cannot contain)",
         "BurntSushi/toml parse.go, as containerd prints it",
@@ -200,11 +197,6 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "start.no-kubeconfig",
         r"open \S*serviceaccount[\\/]token: .{0,20}(?:cannot find|no such file)",
         "kubernetes/client-go rest/config.go InClusterConfig",
-    ),
-    Message(
-        "start.state-file",
-        r"CPUs in state \S+|remove policy state file",
-        _KUBELET + "cm/cpumanager/policy_static.go",
     ),
     Message("start.unknown-flag", r"unknown command:? \S", "spf13/cobra args.go; kubernetes/kubernetes cmd/kube-proxy"),
     Message(
@@ -216,12 +208,6 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "start.panic",
         r"goroutine \d+ \[running\]:.{0,60}(?:runtime\.(?:throw|sigpanic|gopanic)|panic\()",
         "Go runtime/traceback.go",
-    ),
-    Message("volume.share-letter", r"A drive with the name '\w' already exists", "learn.microsoft.com New-PSDrive"),
-    Message(
-        "calico.encapsulation",
-        r"encapsulation \S+ is not supported by Calico for Windows",
-        "tigera/operator pkg/controller/installation/windows_controller.go",
     ),
     Message("start.account", r"was unable to log on as ", _SERVICES + "7038"),
     Message(

@@ -65,9 +65,19 @@ _PROGRAM = re.compile(
 _CMDLET = re.compile(r"^[A-Z]\w+-[A-Z]\w+ : ")
 _ERRORS = ("error", "err", "desc")
 _WARNS = {"warning", "warn"}
-_SHORT = {"DEBU": "debug", "INFO": "info", "WARN": "warning", "ERRO": "error", "FATA": "fatal"}
-"""As logrus writes to a terminal."""
-_LEVELS = {"I": "info", "W": "warning", "E": "error", "F": "fatal", "N": "info"}
+_LEVELS = {
+    "I": "info",
+    "W": "warning",
+    "E": "error",
+    "F": "fatal",
+    "N": "info",
+    "DEBU": "debug",
+    "INFO": "info",
+    "WARN": "warning",
+    "ERRO": "error",
+    "FATA": "fatal",
+}
+"""As klog writes them, and logrus to a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +241,7 @@ def _form(said: str) -> tuple[str, str, str, str]:
     if found := _ZAP.match(said):
         return "zap", found[2].partition(".")[0], found[1].lower(), found[3]
     if found := _TERMINAL.match(said):
-        return "logrus", "", _SHORT[found[1]], found[2]
+        return "logrus", "", _LEVELS[found[1]], found[2]
     if found := _ERROR.match(said):
         return "text", "", "error", _with_error(found[1])
     if _PANIC.search(said):

@@ -153,7 +153,7 @@ def plan_node(
 
     def note(parts: Mapping[str, Any], queries: Sequence[Query]) -> None:
         nonlocal found
-        # By the class: ansible-test's check of deprecated calls follows `found = found.merged(...)` without an end.
+        # By the class: ansible-test's check of deprecated calls follows `found = found.merge(...)` without an end.
         found = Reading.merge(found, parts, queries)
 
     def planned(whole: bool) -> NodePlan:
