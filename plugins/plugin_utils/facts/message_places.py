@@ -202,7 +202,7 @@ _DOING: tuple[tuple[str, str, str], ...] = (
         r"[Ee]rror (?:(?:while )?pulling|reading manifest)|^docker(?:\.exe)?: (?:x509|tls): |"
         r"failed to authorize|fetch (?:anonymous|oauth) token|"
         r"\"code\": ?\"(?:UNAUTHORIZED|DENIED|\w+_UNKNOWN|TOOMANYREQUESTS)\"|"
-        r"failed to do request: (?:Head|Get)|https?://[^\s/\"]+/v2/",
+        r"failed to do request: (?:Head|Get)|https?://[^\s/\"]+/(?:v2|v1/(?:users|_ping|repositories))/",
         "containerd",
         PULL,
     ),
@@ -310,6 +310,7 @@ _DOING: tuple[tuple[str, str, str], ...] = (
     ),
     (r"(?:error|error occurred) forwarding (?:port )?\d+", "kubelet", "forwarding a port"),
     (r"FailedScheduling|nodes are available", "scheduler", "placing a pod"),
+    (r"exceeded quota: |failed quota: ", "API server", "admitting an object within a ResourceQuota"),
     (r":(?:2379|4001)\b", "", ETCD),
     (rf"dial tcp {LOOPBACK}(?!{AGENTS})\d", "", OWN_PORT),
     (

@@ -311,7 +311,7 @@ FAMILIES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "pod.stream",
-        "missing upgrade headers in request|[Uu]pgrade request required",
+        "missing upgrade headers in request|[Uu]pgrade request required|you must specify at least 1 of stdin",
         "kubernetes/kubectl#1332: what stands between took the headers away",
     ),
     Rule(
@@ -445,12 +445,12 @@ FAMILIES: tuple[Message | Rule, ...] = (
         "kubernetes/kubernetes pkg/kubelet/winstats",
         early=True,
     ),
-    Rule(
+    Message(
         "host.time",
-        (r"token used before issued|token is not valid yet|issued in the future|clock skew|not valid before",),
-        "Go crypto/x509 verify.go; go-jose",
-        doing=CLUSTER,
+        "token used before issued|token is not valid yet|token is issued in the future",
+        "go-jose/go-jose jwt/validation.go; kubernetes/kubernetes pkg/serviceaccount/claims.go",
     ),
+    Rule("host.time", ("issued in the future|clock skew|not valid before",), "Go crypto/x509 verify.go", doing=CLUSTER),
     Message("start.key-pair", "Could not load X509 key pair", "moby/moby docker/go-connections tlsconfig"),
     Message("start.config", "unable to configure the Docker daemon with file", "moby/moby cmd/dockerd/daemon.go"),
     Rule("start.key-pair", _BAD_KEYS, _GO + "k8s.io/client-go util/cert", doing=CLUSTER, never=(WEBHOOK, PULL)),

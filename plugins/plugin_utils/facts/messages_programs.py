@@ -257,7 +257,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "host.not-elevated",
-        r"must be run with elevated privileges.{0,200}Access is denied|"
+        r"must be run with elevated privileges.{0,200}Access is denied|Access is denied.{0,200}must be run elevated|"
         r"(?:Open(?:SCManager|Service) FAILED|[Ss]ystem error) 5\b|"
         r"Cannot open .{0,60}service on computer|"
         r"requires elevation|run as administrator",

@@ -286,11 +286,6 @@ GENERAL: tuple[Message | Rule, ...] = (
         doing=(POD_NETWORK,),
         never=(PULL,),
     ),
-    Message(
-        "cluster.node-name",
-        r"node \S+ (?:cannot|is not allowed to) modify node\b",
-        "kubernetes/kubernetes plugin/pkg/admission/noderestriction/admission.go",
-    ),
     Rule(
         "start.no-login",
         (r": Unauthorized\b|provide credentials",),
@@ -300,7 +295,7 @@ GENERAL: tuple[Message | Rule, ...] = (
     Rule(
         "cluster.denied",
         (
-            r"is forbidden: (?:User|node) |is not allowed to modify node|: Unauthorized\b|the server "
+            r"is forbidden: (?:User|node) |(?:cannot|is not allowed to) modify node\b|: Unauthorized\b|the server "
             r"has asked for the client to provide credentials|connection is unauthorized",
         ),
         "kubernetes/apiserver pkg/endpoints/handlers/responsewriters/errors.go",

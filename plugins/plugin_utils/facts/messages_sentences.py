@@ -38,6 +38,11 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "kubernetes/kubectl pkg/cmd/exec/exec.go, attach/attach.go",
     ),
     Message(
+        "pod.not-running",
+        r"unable to retrieve container logs for \w+://",
+        _KUBELET + "kuberuntime/kuberuntime_container.go",
+    ),
+    Message(
         "kubelet.certificate-late",
         "certificate request was not signed",
         "kubernetes/client-go util/certificate/certificate_manager.go",
@@ -146,9 +151,15 @@ MESSAGES: tuple[Message | Rule, ...] = (
     # Volumes
     Message(
         "volume.expand",
-        r"NodeExpandVolume failed|resize volume \S+ by resizer \S+ failed|"
+        r"resize volume \S+ by resizer \S+ failed|"
         "only dynamically provisioned pvc can be resized",
         "kubernetes-csi/external-resizer; kubernetes/kubernetes plugin/pkg/admission/storage/persistentvolume/resize",
+    ),
+    Message(
+        "volume.share-lost",
+        r"network name is no longer available\W.{0,300}[ (\"']\\{1,2}[\w.-]+\\\w|"
+        r"[ (\"']\\{1,2}[\w.-]+\\\w.{0,300}network name is no longer available",
+        "learn.microsoft.com ERROR_NETNAME_DELETED (64), of a UNC path",
     ),
     Message("volume.share-letter", r"A drive with the name '\w' already exists", "learn.microsoft.com New-PSDrive"),
     Message(
@@ -189,6 +200,27 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     # The machine
     Message(
+        "hns.vmcompute-stopped",
+        r"\(vmcompute\)' cannot be started|Cannot start service vmcompute",
+        "learn.microsoft.com Start-Service (CouldNotStartService)",
+    ),
+    Message(
+        "container.gmsa-domain",
+        r"secure channel between the local computer and the domain \S+ is broken|"
+        r"I_NetLogonControl failed: Status = (?:1311|1355|1787|1789)\b",
+        "learn.microsoft.com Test-ComputerSecureChannel; nltest /sc_verify",
+    ),
+    Message(
+        "host.counters",
+        r"\bReqQueryValueEx failed|perflib\.Query\w+\(",
+        "grafana/perflib_exporter perflib/nametable.go",
+    ),
+    Message(
+        "start.database",
+        r"Page expected to be: \d+, but self identifies as|page \d+ already freed|bbolt\.\(\*\w+\)\.\w*[cC]heck\(",
+        "etcd-io/bbolt page.go, freelist.go",
+    ),
+    Message(
         "start.containerd-config",
         r"containerd: .{0,80}(?:last key parsed|bare keys cannot contain)",
         "BurntSushi/toml parse.go, as containerd prints it",
@@ -199,6 +231,17 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "kubernetes/client-go rest/config.go InClusterConfig",
     ),
     Message("start.unknown-flag", r"unknown command:? \S", "spf13/cobra args.go; kubernetes/kubernetes cmd/kube-proxy"),
+    Message(
+        "start.program-missing",
+        r"getting credentials: exec: executable \S+ not found",
+        "kubernetes/client-go plugin/pkg/client/auth/exec/exec.go",
+    ),
+    Message(
+        "start.key-pair",
+        "tls: (?:found a certificate rather than a key|failed to find any PEM data|"
+        "private key (?:type )?does not match)",
+        "Go crypto/tls tls.go X509KeyPair",
+    ),
     Message(
         "start.program-missing",
         r"cannot execute '[\w-]+ --version': executable file not found",

@@ -24,7 +24,7 @@ WRAPPED = 70
 """A line at least so long may have been wrapped by a screen."""
 
 _HEAD = re.compile(
-    r"\s*(?:(?:[\w\[][\w/.\]-]* (?:\| )?)?[IWEF]\d{4} \d\d:|"
+    r"\s*(?!RESPONSE \d{3}\b|ERROR CODE:)(?:(?:[\w\[][\w/.\]-]* (?:\| )?)?[IWEF]\d{4} \d\d:|"
     r"\[?\d{4}[-/]\d\d[-/]\d\d[T ]|(?:time|ts|t|level)=|\{\"|[A-Z]{4,5}\[\d|"
     r"[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d|(?:Normal|Warning) +[A-Z]\w+|<\d+>|\d+[smhd]\d*[smhd]? +(?:Normal|Warning) |"
     r"panic: |fatal error: |"
@@ -32,7 +32,7 @@ _HEAD = re.compile(
 )
 _TAIL = re.compile(
     r"\+ |At (?:line|[A-Z]:\\.*|\S+):\d+ char:\d+|\(extra info|\[Event Detail|goroutine \d+ |created by |panic\(|"
-    r"[)\]}]|\.\.\. "
+    r"[)\]}]|\.\.\. |RESPONSE \d{3}\b|ERROR CODE:"
 )
 _OPEN = re.compile(r"(?:[,(=]|: ?)$")
 _KLOG = re.compile(r"[IWEF](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)")
