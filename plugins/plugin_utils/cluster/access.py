@@ -6,7 +6,8 @@
 The package `kubernetes` reads kubeconfigs, too, but loading it costs every run 0.3 s. It is loaded for an
 `auth-provider` alone.
 
-Source: client-go v0.37 tools/clientcmd/api/v1/types.go (fields), plugin/pkg/client/auth/exec/exec.go (programs).
+Source: client-go v0.37 tools/clientcmd/api/v1/types.go (fields), plugin/pkg/client/auth/exec/exec.go (programs),
+transport/round_trippers.go (impersonation).
 """
 
 from __future__ import annotations
@@ -22,32 +23,40 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
-from urllib.request import getproxies
+from urllib.parse import quote, urlsplit
 
+from ..engine.address import mask
 from .answer import read_first_line
 from .documents import index_by_name, load_kubeconfig
 from .error import ClusterError
+from .proxy import find_proxy
 
 PROGRAM_S = 60
 """How long a program may take to give credentials, in seconds."""
 SKEW = timedelta(minutes=1)
 """A token that expires so soon is replaced before it is sent."""
+_OF_HEADERS = "!#$&'*+-.^_`|~"
+_TOLD = ("server", "tls-server-name", "insecure-skip-tls-verify", "proxy-url", "disable-compression")
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
     """How the API is reached. `ca_pem`: empty for the certificates that the controller trusts. `server_name`: the one
-    in the server's certificate, empty for its address. `no_proxy`: hosts and networks that are reached without `proxy`.
-    `authorization` gives the value of this header, empty for none."""
+    in the server's certificate, empty for its address. `proxy`: empty for none. `authorization` gives the value of this
+    header, empty for none; `impersonation` are the headers that ask for another identity."""
 
     server: str
     ca_pem: bytes
     tls: ssl.SSLContext
     server_name: str = ""
     proxy: str = ""
-    no_proxy: str = ""
     authorization: Callable[[], str] = str
+    impersonation: tuple[tuple[str, str], ...] = ()
+
+    def identity(self) -> list[tuple[str, str]]:
+        """The headers that say who asks, for a request that is sent now."""
+        authorization = self.authorization()
+        return [*([("Authorization", authorization)] if authorization else ()), *self.impersonation]
 
 
 def access(file: Path, context: str) -> Access:
@@ -75,17 +84,25 @@ def _entries(document: Mapping[str, Any], context: str) -> tuple[Mapping[str, An
     cluster = index_by_name(document, "clusters", "cluster").get(str(contexts[name].get("cluster")), {})
     if not cluster.get("server"):
         raise ValueError(f"its context '{name}' leads to no cluster with a server")
-    return cluster, index_by_name(document, "users", "user").get(str(contexts[name].get("user")), {})
+    users, user = index_by_name(document, "users", "user"), str(contexts[name].get("user") or "")
+    if user and user not in users:
+        raise ValueError(
+            f"its context '{name}' names the user '{user}', but its users are {', '.join(users) or 'none'}"
+        )
+    return cluster, users.get(user, {})
 
 
 def _access(cluster: Mapping[str, Any], user: Mapping[str, Any], file: Path) -> Access:
     server = str(cluster["server"]).rstrip("/")
-    scheme = urlsplit(server).scheme
-    program = _Program(user["exec"], cluster, file.parent) if user.get("exec") and not _has_token(user) else None
-    given = program.found if program else _Credentials(_token(user, file.parent))
+    parts = urlsplit(server)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0:
+        raise ValueError(f"its server '{mask(server)}' is not an address such as https://10.0.0.10:6443")
     ca_pem, tls = b"", ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    if scheme == "https":
+    if parts.scheme == "https":
         ca_pem = _content(cluster, "certificate-authority", file.parent)
+    program = _Program(user["exec"], _describe(cluster, ca_pem), file.parent) if _needs_program(user) else None
+    given = program.found if program else _Credentials()
+    if parts.scheme == "https":
         certificate = given.certificate or _content(user, "client-certificate", file.parent)
         key = given.key or _content(user, "client-key", file.parent)
         try:
@@ -95,22 +112,31 @@ def _access(cluster: Mapping[str, Any], user: Mapping[str, Any], file: Path) -> 
         if cluster.get("insecure-skip-tls-verify"):
             tls.check_hostname = False
             tls.verify_mode = ssl.CERT_NONE
-    environment = getproxies()
     return Access(
         server,
         ca_pem,
         tls,
         str(cluster.get("tls-server-name") or ""),
-        str(cluster.get("proxy-url") or environment.get(scheme) or environment.get("all") or ""),
-        environment.get("no", ""),
-        program.authorization if program else _authorization(user, given.token),
+        find_proxy(server, str(cluster.get("proxy-url") or "")),
+        program.authorization if program else _authorization(user, file.parent),
+        _impersonation(user),
     )
 
 
-def _authorization(user: Mapping[str, Any], token: str) -> Callable[[], str]:
+def _needs_program(user: Mapping[str, Any]) -> bool:
+    """A user with other credentials is not asked of a program."""
+    others = ("token", "tokenFile", "auth-provider", "client-certificate", "client-certificate-data", "username")
+    return bool(user.get("exec")) and not any(user.get(each) for each in others)
+
+
+def _authorization(user: Mapping[str, Any], folder: Path) -> Callable[[], str]:
     if user.get("auth-provider"):
         return _by_package(user["auth-provider"])
-    if token:
+    if user.get("tokenFile"):
+        file = folder / str(user["tokenFile"])
+        file.read_bytes()  # a file that is missing is said before the first request
+        return lambda: _bearer(file)
+    if token := user.get("token"):
         return lambda: f"Bearer {token}"
     if user.get("username") and user.get("password"):
         basic = base64.b64encode(f"{user['username']}:{user['password']}".encode()).decode()
@@ -118,31 +144,59 @@ def _authorization(user: Mapping[str, Any], token: str) -> Callable[[], str]:
     return str
 
 
-def _has_token(user: Mapping[str, Any]) -> bool:
-    return bool(user.get("token") or user.get("tokenFile") or user.get("auth-provider"))
+def _bearer(file: Path) -> str:
+    """Read for each request: the kubelet renews the token of a pod in its file."""
+    try:
+        return f"Bearer {file.read_text(encoding='utf-8').strip()}"
+    except (OSError, ValueError) as error:
+        raise ClusterError(f"cluster.kubeconfig: the file of the token, {file}, cannot be read: {error}.") from error
 
 
-def _token(user: Mapping[str, Any], folder: Path) -> str:
-    if user.get("token") or not user.get("tokenFile"):
-        return str(user.get("token") or "")
-    return (folder / str(user["tokenFile"])).read_text(encoding="utf-8").strip()
+def _impersonation(user: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """What `kubectl --as` sends. ValueError for groups or more of nobody."""
+    groups, extra = user.get("as-groups") or (), user.get("as-user-extra") or {}
+    found = [("Impersonate-Uid", str(user["as-uid"]))] if user.get("as-uid") else []
+    found += [("Impersonate-Group", str(group)) for group in groups]
+    for key, values in extra.items():
+        found += [(f"Impersonate-Extra-{quote(str(key), safe=_OF_HEADERS)}", str(value)) for value in values]
+    if found and not user.get("as"):
+        raise ValueError("its user has as-uid, as-groups or as-user-extra, but no `as`")
+    return (("Impersonate-User", str(user["as"])), *found) if user.get("as") else ()
 
 
 def _content(entry: Mapping[str, Any], key: str, folder: Path) -> bytes:
     """What is in the entry as base64, else in the file that it names."""
     if data := entry.get(f"{key}-data"):
-        return base64.b64decode(str(data))
+        try:
+            return base64.b64decode(str(data))
+        except ValueError as error:
+            raise ValueError(f"its {key}-data is not base64") from error
     return (folder / str(entry[key])).read_bytes() if entry.get(key) else b""
 
 
 def _tls(ca_pem: bytes, certificate: bytes, key: bytes) -> ssl.SSLContext:
-    context = ssl.create_default_context(cadata=ca_pem.decode("ascii") or None)
+    context = ssl.create_default_context(cadata=ca_pem.decode("ascii", "ignore") or None)  # a comment may be in UTF-8
+    # Python 3.13 wants an AuthorityKeyIdentifier, which the certificates of clusters that are older do not have.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if certificate:
         with tempfile.NamedTemporaryFile() as both:  # of the user alone; Python takes them from no other place
             both.write(certificate + b"\n" + key)
             both.flush()
-            context.load_cert_chain(both.name)
+            context.load_cert_chain(both.name, password=_refuse_passphrase)  # else OpenSSL asks at the terminal
     return context
+
+
+def _refuse_passphrase() -> str:
+    raise ValueError("the client's key is encrypted, and a kubeconfig has no place for its passphrase")
+
+
+def _describe(cluster: Mapping[str, Any], ca_pem: bytes) -> dict[str, Any]:
+    """What a program gets to know of the cluster. Source: client-go pkg/apis/clientauthentication/v1/types.go."""
+    told = {key: cluster[key] for key in _TOLD if cluster.get(key)}
+    if ca_pem:
+        told["certificate-authority-data"] = base64.b64encode(ca_pem).decode()
+    extensions = index_by_name(cluster, "extensions", "extension")
+    return {**told, "config": extensions.get("client.authentication.k8s.io/exec")}
 
 
 class _Credentials(NamedTuple):
@@ -163,8 +217,7 @@ class _Program:
         self._line = [str(entry.get("command") or ""), *map(str, entry.get("args") or ())]
         self._told: dict[str, Any] = {"interactive": False}
         if entry.get("provideClusterInfo"):
-            extensions = index_by_name(cluster, "extensions", "extension")
-            self._told["cluster"] = {**cluster, "config": extensions.get("client.authentication.k8s.io/exec")}
+            self._told["cluster"] = cluster
         self.found = self._ask()
 
     def authorization(self) -> str:
@@ -189,7 +242,10 @@ class _Program:
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise ClusterError(f"{program} cannot be run: {error}.") from error
+            hint = read_first_line(" ".join(str(self._entry.get("installHint") or "").split()).encode())
+            raise ClusterError(
+                f"{program} cannot be run: {error}.{f' The kubeconfig says: {hint}' if hint else ''}"
+            ) from error
         if done.returncode != 0:
             raise ClusterError(
                 f"{program} ended with {done.returncode}: {read_first_line(done.stderr) or 'no reason given'}."
@@ -207,7 +263,7 @@ def _read_credentials(said: Mapping[str, Any], version: str) -> _Credentials:
         raise ValueError(said["apiVersion"])
     status = said["status"]
     until = status.get("expirationTimestamp")
-    expires = datetime.fromisoformat(until) if until else None
+    expires = datetime.fromisoformat(until).astimezone(UTC) if until else None
     if token := status.get("token"):
         return _Credentials(str(token), expires=expires)
     return _Credentials("", status["clientCertificateData"].encode(), status["clientKeyData"].encode(), expires)

@@ -12,16 +12,17 @@ import json
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_network
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
+from ..engine.address import mask
 from .access import Access, access
 from .answer import Answer
 from .error import ClusterError
+from .proxy import credentials
 
 _missing: ImportError | None = None
 try:
@@ -120,9 +121,8 @@ def _sender(reached: Access, dates: deque[str]) -> Send:
     pool = _pool(reached, options)
 
     def ask(method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> Answer:
-        headers = {"Accept": "application/json", "Content-Type": content_type}
-        if authorization := reached.authorization():
-            headers["Authorization"] = authorization
+        headers = urllib3.HTTPHeaderDict({"Accept": "application/json", "Content-Type": content_type})
+        headers.extend(reached.identity())
         try:
             answer = pool.request(
                 method,
@@ -147,26 +147,20 @@ def _sender(reached: Access, dates: deque[str]) -> Send:
 
 
 def _pool(reached: Access, options: Mapping[str, Any]) -> Any:
-    if not reached.proxy or is_direct(reached.server, reached.no_proxy):
+    if not reached.proxy:
         return urllib3.PoolManager(**options)
-    if reached.proxy.startswith("socks"):
-        from urllib3.contrib.socks import SOCKSProxyManager
+    if not reached.proxy.startswith("socks"):
+        user = credentials(urlsplit(reached.proxy))
+        headers = urllib3.make_headers(proxy_basic_auth=":".join(user)) if user else None
+        return urllib3.ProxyManager(reached.proxy, proxy_headers=headers, **options)
+    if find_spec("socks") is None:
+        raise ClusterError(
+            "The Python package PySocks is missing on the controller; it is needed for the proxy "
+            f"{mask(reached.proxy)}: pip install PySocks."
+        )
+    from urllib3.contrib.socks import SOCKSProxyManager
 
-        return SOCKSProxyManager(reached.proxy, **options)
-    return urllib3.ProxyManager(reached.proxy, **options)
-
-
-def is_direct(server: str, no_proxy: str) -> bool:
-    """Whether NO_PROXY names this address: by its host, with its port or a domain of it, by a network, or by `*`."""
-    parts = urlsplit(server.lower())
-    host = parts.hostname or ""
-    for rule in (each.strip().lower().lstrip(".") for each in no_proxy.split(",")):
-        if rule and (rule in {"*", host, parts.netloc} or host.endswith(f".{rule}")):
-            return True
-        with suppress(ValueError):  # one of them is a name
-            if ip_address(host) in ip_network(rule, strict=False):
-                return True
-    return False
+    return SOCKSProxyManager(reached.proxy, **options)
 
 
 def _answer(status: int, data: bytes, headers: Mapping[str, str]) -> Answer:

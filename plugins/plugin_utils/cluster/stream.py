@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from .access import Access
 from .answer import decode_object, read_first_line
 from .error import ClusterError, passes
+from .proxy import credentials
 
 _missing: ImportError | None = None
 try:
@@ -89,7 +90,7 @@ def _connect(socket: Any, reached: Access, path: str, timeout_s: float, protocol
     try:
         socket.connect(
             f"{reached.server.replace('http', 'ws', 1)}{path}",
-            header=_headers(reached),
+            header=[f"{name}: {value}" for name, value in reached.identity()],
             subprotocols=list(protocols),
             redirect_limit=0,
             **_proxy(reached),
@@ -119,11 +120,6 @@ def _reason(error: WebSocketBadStatusException) -> str:
     return str(message or read_first_line(text.encode()) or "no reason was given").rstrip(".")
 
 
-def _headers(reached: Access) -> dict[str, str]:
-    authorization = reached.authorization()
-    return {"Authorization": authorization} if authorization else {}
-
-
 def _options(reached: Access) -> dict[str, Any]:
     options: dict[str, Any] = {"context": reached.tls}
     if reached.server_name:
@@ -132,17 +128,17 @@ def _options(reached: Access) -> dict[str, Any]:
 
 
 def _proxy(reached: Access) -> dict[str, Any]:
+    """websocket-client asks the environment if it is given no host, or no exceptions."""
     if not reached.proxy:
-        return {}
+        return {"http_proxy_host": "none", "http_no_proxy": ["*"]}
     parts = urlsplit(reached.proxy)
-    options: dict[str, Any] = {
+    return {
         "http_proxy_host": parts.hostname,
-        "http_proxy_port": parts.port,
-        "proxy_type": parts.scheme or "http",
+        "http_proxy_port": parts.port or (80 if parts.scheme == "http" else 1080),
+        "http_proxy_auth": credentials(parts),
+        "proxy_type": parts.scheme,
+        "http_no_proxy": ["none"],
     }
-    if reached.no_proxy:
-        options["http_no_proxy"] = reached.no_proxy.split(",")
-    return options
 
 
 with suppress(ImportError):  # `connect` says what is missing

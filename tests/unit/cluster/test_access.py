@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import base64
 import json
+import socket
 import ssl
-from collections.abc import Callable
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.access import access
-from ansible_collections.winkube.node.plugins.plugin_utils.cluster.connection import is_direct
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.connection import connection
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.proxy import is_direct
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
 from kubernetes import config
 from kubernetes.client import Configuration
 
@@ -58,7 +69,6 @@ USERS: dict[str, Callable[[Path], Any]] = {
     "nobody": lambda _folder: {},
     "token": lambda _folder: {"token": "t"},
     "file of a token": lambda folder: {"tokenFile": "token"},
-    "both": lambda folder: {"token": "t", "tokenFile": "token"},
     "password": lambda _folder: {"username": "ann", "password": "p:w"},
     "program": lambda folder: {
         "exec": {
@@ -102,13 +112,47 @@ def test_certificates_are_taken_inline_and_from_files_beside_it(tmp_path: Path) 
 def test_what_a_cluster_entry_says_of_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = access(write(tmp_path, None, {"tls-server-name": "api", "insecure-skip-tls-verify": True}), "")
     assert (found.server_name, found.tls.verify_mode, found.tls.check_hostname) == ("api", ssl.CERT_NONE, False)
-    monkeypatch.setenv("HTTPS_PROXY", "http://of-the-shell:3128")
-    monkeypatch.setenv("NO_PROXY", "10.0.0.0/8")
-    assert (access(write(tmp_path), "").proxy, access(write(tmp_path), "").no_proxy) == (
-        "http://of-the-shell:3128",
-        "10.0.0.0/8",
-    )
-    assert access(write(tmp_path, None, {"proxy-url": "socks5://p:1"}), "").proxy == "socks5://p:1"
+
+
+@pytest.mark.parametrize(
+    ("cluster", "environment", "proxy"),
+    [
+        ({}, {}, ""),
+        ({}, {"HTTPS_PROXY": "http://shell:3128"}, "http://shell:3128"),
+        ({}, {"HTTPS_PROXY": "shell:3128"}, "http://shell:3128"),
+        ({}, {"HTTPS_PROXY": "http://shell:3128", "NO_PROXY": "10.0.0.0/8"}, ""),
+        (
+            {"proxy-url": "socks5://own:1"},
+            {"HTTPS_PROXY": "http://shell:3128", "NO_PROXY": "10.0.0.0/8"},
+            "socks5://own:1",
+        ),
+        ({"server": "https://127.0.0.1:6443"}, {"HTTPS_PROXY": "http://shell:3128"}, ""),
+        ({"server": "https://localhost:6443"}, {"HTTPS_PROXY": "http://shell:3128"}, ""),
+    ],
+)
+def test_the_proxy_is_the_one_that_kubectl_takes(
+    cluster: Any, environment: dict[str, str], proxy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert access(write(tmp_path, None, cluster), "").proxy == proxy
+
+
+@pytest.mark.parametrize("proxy", ["ftp://me:s3cret@p:1", "http://", "socks4://p:1"])
+def test_a_proxy_that_cannot_be_one_is_a_sentence_without_its_password(proxy: str, tmp_path: Path) -> None:
+    with pytest.raises(
+        ClusterError, match=r"its proxy-url, .*, is not an address that begins with http, https"
+    ) as raised:
+        access(write(tmp_path, None, {"proxy-url": proxy}), "")
+    assert "s3cret" not in str(raised.value)
+
+
+def test_a_socks_proxy_needs_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "socks", None)
+    with pytest.raises(ClusterError, match=r"PySocks is missing .* proxy socks5://\*\*\*@p:1: pip install PySocks"):
+        connection(write(tmp_path, None, {"proxy-url": "socks5://me:s3cret@p:1"}), "")
 
 
 @pytest.mark.parametrize(
@@ -193,3 +237,137 @@ def test_what_is_wrong_with_a_kubeconfig_is_said(text: str, context: str, senten
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ClusterError, match=sentence):
         access(path, context)
+
+
+@pytest.mark.parametrize(
+    ("user", "cluster", "sentence"),
+    [
+        (None, {"certificate-authority-data": "x"}, "its certificate-authority-data is not base64"),
+        (None, {"server": "10.0.0.10:6443"}, "its server '10.0.0.10:6443' is not an address such as https://"),
+        (None, {"server": "https://10.0.0.10:99999"}, "Port out of range"),
+        ({"as-groups": ["admins"]}, None, "its user has as-uid, as-groups or as-user-extra, but no `as`"),
+    ],
+)
+def test_which_field_is_wrong_is_said(user: Any, cluster: Any, sentence: str, tmp_path: Path) -> None:
+    with pytest.raises(ClusterError, match=sentence):
+        access(write(tmp_path, user, cluster), "")
+
+
+def test_a_user_that_is_missing_is_not_an_anonymous_one(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    path.write_text(path.read_text(encoding="utf-8").replace("user: me", "user: em"), encoding="utf-8")
+    with pytest.raises(ClusterError, match="its context 'lab' names the user 'em', but its users are me"):
+        access(path, "")
+
+
+def test_the_token_of_a_file_is_the_newest_and_goes_before_the_other(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("old", encoding="utf-8")
+    found = access(write(tmp_path, {"token": "inline", "tokenFile": "token"}), "")
+    assert found.authorization() == "Bearer old"
+    (tmp_path / "token").write_text("new", encoding="utf-8")
+    assert found.authorization() == "Bearer new"
+    (tmp_path / "token").unlink()
+    with pytest.raises(ClusterError, match=r"the file of the token, .*token, cannot be read"):
+        found.authorization()
+
+
+def test_another_identity_is_asked_for_as_kubectl_does(tmp_path: Path) -> None:
+    user = {"token": "t", "as": "ann", "as-uid": "7", "as-groups": ["a", "b"], "as-user-extra": {"x/y": ["1", "2"]}}
+    assert access(write(tmp_path, user), "").identity() == [
+        ("Authorization", "Bearer t"),
+        ("Impersonate-User", "ann"),
+        ("Impersonate-Uid", "7"),
+        ("Impersonate-Group", "a"),
+        ("Impersonate-Group", "b"),
+        ("Impersonate-Extra-x%2Fy", "1"),
+        ("Impersonate-Extra-x%2Fy", "2"),
+    ]
+
+
+def test_certificates_of_old_clusters_and_comments_in_their_files_are_taken(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_bytes("# Főtanúsítvány\n".encode() + Authority().pem)
+    tls = access(write(tmp_path, None, {"certificate-authority": "ca.pem"}), "").tls
+    assert not tls.verify_flags & ssl.VERIFY_X509_STRICT
+    assert len(tls.get_ca_certs()) == 1
+
+
+def test_a_key_with_a_passphrase_is_a_sentence_and_no_question(tmp_path: Path) -> None:
+    ann = Authority().issue(ANN)
+    locked = load_pem_private_key(ann.key, None).private_bytes(
+        Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"p")
+    )
+    user = {
+        "client-certificate-data": base64.b64encode(ann.certificate).decode(),
+        "client-key-data": base64.b64encode(locked).decode(),
+    }
+    with pytest.raises(ClusterError, match="cannot be used: the client's key is encrypted"):
+        access(write(tmp_path, user), "")
+
+
+def test_a_program_is_told_the_content_of_the_authoritys_file_and_nothing_of_its_place(tmp_path: Path) -> None:
+    authority = Authority()
+    (tmp_path / "ca.pem").write_bytes(authority.pem)
+    command = program(tmp_path, f"printf %s \"$KUBERNETES_EXEC_INFO\" > told; echo '{credential(token='t')}'")
+    user = {"exec": {"apiVersion": API, "command": command, "provideClusterInfo": True}}
+    access(write(tmp_path, user, {"certificate-authority": "ca.pem", "tls-server-name": "api", "extensions": []}), "")
+    told = json.loads((tmp_path / "told").read_text(encoding="utf-8"))["spec"]["cluster"]
+    assert told == {
+        "server": SERVER,
+        "tls-server-name": "api",
+        "certificate-authority-data": base64.b64encode(authority.pem).decode(),
+        "config": None,
+    }
+
+
+def test_a_program_is_not_asked_if_the_user_has_a_certificate(tmp_path: Path) -> None:
+    ann = Authority().issue(ANN)
+    user = {
+        "client-certificate-data": base64.b64encode(ann.certificate).decode(),
+        "client-key-data": base64.b64encode(ann.key).decode(),
+        "exec": {"apiVersion": API, "command": program(tmp_path, "touch asked")},
+    }
+    assert access(write(tmp_path, user), "").authorization() == ""
+    assert not (tmp_path / "asked").exists()
+
+
+def test_a_program_that_is_not_there_says_how_to_get_it(tmp_path: Path) -> None:
+    entry = {"apiVersion": API, "command": "no-such-program", "installHint": "Install it\n from https://example.com"}
+    with pytest.raises(ClusterError, match=r"The kubeconfig says: Install it from https://example\.com$"):
+        access(write(tmp_path, {"exec": entry}), "")
+
+
+def test_a_time_without_a_zone_is_no_error(tmp_path: Path) -> None:
+    said = credential(token="t", expirationTimestamp="2999-01-01T00:00:00")
+    user = {"exec": {"apiVersion": API, "command": program(tmp_path, f"echo '{said}'")}}
+    assert access(write(tmp_path, user), "").authorization() == "Bearer t"
+
+
+@pytest.fixture
+def heard() -> Iterator[tuple[int, list[bytes]]]:
+    """A proxy that refuses: its port, and what it was asked."""
+    asked: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    client, _address = listener.accept()
+                    with client:
+                        asked.append(client.recv(4096))
+                        client.sendall(b"HTTP/1.1 407 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield listener.getsockname()[1], asked
+
+
+def test_a_proxy_gets_its_password_and_no_error_shows_it(heard: tuple[int, list[bytes]], tmp_path: Path) -> None:
+    port, asked = heard
+    found = connection(write(tmp_path, {"token": "t0ken"}, {"proxy-url": f"http://me:s%40cret@127.0.0.1:{port}"}), "")
+    with pytest.raises(ClusterError, match="407") as request:
+        found.send("GET", "/version", None, "application/json")
+    assert found.listen is not None
+    with pytest.raises(ClusterError, match="407") as stream:
+        list(found.listen("/api/v1/namespaces/a/pods/b/exec", 5))
+    wanted = b"Basic " + base64.b64encode(b"me:s@cret")
+    assert [wanted in each for each in asked] == [True, True]
+    assert not any(word in f"{request.value}{stream.value}" for word in ("s%40cret", "s@cret", "t0ken"))
