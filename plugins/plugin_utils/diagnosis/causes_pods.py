@@ -62,7 +62,8 @@ CHECKS: tuple[Check, ...] = (
     make_log_check(
         "image.layer",
         "A layer of an image cannot be used",
-        "Its unpacking was interrupted, an antivirus holds or removed files, or containerd lacks a privilege.",
+        "Its unpacking was interrupted, a filter of the file system (an antivirus, a cloud drive) holds or removed "
+        "files, or containerd lacks a privilege.",
         "Remove the image (crictl rmi) and pull it again; exclude containerd's root from scans; run "
         "containerd as LocalSystem.",
     ),

@@ -179,7 +179,7 @@ CHECKS: tuple[Check, ...] = (
         "cluster.proxy",
         "A proxy answers in place of the API server",
         "HTTPS_PROXY is set for the program, or for the machine, and NO_PROXY has neither the API server's name nor "
-        "its address: the proxy refuses the way to it.",
+        "its address: the proxy does not answer, or refuses the way to it.",
         "Add the API server to winkube_no_proxy and run site.yml; for a program outside of it to NO_PROXY in its "
         "environment.",
     ),

@@ -476,7 +476,8 @@ CHECKS = (
         "host.proxy",
         ERROR,
         "The node does not reach registries",
-        "A proxy or a firewall is on the way, and the machine does not know of it.",
+        "A proxy or a firewall is on the way that the machine does not know of, or the proxy that it knows does not "
+        "answer.",
         advice("Look at the proxy, the firewall and DNS."),
         _proxy,
         explains=("image.registry-unreachable", "image.pause", "pod.stuck"),

@@ -30,6 +30,11 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Rule("container.exited", (win.HCS_E_UNEXPECTED_EXIT, win.HCS_E_TERMINATED_DURING_START), "microsoft/hcsshim#917"),
     Rule(
+        "container.exited",
+        (rf"during \S*Start\b.{{0,200}}(?:{win.pattern(win.HCS_E_CONNECTION_CLOSED)})",),
+        "microsoft/hcsshim internal/hcs/errors.go: what was to start closed the connection",
+    ),
+    Rule(
         "container.timeout",
         (
             *(win.HCS_E_CONNECTION_TIMEOUT, win.HCS_E_OPERATION_TIMEOUT),

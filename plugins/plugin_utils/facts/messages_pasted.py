@@ -18,7 +18,6 @@ PARTICULAR: tuple[Message, ...] = (
         r"(?:wincat(?:\.exe)?|socat)\b.*(?:not found|cannot find)|do port forwarding: wincat|CommandLine\W+wincat",
         _PAGE,
     ),
-    Message("host.proxy", r"proxyconnect tcp|407 Proxy Authentication", "net/http transport.go, dialConn"),
     Message("pod.cpu-zero", r"usageNanoCores\W{1,4}0\b", "https://github.com/containerd/containerd/issues/9531"),
 )
 """Before what the table of messages says."""

@@ -200,6 +200,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "start.binary-held",
         r"(?:rename|remove|replac|copy|overwrit|delet)\w* .{0,160}\.exe\b.{0,120}(?:Access is denied|"
         r"being used by another)|"
+        r"cannot access the file '[^']+\.(?:exe|dll|sys)' because it is being used|DeleteFile failed; code (?:5|32)\b|"
         r"\bopen \S+[\\/]+(?:containerd\S*|kube\S+|flanneld|csi-proxy)\.exe: .{0,60}used by another",
         "rancher/windows#138; learn.microsoft.com ERROR_ACCESS_DENIED of an image that runs",
     ),
@@ -257,7 +258,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "host.not-elevated",
-        r"must be run with elevated privileges.{0,200}Access is denied|Access is denied.{0,200}must be run elevated|"
+        r"must be run with elevated privileges.{0,200}Access is denied|"
+        r"(?:error during connect|\bGet \"?http\S+|[Ee]rror while dialing).{0,200}pipe[\\/]+\S+: Access is denied|"
         r"(?:Open(?:SCManager|Service) FAILED|[Ss]ystem error) 5\b|"
         r"Cannot open .{0,60}service on computer|"
         r"requires elevation|run as administrator",
@@ -321,7 +323,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Message(
         "start.runtime-pipe",
         r"pipe[\\/]+(?:containerd-containerd|docker_engine|dockershim)\S*:? .*(?:cannot find the "
-        r"file|Access is denied|refused)|[Ee]rror while dialing.{0,40}pipe|"
+        r"file|refused)|[Ee]rror while dialing.{0,40}pipe|"
         r"dial unix \S*containerd\S*\.sock: connect|Cannot connect to the Docker daemon",
         "containerd/containerd#9437",
     ),
@@ -359,7 +361,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "start.service-state",
-        r"\[SC\] \w+ FAILED (?:1056|1058|1060|1062|1073)\b|"
+        r"\[SC\] \w+ FAILED (?:1056|1058|1060|1062|1073|1078)\b|"
         r"service cannot be started, either because it is disabled|does not exist as an installed service|"
         r"service already exists",
         "learn.microsoft.com ERROR_SERVICE_DISABLED (1058), _DOES_NOT_EXIST (1060), _EXISTS (1073)",

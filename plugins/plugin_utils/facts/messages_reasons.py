@@ -12,6 +12,7 @@ from . import windows_codes as win
 from .message import Message, Rule
 from .message_places import (
     ANY_CONTAINER,
+    API,
     CLUSTER,
     CNS,
     ETCD,
@@ -142,8 +143,10 @@ PEERS: tuple[Message | Rule, ...] = (
         "image.registry-unreachable",
         ("failed to do request: (?:Head|Get)|proxyconnect tcp|(?:407 )?Proxy Authentication", _NO_ANSWER, _NO_HOST),
         "containerd/containerd core/remotes/docker/resolver.go",
-        doing=(PULL, PROXY),
+        doing=(PULL,),
     ),
+    Rule("cluster.proxy", ("proxyconnect tcp",), "Go net/http transport.go, dialConn", doing=(API,)),
+    Rule("host.proxy", ("proxyconnect tcp|407 Proxy Authentication",), "Go net/http transport.go, dialConn"),
     Message(
         "cluster.tunnel",
         r"No agent available|konnectivity.{0,200}(?:fail|error|time(?:d )?out|refused)|"
@@ -268,6 +271,12 @@ GENERAL: tuple[Message | Rule, ...] = (
         ),
         "learn.microsoft.com WSAEADDRINUSE (10048)",
         never=(SOCKET,),
+    ),
+    Message(
+        "start.port-in-use",
+        r"\blisten (?:tcp|udp)\d? \S*: bind: .{0,60}forbidden by its access|"
+        r"Sockets\.SocketException \(10013\)(?!.{0,600}\bConnect)",
+        "learn.microsoft.com WSAEACCES (10013); Go net/listen.go",
     ),
     Rule(
         "start.port-in-use",

@@ -47,6 +47,7 @@ NAMES_ITSELF = {
     "host.cloud-denied": "the cloud's words for a role that lacks a right",
     "host.disk-full": "the drive is full, whoever writes",
     "host.no-memory": "Windows has no memory left, whoever asks",
+    "host.proxy": "the proxy itself is named",
     "image.credentials": "the credential provider",
     "image.missing": "the pull",
     "image.registry-denied": "the registry's JSON",
