@@ -61,7 +61,7 @@ class ActionModule(ConvergingAction):
 
         rehearsed = heard[-1] if heard else None
         found = rehearsed.found if rehearsed else effective(text.removeprefix("\ufeff"))
-        if sentence := _left_over(wanted, before):
+        if sentence := _find_leftover(wanted, before):
             self.warn_once(f"{self._host}: {sentence}")
         if rehearsed:
             self._tell(rehearsed, text)
@@ -143,7 +143,7 @@ class ActionModule(ConvergingAction):
         return command
 
 
-def _left_over(wanted: node.CriTcpArgs, reading: Reading) -> str:
+def _find_leftover(wanted: node.CriTcpArgs, reading: Reading) -> str:
     """What is left to be done about the port as it was before, or about the firewall; empty if nothing is."""
     off, why = node.firewall_off(wanted, reading)
     if off:

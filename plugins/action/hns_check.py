@@ -14,7 +14,7 @@ from ..plugin_utils.diagnosis.cluster_view import ClusterView, ask
 from ..plugin_utils.diagnosis.expectations import Expectations
 from ..plugin_utils.diagnosis.finding import WARNING, fails
 from ..plugin_utils.diagnosis.network_report import list_objects, show_conf, summarize
-from ..plugin_utils.diagnosis.scene import completed, list_adapters, read_dump, reads, scene_of
+from ..plugin_utils.diagnosis.scene import complete_cni, list_adapters, read_dump, reads, scene_of
 from ..plugin_utils.diagnosis.table import HNS_CHECK, diagnose, list_left_out
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.network import port_blocks, virtual_machine
@@ -58,7 +58,7 @@ class ActionModule(NodeAction):
 
     def _read(self, expect: Expectations) -> Reading:
         """One remote call; more for a CNI configuration in a folder, or of a name, that no one has."""
-        return completed(self._node.read_queries(reads(expect)), expect, self._node.probe)
+        return complete_cni(self._node.read_queries(reads(expect)), expect, self._node.probe)
 
     def _view(self, options: Mapping[str, Any]) -> ClusterView | None:
         """The cluster's side; None, and a line at -v, without a kubeconfig."""

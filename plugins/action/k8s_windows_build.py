@@ -49,5 +49,5 @@ class ActionModule(ControllerAction):
         found = provision_source.newest(name, folder / options["result"])
         if found is None:
             raise Refused(f"{name}: the build ended well, but there is none at {folder / options['result']}.")
-        about = provision_source.about(found, folder)
+        about = provision_source.describe_build(found, folder)
         return told | {"built": True, "file": about, "msg": provision_source.sentence(name, about, made.seconds)}

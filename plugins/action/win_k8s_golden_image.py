@@ -47,7 +47,7 @@ class ActionModule(ConvergingAction):
         """With what a node's tasks do not ask for: one call more, and one before where no one has said which receipts
         there are."""
         folder = file_query(findings.receipt_folder(scope.layout), entries=True)
-        ask = self._node.completed if reading.predicted else self._node.ask_again
+        ask = self._node.complete if reading.predicted else self._node.ask_again
         reading = ask(reading, reading.find_missing((folder,)))
         at_rest = reads((rest.Stopped(scope.layout), rest.Cleared(scope.layout, "")))
         return ask(reading, merge_queries((*findings.reads(scope, reading), *at_rest)))

@@ -71,7 +71,7 @@ class ActionModule(NodeAction):
         with tempfile.TemporaryDirectory(prefix="winkube-") as folder:
             origins = self._find_origins(items, options, Path(folder))
             delivery = Delivery(replace(self._node, warn_once=self._warn), layout, options)
-            reading = self._left_by_the_last(queries) or read()
+            reading = self._reuse_reading(queries) or read()
             push = Push(options, items, origins, self._daemon_sets(items, options), delivery)
             return plan_until_as_read(self.topic, self._host, lambda found: self._push(push, found), reading, read)
 
@@ -91,7 +91,7 @@ class ActionModule(NodeAction):
             self._warn_all,
         )
 
-    def _left_by_the_last(self, queries: Sequence[Query]) -> Reading | None:
+    def _reuse_reading(self, queries: Sequence[Query]) -> Reading | None:
         """The reading as an earlier push of this run has left it."""
         fact = None if self._task.check_mode else self.fact()
         return None if fact is None else again.read_last(fact, queries, RUN_ID, time.time())
@@ -104,7 +104,7 @@ class ActionModule(NodeAction):
         """One plan and its batches. NotAsReadError if it has to be planned again."""
         layout = self._node.layout
         tasks = provision.look(push.items, push.origins, layout, reading, daemon_sets=push.pods)
-        self._warn_all([provision_report.skipped_sentence(task) for task in tasks if task.what == "skipped"])
+        self._warn_all([provision_report.describe_skipped(task) for task in tasks if task.what == "skipped"])
         tasks, reading = push.delivery.bring(tasks, reading)
 
         problems, warnings = provision.check(tasks, kubelet.text_of(kubelet.env_file(layout), reading))
@@ -125,11 +125,11 @@ class ActionModule(NodeAction):
     def _plan(self, push: Push, tasks: Tasks, reading: Reading, mark: str) -> tuple[Plan, Reading]:
         """The swap, and the reading with what had to be known for it."""
         layout, timeouts = self._node.layout, Timeouts.of(push.options)
-        reading = self._node.completed(reading, provision.to_know(tasks))
+        reading = self._node.complete(reading, provision.to_know(tasks))
         self._warn_all((*provision.warn_untried(tasks, layout, reading), *again.of_others(tasks, layout, reading)))
         notices = in_cluster.restart_notices(push.pods, tasks)
         resources = provision.build_resources(tasks, layout, reading, timeouts, mark, notices)
-        reading = self._node.completed(reading, reads(resources))
+        reading = self._node.complete(reading, reads(resources))
         return make_plan(self.topic, resources, reading, deadline_s=timeouts.deadline_s(len(tasks))), reading
 
     def _swap(
@@ -166,7 +166,7 @@ class ActionModule(NodeAction):
             transfers=push.delivery.transfers,
             reading=reading,
         )
-        self._warn_all([provision_report.held_sentence(entry) for entry in entries if entry["left_behind"]])
+        self._warn_all([provision_report.describe_held(entry) for entry in entries if entry["left_behind"]])
         told = provision_report.build_result(self._host, entries, time.monotonic() - self._began)
         return result | told | again.date_facts(self.facts(reading), READING, time.time())
 

@@ -13,7 +13,7 @@ from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.stage import Given, Resources, Stage
 from ..plugin_utils.diagnosis import cni_mend, gather
 from ..plugin_utils.diagnosis.finding import Action
-from ..plugin_utils.diagnosis.scene import cni_reads, completed
+from ..plugin_utils.diagnosis.scene import cni_reads, complete_cni
 from ..plugin_utils.diagnosis.table import mendable, remedy_of
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.node.link import NodeError
@@ -59,7 +59,7 @@ class ActionModule(ConvergingAction):
 
         def build_resources(given: Given) -> Resources:
             expect = cni_mend.expectations(given.options, given.layout)
-            return cni_mend.resources(completed(given.reading, expect, self._node.probe), expect, given.mark)
+            return cni_mend.resources(complete_cni(given.reading, expect, self._node.probe), expect, given.mark)
 
         stages = (Stage("cni.conf", build_resources),)
         return self.converge(stages, options, needed=cni_reads(self._node.layout))[1]

@@ -119,7 +119,7 @@ class ActionModule(ConvergingAction):
 
     def _look(self, wanted: Wanted, reading: Reading, *, again: bool = False) -> Reading:
         """With everything that tells what is ours; `again` asks for all of it again."""
-        ask = self._node.ask_again if again else self._node.completed
+        ask = self._node.ask_again if again else self._node.complete
         scope = wanted.scope(reading)
         reading = ask(reading, wanted.first_reads(reading))
         reading = ask(reading, owned.list_second_reads(scope, reading))

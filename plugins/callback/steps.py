@@ -138,7 +138,7 @@ class CallbackModule(CallbackBase):
         alike: dict[str, list[str]] = {}
         longest: dict[str, float] = {}
         for host, node in self._nodes.items():
-            if text := _fared(node):
+            if text := _describe(node):
                 alike.setdefault(text, []).append(host)
                 longest[text] = max(longest.get(text, 0.0), node.ended - node.began)
         for text, hosts in alike.items():
@@ -222,7 +222,7 @@ def _count(node: _Node, task: str, values: Mapping[str, Any]) -> None:
     node.restarted |= bool(values.get("rebooted"))
 
 
-def _fared(node: _Node) -> str:
+def _describe(node: _Node) -> str:
     """One sentence about a node of the run; "" if nothing happened to it."""
     done = [f"{_plural(node.steps, 'step')} ({', '.join(dict.fromkeys(node.roles))})"] if node.steps else []
     done += ["drained"] if node.drained else []

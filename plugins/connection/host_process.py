@@ -147,14 +147,14 @@ class Connection(ConnectionBase):
     def _connect(self) -> Connection:
         if not self._connected:
             try:
-                self._access = access = self._opened()
+                self._access = access = self._open_access()
                 self._ensure(access)
             except ClusterError as error:
                 raise AnsibleConnectionFailure(str(error)) from None
             self._connected = True
         return self
 
-    def _opened(self) -> Access:
+    def _open_access(self) -> Access:
         options = dict(self.get_option("cluster") or {})
         for key in ("kubeconfig", "context"):
             options[key] = self.get_option(key) or options.get(key) or ""

@@ -11,7 +11,7 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from ..plugin_utils.facts.calico import hns_mode
-from ..plugin_utils.facts.windows_revisions import BadEntryError, find_refused, given
+from ..plugin_utils.facts.windows_revisions import BadEntryError, find_refused, parse_entries
 
 DOCUMENTATION = r"""
 name: k8s_windows_bad_updates
@@ -62,7 +62,7 @@ def k8s_windows_bad_updates(
     """AnsibleFilterError for what is not an update, no Windows or no entry."""
     try:
         found = [(str(each["title"]), [str(kb) for kb in each["kb"]]) for each in updates.values()]
-        bad = find_refused(found, int(os["build"]), int(os["revision"]), given(revisions), hns_mode(mode))
+        bad = find_refused(found, int(os["build"]), int(os["revision"]), parse_entries(revisions), hns_mode(mode))
         return [{"kb": each.kb, "why": each.why} for each in bad]
     except BadEntryError as error:
         raise AnsibleFilterError(str(error)) from error

@@ -113,7 +113,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         super().parse(inventory, loader, path, cache=cache)
         here = Path(path)
         if source.names_plugin(here, self.NAME):
-            nodes, problems = self._named_by(here)
+            nodes, problems = self._list_files(here)
         else:
             self.set_options()
             if self.get_option("cache"):
@@ -154,7 +154,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             raise SystemExit(1)
         self.display.warning(f"{said}. The run goes on without them, since any_unparsed_is_failed is off.")
 
-    def _named_by(self, here: Path) -> tuple[list[Path], list[str]]:
+    def _list_files(self, here: Path) -> tuple[list[Path], list[str]]:
         """The files that a source file names, and what is wrong with the source file."""
         name = reading.file_name(here)
         if problem := reading.check_size(here):
@@ -245,18 +245,18 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
     def _add(self, host: Host) -> None:
         self.inventory.add_host(host.name)
         for variable, value in host.variables.items():
-            self.inventory.set_variable(host.name, variable, _trusted(value))
+            self.inventory.set_variable(host.name, variable, _trust(value))
         defaults: dict[str, Any] = {}
         for group in host.groups:
             name = self.inventory.add_group(group.name)
             self.inventory.add_child(name, host.name)
             for variable, value in group.variables.items():
                 said = add_keep_alive(_own_ssh_arguments()) if variable == SSH_ARGUMENTS else value
-                self.inventory.set_variable(name, variable, _trusted(said))
+                self.inventory.set_variable(name, variable, _trust(said))
             if group.variables:
                 self.inventory.set_variable(name, "ansible_group_priority", 0)  # any group of the user's wins
             defaults |= group.variables
-        known = _trusted({**defaults, **host.variables})
+        known = _trust({**defaults, **host.variables})
         strict = self.get_option("strict")
         self._set_composite_vars(self.get_option("compose"), known, host.name, strict=strict)
         self._add_host_to_composed_groups(self.get_option("groups"), known, host.name, strict=strict)
@@ -275,21 +275,21 @@ class _Literal(str):
 
 
 def _leaf(scalar: Scalar) -> Any:
-    """A scalar's value; `_trusted` does the rest."""
+    """A scalar's value; `_trust` does the rest."""
     if scalar.tag == "vault":
         return EncryptedString(ciphertext=scalar.value)
     return _Literal(scalar.value) if scalar.tag == "unsafe" else scalar.value
 
 
-def _trusted(value: Any) -> Any:
+def _trust(value: Any) -> Any:
     """As a value of any inventory file: who writes it may use templates. Vaulted text stays vaulted."""
     if isinstance(value, _Literal):
         return "".join(value)
     if isinstance(value, str):
         return trust_as_template(value)
     if isinstance(value, dict):
-        return {key: _trusted(item) for key, item in value.items()}
-    return [_trusted(item) for item in value] if isinstance(value, list) else value
+        return {key: _trust(item) for key, item in value.items()}
+    return [_trust(item) for item in value] if isinstance(value, list) else value
 
 
 def _plain_text(text: str) -> str:

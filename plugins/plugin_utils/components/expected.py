@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ..facts import calico
-from ..facts.windows_revisions import BadRevision, given
+from ..facts.windows_revisions import BadRevision, parse_entries
 
 SERVICE = "service"
 """Marks a part as the host's own, not a DaemonSet's."""
@@ -45,7 +45,7 @@ class Expected:
         if named.get("network_mode") == calico.MODE:
             named |= {"network_mode": calico.hns_mode(calico.MODE), "network_name": calico.NETWORK, "calico": True}
         named["optional_components"] = tuple(named.get("optional_components") or ())
-        named["windows_revisions"] = given(named.get("windows_revisions") or ())
+        named["windows_revisions"] = parse_entries(named.get("windows_revisions") or ())
         kubernetes = str(options["kubernetes_version"] or "")
         named["versions"] = {**(named.get("versions") or {}), "kubelet": kubernetes, "kube_proxy": kubernetes}
         return cls(kubernetes=bool(kubernetes), **named)

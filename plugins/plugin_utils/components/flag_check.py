@@ -64,7 +64,7 @@ def read(parts: Iterable[tuple[str, Sequence[str]]], table: FlagTable, line: Lin
     A flag missing from the table is an error; whether it takes the next argument is then guessed from how that begins.
     """
     arguments = [(argument, place) for place, words in parts for argument in words]
-    known = table.known(line)
+    known = table.list_known(line)
     given: list[Given] = []
     problems: list[str] = []
     position = 0

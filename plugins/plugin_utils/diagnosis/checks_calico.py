@@ -22,7 +22,7 @@ from .remedies import advice
 from .scene import Scene
 
 
-def _seen(rule: Rule, scene: Scene) -> Iterator[Seen]:
+def _find_seen(rule: Rule, scene: Scene) -> Iterator[Seen]:
     for each in scene.tried.calico if scene.tried is not None else ():
         if each.rule is rule:
             yield Seen(each.seen.subject, each.seen.seen, each.seen.wanted)
@@ -53,7 +53,7 @@ CHECKS = tuple(
         rule.title,
         rule.cause,
         advice(rule.remedy),
-        partial(_seen, rule),
+        partial(_find_seen, rule),
         rule.issue,
         explains=("cni.absent", "node.not-ready", "node.taint", "pod.*"),
         needs=Needs.TRIED,

@@ -133,7 +133,7 @@ def _uses_dsr(scene: Scene) -> bool:
     return (argument(" ".join(argv or ()), "enable-dsr") or "").lower() in {"true", "t", "1"}
 
 
-def _broken(identity: str, scene: Scene) -> Iterator[Seen]:
+def _find_broken(identity: str, scene: Scene) -> Iterator[Seen]:
     if not scene.cni_text or scene.cni_conf is None:
         return
     for each in judge(scene.cni_text, _subject(scene)):
@@ -172,7 +172,7 @@ def _of_rule(identity: str) -> Check:
         rule.title,
         rule.cause,
         REMEDIES.get(identity) or (MEND_CNI_CONF if rule.mended else by_hand),
-        _unreadable if identity == "cni.unreadable" else partial(_broken, identity),
+        _unreadable if identity == "cni.unreadable" else partial(_find_broken, identity),
         rule.issue,
         explains=EXPLAINS.get(identity, OF_POLICIES),
     )

@@ -211,7 +211,7 @@ def _untold(scene: Scene) -> Iterator[Seen]:
             )
 
 
-def _lost(scene: Scene) -> Iterator[Seen]:
+def _find_lost(scene: Scene) -> Iterator[Seen]:
     """Programs whose output goes to no file."""
     for program in of(scene):
         service = scene.second.service(program.service)
@@ -289,7 +289,7 @@ CHECKS = (
         "What a program prints is lost",
         "Nothing more can be said without its log.",
         advice("Run site.yml, which gives each service a file for its output."),
-        _lost,
+        _find_lost,
         explains=("*.no-log",),
         needs=Needs.TRIED,
         area=Area.PROGRAMS,

@@ -60,7 +60,7 @@ from .checks_workloads import read_stats
 from .cluster_view import ClusterView, ask, view_of
 from .expectations import Expectations, network_name
 from .finding import NOTE, Finding
-from .scene import LIMIT, Scene, completed, reads, scene_of
+from .scene import LIMIT, Scene, complete_cni, reads, scene_of
 from .table import KNOWN, findings_in
 from .tried import InPod, Object, Objects, Said, Stats, Tried, Wanted, full_name, is_host_process, moment, pods_of
 
@@ -182,7 +182,7 @@ NO_KUBELET = (
 
 def _read(machine: Seen, queries: Iterable[Query], expect: Expectations) -> Reading:
     """The answers, and the CNI configuration that the runtime takes, whatever its name."""
-    return completed(machine.read_queries(merge_queries(queries)), expect, machine.probe)
+    return complete_cni(machine.read_queries(merge_queries(queries)), expect, machine.probe)
 
 
 def full(

@@ -225,7 +225,7 @@ def _folder_reads(folder: str) -> tuple[Query, ...]:
     return (*files, file_query(folder, entries=True))
 
 
-def completed(reading: Reading, expect: Expectations, probe: Probe) -> Reading:
+def complete_cni(reading: Reading, expect: Expectations, probe: Probe) -> Reading:
     """With the CNI configuration that the runtime takes, where that was not read yet: it lies in a folder of its own,
     or has a name that is not one of CONF_FILES."""
     for _look in range(2):  # the folder, then a file in it

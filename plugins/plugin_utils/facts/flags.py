@@ -55,14 +55,14 @@ class FlagTable:
     instead: Mapping[str, str]
     source: str
 
-    def known(self, line: Line, system: str = "windows") -> frozenset[str]:
+    def list_known(self, line: Line, system: str = "windows") -> frozenset[str]:
         """The flags that this line's build for `system` accepts. UnknownLineError for lines before OLDEST."""
         judged = line_for(line)
         return frozenset(
             flag.name for flag in self.flags.values() if flag.in_line(judged) and flag.system in {"", system}
         )
 
-    def deprecated(self, line: Line) -> frozenset[str]:
+    def list_deprecated(self, line: Line) -> frozenset[str]:
         """Those that upstream announced to remove; not those that it only wants in a configuration file."""
         judged = line_for(line)
         return frozenset(
@@ -125,7 +125,7 @@ def normalize(name: str) -> str:
 
 
 def _hint(table: FlagTable, name: str, line: Line) -> str:
-    near = _nearest(name, sorted(table.known(line)))
+    near = _nearest(name, sorted(table.list_known(line)))
     return f"; meant is probably --{near}" if near else ": leave it out"
 
 

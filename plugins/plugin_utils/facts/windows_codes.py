@@ -285,11 +285,11 @@ TEXTS: Mapping[int, str] = {
 as FormatMessage prints them (learn.microsoft.com, System Error Codes)."""
 
 
-def written(code: int) -> tuple[str, ...]:
+def list_forms(code: int) -> tuple[str, ...]:
     """The forms in which logs have a code, in lower case: `0x803b0010`, `2151350288`, `-2143617008`; a Win32 code as
     itself in brackets, as hcsshim ends its sentences, and as an HRESULT."""
     if code < 0x10000:
-        return (f"(0x{code:x})", *written(code | _WIN32))
+        return (f"(0x{code:x})", *list_forms(code | _WIN32))
     found = [code]
     if code & 0xFFFF0000 == 0x80370000:
         found.append(code | _NT)
@@ -299,7 +299,7 @@ def written(code: int) -> tuple[str, ...]:
 @cache
 def pattern(*codes: int) -> str:
     """A regular expression for codes in all forms, and for Windows' texts of them."""
-    long = "|".join(re.escape(form) for code in codes for form in written(code) if not form.endswith(")"))
+    long = "|".join(re.escape(form) for code in codes for form in list_forms(code) if not form.endswith(")"))
     short = (each for code in codes for each in _find_announced(code))
     texts = (TEXTS[code] for code in codes if code in TEXTS)
     return "(?:" + "|".join([f"(?<![0-9a-zA-Z-])(?:{long})(?![0-9a-zA-Z])", *short, *texts]) + ")"

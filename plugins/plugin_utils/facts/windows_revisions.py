@@ -373,7 +373,7 @@ class BadEntryError(ValueError):
     """An entry of a user's that cannot be read; the text is for people."""
 
 
-def given(entries: Any) -> tuple[BadRevision, ...]:
+def parse_entries(entries: Any) -> tuple[BadRevision, ...]:
     """A user's own entries, of the shape of BadRevision, as winkube_windows_revisions has them. BadEntryError says
     which entry is wrong and why."""
     if not isinstance(entries, Sequence) or isinstance(entries, str):

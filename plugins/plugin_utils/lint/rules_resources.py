@@ -40,7 +40,7 @@ def _list_sizes(case: PodCase) -> Iterator[tuple[Any, dict[str, Any], dict[str, 
             yield container, as_map(resources.get("requests")), as_map(resources.get("limits"))
 
 
-def _both(case: PodCase, *resources: str) -> Iterator[tuple[Any, str, Fraction, Fraction, dict[str, str]]]:
+def _list_pairs(case: PodCase, *resources: str) -> Iterator[tuple[Any, str, Fraction, Fraction, dict[str, str]]]:
     """(container, resource, request, limit, both as written) for containers that set both."""
     for container, requests, limits in _list_sizes(case):
         for resource in resources:
@@ -52,14 +52,14 @@ def _both(case: PodCase, *resources: str) -> Iterator[tuple[Any, str, Fraction, 
 
 @needing("requests")
 def _request_above_limit(case: PodCase) -> Iterator[Hit]:
-    for container, resource, request, limit, written in _both(case, "cpu", "memory", "ephemeral-storage"):
+    for container, resource, request, limit, written in _list_pairs(case, "cpu", "memory", "ephemeral-storage"):
         if request > limit:
             yield Hit((*container.path, "resources", "requests"), {"resource": resource, **written}, container.name)
 
 
 def _unequal_memory(case: PodCase) -> Iterator[Hit]:
     """A request below its limit; the rule request-above-limit has the other case."""
-    for container, resource, request, limit, written in _both(case, "memory"):
+    for container, resource, request, limit, written in _list_pairs(case, "memory"):
         if request < limit:
             yield Hit((*container.path, "resources", "requests", resource), written, container.name)
 

@@ -46,7 +46,7 @@ def parse(answer: object) -> Hns:
     errors: list[tuple[str, str]] = []
     cut: list[tuple[str, tuple[str, ...]]] = []
 
-    def every(kind: str, read: Callable[[Object], T]) -> tuple[T, ...]:
+    def parse_each(kind: str, read: Callable[[Object], T]) -> tuple[T, ...]:
         if answer.get(kind) is None:
             return ()
         try:
@@ -60,12 +60,12 @@ def parse(answer: object) -> Hns:
             errors.append((kind, f"HNS listed {kind} that cannot be read: {error}"))
         return ()
 
-    networks = every("networks", network)
+    networks = parse_each("networks", network)
     return Hns(
         networks=networks,
-        endpoints=tuple(_add_network(each, networks) for each in every("endpoints", endpoint)),
-        namespaces=every("namespaces", namespace),
-        policy_lists=every("policylists", policy_list),
+        endpoints=tuple(_add_network(each, networks) for each in parse_each("endpoints", endpoint)),
+        namespaces=parse_each("namespaces", namespace),
+        policy_lists=parse_each("policylists", policy_list),
         errors=tuple(errors),
         cut=tuple(cut),
         unasked=tuple(kind for kind in KINDS if answer.get(kind) is None),
@@ -193,7 +193,7 @@ def endpoint(found: Object) -> Endpoint:
         mac=str(found.get("MacAddress") or "").upper(),
         remote=remote,
         namespace=identity(space),
-        containers=tuple(str(each) for each in _every(found.get("SharedContainers"))),
+        containers=tuple(str(each) for each in _list_items(found.get("SharedContainers"))),
         state=int(state) if state is not None else None,
         dns_suffixes=tuple(str(each).strip() for each in suffixes if each and str(each).strip()),
         dns_servers=tuple(str(each).strip() for each in servers if each and str(each).strip()),
@@ -209,7 +209,7 @@ def _policy(found: Object) -> Policy:
     exceptions = settings.get("Exceptions") or settings.get("ExceptionList")
     return Policy(
         type=str(found.get("Type") or ""),
-        exceptions=tuple(str(each) for each in _every(exceptions)),
+        exceptions=tuple(str(each) for each in _list_items(exceptions)),
         prefix=str(settings.get("DestinationPrefix") or ""),
         provider_address=str(settings.get("ProviderAddress") or settings.get("PA") or ""),
     )
@@ -227,12 +227,13 @@ def namespace(found: Object) -> Namespace:
         if isinstance(data, str):
             data = json.loads(data or "{}")
         held[each["Type"]].append(str(data.get("Id") or data.get("ID") or ""))
+    containers = (str(each) for each in _list_items(found.get("Containers")))
     return Namespace(
         id=identity(found.get("ID") or found.get("Id")),
         default=bool(found.get("IsDefault")) or found.get("Type") == "HostDefault",
         compartment=int(found.get("CompartmentId") or found.get("NamespaceId") or 0),
         endpoints=tuple(identity(each) for each in held["Endpoint"]),
-        containers=tuple(dict.fromkeys((*held["Container"], *(str(one) for one in _every(found.get("Containers")))))),
+        containers=tuple(dict.fromkeys((*held["Container"], *containers))),
     )
 
 
@@ -243,10 +244,10 @@ def policy_list(found: Object) -> PolicyList:
     policies = _list(found.get("Policies"))
     return PolicyList(
         id=identity(found.get("ID") or found.get("Id")),
-        endpoints=tuple(identity(str(each).rpartition("/")[2]) for each in _every(found.get("References"))),
+        endpoints=tuple(identity(str(each).rpartition("/")[2]) for each in _list_items(found.get("References"))),
         balancers=tuple(
             LoadBalancer(
-                vips=tuple(str(one) for one in _every(each.get("VIPs"))),
+                vips=tuple(str(one) for one in _list_items(each.get("VIPs"))),
                 protocol=_protocol(each.get("Protocol")),
                 external=int(each.get("ExternalPort") or 0),
                 internal=int(each.get("InternalPort") or 0),
@@ -264,10 +265,10 @@ def _balancer_v2(found: Object) -> PolicyList:
     mappings = _list(found.get("PortMappings"))
     return PolicyList(
         id=identity(found.get("ID") or found.get("Id")),
-        endpoints=tuple(identity(each) for each in _every(found.get("HostComputeEndpoints"))),
+        endpoints=tuple(identity(each) for each in _list_items(found.get("HostComputeEndpoints"))),
         balancers=tuple(
             LoadBalancer(
-                vips=tuple(str(one) for one in _every(found.get("FrontendVIPs"))),
+                vips=tuple(str(one) for one in _list_items(found.get("FrontendVIPs"))),
                 protocol=_protocol(each.get("Protocol")),
                 external=int(each.get("ExternalPort") or 0),
                 internal=int(each.get("InternalPort") or 0),
@@ -291,7 +292,7 @@ def _protocol(value: object) -> str:
     return PROTOCOLS.get(int(text), text) if text.isdigit() else text.upper()
 
 
-def _every(value: object) -> Iterable[Any]:
+def _list_items(value: object) -> Iterable[Any]:
     """The items of a list; a single value, as PowerShell writes a list of one; nothing for null."""
     if value is None or value == "":
         return ()
@@ -299,7 +300,7 @@ def _every(value: object) -> Iterable[Any]:
 
 
 def _list(value: object) -> list[Object]:
-    return [each for each in _every(value) if isinstance(each, Mapping)]
+    return [each for each in _list_items(value) if isinstance(each, Mapping)]
 
 
 def _settings(value: object) -> dict[str, Object]:

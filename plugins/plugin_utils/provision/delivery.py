@@ -111,11 +111,11 @@ class Delivery:
         and run the first batch."""
         left = INLINE
         for task in waiting:
-            with self._prepared(task, self.options["transfer"], reading) as ready:
+            with self._prepare(task, self.options["transfer"], reading) as ready:
                 size = sum(file.stat().st_size for file in ready.files)
                 if size <= left:
                     left -= size
-                    self._inlined(task, ready, size)
+                    self._inline(task, ready, size)
                     continue
                 room = provision.room((task,), self.layout, reading)
                 if room is not None:
@@ -136,7 +136,7 @@ class Delivery:
         try:
             host = self.options["pull_address"] or address_towards(self.node.peer())
             with ExitStack() as stack:
-                ready = {task.item.name: stack.enter_context(self._prepared(task, "auto", reading)) for task in waiting}
+                ready = {task.item.name: stack.enter_context(self._prepare(task, "auto", reading)) for task in waiting}
                 say = show(f"[{self.node.name}] {', '.join(ready)}", self.node.say)
                 offer = stack.enter_context(serve_files(ready, host, ports_of(self.options["pull_ports"]), say))
                 ops = {
@@ -179,7 +179,7 @@ class Delivery:
         finally:
             self.discard(there, found)
 
-    def _inlined(self, task: Task, ready: Ready, size: int) -> None:
+    def _inline(self, task: Task, ready: Ready, size: int) -> None:
         """The parts travel as what the first batch writes: no call of their own."""
         writes = [
             Op("write", {"path": there, "content": as_base64(file.read_bytes())}).with_undo(
@@ -201,7 +201,7 @@ class Delivery:
         self.transfers[task.item.name] = _transfer(pushed, "connection")
 
     @contextmanager
-    def _prepared(self, task: Task, mode: Mode, reading: Reading) -> Iterator[Ready]:
+    def _prepare(self, task: Task, mode: Mode, reading: Reading) -> Iterator[Ready]:
         """The parts of a task's build. NodeError if they cannot be made."""
         cache = PushCache.default()
         there = [Base(path, sha256) for path, sha256 in provision.bases(task, reading)]

@@ -129,7 +129,7 @@ def mismatch(task: Task) -> bool | None:
     return pe_image.compare(task.item.version, version).kind != "same"
 
 
-def skipped_sentence(task: Task) -> str:
+def describe_skipped(task: Task) -> str:
     """Why an item was left alone, and what that means for its version."""
     item = task.item
     text = f"{item.name}: {item.destination} is there and overwrite is false: it was left as it is."
@@ -168,7 +168,7 @@ def _previous_program(task: Task, check: bool, reading: Reading) -> str | None:
     return path if swapped or reading.file(path).get("exists") else None
 
 
-def held_sentence(entry: Mapping[str, Any]) -> str:
+def describe_held(entry: Mapping[str, Any]) -> str:
     """What processes still hold of programs that were replaced."""
     return (
         f"{entry['name']}: processes still hold {', '.join(entry['left_behind'])}, replaced before; a later change "

@@ -281,7 +281,7 @@ def make(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -
     return Made(done.returncode, round(time.monotonic() - began, 1), "\n".join(lines[-SHOWN_LINES:]))
 
 
-def about(path: Path, folder: Path) -> dict[str, Any]:
+def describe_build(path: Path, folder: Path) -> dict[str, Any]:
     """What tells a build from another: path, size in bytes, when it was written, and the revision of its sources (empty
     outside a git repository)."""
     found = path.stat()

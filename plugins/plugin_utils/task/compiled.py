@@ -75,7 +75,7 @@ def keep_compiled(templates: Iterable[str], files: Iterable[str] = (), kept: Pat
 
 
 def _keeping(compiles: Callable[..., Any]) -> Callable[..., Any]:
-    def kept(environment: Any, source: Any, *arguments: Any, **keywords: Any) -> Any:
+    def compile_once(environment: Any, source: Any, *arguments: Any, **keywords: Any) -> Any:
         as_wanted = isinstance(source, str) and environment.trim_blocks and not (arguments or keywords)
         known = (environment.lstrip_blocks, source)
         if not as_wanted or known not in _COMPILED:
@@ -84,8 +84,8 @@ def _keeping(compiles: Callable[..., Any]) -> Callable[..., Any]:
             found = _COMPILED[known] = compiles(environment, source)
         return found
 
-    kept.keeps = True  # type: ignore[attr-defined]
-    return kept
+    compile_once.keeps = True  # type: ignore[attr-defined]
+    return compile_once
 
 
 def _key(environment: Any, wanted: Iterable[_Known]) -> bytes:

@@ -106,7 +106,7 @@ class Converge:
             NodeError: The node or the cluster could not do its part.
         """
         try:
-            reading = self._node.completed(reading, self._needed)
+            reading = self._node.complete(reading, self._needed)
             for stage in stages:
                 if stage.wanted(self._give(stage, reading)):
                     reading = self._run_stage(stage, reading)
@@ -184,7 +184,7 @@ class Converge:
     def _complete(self, stage: Stage, given: Given) -> tuple[Given, Resources]:
         """The resources, and the reading with whatever they need that was not read: normally nothing."""
         resources = stage.build_resources(given)
-        reading = self._node.completed(given.reading, reads(resources))
+        reading = self._node.complete(given.reading, reads(resources))
         if reading is not given.reading:
             given = replace(given, reading=reading)
             resources = stage.build_resources(given)

@@ -147,7 +147,7 @@ class NodeAction(ModuleAction):
     def reading(self, options: Mapping[str, Any], needed: Sequence[Query] = ()) -> Reading:
         """This run's reading if it can be believed, else a new one, with `needed` in it."""
         known = self.known_reading(options)
-        return self._node.read(needed) if known is None else self._node.completed(known, needed)
+        return self._node.read(needed) if known is None else self._node.complete(known, needed)
 
     def known_reading(self, options: Mapping[str, Any]) -> Reading | None:
         """This run's reading if it can be believed."""

@@ -156,7 +156,7 @@ def plan_node(
         # By the class: ansible-test's check of deprecated calls follows `found = found.merge(...)` without an end.
         found = Reading.merge(found, parts, queries)
 
-    def planned(whole: bool) -> NodePlan:
+    def build_plan(whole: bool) -> NodePlan:
         return NodePlan(steps, tuple(looked), whole, found, _find_unpinned(asks, steps))
 
     node.link.noted = note
@@ -176,7 +176,7 @@ def plan_node(
         raise
     except AnsibleUndefinedVariable as error:
         if (name := _find_undefined(first, part.arguments)) is None:
-            return planned(whole=False)
+            return build_plan(whole=False)
         raise AnsibleActionFail(
             f"{name}: a variable that it uses is not defined for {node.name}: {error}. Define it for the Windows nodes "
             "as well, in the group_vars of a group that they are in.",
@@ -184,8 +184,8 @@ def plan_node(
         ) from None
     except AnsibleError as error:
         display.vv(f"{reading.machine}: not planned to its end: {error}")
-        return planned(whole=False)
-    return planned(whole=True)
+        return build_plan(whole=False)
+    return build_plan(whole=True)
 
 
 def _find_undefined(first: NodeAction, template: Any) -> str | None:

@@ -57,7 +57,7 @@ class TaskNode:
         empty = Reading(run=RUN_ID, taken_at=time.time(), predicted=self.check)
         return empty.merge(self.link.probe(queries), queries)
 
-    def completed(self, reading: Reading, queries: Sequence[Query]) -> Reading:
+    def complete(self, reading: Reading, queries: Sequence[Query]) -> Reading:
         """With those of the queries that are not answered in it; no remote call if all are."""
         return reading.complete(queries, self.link.probe)
 

@@ -63,7 +63,7 @@ def test_each_flag_is_known_or_refused_as_the_table_says(
     version: str, name: str, table: FlagTable, upstream: Upstream
 ) -> None:
     """Also those that --help hides. A value that no flag takes tells a known flag from an unknown one as well."""
-    known = table.known(Line.parse(version), upstream.system) - {"help", "version"}
+    known = table.list_known(Line.parse(version), upstream.system) - {"help", "version"}
 
     def asked(flag: str) -> subprocess.CompletedProcess[str]:
         value = "true" if table.flags[flag].boolean else "1"

@@ -116,7 +116,7 @@ def of_kubeadm(version: str, folder: Path, upstream: Upstream) -> KubeletSetting
         "clusterDNS": ["10.96.0.99"],
         "maxPods": 77,
     }
-    if "fail-cgroupv1" in KUBELET.known(line, upstream.system):
+    if "fail-cgroupv1" in KUBELET.list_known(line, upstream.system):
         kubeadms["failCgroupV1"] = False
     (folder / "kubelet.conf.d").mkdir()
     return KubeletSettings(

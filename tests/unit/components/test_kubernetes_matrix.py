@@ -51,7 +51,7 @@ def test_a_kubelet_of_every_line_would_start(line: Line) -> None:
     wanted = kubelet(line)
     by_nssm = kubelet_args.arguments(wanted)
     for found in (by_nssm, ("--windows-service", *by_nssm)):
-        assert names(found) <= KUBELET.known(line)
+        assert names(found) <= KUBELET.list_known(line)
         assert kubelet_check.check_command_line(found, wanted.version) == []
     assert kubelet_check.problems(wanted) == []
 
@@ -60,14 +60,14 @@ def test_a_kubelet_of_every_line_would_start(line: Line) -> None:
 def test_only_what_upstream_kept_without_another_place_is_deprecated(line: Line) -> None:
     """The seven lines with remains of dockershim use them; no later line writes a deprecated flag."""
     leftovers = {"pod-infra-container-image", "log-dir", "logtostderr"} if line < Line(1, 27) else set()
-    assert names(kubelet_args.arguments(kubelet(line))) & KUBELET.deprecated(line) <= leftovers
+    assert names(kubelet_args.arguments(kubelet(line))) & KUBELET.list_deprecated(line) <= leftovers
 
 
 @pytest.mark.row("VC-10")
 @pytest.mark.parametrize("line", LINES, ids=str)
 def test_docker_is_planned_exactly_where_dockershim_is(line: Line) -> None:
     wanted = replace(kubelet(line), runtime="dockershim")
-    assert (kubelet_check.problems(wanted) == []) is ("network-plugin" in KUBELET.known(line))
+    assert (kubelet_check.problems(wanted) == []) is ("network-plugin" in KUBELET.list_known(line))
 
 
 @pytest.mark.row("KU-32")
@@ -92,7 +92,7 @@ def test_a_kube_proxy_of_every_line_would_start_in_both_modes(line: Line, dsr: b
     overlay = replace(l2bridge, mode="overlay", source_vip="10.244.2.3", pod_cidr="10.244.2.0/24")
     for wanted in (l2bridge, overlay):
         assert kube_proxy_args.problems(wanted) == []
-        assert names(kube_proxy_args.arguments(wanted)) | {"windows-service"} <= KUBE_PROXY.known(line)
+        assert names(kube_proxy_args.arguments(wanted)) | {"windows-service"} <= KUBE_PROXY.list_known(line)
     only = names(kube_proxy_args.arguments(overlay)) - names(kube_proxy_args.arguments(l2bridge))
     gate = {"feature-gates"} if line < Line(1, 34) and not dsr else set()
     assert only == {"network-name", "source-vip"} | gate
@@ -103,5 +103,5 @@ def test_each_flag_that_a_line_lost_is_refused_in_it_with_what_to_do(line: Line,
     table = KUBELET if program is KUBELET else KUBE_PROXY
     for flag in table.flags.values():
         if flag.removed == line and flag.system != "linux":
-            assert flag.name not in table.known(line)
+            assert flag.name not in table.list_known(line)
             assert f"removed in Kubernetes {line}" in table.why_unknown(flag.name, line)

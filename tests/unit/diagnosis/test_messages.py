@@ -46,7 +46,7 @@ def test_a_part_of_a_longer_number_is_no_code(other: str) -> None:
 
 
 def test_codes_of_hcs_with_the_bit_of_nt_and_without() -> None:
-    assert windows_codes.written(windows_codes.HCS_E_IMAGE_MISMATCH)[:4:3] == ("0x80370101", "0xc0370101")
+    assert windows_codes.list_forms(windows_codes.HCS_E_IMAGE_MISMATCH)[:4:3] == ("0x80370101", "0xc0370101")
     assert about("failure in a Windows system call: (0xc0370101)") == about("(0x80370101)") == ("image.mismatch",)
 
 

@@ -51,7 +51,7 @@ def test_a_recording_says_what_it_is(recording: Recording) -> None:
 
 @pytest.mark.parametrize("recording", RECORDINGS, ids=_id)
 def test_the_table_knows_the_flags_of_the_recorded_program_and_no_others(recording: Recording) -> None:
-    known = set(TABLES[recording.program].known(Line.parse(recording.version), recording.system))
+    known = set(TABLES[recording.program].list_known(Line.parse(recording.version), recording.system))
     minor = Line.parse(recording.version).minor
     hidden = {
         flag
@@ -74,7 +74,7 @@ def test_the_table_knows_which_flags_take_no_value(recording: Recording) -> None
 
 @pytest.mark.parametrize("recording", RECORDINGS, ids=_id)
 def test_what_the_table_calls_deprecated_the_program_does_too(recording: Recording) -> None:
-    deprecated = TABLES[recording.program].deprecated(Line.parse(recording.version))
+    deprecated = TABLES[recording.program].list_deprecated(Line.parse(recording.version))
     assert [name for name in deprecated & set(recording.flags) if "DEPRECATED" not in recording.flags[name]] == []
 
 
@@ -99,14 +99,15 @@ def test_gates_are_those_that_the_recorded_program_lists(recording: Recording) -
 def test_between_two_minors_the_table_changes_as_the_sources_do(program: str, minor: int) -> None:
     table = TABLES[program]
     before, after = (
-        table.known(Line(1, number), "windows") | table.known(Line(1, number), "linux") for number in (minor - 1, minor)
+        table.list_known(Line(1, number), "windows") | table.list_known(Line(1, number), "linux")
+        for number in (minor - 1, minor)
     )
     assert (after - before, before - after) == flag_changes().get((program, minor), (frozenset(), frozenset()))
 
 
 def test_a_flag_is_deprecated_from_the_line_that_announced_its_end() -> None:
     lines = [Line(1, minor) for minor in (23, 24, 26, 27)]
-    assert ["container-runtime" in KUBELET.deprecated(line) for line in lines] == [False, True, True, False]
+    assert ["container-runtime" in KUBELET.list_deprecated(line) for line in lines] == [False, True, True, False]
 
 
 @pytest.mark.parametrize(("program", "system", "flag"), sorted(system_flags()))
@@ -115,8 +116,8 @@ def test_flags_of_one_system_are_those_of_the_sources(program: str, system: str,
     other = "linux" if system == "windows" else "windows"
     for minor in range(22, 38):
         line = Line(1, minor)
-        assert (flag in TABLES[program].known(line, system)) is (first <= minor <= last)
-        assert flag not in TABLES[program].known(line, other)
+        assert (flag in TABLES[program].list_known(line, system)) is (first <= minor <= last)
+        assert flag not in TABLES[program].list_known(line, other)
     assert TABLES[program].flags[flag].boolean is (kind == "bool")
 
 
@@ -170,9 +171,9 @@ def test_a_release_is_told_from_later_ones_of_its_line() -> None:
 
 
 def test_lines_beyond_the_tables() -> None:
-    assert KUBELET.known(Line(1, 40)) == KUBELET.known(flags.NEWEST)
+    assert KUBELET.list_known(Line(1, 40)) == KUBELET.list_known(flags.NEWEST)
     with pytest.raises(UnknownLineError, match=r"1\.21"):
-        KUBELET.known(Line(1, 21))
+        KUBELET.list_known(Line(1, 21))
 
 
 def test_a_flag_stands_once() -> None:
@@ -185,5 +186,5 @@ def test_remedies_are_for_flags_that_went(table: FlagTable) -> None:
     gone = {flag.name for flag in table.flags.values() if flag.removed}
     assert set(table.instead) - gone <= {"allow-privileged"}
     assert not set(table.spellings) & set(table.flags)
-    assert set(table.spellings.values()) <= table.known(flags.NEWEST)
+    assert set(table.spellings.values()) <= table.list_known(flags.NEWEST)
     assert len(table.source) > 40

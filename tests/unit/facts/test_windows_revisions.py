@@ -15,8 +15,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows_revisio
     BadRevision,
     find_bad,
     find_refused,
-    given,
     next_good,
+    parse_entries,
     update_of,
     updates,
 )
@@ -100,13 +100,13 @@ def test_an_entry_that_is_unverified_or_of_others_is_told_only() -> None:
 
 def test_a_users_own_entries() -> None:
     entry = {"build": 20348, "since": 5139, "mended": 6000, "breaks": "Our driver.", "source": "https://wiki.example/1"}
-    (own,) = given([entry])
+    (own,) = parse_entries([entry])
     assert own in find_bad(20348, 5139, [own])
     (found,) = find_refused([("2026-05 Cumulative Update", ["5087545"])], 20348, 5024, [own])
     assert found.why.endswith("The next good one is 10.0.20348.6000.")
     later = ("2026-07 Cumulative Update for x64-based Systems (KB5099999) (20348.5555)", ["KB5099999"])
     assert [each.kb for each in find_refused([later], 20348, 5024, [own])] == ["KB5099999"]
-    (unsourced,) = given([{**entry, "source": ""}])
+    (unsourced,) = parse_entries([{**entry, "source": ""}])
     assert unsourced.unverified
     assert list(find_refused([later], 20348, 5024, [unsourced])) == []
 
@@ -124,7 +124,7 @@ def test_a_users_own_entries() -> None:
 )
 def test_a_wrong_entry_is_named(entries: Any, said: str) -> None:
     with pytest.raises(BadEntryError, match="winkube_windows_revisions") as caught:
-        given(entries)
+        parse_entries(entries)
     assert said in str(caught.value)
 
 

@@ -140,7 +140,7 @@ def test_a_skipped_program_of_another_version_is_told(
         files["receipt"] = receipt(file(OLD)["sha256"], version=noted)
     found = task(running(**files), item(overwrite=False, version="v1.29.0"))
     assert provision_report.mismatch(found) is mismatch
-    assert provision_report.skipped_sentence(found).endswith(said)
+    assert provision_report.describe_skipped(found).endswith(said)
 
 
 def test_a_receipt_about_other_bytes_tells_nothing() -> None:

@@ -141,7 +141,7 @@ def test_what_a_process_holds_stays_is_told_and_goes_later() -> None:
     assert bench.answer["outcome"] == "done", bench.answer
     (left,) = entry["left_behind"]
     assert left.startswith(f"{EXE}.") and left.endswith(".winkube-old")
-    assert "hold" in provision_report.held_sentence(entry)
+    assert "hold" in provision_report.describe_held(entry)
     bench.node.processes.kill_tree(process.pid)
     for name in ("d", "w"):
         assert bench.node.run(SC, ["stop", name]).exit_code == 0

@@ -48,7 +48,7 @@ class Node:
         self.answers = list(answers)
         self.told: list[str] = []
 
-    def completed(self, reading: Reading, _queries: Sequence[Query]) -> Reading:
+    def complete(self, reading: Reading, _queries: Sequence[Query]) -> Reading:
         return reading
 
     def read(self, _needed: Sequence[Query]) -> Reading:

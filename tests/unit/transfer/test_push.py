@@ -198,10 +198,10 @@ def test_a_build_on_the_node_is_never_said_not_to_be_there(
     origin = SimpleNamespace(build=SimpleNamespace(path=source, sha256=sha(new), size=len(new)))
     task: Any = SimpleNamespace(item=SimpleNamespace(name="kubelet"), origin=origin, staged=rf"{STAGING}\kubelet.exe")
     delivery = Delivery(cast("Any", None), LAYOUT, {})
-    with delivery._prepared(task, "auto", Reading()) as ready:
+    with delivery._prepare(task, "auto", Reading()) as ready:
         assert ready.how == ("delta" if known else "whole")
         expected = sha(old)[:12] if known else sha(build(2))[:12]
         assert f"the build on the node (sha256 {expected})" in ready.why
     monkeypatch.setattr(provision, "bases", lambda task, reading: [])
-    with delivery._prepared(task, "auto", Reading()) as ready:
+    with delivery._prepare(task, "auto", Reading()) as ready:
         assert (ready.how, ready.why) == ("whole", "there is no build on the node")

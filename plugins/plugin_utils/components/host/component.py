@@ -12,7 +12,7 @@ from typing import Any
 from ...engine import windows_path
 from ...engine.resources.feature import TIMEOUT_S
 from ...facts.calico import hns_mode
-from ...facts.windows_revisions import given as own_revisions
+from ...facts.windows_revisions import parse_entries as own_revisions
 from .. import log_limit
 from ..kubernetes_fit import kubernetes_line, release
 from ..stage import After, Given, Resources, Stage

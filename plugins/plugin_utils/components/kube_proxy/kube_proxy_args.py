@@ -79,7 +79,7 @@ def arguments(settings: KubeProxySettings) -> tuple[str, ...]:
     if overlay:
         found += [f"--network-name={settings.network_name}", f"--source-vip={settings.source_vip}"]
     found.append(f"--enable-dsr={str(settings.dsr).lower()}")
-    if settings.log_dir and "log-dir" in KUBE_PROXY.known(settings.version.line):
+    if settings.log_dir and "log-dir" in KUBE_PROXY.list_known(settings.version.line):
         found += [f"--log-dir={settings.log_dir}", "--logtostderr=false"]
     if settings.cluster_cidr:
         found.append(f"--cluster-cidr={settings.cluster_cidr}")

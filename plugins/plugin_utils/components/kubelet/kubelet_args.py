@@ -164,7 +164,7 @@ def _settings(settings: KubeletSettings) -> list[_Setting]:
     if dockershim:
         items.append(_Setting("image-pull-progress-deadline", "20m"))
     items.append(_Setting("cgroups-per-qos", "false", "cgroupsPerQOS", False))
-    if settings.log_dir and "log-dir" in KUBELET.known(line):
+    if settings.log_dir and "log-dir" in KUBELET.list_known(line):
         items += [_Setting("log-dir", settings.log_dir), _Setting("logtostderr", "false")]
     items.append(_Setting("enforce-node-allocatable", "", "enforceNodeAllocatable", []))
     items += _dockershim(settings) if dockershim else _runtime(settings)

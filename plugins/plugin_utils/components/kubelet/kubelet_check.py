@@ -95,7 +95,7 @@ def drop_unknown(env_file_text: str, version: Version) -> str:
     kubeadm up to 1.34 writes --pod-infra-container-image, on which a kubelet 1.35 exits (kubernetes#133778).
     """
     words = env_arguments(env_file_text)
-    known = KUBELET.known(version.line)
+    known = KUBELET.list_known(version.line)
     kept = [word for word in words if not word.startswith("--") or normalize(word[2:].partition("=")[0]) in known]
     if kept == words:
         return env_file_text

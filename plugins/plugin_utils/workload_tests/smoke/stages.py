@@ -32,11 +32,11 @@ Options = Mapping[str, Any]
 
 def run(context: Context, options: Options) -> Outcome:
     """Run one stage, or with state `tested` all of them. Refused, ClusterError, OSError."""
-    stages = {"tested": _all, "started": _start, "judged": _judge, "absent": _remove}
+    stages = {"tested": _run_all, "started": _start, "judged": _judge, "absent": _remove}
     return stages[options["state"]](context, options)
 
 
-def _all(context: Context, options: Options) -> Outcome:
+def _run_all(context: Context, options: Options) -> Outcome:
     started = _start(context, options)
     if context.check_mode:
         return started
