@@ -76,7 +76,7 @@ OWN_PIPE, PROBE, GMSA, SOCKET, SERVICE, DNS = (
     "looking a name up",
 )
 
-JOINING = "joining the pod network"
+JOINING, STOPPING = "joining the pod network", "stopping a container"
 REMOVE_LAYER = "removing an image's layer"
 DISK, PROVIDING = "asking Windows for a disk or volume", "providing a volume"
 DEVICES, CREDENTIALS = "its sockets for devices", "running a credential provider for a registry"
@@ -271,7 +271,7 @@ _DOING: tuple[tuple[str, str, str], ...] = (
         "starting a container",
     ),
     (r"ExecSync|exec in container|failed to exec|StartExec", "containerd", "running a command in a container"),
-    (r"KillContainer|StopContainer|RemoveContainer|failed to kill", "containerd", "stopping a container"),
+    (r"KillContainer|StopContainer|RemoveContainer|failed to kill", "containerd", STOPPING),
     (r"\[ERROR \w+\]|error execution phase|kubeadm", "kubeadm", "joining the cluster"),
     (r"register(?:ing)? node|Attempting to register|node \S+ not found", "kubelet", "registering its Node"),
     (r"[Ff]ailed to (?:list|watch) |reflector\.go", "", "watching objects of the cluster"),

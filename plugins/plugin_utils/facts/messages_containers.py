@@ -8,6 +8,7 @@ from __future__ import annotations
 from . import windows_codes as win
 from .message import Message, Rule
 from .message_places import (
+    ANY_CONTAINER,
     ATTACH,
     CONTAINER,
     ENDPOINT,
@@ -110,12 +111,23 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Rule(
         "container.command",
         (
-            r"\bCreateProcess\b.*(?:cannot find the (?:file|path) specified|is not a valid "
-            r"Win32 application)|exec: .{0,160}executable file not found in |"
+            r"\bCreateProcess\b.*(?:cannot find the (?:file|path) specified|is not a valid Win32 application)|"
             r"(?:unable to start|starting) container process.{0,200}no such file or directory",
         ),
         "containerd/containerd#6300",
         never=(SHARE, STAGE, VOLUME, ATTACH, UNMOUNT),
+    ),
+    Rule(
+        "container.command",
+        (r"exec: .{0,160}executable file not found in ",),
+        "Go os/exec lp_windows.go, as a runtime says it",
+        doing=(ANY_CONTAINER, PROCESS),
+        never=(SHARE, STAGE, VOLUME, ATTACH, UNMOUNT),
+    ),
+    Message(
+        "container.command",
+        r"container.{0,200}exec: .{0,160}executable file not found in ",
+        "opencontainers/runc libcontainer/init_linux.go",
     ),
     Message(
         "start.kubelet-config",

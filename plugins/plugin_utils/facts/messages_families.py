@@ -115,7 +115,7 @@ _OVERLOADED: Reasons = (
     r"the server is currently unable to "
     r"handle the request|Too ?Many ?Requests|apiserver not ready|"
     r"the server was unable to return a response in the time|"
-    r"an error on the server \(|Internal error occurred: (?!error (?:dialing|executing|sending)|failed calling)|"
+    r"an error on the server \(|"
     r"the server has received too many requests|client rate limiter Wait",
 )
 _NO_API: Reasons = (
@@ -201,7 +201,6 @@ FAMILIES: tuple[Message | Rule, ...] = (
         (r"InvalidImageName|invalid reference format|couldn't parse image (?:name|reference)|repository name must be",),
         "kubernetes/kubernetes pkg/util/parsers; distribution/reference",
     ),
-    Rule("image.registry-http", _NO_TLS, "Go net/http transport.go", doing=(ANY_IMAGE,)),
     Rule(
         "image.credentials",
         (r"(?:exec|running|executing) credential provider|credential provider plugin",),
@@ -222,11 +221,6 @@ FAMILIES: tuple[Message | Rule, ...] = (
         (r"(?:Get|Head|request:) [^\n]{0,400}: (?:unexpected )?EOF",),
         "Go net/http transport.go",
         doing=(PULL,),
-    ),
-    Rule(
-        "image.damaged",
-        (r"content digest sha256:[0-9a-f]{12,}: not found",),
-        "containerd/containerd plugins/content/local/store.go",
     ),
     Rule("image.damaged", _SHORT, "containerd/containerd core/content, core/remotes", doing=(ANY_IMAGE, ANY_LAYER)),
     Rule("image.registry-error", _AT_REGISTRY, "containerd/containerd core/remotes/docker", doing=(ANY_IMAGE,)),
@@ -282,7 +276,7 @@ FAMILIES: tuple[Message | Rule, ...] = (
         _MISSING,
         "containernetworking/cni; projectcalico/calico cni-plugin",
         doing=(ANY_NETWORK,),
-        never=(HNS,),
+        never=(HNS, SOCKET),
     ),
     # Containers
     Rule(
@@ -304,8 +298,10 @@ FAMILIES: tuple[Message | Rule, ...] = (
     Rule(
         "pod.probe",
         (
-            r"(?:probe failed with|HTTP) status ?code: \d+|(?:probe|ProbeError)\b.{0,400}(?:refused|deadline exceeded|"
-            r"timed? ?out|Client\.Timeout)|ExecSync\b.{0,300}(?:deadline|timed out)",
+            r"probe failed with status ?code: \d+|"
+            r"(?:(?:Liveness|Readiness|Startup)(?: |-)?probe|prober?\.go|ProbeError|probeType)\b.{0,400}"
+            r"(?:refused|deadline exceeded|timed? ?out|Client\.Timeout|status ?code: \d+)|"
+            r"ExecSync\b.{0,300}(?:deadline|timed out)",
         ),
         "kubernetes/kubernetes pkg/kubelet/prober",
     ),
@@ -381,8 +377,8 @@ FAMILIES: tuple[Message | Rule, ...] = (
         (
             r"[Cc]ould not schedule pod|\d+/\d+ nodes are available|"
             r"[Nn]o nodes are available|failed to fit in any node|"
-            r"PodToleratesNodeTaints|Insufficient (?:cpu|memory|pods|ephemeral|"
-            r"vpc)|didn't match (?:pod|Pod|node)|"
+            r"PodToleratesNodeTaints|(?:\d|\)) Insufficient (?:cpu|memory|pods|ephemeral|vpc)|"
+            r"node\(s\) didn't match|MatchNodeSelector|"
             r"had (?:untolerated )?taints?",
         ),
         "kubernetes/kubernetes pkg/scheduler/framework/types.go",
@@ -390,8 +386,9 @@ FAMILIES: tuple[Message | Rule, ...] = (
     Rule(
         "pod.invalid",
         (
-            r"The \w+ \"[^\"]*\" is invalid|\bis invalid: (?:spec|metadata)\.|error validating (?:\"|data)|"
-            r"unable to recognize",
+            r"cannot be handled as an? \w+: (?:strict decoding error|json: )|The \w+ \"[^\"]*\" is invalid|"
+            r"\bis invalid: (?:spec|metadata)\.|error validating (?:\"|data)|"
+            r"unable to recognize \"",
         ),
         "kubernetes/apimachinery pkg/api/errors/errors.go",
         never=(WEBHOOK,),
@@ -413,10 +410,12 @@ FAMILIES: tuple[Message | Rule, ...] = (
     Rule(
         "start.instance",
         (
-            r"instance not found|InstanceNotFound|failed to get instance (?:metadata|ID)|"
+            r"(?:cloud ?provider|provider ?ID|kubelet\w*\.go|node ).{0,200}instance not found|"
+            r"failed to get instance (?:metadata|ID)|"
             r"failed to get (?:node )?provider ?ID|cloud provider .{0,40}(?:not|no) (?:such )?instance",
         ),
         "kubernetes/kubernetes pkg/kubelet/nodestatus",
+        never=(ANY_VOLUME,),
     ),
     Rule(
         "start.state-file",

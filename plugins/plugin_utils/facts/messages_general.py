@@ -12,16 +12,18 @@ from __future__ import annotations
 
 from . import windows_codes as win
 from .message import Message, Rule
-from .message_places import ANY_STREAM, ANY_VOLUME, DISK, GMSA
+from .message_places import ANY_STREAM, ANY_VOLUME, CODES, DISK, GMSA
 
+_CODED = "|".join([*(each.pattern for each, kind in CODES if kind in {"net", "errno", "x509"}), *win.TEXTS.values()])
 PANIC = Message(
     "start.panic",
-    r"^panic: |\bObserved a panic: |\bruntime\.(?:gopanic|fatalpanic)\b|"
+    rf"^panic: (?!(?:(?!goroutine).){{0,600}}?(?:{_CODED}))|\bObserved a panic: |\bruntime\.(?:gopanic|fatalpanic)\b|"
     r"^fatal error: (?:all goroutines|thread exhaustion|out of memory|"
     r"concurrent map|stack overflow|runtime|unexpected signal|fault|checkmark|schedule)",
     "Go runtime/panic.go",
 )
-"""The one cause here: it stands behind every reason that the same line may name."""
+"""The one cause here: it stands behind every reason that the same line may name. A panic whose value is an error
+with a code is not a mistake of the program: it is a place, below."""
 
 MESSAGES: tuple[Message | Rule, ...] = (
     # Of one step, before those of a whole pod
@@ -205,6 +207,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"^containerd: |Error running agent: |level=(?:fatal|panic) |\[FATAL\]",
         "kubernetes/kubernetes component-base/cli/run.go, cmd/kubelet/app/server.go; containerd cmd/containerd/main.go",
     ),
+    Message("start.panic", "^panic: ", "Go runtime/panic.go"),
     Message("start.failed", r"^F\d{4} \d\d:\d\d:\d\d", "k8s.io/klog/v2 klog.go, Fatal"),
     Message(
         "kubelet.unhealthy",

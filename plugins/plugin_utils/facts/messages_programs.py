@@ -32,7 +32,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "flannel.net-conf-backend",
-        "unknown backend type",
+        r"(?:fetching|create|register) backend.{0,40}unknown backend type|^unknown backend type|"
+        r"flannel.{0,200}unknown backend type",
         "flannel-io/flannel pkg/backend/manager.go; kubernetes/kubernetes#86482",
     ),
     Message(
@@ -140,10 +141,11 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "timed out (?:on )?locking store|Store is locked|Failed to (?:initialize key-value store|lock store)",
         "Azure/azure-container-networking#774",
     ),
-    Message(
+    Rule(
         "cni.calico-api",
-        "host must be a URL or a host:port pair",
+        ("host must be a URL or a host:port pair",),
         "kubernetes-sigs/sig-windows-tools#302",
+        doing=(ANY_NETWORK, POD_NETWORK),
     ),
     Message(
         "cni.calico-bgp",
@@ -193,7 +195,9 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "start.kubeconfig",
         r"unable to read (?:certificate-authority|client-cert|client-key)|invalid kubeconfig|"
         r"context \S+ does not exist|error loading config file|no context exists with the name|"
-        r"no server found for cluster|cluster \S+ does not exist|Cannot find path '[^']*kubeconfig[^']*'",
+        r"no server found for cluster|cluster \\*\"[^\"]+\" does not exist|cluster has no server defined|"
+        r"context was not found for specified context|^error: host must be a URL or a host:port|"
+        r"Cannot find path '[^']*kubeconfig[^']*'",
         "kubernetes/client-go tools/clientcmd/validation.go, loader.go",
     ),
     Message(
@@ -247,7 +251,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "cni.azure-ipam",
-        r"NodeNetworkConfig\b.{0,120}(?:not found|fail|error)|IPAM (?:pool|is not)\b.{0,60}(?:not|fail)|"
+        r"NodeNetworkConfig\b.{0,120}(?:not found|fail|error)|(?:azure|CNS)\b.{0,200}IPAM (?:pool|"
+        r"is not)\b.{0,60}(?:not|fail)|"
         r"waiting on Azure CNS",
         "Azure/azure-container-networking cns",
     ),
@@ -261,13 +266,14 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"must be run with elevated privileges.{0,200}Access is denied|"
         r"(?:error during connect|\bGet \"?http\S+|[Ee]rror while dialing).{0,200}pipe[\\/]+\S+: Access is denied|"
         r"(?:Open(?:SCManager|Service) FAILED|[Ss]ystem error) 5\b|"
-        r"Cannot open .{0,60}service on computer|"
+        r"Cannot open .{0,60}service on computer|permission denied while trying to connect to the Docker daemon|"
         r"requires elevation|run as administrator",
         "moby/moby client/errors.go; learn.microsoft.com sc.exe",
     ),
     Message(
         "start.client-ca",
-        r"unable to load client CA (?:file|provider)|open \S*ca\.crt: The system cannot find",
+        r"unable to load client CA (?:file|provider)|open \S*[\\/](?:kubernetes|pki|"
+        r"k)[\\/](?:\S*[\\/])?ca\.crt: The system cannot find",
         "kubernetes-sigs/sig-windows-tools#72",
     ),
     Message(
@@ -298,7 +304,9 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "start.kubelet-config",
-        "invalid configuration: (?!no configuration)|node allocatable enforcement",
+        r"(?:kubelet|server\.go|run\.go).{0,200}invalid configuration: (?!no configuration)|"
+        r"invalid configuration: \w+ \(--|"
+        "node allocatable enforcement",
         "kubernetes/kubernetes pkg/kubelet/apis/config/validation; kubernetes/kubernetes#79936",
     ),
     Message(
@@ -309,7 +317,12 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Rule(
         "start.pipe",
-        (win.ERROR_ACCESS_DENIED, win.ERROR_PIPE_BUSY, win.ERROR_PATH_NOT_FOUND, "in use|busy|already exists"),
+        (
+            win.ERROR_ACCESS_DENIED,
+            win.ERROR_PIPE_BUSY,
+            win.ERROR_PATH_NOT_FOUND,
+            r"\bpipe\b.{0,200}(?:in use|busy|already exists)",
+        ),
         "moby/moby cmd/dockerd; microsoft/go-winio pipe.go",
         doing=(OWN_PIPE,),
     ),
@@ -323,7 +336,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Message(
         "start.runtime-pipe",
         r"pipe[\\/]+(?:containerd-containerd|docker_engine|dockershim)\S*:? .*(?:cannot find the "
-        r"file|refused)|[Ee]rror while dialing.{0,40}pipe|"
+        r"file|refused)|[Ee]rror while dialing.{0,40}pipe[\\/]+\S*(?:container|docker)|"
         r"dial unix \S*containerd\S*\.sock: connect|Cannot connect to the Docker daemon",
         "containerd/containerd#9437",
     ),
@@ -356,19 +369,21 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "start.kube-proxy-gate",
-        "Win(?:Overlay|DSR) feature gate not enabled",
+        r"Win(?:Overlay|DSR) feature gate (?!(?:is )?enabled)|requires feature gate \S+ to be enabled",
         "kubernetes/kubernetes pkg/proxy/winkernel/proxier.go",
     ),
     Message(
         "start.service-state",
-        r"\[SC\] \w+ FAILED (?:1056|1058|1060|1062|1073|1078)\b|"
+        r"\[SC\] \w+ FAILED (?:1056|1058|1060|1062|1073|1078)\b|(?:Start|Stop|Restart|"
+        r"Set)-Service : Cannot find any service|"
         r"service cannot be started, either because it is disabled|does not exist as an installed service|"
-        r"service already exists",
+        "specified service already exists",
         "learn.microsoft.com ERROR_SERVICE_DISABLED (1058), _DOES_NOT_EXIST (1060), _EXISTS (1073)",
     ),
     Message(
         "start.program-missing",
-        r"service failed to start due to the following error:.{0,20}(?:%%[23]\b|The system cannot find the)",
+        r"service failed to start due to the following error:.{0,20}(?:%%[23]\b|The system cannot find the)|"
+        r"StartService FAILED [23]\b",
         "learn.microsoft.com event 7000 of the Service Control Manager, ERROR_FILE_NOT_FOUND (2)",
     ),
     Message(
@@ -378,6 +393,11 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "learn.microsoft.com about_Command_Precedence, CommandNotFoundException; cmd.exe",
     ),
     Message(
+        "start.program-missing",
+        r"exec: \"?[\w.\\:/ -]+\"?: executable file not found in %PATH%",
+        "Go os/exec lp_windows.go",
+    ),
+    Message(
         "start.containerd-config",
         r"failed to load TOML|containerd\b.{0,200}toml: |expected containerd config version|containerd: (?:invalid|"
         "unsupported) config|unsupported config version|invalid plugin config: ",
@@ -385,13 +405,13 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "join.token",
-        r"could not find a JWS signature|token id \S+ is invalid|invalid bootstrap token|Failed "
-        "to request cluster-info",
+        r"could not find a JWS signature|token id \S+ is invalid|invalid bootstrap token",
         "kubernetes/kubernetes cmd/kubeadm/app/discovery/token/token.go",
     ),
     Message(
         "join.ca-hash",
-        r"CA hash does not match|encoding/hex: (?:invalid|odd)|"
+        r"CA hash does not match|identity of the API Server.{0,40}encoding/hex: |"
+        r"discovery-token-ca-cert-hash.{0,80}invalid|"
         r"none of the public keys \S+ are pinned|cluster CA found in cluster-info ConfigMap is "
         "invalid",
         "kubernetes/kubernetes cmd/kubeadm/app/discovery/token/token.go",
@@ -403,7 +423,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "join.leftovers",
-        "ERROR (?:FileAvailable|DirAvailable|Port)-?|already exists in the cluster|Node password rejected",
+        r"ERROR (?:FileAvailable|DirAvailable|Port)-?|\bnode\b.{0,80} already exists in the cluster|"
+        r"Node password rejected",
         "kubernetes/kubernetes cmd/kubeadm/app/preflight/checks.go",
     ),
 )

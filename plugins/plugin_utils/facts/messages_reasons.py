@@ -87,12 +87,12 @@ PEERS: tuple[Message | Rule, ...] = (
         "Azure/AKS#4342; Azure/azure-container-networking cns/client/client.go",
         doing=(CNS,),
     ),
-    Rule(
+    Message(
         "flannel.etcd",
-        ("etcd cluster is unavailable or misconfigured|given peers are not reachable",),
-        "flannel-io/flannel main.go; etcd-io/etcd client/v2",
+        r"(?:flannel|SubnetManager|network config|acquire (?:subnet|lease)).{0,300}(?:etcd cluster is unavailable or "
+        r"misconfigured|given peers are not reachable|dial tcp 127\.0\.0\.1:(?:2379|4001))",
+        "flannel-io/flannel main.go, pkg/subnet/etcd; etcd-io/etcd client/v2",
     ),
-    Rule("flannel.etcd", (r"dial tcp 127\.0\.0\.1:(?:2379|4001)",), "flannel-io/flannel main.go"),
     Rule("image.registry-certificate", ("x509: |tls: ",), _GO_X509, doing=(PULL,)),
     Message(
         "image.platform",
@@ -149,7 +149,7 @@ PEERS: tuple[Message | Rule, ...] = (
     Rule("host.proxy", ("proxyconnect tcp|407 Proxy Authentication",), "Go net/http transport.go, dialConn"),
     Message(
         "cluster.tunnel",
-        r"No agent available|konnectivity.{0,200}(?:fail|error|time(?:d )?out|refused)|"
+        r"No agent available|konnectivity-server.{0,200}(?:fail|error|time(?:d )?out|refused)|"
         r"proxy error from \S+ while dialing|tunnel(?: is)? (?:not connected|closed|disconnect)|"
         "failed to find Session for client",
         "kubernetes-sigs/apiserver-network-proxy pkg/server/server.go; k3s pkg/daemons/control/tunnel.go",
@@ -304,18 +304,13 @@ GENERAL: tuple[Message | Rule, ...] = (
     Rule(
         "cluster.denied",
         (
-            r"is forbidden: (?:User|node) |(?:cannot|is not allowed to) modify node\b|: Unauthorized\b|the server "
+            r"is forbidden: (?:User|node) |(?:cannot|is not allowed to) modify node\b|"
+            r"(?:: |err=\"?)Unauthorized\b|the server "
             r"has asked for the client to provide credentials|connection is unauthorized",
         ),
         "kubernetes/apiserver pkg/endpoints/handlers/responsewriters/errors.go",
         doing=CLUSTER,
         never=(WEBHOOK, PULL, SHARE, KUBELET, GMSA),
-    ),
-    Rule(
-        "cluster.denied",
-        (r"err=\"?Unauthorized\b",),
-        "kubernetes/apimachinery pkg/api/errors/errors.go NewUnauthorized; awslabs/amazon-eks-ami#1837",
-        doing=("registering its Node", "renewing its lease", "watching objects of the cluster"),
     ),
     Rule(
         "cluster.unreachable",

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from .message import Message, Rule
-from .message_places import ANY_VOLUME, PULL, WEBHOOK
+from .message_places import ANY_IMAGE, ANY_VOLUME, PULL, WEBHOOK
 
 _KUBELET = "kubernetes/kubernetes pkg/kubelet/"
 _GMSA = "kubernetes-sigs/windows-gmsa admission-webhook/webhook.go"
@@ -34,7 +34,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Message("pod.hook", r"lifecycle hook .{0,600} failed - error: ", _KUBELET + "lifecycle/handlers.go"),
     Message(
         "pod.not-running",
-        "cannot (?:exec into|attach) a container in a completed pod",
+        r"cannot (?:exec into|attach) a container in a completed pod|"
+        r"previous terminated container \S+ in pod \S+ not found",
         "kubernetes/kubectl pkg/cmd/exec/exec.go, attach/attach.go",
     ),
     Message(
@@ -49,7 +50,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "kubelet.request-denied",
-        r"Forbidden \(user=\S+, verb=\w+, resource=nodes, subresource",
+        r"(?:Forbidden|Authorization error) \(user=\S+, verb=\w+, resource=nodes, subresource",
         _KUBELET + "server/server.go",
     ),
     Message("start.socket-left", r"\bremove \S*kubelet\.sock: ", _KUBELET + "cm/devicemanager/plugin"),
@@ -83,6 +84,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "cluster.unreachable",
+        r"[Tt]he connection to the server (?!localhost|127\.|\[::1\])\S+ was refused - did you|"
         "unable to establish connection from agents to kubernetes api server|"
         "unable to resolve kubernetes api server|CHECK_API_SERVER_CONNECTIVITY",
         "Azure/AgentBaker parts/windows/windowscsehelper.ps1",
@@ -108,7 +110,6 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "waiting for interface matching the management IP",
         "projectcalico/calico cni-plugin/pkg/dataplane/windows/dataplane_windows.go",
     ),
-    Message("start.kube-proxy-gate", "Win(?:Overlay|DSR) feature gate", "kubernetes/kubernetes pkg/proxy/winkernel"),
     # Containers
     Message(
         "container.no-shim",
@@ -136,11 +137,16 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Message("gmsa.spec-missing", r"cred(?:ential)? ?spec \S+ does not exist", _GMSA),
     Message("gmsa.not-allowed", r"is not authorized (?:to )?\S+ gMSA cred", _GMSA),
     # Images
+    Message(
+        "image.damaged",
+        "content digest sha256:[0-9a-f]{12,}: not found",
+        "containerd/containerd plugins/content/local/store.go",
+    ),
     Rule(
         "image.registry-http",
-        ("server gave HTTP response to HTTPS client",),
+        ("server gave HTTP response to HTTPS client|first record does not look like a TLS handshake",),
         "Go net/http transport.go",
-        doing=(PULL,),
+        doing=(ANY_IMAGE,),
     ),
     Rule(
         "image.registry-certificate",
@@ -207,6 +213,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Message(
         "container.gmsa-domain",
         r"secure channel between the local computer and the domain \S+ is broken|"
+        "trust relationship between this workstation and the primary domain failed|"
         r"I_NetLogonControl failed: Status = (?:1311|1355|1787|1789)\b",
         "learn.microsoft.com Test-ComputerSecureChannel; nltest /sc_verify",
     ),
@@ -230,7 +237,11 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"open \S*serviceaccount[\\/]token: .{0,20}(?:cannot find|no such file)",
         "kubernetes/client-go rest/config.go InClusterConfig",
     ),
-    Message("start.unknown-flag", r"unknown command:? \S", "spf13/cobra args.go; kubernetes/kubernetes cmd/kube-proxy"),
+    Message(
+        "start.unknown-flag",
+        r"(?:^|\] )(?:Error: )?unknown command(?:: [\w.-]+$| \"[^\"]+\" for \")",
+        "spf13/cobra args.go; kubernetes/kubernetes cmd/kube-proxy",
+    ),
     Message(
         "start.program-missing",
         r"getting credentials: exec: executable \S+ not found",

@@ -10,7 +10,20 @@ from __future__ import annotations
 
 from . import windows_codes as win
 from .message import Message, Rule
-from .message_places import ANY_CONTAINER, ANY_VOLUME, ATTACH, CONTAINER, OWN_PIPE, SHARE, STAGE, SUBPATH, VOLUME
+from .message_places import (
+    ANY_CONTAINER,
+    ANY_VOLUME,
+    ATTACH,
+    CONTAINER,
+    OWN_PIPE,
+    REMOVE_LAYER,
+    SHARE,
+    STAGE,
+    STOPPING,
+    SUBPATH,
+    UNMOUNT,
+    VOLUME,
+)
 
 _SMB = "kubernetes-csi/csi-proxy pkg/os/smb/api.go; learn.microsoft.com System Error Codes"
 
@@ -116,7 +129,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Message(
         "volume.format",
         "volume does not contain a recognized file system|media is write protected|unrecognized file ?system|"
-        r"is not NTFS|parameter '?FileSystem\b.{0,60}\b(?:ext[234]|xfs|btrfs)\b",
+        r"parameter '?FileSystem\b.{0,60}\b(?:ext[234]|xfs|btrfs)\b",
         "kubernetes-csi/csi-proxy pkg/os/volume/api.go, pkg/os/disk/api.go",
     ),
     Message(
@@ -158,6 +171,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         (win.ERROR_DIR_NOT_EMPTY, r"(?:directory|folder|mount ?point|target)\b.{0,80}is not empty"),
         "microsoft/hcsshim internal/hcsoci/resources_wcow.go; learn.microsoft.com ERROR_DIR_NOT_EMPTY (145)",
         doing=(ANY_CONTAINER, VOLUME, STAGE, SHARE),
+        never=(REMOVE_LAYER, STOPPING, UNMOUNT),
     ),
     Rule(
         "volume.attach",
@@ -175,7 +189,9 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "volume.object-missing",
-        r"(?:configmaps?|secrets?) \\*\"(?!azure-cloud-provider\b)[\w.-]+\\*\" not found|"
+        r"(?:failed for volume|volumes? for pod|kubelet|SyncLoop|syncing pod|pod_workers|Failed +\S.{0,40}Error: |"
+        r"^Error: ).{0,400}"
+        r"(?<!UPGRADE FAILED: )(?:configmaps?|secrets?) \\*\"(?!azure-cloud-provider\b)[\w.-]+\\*\" not found|"
         r"object \"[\w.-]+\"/\"[\w.-]+\" not registered|"
         r"references non-existent (?:config|secret) key|couldn't find key \S+ in (?:ConfigMap|Secret)",
         "kubernetes/kubernetes pkg/volume/configmap/configmap.go, pkg/kubelet/util/manager; "

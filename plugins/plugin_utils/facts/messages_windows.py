@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from . import windows_codes as win
 from .message import Message, Rule
-from .message_places import ENDPOINT, HNS, NAMESPACE, NETWORK, POD_NETWORK, RULE
+from .message_places import ANY_CONTAINER, ANY_NETWORK, ENDPOINT, HNS, NAMESPACE, NETWORK, POD_NETWORK, RULE
 
 _CODES = "golang.org/x/sys windows/zerrors_windows.go"
 _EXISTS = (win.ERROR_OBJECT_ALREADY_EXISTS, win.ERROR_ALREADY_EXISTS)
 _ANY = (HNS, NETWORK, ENDPOINT, RULE)
+_NO_PORT = "(?:Only one usage of each socket address|.{0,60}the system lacked sufficient buffer space)"
 
 MESSAGES: tuple[Message | Rule, ...] = (
     Rule("hns.no-free-adapter", (win.HCN_E_ADAPTER_NOT_FOUND, win.GCN_E_NETADAPTER_NOT_FOUND), "microsoft/SDN#269"),
@@ -104,6 +105,11 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Rule("hns.ports-exhausted", (win.ERROR_OUTOFMEMORY,), "Azure/AKS#1375", doing=_ANY),
     Message(
         "hns.ports-exhausted",
+        rf"dial (?:tcp|udp) \S+: connect(?:ex)?: .{{0,20}}{_NO_PORT}",
+        "learn.microsoft.com WSAEADDRINUSE (10048), WSAENOBUFS (10055) of a connection that is opened",
+    ),
+    Message(
+        "hns.ports-exhausted",
         r"Error\\*\"\W+Not enough memory resources are available|ErrorCode\W+2147942414",
         "Azure/AKS#1375",
     ),
@@ -134,10 +140,18 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "didn't find any HNS networks? matching",
         "kubernetes/kubernetes pkg/proxy/winkernel/proxier.go; projectcalico/calico#9120",
     ),
+    Rule(
+        "hns.no-network",
+        (r"(?:network|Network name|Network ID) \S+ (?:is )?not found",),
+        "containernetworking/plugins plugins/main/windows/win-overlay/win-overlay_windows.go",
+        doing=(*_ANY, ANY_NETWORK, POD_NETWORK, ANY_CONTAINER),
+    ),
     Message(
         "hns.no-network",
-        r"(?:network|Network name|Network ID) \S+ (?:is )?not found",
-        "containernetworking/plugins plugins/main/windows/win-overlay/win-overlay_windows.go",
+        r"^Network \S+ not found$|(?:HNS|CNI|vxlan|flannel|endpoint).{0,200}(?:network|Network name|"
+        r"Network ID) \S+ (?:is )?not "
+        r"found",
+        "microsoft/hcsshim hcn/hcnerrors.go NetworkNotFoundError",
     ),
     Message(
         "hns.no-network",
@@ -229,7 +243,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Rule("hns.not-supported", (win.ERROR_NOT_SUPPORTED,), "microsoft/hcsshim hcn/hcn.go", doing=_ANY),
     Rule(
         "hns.not-supported",
-        (win.HCN_E_REQUEST_UNSUPPORTED, "platform does not support"),
+        (win.HCN_E_REQUEST_UNSUPPORTED, "platform does not support feature"),
         "microsoft/hcsshim hcn/hcn.go",
     ),
     Rule("host.not-elevated", (win.ERROR_ACCESS_DENIED,), "microsoft/hcsshim hcn/hcn.go", doing=_ANY),

@@ -148,7 +148,7 @@ class Line:
     def operations(self) -> frozenset[str]:
         """All that the line speaks of, and their groups."""
         done = {self.operation, *(doing for _who, doing in self._done)} - {""}
-        if self.program in _OF_NODE and not self._done:
+        if (self.program in _OF_NODE or self.form == "panic") and not self._done:
             done.add(SPOKEN)
         return frozenset(done.union(*(groups_of(each) for each in done)))
 

@@ -1,0 +1,138 @@
+"""What a message of one program must not claim of another's line, and what the same words mean where it speaks itself.
+
+The lines are written by hand, with the format strings of the programs that are named; none is from a public thread.
+"""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.places import NO_CAUSE
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import meanings
+
+CONNECTED = "dial tcp 10.0.0.4:6443: connectex: A connection attempt failed because the connected party did not respond"
+INFO = 'Get "https://10.0.0.4:6443/api/v1/namespaces/kube-public/configmaps/cluster-info?timeout=10s"'
+
+OTHERS = (
+    ("Redis", "ERR unknown command `CLIENT|SETINFO`, with args beginning with: `LIB-NAME`"),
+    ("kube-proxy, at work", 'I0512 12:00:01.1 6044 server.go:120] "WinDSR feature gate is enabled"'),
+    ("a backup", "Error: C: is not NTFS formatted"),
+    (
+        "a container that is removed",
+        'E0512 12:00:01.1 2312 remote_runtime.go:407] "RemoveContainer from runtime service failed" '
+        'err="failed to delete container state dir: unlinkat C:\\\\state\\\\1a: The directory is not empty."',
+    ),
+    ("kubectl get", 'Error from server (NotFound): secrets "db" not found'),
+    ("kubeadm", 'failed to get config map: configmaps "kubeadm-config" not found'),
+    ("Helm", 'Error: UPGRADE FAILED: secrets "sh.helm.release.v1.web.v3" not found'),
+    ("an operator", '{"level":"error","msg":"Reconciler error","error":"Secret \\"webhook-cert\\" not found"}'),
+    (
+        "etcdctl",
+        "Error:  client: etcd cluster is unavailable or misconfigured; error #0: dial tcp 10.0.0.4:2379: refused",
+    ),
+    (
+        "the API server",
+        "grpc: failed to connect to {127.0.0.1:2379}: dial tcp 127.0.0.1:2379: connect: connection refused",
+    ),
+    ("a pod's state", "konnectivity-agent-abc 0/1 CrashLoopBackOff: back-off 5m0s restarting failed container: error"),
+    ("a cloud", "Error: googleapi: Error 404: The resource network default not found"),
+    ("Docker", "Error response from daemon: checkpoint: platform does not support checkpointing"),
+    ("Velero", "Error: error validating backup store: unknown backend type: s3x"),
+    ("Prometheus", 'level=error msg="invalid configuration: remote_write url is required" component=prometheus'),
+    (
+        "SPIRE",
+        "transport: Error while dialing: open \\\\.\\pipe\\spire-agent: The system cannot find the file.",
+    ),
+    ("a decoder", "failed to decode secret: encoding/hex: invalid byte: U+002D '-'"),
+    (
+        "Helm",
+        "a resource that already exists in the cluster and is not managed by this release",
+    ),
+    ("a download", "failed to download https://dl.k8s.io/v1.30.0/kubelet.exe: HTTP status code: 404"),
+    ("a CSI sidecar", 'E0512 12:00:01.1 1 main.go:57] "CSI driver probe failed" err="context deadline exceeded"'),
+    ("a balancer", "Azure Load Balancer health probe for port 80 timed out, backend marked down"),
+    ("Java", "# There is insufficient memory for the Java Runtime Environment to continue."),
+    ("a debugger", "unable to recognize file format of C:\\data\\dump.bin"),
+    (
+        "an attach",
+        'AttachVolume.Attach failed for volume "pvc-1" : rpc error: instance not found',
+    ),
+    ("AWS' own IPAM", "IPAM pool ipam-pool-0a1 not found in region eu-west-1"),
+    ("k3d", "FATA[0000] cluster k3s-default does not exist"),
+    (
+        "the API server",
+        "Error from server: Internal error occurred: jsonpatch add operation does not apply",
+    ),
+    (
+        "Cilium",
+        'plugin type="cilium-cni" failed (add): unable to connect to Cilium daemon: dial unix '
+        "/var/run/cilium/cilium.sock: connect: no such file or directory",
+    ),
+    ("a panic of a missing file", "panic: open C:\\k\\config: The system cannot find the file specified."),
+)
+
+MEANT = (
+    ('level=error msg="collector mssql: performance counter instance not found"', "host.counters"),
+    ('Error: unknown command "proxy" for "kubelet"', "start.unknown-flag"),
+    ("unable to run proxy: WinOverlay feature gate not enabled", "start.kube-proxy-gate"),
+    ('Error: secret "db" not found', "volume.object-missing"),
+    ('Warning  Failed  3s (x5 over 40s)  kubelet  Error: configmap "app" not found', "volume.object-missing"),
+    (
+        "E0512 12:00:01.1 6044 network.go:102] failed to retrieve network config: client: etcd cluster is "
+        "unavailable or "
+        "misconfigured; error #0: dial tcp 127.0.0.1:2379: connection refused",
+        "flannel.etcd",
+    ),
+    (
+        "dial tcp 10.0.0.1:443: connectex: Only one usage of each socket address is normally permitted.",
+        "hns.ports-exhausted",
+    ),
+    ("listen tcp :9182: bind: Only one usage of each socket address is normally permitted.", "start.port-in-use"),
+    ("failed to listen: listen tcp :8080: bind: address already in use", "start.port-in-use"),
+    ("E0512 12:00:01.1 6044 main.go:289] Error fetching backend: unknown backend type: gw", "flannel.net-conf-backend"),
+    ('error: host must be a URL or a host:port pair: "https://:6443"', "start.kubeconfig"),
+    ("error: invalid configuration: [context was not found for specified context: prod]", "start.kubeconfig"),
+    (
+        'Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: unknown field "spec.x"',
+        "pod.invalid",
+    ),
+    (
+        f"I0512 12:00:01.1 4411 token.go:217] [discovery] Failed to request cluster-info: {INFO}: {CONNECTED}",
+        "cluster.unreachable",
+    ),
+    (f"[discovery] Failed to request cluster-info: {INFO}: x509: certificate has expired", "cluster.certificate-time"),
+    ('helm: exec: "git": executable file not found in %PATH%', "start.program-missing"),
+    (
+        'exec failed: unable to start container process: exec: "bash": executable file not found in $PATH',
+        "container.command",
+    ),
+    ("[SC] StartService FAILED 2: The system cannot find the file specified.", "start.program-missing"),
+    ("Start-Service : Cannot find any service with service name 'containerd'.", "start.service-state"),
+    (
+        "Authorization error (user=kube-apiserver-kubelet-client, verb=get, resource=nodes, subresource=proxy)",
+        "kubelet.request-denied",
+    ),
+    ("The connection to the server 10.0.0.4:6443 was refused - did you specify the right host?", "cluster.unreachable"),
+    (f'panic: Get "https://10.0.0.4:6443/version?timeout=32s": {CONNECTED}', "cluster.unreachable"),
+    ("panic: runtime error: index out of range [3] with length 3", "start.panic"),
+    ("The trust relationship between this workstation and the primary domain failed.", "container.gmsa-domain"),
+    (
+        "Got permission denied while trying to connect to the Docker daemon socket: open //./pipe/docker_engine: "
+        "Access is "
+        "denied.",
+        "host.not-elevated",
+    ),
+)
+
+
+def _definite(line: str) -> list[str]:
+    return [each["id"] for each in meanings(line, "win1") if not each["cause"].startswith(NO_CAUSE)][:1]
+
+
+@pytest.mark.parametrize(("who", "line"), OTHERS)
+def test_what_another_program_says_is_no_cause_of_a_node(who: str, line: str) -> None:
+    assert {who: _definite(line)} in ({who: []}, {who: ["not-known"]})
+
+
+@pytest.mark.parametrize(("line", "cause"), MEANT)
+def test_the_same_words_mean_their_cause_where_it_is_known_who_says_them(line: str, cause: str) -> None:
+    assert _definite(line) == [cause]
