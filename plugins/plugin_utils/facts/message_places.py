@@ -311,6 +311,11 @@ _DOING: tuple[tuple[str, str, str], ...] = (
     (r"(?:error|error occurred) forwarding (?:port )?\d+", "kubelet", "forwarding a port"),
     (r"FailedScheduling|nodes are available", "scheduler", "placing a pod"),
     (r"violates PodSecurity", "API server", "admitting a pod by Pod Security"),
+    (
+        r"(?:maximum|minimum) \S+ usage per (?:Container|Pod) is",
+        "API server",
+        "admitting a pod within a LimitRange",
+    ),
     (r"exceeded quota: |failed quota: ", "API server", "admitting an object within a ResourceQuota"),
     (r":(?:2379|4001)\b", "", ETCD),
     (rf"dial tcp {LOOPBACK}(?!{AGENTS})\d", "", OWN_PORT),

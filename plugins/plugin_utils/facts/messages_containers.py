@@ -168,8 +168,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "container.dll-missing",
-        r"(?<![\w-])(?:3221225781|-1073741515|0xc0000135)\b",
-        "learn.microsoft.com STATUS_DLL_NOT_FOUND (0xC0000135)",
+        r"(?<![\w-])(?:3221225781|-1073741515|0xc0000135|3221225785|-1073741511|0xc0000139)\b",
+        "learn.microsoft.com STATUS_DLL_NOT_FOUND (0xC0000135), STATUS_ENTRYPOINT_NOT_FOUND (0xC0000139)",
     ),
     Message(
         "container.host-process-account",

@@ -438,7 +438,7 @@ FAMILIES: tuple[Message | Rule, ...] = (
         "host.counters",
         (
             r"perf(?:ormance)? ?counters?.{0,120}(?:fail|error|unable|not found|invalid)|PdhAddEnglishCounter|"
-            r"0x800007d|0xc0000bb|"
+            r"0x800007d|(?:0x|\b)c0000bb[0-9a-f]\b|collector \w+ failed after \S+: counter not found|"
             r"unable to collect data from counter",
         ),
         "kubernetes/kubernetes pkg/kubelet/winstats",

@@ -275,7 +275,7 @@ GENERAL: tuple[Message | Rule, ...] = (
     Message(
         "start.port-in-use",
         r"\blisten (?:tcp|udp)\d? \S*: bind: .{0,60}forbidden by its access|"
-        r"Sockets\.SocketException \(10013\)(?!.{0,600}\bConnect)",
+        r"(?:Sockets\.SocketException \(10013\)|\[WinError 10013\])(?!.{0,600}\bConnect)",
         "learn.microsoft.com WSAEACCES (10013); Go net/listen.go",
     ),
     Rule(

@@ -110,7 +110,30 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "waiting for interface matching the management IP",
         "projectcalico/calico cni-plugin/pkg/dataplane/windows/dataplane_windows.go",
     ),
+    Message(
+        "flannel.net-conf-vxlan",
+        r"VNI is \d+ but it is required",
+        "flannel-io/flannel pkg/backend/vxlan/vxlan_network_windows.go",
+    ),
+    Message(
+        "node.no-pod-cidr",
+        "no remaining CIDRs left to allocate",
+        "kubernetes/kubernetes pkg/controller/nodeipam/ipam/cidrset/cidr_set.go",
+    ),
     # Containers
+    Message(
+        "container.no-hyper-v",
+        r"CreateComputeSystem\b.{0,200}request is not supported.{0,400}HvPartition\"?:true",
+        "microsoft/hcsshim: a machine with isolation, where Windows has no hypervisor",
+    ),
+    Message(
+        "container.runtime-class",
+        r"RuntimeHandler \S+ not supported",
+        "kubernetes/kubernetes v1.23 pkg/kubelet/dockershim/docker_sandbox.go",
+    ),
+    Message(
+        "container.memory", r"Unhandled [Ee]xception.{0,20}OutOfMemoryException", "learn.microsoft.com .NET exceptions"
+    ),
     Message(
         "container.no-shim",
         r"(?:fork/exec|exec: ) ?\"?.{0,200}containerd-shim-\S+?\"?: .{0,40}(?:cannot find|not found|does not exist)",
@@ -154,7 +177,15 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "curl, of a registry's address",
         doing=(PULL,),
     ),
+    Message(
+        "image.form",
+        r"media type \S+ is no longer supported|\bctr: no signatures",
+        "containerd/containerd core/remotes/docker/converter.go; docker/libtrust jsonsign.go",
+    ),
     # Volumes
+    Message(
+        "volume.not-on-windows", "only cifs mount is supported now", "kubernetes/mount-utils mount_windows.go, Mount"
+    ),
     Message(
         "volume.expand",
         r"resize volume \S+ by resizer \S+ failed|"
@@ -205,6 +236,16 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "Azure/azure-sdk-for-go services/keyvault",
     ),
     # The machine
+    Message(
+        "start.instance",
+        "failed to get external ID from cloud provider",
+        "kubernetes/kubernetes v1.10 pkg/kubelet/kubelet_node_status.go",
+    ),
+    Message(
+        "host.not-elevated",
+        r"containerd: (?:mkdir|open) \S*containerd\S*: Access is denied",
+        "containerd/containerd cmd/containerd/command/main.go",
+    ),
     Message(
         "hns.vmcompute-stopped",
         r"\(vmcompute\)' cannot be started|Cannot start service vmcompute",

@@ -182,7 +182,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Message(
         "volume.claim",
         r"waiting for a volume to be created|"
-        r"persistentvolumeclaim \S+ not found|unbound immediate PersistentVolumeClaims|"
+        r"persistentvolumeclaim \S+ not found|unbound (?:immediate )?PersistentVolumeClaims|"
         r"storageclass\S* \S+ not found|"
         "volume node affinity conflict|no persistent volumes available",
         "kubernetes/kubernetes pkg/scheduler/framework/plugins/volumebinding",
