@@ -272,7 +272,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "start.client-ca",
-        r"unable to load client CA (?:file|provider)|open \S*[\\/]{1}(?:kubernetes|pki|"
+        r"unable to load client CA (?:file|provider)|open \S*[\\/](?:kubernetes|pki|"
         r"k)[\\/](?:\S*[\\/])?ca\.crt: The system cannot find",
         "kubernetes-sigs/sig-windows-tools#72",
     ),
