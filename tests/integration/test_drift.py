@@ -54,6 +54,11 @@ def test_nodes_that_differ_are_reported_and_left_as_they_are(bench: Bench) -> No
     assert "# <b>mine</b>" in "".join(page.itertext())
     assert page.find(".//b") is None, "what a node says is not HTML"
 
+    limited, report, _page = drift(bench, "--limit", "win1")
+    assert limited.rc != 0, limited
+    assert "1 of 1 nodes are not as wanted: win1 (different)." in limited.output, limited
+    assert [node["name"] for node in report["nodes"]] == ["win1"]
+
     assert drift(bench, winkube_drift_fail=False)[0].rc == 0
 
 
