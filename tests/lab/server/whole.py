@@ -90,12 +90,14 @@ def fleet_nodes(count: int) -> list[str]:
 
 
 def start_fleet(lab: Lab, nodes: Iterable[NodeSpec]) -> None:
-    """One cluster as kubespray makes it; in the lab's directory its kubeconfig, `fleet.conf`, and `fleet.ini`, an
-    inventory of the nodes with all that site.yml needs."""
+    """One cluster as kubespray makes it; in the lab's directory its kubeconfig, `fleet.conf`, its downloads' sums,
+    `fleet/SHA256SUMS`, and `fleet.ini`, an inventory of the nodes with all that site.yml needs."""
     wish = Wish(FLEET, mode="overlay")
     settings = Settings(version=wish.kubernetes, backend="vxlan", **kubespray.SETTINGS)
     cluster = lab.start_cluster(settings, FLEET)
-    sums = str(write_sums(lab.sources, lab.directory, [(wish.kubernetes, wish.containerd)]))
+    folder = lab.directory / "fleet"  # beside it are those of `start_clusters`
+    folder.mkdir(exist_ok=True)
+    sums = str(write_sums(lab.sources, folder, [(wish.kubernetes, wish.containerd)]))
     variables = {
         "ansible_connection": "ssh",
         "ansible_shell_type": "powershell",

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.lab.server.client import ControlError, ask
 from tests.lab.server.control import SOCKET_PATH_LIMIT, socket_path
@@ -194,5 +195,18 @@ def test_a_fleet_is_nodes_of_one_cluster_and_an_inventory(tmp_path: Path) -> Non
         inventory = (tmp_path / "fleet.ini").read_text(encoding="utf-8")
         assert "win3 ansible_host=192.168.10.23\n" in inventory
         assert f"winkube_cluster={{'kubeconfig': '{tmp_path / 'fleet.conf'}'}}\n" in inventory
+    finally:
+        lab("stop", "--dir", tmp_path)
+
+
+def test_a_fleet_beside_clusters_leaves_them_their_sums(tmp_path: Path) -> None:
+    node = ROOT / "examples/nodes/win-bridge.yml"
+    started = lab("start", "--detach", "--dir", tmp_path, "--cluster", "--nodes", node, "--fleet", 1)
+    try:
+        assert started.returncode == 0, started.stderr
+        variables = yaml.safe_load((tmp_path / "whole.yml").read_text(encoding="utf-8"))
+        sums = Path(variables["winkube_download_sums"]).read_text(encoding="utf-8")
+        assert "/v1.27.4/bin/windows/amd64/kubelet.exe\n" in sums
+        assert f"winkube_download_sums={tmp_path / 'fleet/SHA256SUMS'}\n" in (tmp_path / "fleet.ini").read_text("utf-8")
     finally:
         lab("stop", "--dir", tmp_path)
