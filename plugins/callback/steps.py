@@ -32,7 +32,7 @@ description:
     took, and what is left after a failure.
   - A play that no host of the inventory matches is named, and so is a run whose tags leave no task in it, since Ansible
     ends with 0 there.
-  - It is an aggregate callback and goes with every stdout callback.
+  - It is an aggregate callback and goes with every stdout callback. If that one writes JSON, the lines go to stderr.
   - Enable it with C(callbacks_enabled = winkube.node.steps).
 """
 
@@ -83,6 +83,12 @@ class CallbackModule(CallbackBase):
         self._unpinned: dict[str, bool] = {}
         """Programs that nothing but their own server vouches for -> whether that has been told."""
 
+        stdout = str(C.config.get_config_value("DEFAULT_STDOUT_CALLBACK")).rpartition(".")[2]
+        self._place = {"stderr": True} if stdout.startswith("json") else {}
+
+    def _print(self, text: str, color: str) -> None:
+        self._display.display(text, color=color, **self._place)
+
     def v2_playbook_on_play_start(self, play: Any) -> None:
         """A play begins, on no host perhaps."""
         hosts = play.hosts
@@ -94,7 +100,7 @@ class CallbackModule(CallbackBase):
         """A play has no host: it ends well and has looked at nothing. `all:!all` is a play that is left out."""
         self._chosen -= self._tagged
         if self._wanted != LEFT_OUT:
-            self._display.display(
+            self._print(
                 f"  No host of the inventory matches '{self._wanted}': nothing was looked at. Is the group empty, or "
                 "the inventory another one?",
                 color=C.COLOR_WARN,
@@ -134,7 +140,7 @@ class CallbackModule(CallbackBase):
         """The run is over."""
         self._flush()
         if self._chosen and not self._began:
-            self._display.display("  The run's tags leave no task in it: nothing was looked at.", color=C.COLOR_WARN)
+            self._print("  The run's tags leave no task in it: nothing was looked at.", color=C.COLOR_WARN)
         alike: dict[str, list[str]] = {}
         longest: dict[str, float] = {}
         for host, node in self._nodes.items():
@@ -143,7 +149,7 @@ class CallbackModule(CallbackBase):
                 longest[text] = max(longest.get(text, 0.0), node.ended - node.began)
         for text, hosts in alike.items():
             color = C.COLOR_ERROR if self._nodes[hosts[0]].failed else C.COLOR_CHANGED
-            self._display.display(f"{name_hosts(hosts)}: {text}; {_duration(longest[text])}", color=color)
+            self._print(f"{name_hosts(hosts)}: {text}; {_duration(longest[text])}", color=color)
 
     def _node(self, host: str) -> _Node:
         now = self._clock()
@@ -171,10 +177,10 @@ class CallbackModule(CallbackBase):
         for lines, hosts in self._waiting.items():
             name = name_hosts(sorted(hosts, key=list(self._nodes).index))
             for text, color in lines:
-                self._display.display(f"  {name}: {text}", color=color)
+                self._print(f"  {name}: {text}", color=color)
         self._waiting = {}
         if new := [program for program, told in self._unpinned.items() if not told]:
-            self._display.display(
+            self._print(
                 f"  not pinned: {', '.join(new)}: the sum comes from the server of the file", color=C.COLOR_VERBOSE
             )
             self._unpinned = dict.fromkeys(self._unpinned, True)

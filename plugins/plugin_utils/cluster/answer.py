@@ -38,6 +38,9 @@ class Answer(NamedTuple):
     location: str = ""
 
 
+UNKNOWN_USER = "The credentials in the kubeconfig (winkube_cluster) are wrong or have expired."
+
+
 class StrangeAnswerError(ClusterError):
     """An answer of another kind than requested: something in between has answered, or it is incomplete."""
 
@@ -69,8 +72,9 @@ def refusal(method: str, where: str, path: str, answer: Answer) -> ClusterError:
     message = (
         str(said.get("message") or "").strip().rstrip(".") or read_first_line(answer.data) or "no reason was given"
     )
+    hint = f" {UNKNOWN_USER}" if answer.status == 401 else ""
     return ClusterError(
-        f"{method} {where} was answered with {answer.status}: {message}.",
+        f"{method} {where} was answered with {answer.status}: {message}.{hint}",
         answer.status,
         passing=passes(path, answer.status, message),
         after_s=answer.after_s,

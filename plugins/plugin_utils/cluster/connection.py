@@ -9,6 +9,7 @@ Paths and objects are the API's own: no release of that package has to know them
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -134,7 +135,7 @@ def _sender(reached: Access, dates: deque[str]) -> Send:
                 retries=False,  # urllib3's own have no pause, and would add to ours
             )
         except (HTTPError, OSError) as error:
-            raise ClusterError(f"{reached.server} cannot be asked: {error}.", passing=True) from error
+            raise _unreachable(reached.server, error) from error
         if date := answer.headers.get("Date"):
             dates.append(date)
         return _answer(answer.status, answer.data, answer.headers)
@@ -144,6 +145,16 @@ def _sender(reached: Access, dates: deque[str]) -> Send:
         return _run_within(REQUEST_S, lambda: ask(method, path, body, content_type), late)
 
     return send
+
+
+def _unreachable(server: str, error: Exception) -> ClusterError:
+    cause = error.args[0] if error.args else None
+    if not isinstance(cause, ssl.SSLCertVerificationError):
+        return ClusterError(f"{server} cannot be asked: {error}.", passing=True)
+    return ClusterError(
+        f"{server} is not trusted: {cause.verify_message.rstrip('.')}. The kubeconfig says whom to trust: "
+        "certificate-authority-data or certificate-authority, and tls-server-name."
+    )
 
 
 def _pool(reached: Access, options: Mapping[str, Any]) -> Any:

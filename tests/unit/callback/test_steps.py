@@ -15,9 +15,10 @@ class Screen:
 
     verbosity: int = 0
     lines: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
 
-    def display(self, text: str, color: str | None = None) -> None:
-        self.lines.append(text)
+    def display(self, text: str, color: str | None = None, stderr: bool = False) -> None:
+        (self.errors if stderr else self.lines).append(text)
 
 
 @dataclass
@@ -214,3 +215,12 @@ def test_tags_that_leave_no_task_are_told(play: Play, matched: bool, tasks: list
     run.screen.lines.clear()
     run.callback.v2_playbook_on_stats(None)
     assert run.screen.lines == ["  The run's tags leave no task in it: nothing was looked at."] * said
+
+
+@pytest.mark.parametrize("name", ["json", "ansible.posix.json", "ansible.posix.jsonl"])
+def test_json_on_stdout_stays_json(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANSIBLE_STDOUT_CALLBACK", name)
+    run = Run()
+    run.task("role : Install", {"win1": changed("wrote x")})
+    assert run.end() == []
+    assert run.screen.errors == ["  win1: wrote x", "win1: 1 step (role); 1 s"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 from base64 import b64encode
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, Cluster, wait_for
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 
-from tests.lab.cluster.pki import Authority
+from tests.lab.cluster.pki import Authority, Identity
 from tests.unit.cluster.fake import as_api
 
 pytestmark = pytest.mark.slow
@@ -147,6 +148,30 @@ def test_a_refusal_is_a_sentence_with_the_servers_reason(api: Api, cluster: Clus
         cluster.node("win1")
     assert str(raised.value) == f'GET {api.url}/api/v1/nodes/win1 was answered with 403: nodes "win1" is forbidden.'
     assert raised.value.status == 403
+
+
+def test_credentials_that_are_not_known_are_those_of_the_kubeconfig(api: Api, cluster: Cluster) -> None:
+    api.answers["GET", "/api/v1/nodes/win1"] = (401, {"message": "Unauthorized"})
+    with pytest.raises(
+        ClusterError, match=r"with 401: Unauthorized\. The credentials in the kubeconfig .* have expired"
+    ):
+        cluster.node("win1")
+
+
+def test_a_server_of_another_authority_is_not_trusted_and_not_asked_again(api: Api, tmp_path: Path) -> None:
+    pair = Authority().issue(Identity("api", (), addresses=("127.0.0.1",)), ("server auth",))
+    (tmp_path / "pair").write_bytes(pair.certificate + pair.key)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(tmp_path / "pair")
+    api.socket = tls.wrap_socket(api.socket, server_side=True)
+    ours = b64encode(Authority().pem).decode()
+    url = api.url.replace("http:", "https:")
+    path = kubeconfig(tmp_path, url, **{"certificate-authority-data": ours})
+    found = Cluster.open({"kubeconfig": str(path), "context": ""})
+    assert found is not None
+    with pytest.raises(ClusterError, match=f"^{url} is not trusted: .*certificate.*tls-server-name") as raised:
+        found.version()
+    assert not raised.value.passing
 
 
 def test_a_dead_server_is_a_sentence(tmp_path: Path) -> None:

@@ -319,6 +319,12 @@ def test_somebody_elses_pending_restart_is_said_and_not_made() -> None:
     assert plan(waiting).reboot == ()
 
 
+def test_nothing_is_said_of_a_pending_restart_that_the_plan_makes() -> None:
+    absent = node({"name": "w32time", "state": "running"}, system=system(reboot_pending=True))
+    assert plan(absent).reboot != ()
+    assert warnings(absent) == ""
+
+
 def test_the_batch_is_made_of_folders_first() -> None:
     made = plan(node({"name": "w32time", "state": "running"}), ALONE)
     assert made.batch is not None

@@ -125,10 +125,11 @@ def check(args: HostArgs, reading: Reading) -> Findings:
     machine = node_fit.Machine.of(system)
     fit = node_fit.problems(machine, args.wanted)
     refusals = [*host_checks.rights(system), *fit.refusals]
+    feature = containers(args.layout).change(reading)
     warnings = [
         *fit.warnings,
         *host_checks.bad_revision(machine, args.bad_revisions, args.wanted.network_mode),
-        *host_checks.restart(system),
+        *(() if feature and feature.reboot else host_checks.restart(system)),
         *host_checks.page_file(reading, args.page_file_mb),
     ]
     if args.gmsa:

@@ -42,7 +42,7 @@ def rights(system: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def restart(system: Mapping[str, Any]) -> tuple[str, ...]:
-    """A warning about a pending restart that others caused. Our restart covers it; it never causes one."""
+    """A warning about a pending restart that others caused, for a run that does not restart the machine anyway."""
     if not system.get("reboot_pending"):
         return ()
     return (
