@@ -95,8 +95,9 @@ def summary(report: Report) -> str:
     )
     pods = report.pods
     unknown = pods.get("unknown", 0)
+    objects = "1 object" if report.objects == 1 else f"{report.objects} objects"
     text = (
-        f"{counts}; {report.objects} objects, pods: {pods.get('windows', 0)} for Windows,"
+        f"{counts}; {objects}, pods: {pods.get('windows', 0)} for Windows,"
         f" {pods.get('linux', 0)} for Linux, {unknown} do not say."
     )
     if not report.objects:

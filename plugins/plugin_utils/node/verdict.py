@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from ..engine.sentences import end_sentence
 from .link import NodeError
 
+_EMPTY_LINES = re.compile(r"[ \t\r]*\n\s*?(?=[^\r\n])")
 ACKNOWLEDGE = "playbooks/repair.yml -e winkube_repair=acknowledge -e winkube_batch="
 
 
@@ -47,11 +49,10 @@ def sentence(answer: Mapping[str, Any]) -> str:
     error = answer.get("error") or {}
     match answer.get("outcome"):
         case "undone":
-            return f"{_failure(error)} Rolled back."
+            failure = _failure(error)
+            return failure if failure.endswith("rolled back.") else f"{failure} Rolled back."
         case "undo_failed":
-            undo = "; ".join(
-                dict.fromkeys(end_sentence(str(item.get("message")))[:-1] for item in error.get("undo") or ())
-            )
+            undo = "; ".join(dict.fromkeys(end_sentence(_text(item))[:-1] for item in error.get("undo") or ()))
             return (
                 f"{_failure(error)} The roll back failed as well: {end_sentence(undo)} The node is blocked until "
                 f"someone has checked it and acknowledges that with {ACKNOWLEDGE}{answer.get('batch')}."
@@ -77,6 +78,6 @@ def _failure(error: Mapping[str, Any]) -> str:
 
 
 def _text(error: Any) -> str:
-    if isinstance(error, Mapping):
-        return str(error.get("message") or "no reason was given")
-    return str(error or "no reason was given")
+    """Without the empty lines that Windows' programs print in the midst of a message."""
+    said = error.get("message") if isinstance(error, Mapping) else error
+    return _EMPTY_LINES.sub("\n", str(said or "no reason was given"))

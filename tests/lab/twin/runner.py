@@ -110,10 +110,10 @@ class Runner:
         elif not undoing and failed is None and len(done) == len(batch.get("ops") or []):
             yield from self._gate_and_finish(batch)
         else:
-            error = {"message": f"{INTERRUPTED} and was undone."}
+            error = {"message": f"{INTERRUPTED} and rolled back."}
             if failed is not None:
                 error = {key: failed[key] for key in ("n", "op", "message", "data") if key in failed}
-                error["message"] = f"{INTERRUPTED} while it was being undone: {failed.get('message')}"
+                error["message"] = f"{INTERRUPTED} while it was rolled back: {failed.get('message')}"
             yield from self._undo(batch, error)
 
     def _deadline(self, batch: Document) -> float:

@@ -29,6 +29,19 @@ def test_undos_that_failed_for_several_reasons_are_one_sentence_in_their_order()
     assert rf"as well: {STUCK[:-1]}; C:\k\kubelet.exe is held. The node is blocked" in said
 
 
+def test_empty_lines_of_windows_programs_are_left_out() -> None:
+    """Failed before: sc.exe's answer tore the sentence apart."""
+    sc = "sc.exe ended with exit code 1053: [SC] StartService FAILED 1053:\r\n\r\nThe service did not respond."
+    said = undo_failed(sc, error=sc)
+    assert said.count("FAILED 1053:\nThe service did not respond. ") == 2
+
+
+def test_that_a_batch_was_rolled_back_is_said_once() -> None:
+    interrupted = {"message": "The batch was interrupted at op 4 (run) and rolled back."}
+    answer = {"answer": "accepted", "outcome": "undone", "error": interrupted}
+    assert verdict.sentence(answer) == "The batch was interrupted at op 4 (run) and rolled back."
+
+
 @pytest.mark.parametrize("end", ["", ".", "!", "?"])
 @pytest.mark.parametrize(
     "answer",
