@@ -46,8 +46,8 @@ class ActionModule(ControllerAction):
             if options["watch"]:
                 display.display(why, color="red")
             return told | {"built": False, "msg": why, "failed": not options["watch"]}
-        found = provision_source.newest(name, folder / options["result"])
+        found = provision_source.find_newest(name, folder / options["result"])
         if found is None:
             raise Refused(f"{name}: the build ended well, but there is none at {folder / options['result']}.")
         about = provision_source.describe_build(found, folder)
-        return told | {"built": True, "file": about, "msg": provision_source.sentence(name, about, made.seconds)}
+        return told | {"built": True, "file": about, "msg": provision_source.describe_made(name, about, made.seconds)}

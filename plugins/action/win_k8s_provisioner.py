@@ -20,7 +20,14 @@ from ..plugin_utils.engine.plan import Plan, Step, make_plan, reads, task_result
 from ..plugin_utils.engine.reading import Query, Reading
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.node.run_id import RUN_ID
-from ..plugin_utils.provision import again, in_cluster, provision, provision_items, provision_report, provision_source
+from ..plugin_utils.provision import (
+    earlier_push,
+    in_cluster,
+    provision,
+    provision_items,
+    provision_report,
+    provision_source,
+)
 from ..plugin_utils.provision.delivery import Delivery
 from ..plugin_utils.provision.provision_items import Item
 from ..plugin_utils.provision.provision_service import Timeouts
@@ -59,14 +66,14 @@ class ActionModule(NodeAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Find the programs and read the node; then look, bring, check, plan, swap."""
-        items = provision_items.items_of(options, layout)
+        items = provision_items.parse_items(options, layout)
         if not items:
-            return provision_report.nothing(self._node.calls)
-        self._warn_all(provision_items.warnings(items))
-        queries = again.all_reads(items, layout)
+            return provision_report.report_nothing(self._node.calls)
+        self._warn_all(provision_items.list_warnings(items))
+        queries = earlier_push.list_queries(items, layout)
 
         def read() -> Reading:
-            return provision.patient(self._node.read_queries(queries), queries, self._node.probe)
+            return provision.read_patiently(self._node.read_queries(queries), queries, self._node.probe)
 
         with tempfile.TemporaryDirectory(prefix="winkube-") as folder:
             origins = self._find_origins(items, options, Path(folder))
@@ -83,9 +90,9 @@ class ActionModule(NodeAction):
         def download(item: Item) -> Path:
             return self.download(item.name, item.source, folder, options["fetch_timeout"])
 
-        return provision_source.origins(
+        return provision_source.find_origins(
             items,
-            provision_source.folders(self._task_vars, self._loader.get_basedir()),
+            provision_source.list_folders(self._task_vars, self._loader.get_basedir()),
             self._asks.read_url,
             None if options["fetch_by"] == "node" else download,
             self._warn_all,
@@ -94,7 +101,7 @@ class ActionModule(NodeAction):
     def _reuse_reading(self, queries: Sequence[Query]) -> Reading | None:
         """The reading as an earlier push of this run has left it."""
         fact = None if self._task.check_mode else self.fact()
-        return None if fact is None else again.read_last(fact, queries, RUN_ID, time.time())
+        return None if fact is None else earlier_push.read_last(fact, queries, RUN_ID, time.time())
 
     def _daemon_sets(self, items: Sequence[Item], options: Mapping[str, Any]) -> tuple[str, ...]:
         question = in_cluster.ask_daemon_sets(items, in_cluster.node_name(options, self._host))
@@ -103,7 +110,7 @@ class ActionModule(NodeAction):
     def _push(self, push: Push, reading: Reading) -> dict[str, Any]:
         """One plan and its batches. NotAsReadError if it has to be planned again."""
         layout = self._node.layout
-        tasks = provision.look(push.items, push.origins, layout, reading, daemon_sets=push.pods)
+        tasks = provision.make_tasks(push.items, push.origins, layout, reading, daemon_sets=push.pods)
         self._warn_all([provision_report.describe_skipped(task) for task in tasks if task.what == "skipped"])
         tasks, reading = push.delivery.bring(tasks, reading)
 
@@ -124,9 +131,14 @@ class ActionModule(NodeAction):
 
     def _plan(self, push: Push, tasks: Tasks, reading: Reading, mark: str) -> tuple[Plan, Reading]:
         """The swap, and the reading with what had to be known for it."""
-        layout, timeouts = self._node.layout, Timeouts.of(push.options)
-        reading = self._node.complete(reading, provision.to_know(tasks))
-        self._warn_all((*provision.warn_untried(tasks, layout, reading), *again.of_others(tasks, layout, reading)))
+        layout, timeouts = self._node.layout, Timeouts.from_options(push.options)
+        reading = self._node.complete(reading, provision.list_service_queries(tasks))
+        self._warn_all(
+            (
+                *provision.warn_untried(tasks, layout, reading),
+                *earlier_push.describe_foreign_builds(tasks, layout, reading),
+            )
+        )
         notices = in_cluster.restart_notices(push.pods, tasks)
         resources = provision.build_resources(tasks, layout, reading, timeouts, mark, notices)
         reading = self._node.complete(reading, reads(resources))
@@ -140,11 +152,11 @@ class ActionModule(NodeAction):
         sent = replace(batch, state=(*batch.state, provision_report.journal_query(self._node.layout, mark)))
         drained = drain.before(sent, push.options, RUN_ID)
         answer = self._node.apply(sent, mark, reading)
-        reading = self._node.after(reading, batch, provision_report.without_journal(answer))
+        reading = self._node.after(reading, batch, provision_report.drop_journal(answer))
         waited = in_cluster.wait_for_node(push.options, in_cluster.node_name(push.options, self._host), tasks)
         before, after = ([Step("the cluster", text) for text in texts] for texts in (drained, waited))
         done = replace(plan, steps=(*before, *plan.steps, *after))
-        times = provision_report.times(sent, answer.get("state") or {})
+        times = provision_report.measure_times(sent, answer.get("state") or {})
         return self._tell(push, done, tasks, reading, answer, times)
 
     def _tell(
@@ -159,7 +171,7 @@ class ActionModule(NodeAction):
         """The task's result; answer, times: of the batch, if one was handed over."""
         check = self._task.check_mode
         result = task_result(plan, check=check, diff=self._task.diff, calls=self._node.calls, answer=answer)
-        entries = provision_report.items(
+        entries = provision_report.build_entries(
             tasks,
             check=check,
             times=times or provision_report.Times(),
@@ -168,7 +180,7 @@ class ActionModule(NodeAction):
         )
         self._warn_all([provision_report.describe_held(entry) for entry in entries if entry["left_behind"]])
         told = provision_report.build_result(self._host, entries, time.monotonic() - self._began)
-        return result | told | again.date_facts(self.facts(reading), READING, time.time())
+        return result | told | earlier_push.date_facts(self.facts(reading), READING, time.time())
 
     def _warn(self, sentence: str) -> None:
         self._asks.warn(f"{self.topic}: {sentence}")

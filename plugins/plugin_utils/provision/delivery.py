@@ -79,7 +79,7 @@ class Delivery:
         """Put the new programs beside the present ones and judge them there; in check mode pretend that they are there.
         Refused for one that is not a program for this node."""
         if self.node.check:
-            return tasks, provision.as_if_staged(tasks, reading)
+            return tasks, provision.predict_staging(tasks, reading)
         if not any(task.is_staged for task in tasks):
             return tasks, reading
         waiting = [
@@ -117,7 +117,7 @@ class Delivery:
                     left -= size
                     self._inline(task, ready, size)
                     continue
-                room = provision.room((task,), self.layout, reading)
+                room = provision.make_folders((task,), self.layout, reading)
                 if room is not None:
                     reading = self.node.after(reading, room, self._apply(room, reading))
                 self._push(task, ready)
@@ -125,7 +125,7 @@ class Delivery:
         try:
             return batch, self._apply(batch, reading), reading
         except NodeError:
-            self._look_at_failed(tasks, batch, reading)
+            self._inspect_failure(tasks, batch, reading)
             raise
 
     def _pull(self, tasks: tuple[Task, ...], waiting: Sequence[Task], reading: Reading) -> Brought | None:
@@ -159,7 +159,7 @@ class Delivery:
                 raise
             found = reading.merge(self.node.probe(batch.state), batch.state)
             if all(found.file(task.staged).get("exists") for task in waiting):
-                self._look_at_failed(tasks, batch, reading)
+                self._inspect_failure(tasks, batch, reading)
                 raise
             why = str(error)
         self.node.warn_once(f"transfer: pull did not work, the build is sent by Ansible's connection instead: {why}")
@@ -169,7 +169,7 @@ class Delivery:
         proxy, timeout = self.options["proxy"], self.options["fetch_timeout"]
         return provision.stage(tasks, pushed, self.layout, reading, proxy=proxy, timeout_s=timeout)
 
-    def _look_at_failed(self, tasks: tuple[Task, ...], batch: Batch, reading: Reading) -> None:
+    def _inspect_failure(self, tasks: tuple[Task, ...], batch: Batch, reading: Reading) -> None:
         """A staged program that could not be started may be none: then its first bytes say more than Windows does.
         Refused with that sentence."""
         found = reading.merge(self.node.probe(batch.state), batch.state)
@@ -204,7 +204,7 @@ class Delivery:
     def _prepare(self, task: Task, mode: Mode, reading: Reading) -> Iterator[Ready]:
         """The parts of a task's build. NodeError if they cannot be made."""
         cache = PushCache.default()
-        there = [Base(path, sha256) for path, sha256 in provision.bases(task, reading)]
+        there = [Base(path, sha256) for path, sha256 in provision.list_bases(task, reading)]
         known = [base for base in there if cache.find(base.sha256) is not None] or there
         build = task.origin.build if task.origin else None
         if build is None:

@@ -65,15 +65,15 @@ def node_name(options: Mapping[str, Any], host: str) -> str:
 
 
 def ask_daemon_sets(items: Iterable[Item], name: str) -> Callable[[Cluster], tuple[str, ...]] | None:
-    """What is asked of the cluster if kube-proxy is replaced: the DaemonSets of `from_host` on the Node `name`. None if
-    it is not."""
+    """What is asked of the cluster if kube-proxy is replaced: the DaemonSets of `list_host_daemon_sets` on the Node
+    `name`. None if it is not."""
     place = next((item.destination for item in items if item.name.casefold() == "kube-proxy"), None)
     if place is None:
         return None
-    return lambda cluster: from_host(cluster.daemon_sets(), cluster.node(name), name, place)
+    return lambda cluster: list_host_daemon_sets(cluster.daemon_sets(), cluster.node(name), name, place)
 
 
-def from_host(
+def list_host_daemon_sets(
     found: Iterable[Mapping[str, Any]], node: Mapping[str, Any] | None, name: str, destination: str
 ) -> tuple[str, ...]:
     """The DaemonSets (`namespace/name`) that run on this node and whose variable KUBEPROXY_PATH names `destination`."""
@@ -81,11 +81,11 @@ def from_host(
     return tuple(
         daemon_sets.full_name(each)
         for each in found
-        if daemon_sets.runs_on(each, labels) and any(_same(path, destination) for path in _paths(each))
+        if daemon_sets.runs_on(each, labels) and any(_is_same_path(path, destination) for path in _list_paths(each))
     )
 
 
-def _paths(daemon_set: Mapping[str, Any]) -> list[str]:
+def _list_paths(daemon_set: Mapping[str, Any]) -> list[str]:
     pod = daemon_set.get("spec", {}).get("template", {}).get("spec", {})
     return [
         str(variable.get("value") or "")
@@ -95,7 +95,7 @@ def _paths(daemon_set: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _same(path: str, destination: str) -> bool:
+def _is_same_path(path: str, destination: str) -> bool:
     """A path without a drive (`/k/kube-proxy.exe`) is one on the system drive."""
     written = path.replace("/", "\\")
     return windows_path.is_same(f"C:{written}" if written.startswith("\\") else written, destination)

@@ -165,7 +165,7 @@ def read_version(output: str) -> str | None:
     return None
 
 
-def of_resource(text: str) -> str | None:
+def read_resource_version(text: str) -> str | None:
     """The version in a PE version resource, `1.7.11` for `1.7.11.0` and for `1, 7, 11, 0`; None if it says nothing
     (`0.0.0.0`)."""
     found = _RESOURCE.fullmatch(text.strip())
@@ -181,16 +181,16 @@ def is_development(version: str) -> bool:
 
 
 def compare(wanted: str, found: str | None) -> Verdict:
-    """Whether `found` (as `read_version` or `of_resource` gives it) is the version that was `wanted`."""
+    """Whether `found` (as `read_version` or `read_resource_version` gives it) is the version that was `wanted`."""
     if found is None:
-        return Verdict("unclear", f"does not say its version; wanted was {plain(wanted)}")
-    if plain(wanted) == found or plain(wanted) == found.partition("+")[0]:
+        return Verdict("unclear", f"does not say its version; wanted was {strip_v(wanted)}")
+    if strip_v(wanted) == found or strip_v(wanted) == found.partition("+")[0]:
         return Verdict("same")
     if is_development(found):
-        return Verdict("unclear", f"says it is {found}, a build between releases; wanted was {plain(wanted)}")
-    return Verdict("other", f"says it is {found}, and wanted was {plain(wanted)}")
+        return Verdict("unclear", f"says it is {found}, a build between releases; wanted was {strip_v(wanted)}")
+    return Verdict("other", f"says it is {found}, and wanted was {strip_v(wanted)}")
 
 
-def plain(version: str) -> str:
+def strip_v(version: str) -> str:
     """Without blanks around it and the leading v."""
     return version.strip().removeprefix("v")

@@ -39,9 +39,9 @@ from ..engine.tools import run
 from ..node.link import person
 from . import pe_image, provision_service
 from .provision_items import Item
-from .provision_service import Timeouts, needs, rests, runs_another, service, would_not_start
+from .provision_service import Timeouts, explain_bad_start, explain_rest, needs, runs_another, service
 from .provision_source import Origin
-from .provision_swap import Swap, previous_of, program_queries, receipt_query, staged_query
+from .provision_swap import Swap, previous_path, program_queries, receipt_query, staged_query
 
 NAME = "provisioner"
 
@@ -100,7 +100,7 @@ def reads(items: Sequence[Item], layout: Layout) -> tuple[Query, ...]:
     )
 
 
-def patient(
+def read_patiently(
     reading: Reading,
     queries: Sequence[Query],
     probe: Callable[[Sequence[Query]], Mapping[str, Any]],
@@ -118,7 +118,7 @@ def patient(
     return reading
 
 
-def look(
+def make_tasks(
     items: Sequence[Item],
     origins: Mapping[str, Origin],
     layout: Layout,
@@ -134,7 +134,7 @@ def look(
     found: list[Task] = []
     for item in items:
         try:
-            found.append(_task(item, origins.get(item.name), layout, reading, daemon_sets))
+            found.append(_make_task(item, origins.get(item.name), layout, reading, daemon_sets))
         except Refused as refused:
             problems += refused.sentences
     if problems:
@@ -142,7 +142,7 @@ def look(
     return tuple(found)
 
 
-def _task(item: Item, origin: Origin | None, layout: Layout, reading: Reading, daemon_sets: Sequence[str]) -> Task:
+def _make_task(item: Item, origin: Origin | None, layout: Layout, reading: Reading, daemon_sets: Sequence[str]) -> Task:
     listed = reading.service(item.service)
     if listed is None and not item.copy_only and not (item.name.casefold() == "kube-proxy" and daemon_sets):
         raise Refused(
@@ -159,41 +159,41 @@ def _task(item: Item, origin: Origin | None, layout: Layout, reading: Reading, d
     before = version_on_node(item, present, layout, reading)
     made = Task(item, origin, "unchanged", present, before=before, service=listed)
     if origin is None:
-        return _back(made, layout, reading)
+        return _swap_back(made, layout, reading)
     if origin.build is not None:
         build = origin.build
         architecture = str((reading.parts.get("system", {}).get("os") or {}).get("architecture") or "")
         if problem := pe_image.problem(build.head, build.size, architecture):
             raise Refused(f"{item.name}: {build.path} {problem}")
         made = replace(made, size=build.size)
-    made = replace(made, new=origin.sha256 or "", version=pe_image.plain(item.version))
-    if _is_there(made, layout, reading):
+    made = replace(made, new=origin.sha256 or "", version=pe_image.strip_v(item.version))
+    if _is_present(made, layout, reading):
         return replace(made, new=str(present.get("sha256")), version=before)
     if present.get("exists") and not item.overwrite:
         return replace(made, what="skipped")
-    if made.new and reading.file(previous_of(item.destination)).get("sha256") == made.new:
-        return _back(made, layout, reading)
+    if made.new and reading.file(previous_path(item.destination)).get("sha256") == made.new:
+        return _swap_back(made, layout, reading)
     name = f"{made.new or 'download'}-{windows_path.name(item.destination)}"
     staged = windows_path.join(staging(item, layout), name)
     return replace(made, what="replace" if made.new else "compare", staged=staged)
 
 
-def _back(task: Task, layout: Layout, reading: Reading) -> Task:
+def _swap_back(task: Task, layout: Layout, reading: Reading) -> Task:
     """For `state: previous`, and for a build that is the previous one: the two change places, nothing is transferred.
     Nothing if what is wanted is there already."""
-    item, kept = task.item, reading.file(previous_of(task.item.destination))
+    item, kept = task.item, reading.file(previous_path(task.item.destination))
     wanted = task.new or item.checksum.removeprefix("sha256:")
     if wanted and task.present.get("sha256") == wanted:
         return task
     if not kept.get("exists"):
         raise Refused(
-            f"{item.name}: there is no program to go back to: {previous_of(item.destination)} is not on the node. A "
+            f"{item.name}: there is no program to go back to: {previous_path(item.destination)} is not on the node. A "
             "provisioner keeps the one that it replaced last."
         )
     if wanted and kept.get("sha256") != wanted:
         raise Refused(
-            f"{item.name}: {previous_of(item.destination)} has the sha256 {kept.get('sha256')}, and the checksum says "
-            f"{wanted}: it is another build."
+            f"{item.name}: {previous_path(item.destination)} has the sha256 {kept.get('sha256')}, and the checksum "
+            f"says {wanted}: it is another build."
         )
     noted = _read_receipt(receipt(item, layout), item, task.present, reading).get("previous") or {}
     version = str(noted.get("version") or "") if noted.get("sha256") == kept.get("sha256") else ""
@@ -202,11 +202,11 @@ def _back(task: Task, layout: Layout, reading: Reading) -> Task:
         what="previous",
         new=str(kept.get("sha256")),
         size=int(kept.get("size") or 0),
-        version=version or pe_image.of_resource(str(kept.get("version") or "")) or task.version,
+        version=version or pe_image.read_resource_version(str(kept.get("version") or "")) or task.version,
     )
 
 
-def _is_there(task: Task, layout: Layout, reading: Reading) -> bool:
+def _is_present(task: Task, layout: Layout, reading: Reading) -> bool:
     """By its sha256. Where no one knows that: the same address and version were put there, and nothing has changed it
     since."""
     if task.new:
@@ -214,7 +214,7 @@ def _is_there(task: Task, layout: Layout, reading: Reading) -> bool:
     if task.origin is None or not task.item.version:
         return False
     known = _read_receipt(receipt(task.item, layout), task.item, task.present, reading)
-    return known.get("url") == mask(task.origin.url) and known.get("version") == pe_image.plain(task.item.version)
+    return known.get("url") == mask(task.origin.url) and known.get("version") == pe_image.strip_v(task.item.version)
 
 
 def version_on_node(item: Item, present: Mapping[str, Any], layout: Layout, reading: Reading) -> str:
@@ -225,8 +225,8 @@ def version_on_node(item: Item, present: Mapping[str, Any], layout: Layout, read
         windows_path.join(layout.state_dir, "receipts", f"{item.name.casefold()}.json"),
     ):
         if version := str(_read_receipt(path, item, present, reading).get("version") or ""):
-            return pe_image.plain(version)
-    return pe_image.of_resource(str(present.get("version") or "")) or ""
+            return pe_image.strip_v(version)
+    return pe_image.read_resource_version(str(present.get("version") or "")) or ""
 
 
 def _read_receipt(path: str, item: Item, present: Mapping[str, Any], reading: Reading) -> Mapping[str, Any]:
@@ -244,7 +244,7 @@ def _read_receipt(path: str, item: Item, present: Mapping[str, Any], reading: Re
 # -- the first batch ------------------------------------------------------------------------------------------------
 
 
-def room(tasks: Iterable[Task], layout: Layout, reading: Reading) -> Batch | None:
+def make_folders(tasks: Iterable[Task], layout: Layout, reading: Reading) -> Batch | None:
     """The folder that a transfer from the controller needs before the first batch; None if it is there."""
     folders = dict.fromkeys(
         staging(task.item, layout) for task in tasks if task.is_staged and task.origin and task.origin.build
@@ -288,7 +288,7 @@ def stage(
     )
 
 
-def as_if_staged(tasks: Iterable[Task], reading: Reading) -> Reading:
+def predict_staging(tasks: Iterable[Task], reading: Reading) -> Reading:
     """For check mode: the new programs lie there, with what is known of them."""
     parts = {
         file_key(task.staged): {"exists": True, "kind": "file", "sha256": task.new or None, "size": task.size}
@@ -311,9 +311,9 @@ def assemble(op: Mapping[str, Any], parts: Iterable[str], fetches: Iterable[Op] 
     return (*fetches, made, *(Op("remove", {"path": part, "in_use_ok": True}) for part in parts))
 
 
-def bases(task: Task, reading: Reading) -> list[tuple[str, str]]:
+def list_bases(task: Task, reading: Reading) -> list[tuple[str, str]]:
     """Programs on the node (path, sha256) of which the new one may be mostly made."""
-    paths = (task.item.destination, previous_of(task.item.destination))
+    paths = (task.item.destination, previous_path(task.item.destination))
     return [(path, str(reading.file(path)["sha256"])) for path in paths if reading.file(path).get("sha256")]
 
 
@@ -376,7 +376,7 @@ def judge(tasks: Sequence[Task], batch: Batch, answer: Mapping[str, Any], readin
                 )
                 continue
             version = reported or version
-        elif of_file := pe_image.of_resource(str(file.get("version") or "")):
+        elif of_file := pe_image.read_resource_version(str(file.get("version") or "")):
             version = of_file
         new = str(file.get("sha256"))
         what: What = "unchanged" if new == task.present.get("sha256") else "replace"
@@ -412,12 +412,13 @@ def check(tasks: Iterable[Task], env_file: str) -> tuple[list[str], list[str]]:
             verdict = pe_image.compare(item.version, task.version or None)
             if verdict.kind == "other" and item.verify == "true":
                 problems.append(
-                    f"{item.name}: {_where(task)} {verdict.text}. Correct version, or say verify_version: warn."
+                    f"{item.name}: {_describe_source(task)} {verdict.text}. Correct version, or say "
+                    "verify_version: warn."
                 )
             elif verdict.kind != "same":
-                warnings.append(f"{item.name}: {_where(task)} {verdict.text}.")
+                warnings.append(f"{item.name}: {_describe_source(task)} {verdict.text}.")
         if task.service is not None and task.what in {"replace", "previous"}:
-            refused, unchecked = would_not_start(item, task.service, task.version, task.before, env_file)
+            refused, unchecked = explain_bad_start(item, task.service, task.version, task.before, env_file)
             problems += refused
             warnings += unchecked
             if sentence := runs_another(item, task.service):
@@ -425,8 +426,8 @@ def check(tasks: Iterable[Task], env_file: str) -> tuple[list[str], list[str]]:
     return problems, warnings
 
 
-def _where(task: Task) -> str:
-    return mask(task.origin.url) if task.origin else previous_of(task.item.destination)
+def _describe_source(task: Task) -> str:
+    return mask(task.origin.url) if task.origin else previous_path(task.item.destination)
 
 
 def build_resources(
@@ -438,7 +439,7 @@ def build_resources(
     services: list[Service] = [
         service([task.item for task in group], group[0].service or {}, layout, reading, timeouts) for group in groups
     ]
-    stay = [f"leave the service {name} stopped, as it was" for name in resting(tasks, layout, reading)]
+    stay = [f"leave the service {name} stopped, as it was" for name in find_resting(tasks, layout, reading)]
     said = (*stay, *notices) if swaps else ()
     return (
         *_folders(swaps),
@@ -457,16 +458,16 @@ def _by_service(swaps: Iterable[Task]) -> list[list[Task]]:
     return sorted(found.values(), key=lambda group: min(task.item.rank for task in group))
 
 
-def to_know(tasks: Iterable[Task]) -> tuple[Query, ...]:
+def list_service_queries(tasks: Iterable[Task]) -> tuple[Query, ...]:
     """What `build_resources` reads in addition to `reads`: normally nothing."""
     return merge_queries(needs((task.item, task.service) for task in tasks if task.what in SWAPPED))
 
 
-def resting(tasks: Iterable[Task], layout: Layout, reading: Reading) -> dict[str, str]:
+def find_resting(tasks: Iterable[Task], layout: Layout, reading: Reading) -> dict[str, str]:
     """Services with a new program that are not started, and why: no one knows then whether it works."""
     found = {}
     for group in _by_service(task for task in tasks if task.what in SWAPPED):
-        if why := rests([task.item for task in group], group[0].service or {}, layout, reading):
+        if why := explain_rest([task.item for task in group], group[0].service or {}, layout, reading):
             found[str((group[0].service or {})["name"])] = why
     return found
 
@@ -477,7 +478,7 @@ def warn_untried(tasks: Iterable[Task], layout: Layout, reading: Reading) -> lis
     found = [
         f"The service {name} has a new program, and was stopped before: it is left so, since {why}. It is unknown "
         f"whether it works; start it with: sc.exe start {name}"
-        for name, why in resting(tasks, layout, reading).items()
+        for name, why in find_resting(tasks, layout, reading).items()
     ]
     for task in tasks:
         state = (task.service or {}).get("state")
@@ -501,13 +502,13 @@ def _swap(task: Task, layout: Layout, reading: Reading, mark: str) -> Swap:
     return Swap(
         name=item.name,
         destination=item.destination,
-        fresh=task.staged or previous_of(item.destination),
+        fresh=task.staged or previous_path(item.destination),
         sha256=task.new or "(known after download)",
         receipt=receipt(item, layout),
         origin={
             "by": person(),
             "at": str(reading.parts.get("system", {}).get("clock") or ""),
-            "url": _where(task),
+            "url": _describe_source(task),
             "sha256": task.new or None,
             "version": task.version,
             "previous": {"sha256": task.present.get("sha256"), "version": task.before},

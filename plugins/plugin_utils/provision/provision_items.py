@@ -62,7 +62,7 @@ class Item:
         return windows_path.key(self.destination)
 
 
-def items_of(options: Mapping[str, Any], layout: Layout) -> tuple[Item, ...]:
+def parse_items(options: Mapping[str, Any], layout: Layout) -> tuple[Item, ...]:
     """The items of the option `provisioners`, or the one of the top level. Refused with a sentence per mistake."""
     single = {field: options[field] for field in FIELDS if options.get(field) is not None}
     listed: Sequence[Mapping[str, Any]] = options.get("provisioners") or ()
@@ -77,7 +77,7 @@ def items_of(options: Mapping[str, Any], layout: Layout) -> tuple[Item, ...]:
     return found
 
 
-def warnings(items: Iterable[Item]) -> list[str]:
+def list_warnings(items: Iterable[Item]) -> list[str]:
     """What works but is hardly meant."""
     return [
         f"{item.name}: the destination {item.destination} does not end with .exe; Windows services start it all the "

@@ -19,7 +19,7 @@ from ..engine.reading import Query, Reading
 from ..engine.tools import SC
 from . import pe_image
 from .provision import Task
-from .provision_swap import find_left, previous_of
+from .provision_swap import find_leftovers, previous_path
 
 JOURNAL_LIMIT = 512 * 1024
 JOURNAL = "journal"
@@ -43,12 +43,12 @@ class Times:
     watched: Mapping[str, float] = field(default_factory=dict)
 
 
-def times(batch: Batch, state: Mapping[str, Any]) -> Times:
+def measure_times(batch: Batch, state: Mapping[str, Any]) -> Times:
     """From the journal's own times."""
     begun: dict[str, datetime] = {}
     up: dict[str, datetime] = {}
     seen: dict[str, datetime] = {}
-    for line in _lines(state):
+    for line in _read_journal(state):
         n, event = line.get("n"), line.get("e")
         ops = batch.gate if event == "gate" else batch.ops
         if not isinstance(n, int) or event not in {"intent", "done", "gate"} or n >= len(ops):
@@ -68,7 +68,7 @@ def times(batch: Batch, state: Mapping[str, Any]) -> Times:
     )
 
 
-def _lines(state: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _read_journal(state: Mapping[str, Any]) -> list[dict[str, Any]]:
     content = (state.get(JOURNAL) or {}).get("content")
     if not content:
         return []
@@ -83,7 +83,7 @@ def _lines(state: Mapping[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def items(
+def build_entries(
     tasks: Sequence[Task],
     *,
     check: bool,
@@ -95,32 +95,32 @@ def items(
     return [
         {
             "name": task.item.name,
-            "result": _result(task, check),
+            "result": _name_result(task, check),
             "destination": task.item.destination,
             "service": task.item.service if task.service is not None else None,
-            "sha256": {"before": task.present.get("sha256"), "after": _after(task)},
+            "sha256": {"before": task.present.get("sha256"), "after": _find_sha256(task)},
             "size": {"before": task.present.get("size"), "after": task.size or task.present.get("size")},
             "version": {
                 "wanted": task.item.version or None,
                 "before": task.before or None,
                 "after": (task.before if task.what in {"unchanged", "skipped"} else task.version) or None,
             },
-            "version_mismatch": mismatch(task),
-            "downtime_s": _of(times.down, task),
-            "watched_s": _of(times.watched, task),
-            "transfer": transfers.get(task.item.name) or _no_transfer(task),
+            "version_mismatch": find_mismatch(task),
+            "downtime_s": _find_seconds(times.down, task),
+            "watched_s": _find_seconds(times.watched, task),
+            "transfer": transfers.get(task.item.name) or _report_no_transfer(task),
             "previous": _previous_program(task, check, reading),
-            "left_behind": find_left(task.item.destination, reading),
+            "left_behind": find_leftovers(task.item.destination, reading),
         }
         for task in tasks
     ]
 
 
-def _of(seconds: Mapping[str, float], task: Task) -> float | None:
+def _find_seconds(seconds: Mapping[str, float], task: Task) -> float | None:
     return seconds.get(task.item.service.casefold()) if task.what in {"replace", "previous"} else None
 
 
-def mismatch(task: Task) -> bool | None:
+def find_mismatch(task: Task) -> bool | None:
     """Whether the program that is there afterwards is of another version than the one asked for; None if no one asked,
     or nothing tells."""
     version = task.before if task.what in {"unchanged", "skipped"} else task.version
@@ -136,13 +136,13 @@ def describe_skipped(task: Task) -> str:
     if not item.version:
         return text
     if not task.before:
-        return f"{text} Whether it is version {pe_image.plain(item.version)} is not known."
-    if mismatch(task):
-        return f"{text} It is version {task.before}, not {pe_image.plain(item.version)}."
+        return f"{text} Whether it is version {pe_image.strip_v(item.version)} is not known."
+    if find_mismatch(task):
+        return f"{text} It is version {task.before}, not {pe_image.strip_v(item.version)}."
     return text
 
 
-def _result(task: Task, check: bool) -> str:
+def _name_result(task: Task, check: bool) -> str:
     if task.what == "compare":
         return "unknown"
     if task.what == "replace" and task.service is None:
@@ -151,11 +151,11 @@ def _result(task: Task, check: bool) -> str:
     return {"replaced": "would_replace", "went_back": "would_go_back"}.get(word, word) if check else word
 
 
-def _after(task: Task) -> str | None:
+def _find_sha256(task: Task) -> str | None:
     return task.present.get("sha256") if task.what in {"unchanged", "skipped"} else task.new or None
 
 
-def _no_transfer(task: Task) -> dict[str, Any] | None:
+def _report_no_transfer(task: Task) -> dict[str, Any] | None:
     """For a build that is on the node already."""
     if task.origin is None or task.origin.build is None or task.what not in {"previous", "unchanged"}:
         return None
@@ -163,7 +163,7 @@ def _no_transfer(task: Task) -> dict[str, Any] | None:
 
 
 def _previous_program(task: Task, check: bool, reading: Reading) -> str | None:
-    path = previous_of(task.item.destination)
+    path = previous_path(task.item.destination)
     swapped = task.what in {"replace", "previous"} and bool(task.present.get("exists")) and not check
     return path if swapped or reading.file(path).get("exists") else None
 
@@ -197,13 +197,13 @@ def summary(host: str, entries: Sequence[Mapping[str, Any]], seconds: float) -> 
     return f"{host}: {'; '.join(found)}; {seconds:.1f} s in all"
 
 
-def without_journal(answer: Mapping[str, Any]) -> dict[str, Any]:
+def drop_journal(answer: Mapping[str, Any]) -> dict[str, Any]:
     """A node's answer as it may get into a reading."""
     state = {key: value for key, value in (answer.get("state") or {}).items() if key != JOURNAL}
     return {**answer, "state": state}
 
 
-def nothing(calls: int) -> dict[str, Any]:
+def report_nothing(calls: int) -> dict[str, Any]:
     """The result of a task without items."""
     told = {"answer": None, "outcome": None, "batch": None, "calls": calls}
     return {"changed": False, "steps": [], "provisioners": [], "summary": "nothing to do", "winkube": told}

@@ -45,7 +45,7 @@ class Timeouts:
     stable_s: int | None = None
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Timeouts:
+    def from_options(cls, options: Mapping[str, Any]) -> Timeouts:
         """By the options of the module."""
         return cls(options["start_timeout"], options["stop_timeout"], options["stable"])
 
@@ -54,7 +54,7 @@ class Timeouts:
         return max(900, 2 * self.start_s + 600) + services * (self.stable_s or 0)
 
 
-def would_not_start(
+def explain_bad_start(
     item: Item, found: Mapping[str, Any], version: str, before: str, env_file: str
 ) -> tuple[list[str], list[str]]:
     """Why the new kubelet or kube-proxy would not start as its service starts it, and what could not be checked.
@@ -125,13 +125,13 @@ def service(
         ready=ready,
         start_timeout_s=timeouts.start_s,
         stop_timeout_s=timeouts.stop_s,
-        run=not rests(items, found, layout, reading),
+        run=not explain_rest(items, found, layout, reading),
         first_end=bool(gated),
         stays=stays,
     )
 
 
-def rests(items: Sequence[Item], found: Mapping[str, Any], layout: Layout, reading: Reading) -> str:
+def explain_rest(items: Sequence[Item], found: Mapping[str, Any], layout: Layout, reading: Reading) -> str:
     """Why the service is not started afterwards, a clause; empty if it is: it runs now, or Windows would start it at
     boot and it has what it needs."""
     if found.get("state") in ACTIVE:
@@ -161,7 +161,7 @@ def kubeconfigs(item: Item, found: Mapping[str, Any]) -> tuple[str, ...] | None:
 
 
 def needs(items: Iterable[tuple[Item, Mapping[str, Any] | None]]) -> tuple[Query, ...]:
-    """What `rests` has to know, besides what was read: the kubeconfigs of kubelets that do not run."""
+    """What `explain_rest` has to know, besides what was read: the kubeconfigs of kubelets that do not run."""
     return tuple(
         file_query(path)
         for item, found in items

@@ -47,7 +47,7 @@ class Origin:
     build: Build | None = None
 
 
-def origins(
+def find_origins(
     items: Iterable[Item],
     folders: Collection[Path],
     read_url: ReadUrl,
@@ -69,7 +69,7 @@ def origins(
             if found[item.name].sha256 is None and item.source.lower().startswith("http://"):
                 warn([_plain_http(item)])
             if download is not None:
-                found[item.name] = of_build(item, read(download(item)), read_url)
+                found[item.name] = from_build(item, read(download(item)), read_url)
         except Refused as refused:
             problems += refused.sentences
     if problems:
@@ -105,10 +105,10 @@ def from_address(item: Item, read_url: ReadUrl) -> Origin:
 def from_controller(item: Item, folders: Collection[Path], read_url: ReadUrl) -> Origin:
     """The source of an item with a path. Refused if there is no such file, it is not a program for Windows, or its
     checksum is another."""
-    return of_build(item, read(_find_file(item, folders)), read_url)
+    return from_build(item, read(_find_file(item, folders)), read_url)
 
 
-def of_build(item: Item, build: Build, read_url: ReadUrl) -> Origin:
+def from_build(item: Item, build: Build, read_url: ReadUrl) -> Origin:
     """The source that is this file. Refused as `from_controller` says."""
     if problem := pe_image.problem(build.head, build.size):
         raise Refused(f"{item.name}: {build.path} {problem}")
@@ -155,29 +155,30 @@ def _find_file(item: Item, folders: Collection[Path]) -> Path:
         written = unquote(urlsplit(written).path)
     path = Path(written).expanduser()
     starts = [path] if path.is_absolute() else [folder / path for folder in folders]
-    candidates = [candidate for start in starts for candidate in _candidates(start, item.name)]
+    candidates = [candidate for start in starts for candidate in _list_candidates(start, item.name)]
     for start in starts:
-        there = [path for path in _candidates(start, item.name) if path.is_file()]
+        there = [path for path in _list_candidates(start, item.name) if path.is_file()]
         if there:
-            return _newest(item, there).resolve()
+            return _choose_newest(item, there).resolve()
     places = ", ".join(dict.fromkeys(str(candidate) for candidate in candidates))
     raise Refused(f"{item.name}: there is no build on the controller; looked for {places}.")
 
 
-def newest(name: str, start: Path) -> Path | None:
-    """The build of `name` at a path, or in a folder of builds; None if there is none. Refused as `_newest` says."""
-    there = [path for path in _candidates(start, name) if path.is_file()]
-    return _newest(name, there) if there else None
+def find_newest(name: str, start: Path) -> Path | None:
+    """The build of `name` at a path, or in a folder of builds; None if there is none. Refused as `_choose_newest`
+    says."""
+    there = [path for path in _list_candidates(start, name) if path.is_file()]
+    return _choose_newest(name, there) if there else None
 
 
-def _newest(item: Item | str, there: Sequence[Path]) -> Path:
+def _choose_newest(item: Item | str, there: Sequence[Path]) -> Path:
     """The one written last. Refused if it is not a Windows program and an older one is: then the last build was for
     another system, and what would be sent is an old one."""
     name = item if isinstance(item, str) else item.name
     ordered = sorted(there, key=lambda path: path.stat().st_mtime_ns, reverse=True)
     last, others = ordered[0], ordered[1:]
-    why = _no_program(last)
-    if others and why and (stale := next((path for path in others if not _no_program(path)), None)):
+    why = _explain_no_program(last)
+    if others and why and (stale := next((path for path in others if not _explain_no_program(path)), None)):
         raise Refused(
             f"{name}: there are two builds: {last} ({_format_time(last)}) {why} {stale} ({_format_time(stale)}) is a "
             "program for Windows, but older. Build again for Windows, or name the one that is meant as sourceURL."
@@ -185,7 +186,7 @@ def _newest(item: Item | str, there: Sequence[Path]) -> Path:
     return last
 
 
-def _no_program(path: Path) -> str:
+def _explain_no_program(path: Path) -> str:
     """Why a file is not a program for Windows, empty if it is one."""
     with path.open("rb") as file:
         return pe_image.problem(file.read(pe_image.HEAD), path.stat().st_size) or ""
@@ -195,7 +196,7 @@ def _format_time(path: Path) -> str:
     return f"{datetime.fromtimestamp(path.stat().st_mtime).astimezone():%Y-%m-%d %H:%M:%S}"
 
 
-def _candidates(start: Path, name: str) -> Sequence[Path]:
+def _list_candidates(start: Path, name: str) -> Sequence[Path]:
     if start.is_dir():  # a folder of builds may hold those for Linux beside them, without .exe
         return (start / f"{name}.exe", start / name)
     if start.suffix.lower() == ".exe":
@@ -230,7 +231,7 @@ class Made:
 def stamp(folder: Path, endings: Sequence[str] = SOURCES, ignored: Collection[str] = IGNORED) -> str:
     """A text that differs when a source below `folder` was added, removed or written."""
     digest = hashlib.sha256()
-    for path in sorted(_sources(str(folder), tuple(endings), frozenset(ignored))):
+    for path in sorted(_list_sources(str(folder), tuple(endings), frozenset(ignored))):
         try:
             found = Path(path).stat()
         except OSError:  # an editor that writes a new file and renames it
@@ -239,7 +240,7 @@ def stamp(folder: Path, endings: Sequence[str] = SOURCES, ignored: Collection[st
     return digest.hexdigest()
 
 
-def _sources(folder: str, endings: tuple[str, ...], ignored: frozenset[str]) -> Iterator[str]:
+def _list_sources(folder: str, endings: tuple[str, ...], ignored: frozenset[str]) -> Iterator[str]:
     for place, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name not in ignored]
         yield from (f"{place}/{name}" for name in names if name.endswith(endings))
@@ -298,14 +299,14 @@ def _revision(folder: Path) -> str:
     return done.stdout.decode(errors="replace").strip() if done.returncode == 0 else ""
 
 
-def sentence(name: str, about: Mapping[str, Any], seconds: float) -> str:
+def describe_made(name: str, about: Mapping[str, Any], seconds: float) -> str:
     """Of a build that was made."""
     revision = f", revision {about['revision']}" if about["revision"] else ""
     size = f"{about['size'] / 1e6:.1f} MB"
     return f"{name}: built {about['path']} in {seconds} s ({size}, written {about['written']}{revision})"
 
 
-def folders(variables: Mapping[str, Any], basedir: str) -> tuple[Path, ...]:
+def list_folders(variables: Mapping[str, Any], basedir: str) -> tuple[Path, ...]:
     """Where a relative path may begin: beside the Node YAML, beside the playbook."""
     known = (variables.get(name) for name in ("winkube_node_dir", "inventory_dir"))
     places = [*(str(folder) for folder in known if folder), basedir]

@@ -49,7 +49,7 @@ class Swap:
     @property
     def previous(self) -> str:
         """Where the program before is kept."""
-        return previous_of(self.destination)
+        return previous_path(self.destination)
 
     @property
     def goes_back(self) -> bool:
@@ -83,7 +83,7 @@ class Swap:
             finish=(self._note(reading), *self._let_go(reading)),
             touches=frozenset({file_key(self.destination)}),
             predicted={file_key(self.destination): after},
-            state=tuple(_lean(query) for query in self.reads()),
+            state=tuple(_accept_cached(query) for query in self.reads()),
         )
 
     def _text(self) -> str:
@@ -124,7 +124,9 @@ class Swap:
 
     def _sweep(self, reading: Reading) -> tuple[Op, ...]:
         """What earlier batches had to leave."""
-        return tuple(Op("remove", {"path": old, "in_use_ok": True}) for old in find_left(self.destination, reading))
+        return tuple(
+            Op("remove", {"path": old, "in_use_ok": True}) for old in find_leftovers(self.destination, reading)
+        )
 
     def _note(self, reading: Reading) -> Op:
         content = reading.file(self.receipt).get("content")
@@ -135,7 +137,7 @@ class Swap:
         return Op("record", args).with_undo(back)
 
 
-def previous_of(destination: str) -> str:
+def previous_path(destination: str) -> str:
     """Where the program before is kept."""
     return f"{destination}{PREVIOUS}"
 
@@ -144,7 +146,7 @@ def program_queries(destination: str) -> tuple[Query, ...]:
     """A program that may be replaced, and what lies beside it. Its hash is never taken from a cache."""
     return (
         fresh_query(destination),
-        fresh_query(previous_of(destination)),
+        fresh_query(previous_path(destination)),
         file_query(windows_path.parent(destination), entries=True),
     )
 
@@ -165,7 +167,7 @@ def receipt_query(path: str) -> Query:
     return file_query(path, content_limit=RECEIPT_LIMIT, sha256=True)
 
 
-def find_left(destination: str, reading: Reading) -> list[str]:
+def find_leftovers(destination: str, reading: Reading) -> list[str]:
     """Programs that earlier batches renamed aside and could not remove."""
     folder, name = windows_path.parent(destination), windows_path.name(destination).casefold()
     entries = reading.file(folder).get("entries") or ()
@@ -180,7 +182,7 @@ def _move(source: str, target: str) -> Op:
     return Op("move", {"from": source, "to": target}).with_undo(Op("move", {"from": target, "to": source}))
 
 
-def _lean(query: Query) -> Query:
+def _accept_cached(query: Query) -> Query:
     """Without the demand for a hash taken again: it was, a moment ago."""
     return Query(query.key, query.op, tuple(pair for pair in query.args if pair[0] != "fresh"))
 

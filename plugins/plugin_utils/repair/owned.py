@@ -22,7 +22,7 @@ from ..engine.resource import Refused
 from ..engine.resources.programs import LEFT_BEHIND, PREVIOUS, RECEIPT_LIMIT
 from ..facts.containerd import DEFAULT_ROOT, DEFAULT_STATE
 from ..facts.flannel import NET_CONF
-from ..provision.provision_swap import previous_of
+from ..provision.provision_swap import previous_path
 from . import hns
 
 KEEP = ("images", "logs", "programs", "networks")
@@ -205,7 +205,7 @@ def _list_received(scope: Scope, reading: Reading) -> list[str]:
         try:
             listed = json.loads(text or "{}").get("files") or ()
             paths = [str(each["path"]) for each in listed if not windows_path.problem(str(each["path"]))]
-            found += [name for path in paths for name in (path, previous_of(path))]
+            found += [name for path in paths for name in (path, previous_path(path))]
         except (ValueError, AttributeError, TypeError, KeyError, RecursionError):
             continue
     return found

@@ -12,7 +12,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.expected i
 from ansible_collections.winkube.node.plugins.plugin_utils.components.options import Interface
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import programs as verify
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_query
-from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import items_of
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import parse_items
 from ansible_collections.winkube.node.plugins.plugin_utils.repair import hns, owned, stopping
 from ansible_collections.winkube.node.plugins.plugin_utils.task import argument_spec
 
@@ -60,7 +60,7 @@ def test_everything_knows_a_component_that_is_declared() -> None:
     ours = owned.candidates(owned.Scope(LAYOUT, hns.Ours((), "10.244.0.0/16")), Reading())
     assert {r"C:\k\probe-agent.exe", r"C:\k\probe-agent.yml"} <= set(ours)
     assert "winkube-probe-agent" in registry.rules()
-    (item,) = items_of({"name": "probe-agent", "sourceURL": "http://10.0.0.1/x.exe"}, LAYOUT)
+    (item,) = parse_items({"name": "probe-agent", "sourceURL": "http://10.0.0.1/x.exe"}, LAYOUT)
     assert (item.service, item.destination, item.asks) == ("probe-agent", r"C:\k\probe-agent.exe", ("--version",))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.provision import provision_source
-from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import items_of
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import parse_items
 
 from tests.lab.programs.builds import build
 from tests.unit.components.nodes import LAYOUT
@@ -65,7 +65,7 @@ def two(folder: Path, exe: bytes, bare: bytes, newer: str) -> Path:
 def test_the_build_that_was_written_last_is_sent(tmp_path: Path, named: str) -> None:
     """`bin/containerd.exe` of last week was sent in the place of `bin/containerd`, which `make` had just written."""
     folder = two(tmp_path, build("containerd", "1.7.0"), build("containerd", "1.7.1"), "containerd")
-    (item,) = items_of({"name": "containerd", "sourceURL": str(folder / named)}, LAYOUT)
+    (item,) = parse_items({"name": "containerd", "sourceURL": str(folder / named)}, LAYOUT)
     origin = provision_source.from_controller(item, (), lambda url: "")
     assert origin.build is not None and origin.build.path == folder / "containerd"
 
@@ -75,11 +75,11 @@ def test_a_newer_build_for_linux_hides_no_old_one_for_windows(tmp_path: Path) ->
     with pytest.raises(
         Refused, match=r"two builds: .*/containerd \(.*GOOS=windows was forgotten.*containerd.exe \("
     ) as no:
-        provision_source.newest("containerd", folder)
+        provision_source.find_newest("containerd", folder)
     assert "but older" in str(no.value)
     folder = two(tmp_path, build("containerd", "1.7.0"), LINUX, "containerd.exe")
-    assert provision_source.newest("containerd", folder) == folder / "containerd.exe"
-    assert provision_source.newest("containerd", tmp_path / "none") is None
+    assert provision_source.find_newest("containerd", folder) == folder / "containerd.exe"
+    assert provision_source.find_newest("containerd", tmp_path / "none") is None
 
 
 def test_a_build_is_named_by_size_time_and_revision(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_build_is_named_by_size_time_and_revision(tmp_path: Path) -> None:
     path.write_bytes(bytes(1_500_000))
     about = provision_source.describe_build(path, tmp_path)
     assert (about["size"], about["revision"]) == (1_500_000, "")
-    told = provision_source.sentence("kubelet", {**about, "revision": "v1.37.0-dirty"}, 4.1)
+    told = provision_source.describe_made("kubelet", {**about, "revision": "v1.37.0-dirty"}, 4.1)
     assert told.startswith(f"kubelet: built {path} in 4.1 s (1.5 MB, written 20")
     assert told.endswith(", revision v1.37.0-dirty)")
 

@@ -12,9 +12,9 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Pl
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.provision import provision, provision_report
-from ansible_collections.winkube.node.plugins.plugin_utils.provision.in_cluster import from_host
-from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision import Task, look
-from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import Item, items_of
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.in_cluster import list_host_daemon_sets
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision import Task, make_tasks
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import Item, parse_items
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_service import Timeouts, reads
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_source import Build, Origin
 from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import of_module
@@ -32,7 +32,7 @@ URL = "http://xyz/kubelet.exe"
 
 def item(name: str = "kubelet", **more: Any) -> Item:
     given = {"name": name, "sourceURL": f"http://xyz/{name}.exe", "overwrite": True, **more}
-    (found,) = items_of({"provisioners": [given]}, LAYOUT)
+    (found,) = parse_items({"provisioners": [given]}, LAYOUT)
     return found
 
 
@@ -58,7 +58,7 @@ def running(*services: dict[str, Any], **files: dict[str, Any]) -> Reading:
 def task(reading: Reading, wanted: Item | None = None, sha256: str | None = NEW_SHA, **more: Any) -> Task:
     wanted = wanted or item()
     origin = None if wanted.previous else Origin(wanted.source, sha256)
-    (found,) = look((wanted,), {wanted.name: origin} if origin else {}, LAYOUT, reading, **more)
+    (found,) = make_tasks((wanted,), {wanted.name: origin} if origin else {}, LAYOUT, reading, **more)
     return found
 
 
@@ -139,7 +139,7 @@ def test_a_skipped_program_of_another_version_is_told(
     if noted:
         files["receipt"] = receipt(file(OLD)["sha256"], version=noted)
     found = task(running(**files), item(overwrite=False, version="v1.29.0"))
-    assert provision_report.mismatch(found) is mismatch
+    assert provision_report.find_mismatch(found) is mismatch
     assert provision_report.describe_skipped(found).endswith(said)
 
 
@@ -171,8 +171,8 @@ def test_kube_proxy_of_a_daemon_set_is_copied_and_its_pods_are_named() -> None:
     env = [{"name": "KUBEPROXY_PATH", "value": "/k/kube-proxy.exe"}]
     pod = {"nodeSelector": {"kubernetes.io/os": "windows"}, "containers": [{"name": "kube-proxy", "env": env}]}
     found = {"metadata": {"namespace": "kube-system", "name": "proxy"}, "spec": {"template": {"spec": pod}}}
-    assert from_host([found], None, "win1", wanted.destination) == ("kube-system/proxy",)
-    assert from_host([found], None, "win1", r"C:\other\kube-proxy.exe") == ()
+    assert list_host_daemon_sets([found], None, "win1", wanted.destination) == ("kube-system/proxy",)
+    assert list_host_daemon_sets([found], None, "win1", r"C:\other\kube-proxy.exe") == ()
     assert task(node(items=(wanted,)), wanted, daemon_sets=("kube-system/proxy",)).what == "replace"
     assert "there is no service kube-proxy" in refusal(node(items=(wanted,)), wanted)
 
@@ -214,9 +214,9 @@ def test_a_build_on_the_controller_for_another_machine_is_refused_before_anythin
     arm64 = Build(Path("kubelet.exe"), file(data)["sha256"], len(data), data[:4096])
     origins = {"kubelet": Origin("kubelet.exe", arm64.sha256, arm64)}
     with pytest.raises(Refused, match=r"kubelet\.exe is a Windows program for arm64, and the node is amd64"):
-        look((item(),), origins, LAYOUT, running())
+        make_tasks((item(),), origins, LAYOUT, running())
     there = running().merge({"system": {"machine": "m-1", "os": {"architecture": "arm64"}}})
-    assert look((item(),), origins, LAYOUT, there)[0].what == "replace"
+    assert make_tasks((item(),), origins, LAYOUT, there)[0].what == "replace"
 
 
 @pytest.mark.row("PV-09", "PV-10")
@@ -425,10 +425,10 @@ def test_what_rests_is_started_only_if_windows_would_and_it_can_run(
 @pytest.mark.row("PV-18")
 def test_a_list_is_one_batch_and_what_others_need_starts_first() -> None:
     given = [{"name": name, "sourceURL": URL, "overwrite": True} for name in ("kube-proxy", "containerd")]
-    items = items_of({"provisioners": given}, LAYOUT)
+    items = parse_items({"provisioners": given}, LAYOUT)
     services = [service(each.service, each.destination) for each in items]
     reading = node(*services, items=items).merge({file_key(each.destination): file(OLD) for each in items})
-    tasks = look(items, {each.name: Origin(URL, NEW_SHA[:-1] + each.name[-1]) for each in items}, LAYOUT, reading)
+    tasks = make_tasks(items, {each.name: Origin(URL, NEW_SHA[:-1] + each.name[-1]) for each in items}, LAYOUT, reading)
     first = provision.stage(tasks, {}, LAYOUT, reading, proxy="", timeout_s=60)
     assert first.component == "provisioner", "as the node's journal names it"
     assert [op.args["path"][-14:] for op in first.ops if op.op == "fetch"] == ["kube-proxy.exe", "containerd.exe"]
@@ -458,9 +458,9 @@ def test_the_downtime_is_from_the_order_to_stop_to_running() -> None:
     ]
     text = "".join(json.dumps(row) + "\n" for row in rows) + '{"at": "2026'
     state = {"journal": {"content": base64.b64encode(text.encode()).decode()}}
-    found_times = provision_report.times(made, state)
+    found_times = provision_report.measure_times(made, state)
     assert (found_times.down, found_times.watched) == ({"kubelet": 4.25}, {"kubelet": 4.8})
-    assert provision_report.times(made, {}) == provision_report.Times()
+    assert provision_report.measure_times(made, {}) == provision_report.Times()
 
 
 def test_a_program_that_is_held_for_some_seconds_is_asked_for_again() -> None:
@@ -474,11 +474,11 @@ def test_a_program_that_is_held_for_some_seconds_is_asked_for_again() -> None:
         assert [query.key for query in again] == [key]
         return {key: held if len(asked) < 2 else file(OLD)}
 
-    found = provision.patient(running().merge({key: held}), queries, probe, asked.append)
+    found = provision.read_patiently(running().merge({key: held}), queries, probe, asked.append)
     assert found.file(EXE)["exists"] is True and asked == [2.0, 2.0]
     asked.clear()
-    assert provision.patient(running(), queries, probe, asked.append).errors() == {} and not asked
-    stuck = provision.patient(running().merge({key: held}), queries, lambda _again: {key: held}, asked.append)
+    assert provision.read_patiently(running(), queries, probe, asked.append).errors() == {} and not asked
+    stuck = provision.read_patiently(running().merge({key: held}), queries, lambda _again: {key: held}, asked.append)
     with pytest.raises(Refused, match=r"^C:.k.kubelet.exe could not be read on the node: The process cannot"):
         make_plan(
             "provisioner",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.provision import provision
-from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import items_of, warnings
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import list_warnings, parse_items
 from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import of_module
 
 from tests.unit.components.nodes import LAYOUT
@@ -31,11 +31,11 @@ def test_the_module_takes_an_item_of_a_node_yaml_as_it_is() -> None:
         "service_missing": "fail",
         "state": "present",
     }
-    (back,) = items_of({"name": "kubelet", "state": "previous", "service_missing": "copy_only"}, LAYOUT)
+    (back,) = parse_items({"name": "kubelet", "state": "previous", "service_missing": "copy_only"}, LAYOUT)
     assert (back.previous, back.copy_only) == (True, True)
-    (lenient,) = items_of({"name": "kubelet", "sourceURL": URL, "verify_version": "Warn", "overwrite": True}, LAYOUT)
+    (lenient,) = parse_items({"name": "kubelet", "sourceURL": URL, "verify_version": "Warn", "overwrite": True}, LAYOUT)
     assert (lenient.verify, lenient.overwrite) == ("warn", True)
-    (plain,) = items_of({"name": "kubelet", "sourceURL": URL}, LAYOUT)
+    (plain,) = parse_items({"name": "kubelet", "sourceURL": URL}, LAYOUT)
     assert (plain.overwrite, plain.verify, plain.wait_for, plain.copy_only, plain.previous) == (
         False,
         "true",
@@ -48,7 +48,7 @@ def test_the_module_takes_an_item_of_a_node_yaml_as_it_is() -> None:
 @pytest.mark.row("PV-02", "PV-03", "PV-04", "PV-06")
 def test_the_documents_two_items_are_taken_as_they_stand() -> None:
     given = samples.effective(samples.SAMPLE)["winkube_provisioners"]
-    containerd, kubelet = items_of({"provisioners": given}, LAYOUT)
+    containerd, kubelet = parse_items({"provisioners": given}, LAYOUT)
     assert (containerd.name, containerd.version, containerd.source, containerd.destination, containerd.overwrite) == (
         "containerd",
         "1.7.11",
@@ -91,15 +91,15 @@ def test_an_unknown_name_is_that_of_its_service_and_needs_a_destination() -> Non
         item("agent")
     with pytest.raises(Refused, match="is not an absolute Windows path"):
         item("agent", destination="agent.exe")
-    assert warnings([item("agent", destination=r"C:\k\agent")]) != []
-    assert warnings([item()]) == []
+    assert list_warnings([item("agent", destination=r"C:\k\agent")]) != []
+    assert list_warnings([item()]) == []
 
 
 @pytest.mark.row("PV-02", "PV-18")
 def test_one_item_or_a_list_and_no_name_or_place_twice() -> None:
-    (single,) = items_of({"name": "kubelet", "sourceURL": URL, "overwrite": True, "provisioners": None}, LAYOUT)
+    (single,) = parse_items({"name": "kubelet", "sourceURL": URL, "overwrite": True, "provisioners": None}, LAYOUT)
     assert single == item()
-    assert items_of({"provisioners": []}, LAYOUT) == ()
+    assert parse_items({"provisioners": []}, LAYOUT) == ()
     first = {"name": "kubelet", "sourceURL": URL}
     for second, sentence in (
         ({"name": "Kubelet", "sourceURL": URL}, "Kubelet: it is in the list of provisioners twice"),
@@ -107,11 +107,11 @@ def test_one_item_or_a_list_and_no_name_or_place_twice() -> None:
         ({"name": "kube-proxy"}, "kube-proxy: no sourceURL is given"),
     ):
         with pytest.raises(Refused, match=sentence):
-            items_of({"provisioners": [first, second]}, LAYOUT)
+            parse_items({"provisioners": [first, second]}, LAYOUT)
     with pytest.raises(Refused, match="There is nothing to provision"):
-        items_of({}, LAYOUT)
+        parse_items({}, LAYOUT)
     with pytest.raises(Refused, match="given both"):
-        items_of({"provisioners": [first], "name": "kubelet"}, LAYOUT)
+        parse_items({"provisioners": [first], "name": "kubelet"}, LAYOUT)
 
 
 @pytest.mark.row("PV-09", "PV-21")

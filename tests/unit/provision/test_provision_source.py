@@ -14,7 +14,7 @@ from ansible_collections.winkube.node.plugins.action.win_k8s_provisioner import 
 from ansible_collections.winkube.node.plugins.plugin_utils.components.layout import Layout
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.provision import pe_image, provision_source
-from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import Item, items_of
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import Item, parse_items
 
 from tests.lab.programs.builds import build
 from tests.unit.components.nodes import LAYOUT
@@ -119,7 +119,7 @@ def test_a_program_says_its_version(output: str, version: str | None) -> None:
     ],
 )
 def test_a_version_resource_says_its_version(resource: str, version: str | None) -> None:
-    assert pe_image.of_resource(resource) == version
+    assert pe_image.read_resource_version(resource) == version
 
 
 @pytest.mark.row("PV-09")
@@ -146,7 +146,7 @@ def test_a_build_between_releases_is_neither_right_nor_wrong(wanted: str, found:
 
 
 def located(folder: Path, source: str, name: str = "kubelet", *more: Path, **options: str) -> provision_source.Origin:
-    (item,) = items_of({"name": name, "sourceURL": source, "destination": r"C:\k\x.exe", **options}, _layout())
+    (item,) = parse_items({"name": name, "sourceURL": source, "destination": r"C:\k\x.exe", **options}, _layout())
     return provision_source.from_controller(item, (folder, *more), lambda url: "")
 
 
@@ -208,11 +208,11 @@ def test_what_is_wrong_with_a_file_on_the_controller_is_refused_before_the_node_
 @pytest.mark.row("PV-19")
 def test_the_checksum_of_an_address_is_what_its_program_must_have() -> None:
     given = {"name": "kubelet", "sourceURL": "http://xyz/kubelet.exe"}
-    (item,) = items_of({**given, "checksum": f"sha256:{'AB' * 32}"}, _layout())
+    (item,) = parse_items({**given, "checksum": f"sha256:{'AB' * 32}"}, _layout())
     assert provision_source.from_address(item, lambda url: "").sha256 == "ab" * 32
-    (item,) = items_of(given, _layout())
+    (item,) = parse_items(given, _layout())
     assert provision_source.from_address(item, lambda url: "").sha256 is None
-    (item,) = items_of({**given, "checksum": "md5:0"}, _layout())
+    (item,) = parse_items({**given, "checksum": "md5:0"}, _layout())
     with pytest.raises(Refused, match="neither 'sha256:' and 64 hex digits nor"):
         provision_source.from_address(item, lambda url: "")
 
@@ -229,8 +229,8 @@ def test_the_checksum_of_an_address_is_what_its_program_must_have() -> None:
 )
 def test_plain_http_without_a_checksum_is_warned_of(url: str, checksum: str, warned: bool) -> None:
     said: list[str] = []
-    (item,) = items_of({"name": "kubelet", "sourceURL": url, "checksum": checksum}, _layout())
-    provision_source.origins([item], (), lambda url: "", None, said.extend)
+    (item,) = parse_items({"name": "kubelet", "sourceURL": url, "checksum": checksum}, _layout())
+    provision_source.find_origins([item], (), lambda url: "", None, said.extend)
     assert [text.partition(":")[0] for text in said] == ["kubelet"] * warned
     assert all(f"{url} is fetched over plain http and without a checksum" in text for text in said)
 
@@ -269,8 +269,8 @@ def test_the_controller_may_fetch_a_build_and_judges_it_like_its_own(tmp_path: P
 
     def fetched(path: str, **more: str) -> provision_source.Origin:
         given = {"name": "kubelet", "sourceURL": f"{address}{path}", "checksum": f"sha256:{SHA256}", **more}
-        (item,) = items_of(given, _layout())
-        return provision_source.origins([item], (), lambda url: "", download, lambda said: None)["kubelet"]
+        (item,) = parse_items(given, _layout())
+        return provision_source.find_origins([item], (), lambda url: "", download, lambda said: None)["kubelet"]
 
     origin = fetched("/kubelet.exe")
     assert origin.build is not None and origin.build.path.parent == tmp_path
@@ -314,12 +314,12 @@ def test_a_build_of_another_program_is_refused_before_the_node_is_asked(
     assert found.package == package
     assert pe_image.another_program(name, found.package) == other
     given = {"name": name, "sourceURL": str(path), "destination": r"C:\k\x.exe", "overwrite": True}
-    (item,) = items_of(given, LAYOUT)
+    (item,) = parse_items(given, LAYOUT)
     if other:
         with pytest.raises(Refused, match=f"is {other}: Go notes in it that it was built from {package}"):
-            provision_source.of_build(item, found, lambda url: "")
+            provision_source.from_build(item, found, lambda url: "")
     else:
-        provision_source.of_build(item, found, lambda url: "")
+        provision_source.from_build(item, found, lambda url: "")
 
 
 def test_the_package_is_found_across_two_pieces_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

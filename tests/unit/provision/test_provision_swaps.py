@@ -15,7 +15,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import ma
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, merge_queries, system_query
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Clock, Link
 from ansible_collections.winkube.node.plugins.plugin_utils.provision import provision, provision_report
-from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import items_of
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import parse_items
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_service import Timeouts, reads
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_source import Origin
 
@@ -70,11 +70,11 @@ class Bench:
         """What an action does, for one item: build `version`, or the previous one; `answer` has the node's last."""
         options = {"name": "w", "destination": EXE, "overwrite": True, "state": None if version else "previous", **more}
         url = f"file:///C:/builds/{version}.exe"
-        items = items_of({"provisioners": [{**options, "sourceURL": url}]}, LAYOUT)
+        items = parse_items({"provisioners": [{**options, "sourceURL": url}]}, LAYOUT)
         origins = {"w": Origin(url, hashlib.sha256(BUILDS[version]).hexdigest())} if version else {}
         queries = merge_queries((*provision.reads(items, LAYOUT), *reads(LAYOUT), system_query()))
         reading = Reading().merge(self.link.probe(queries), queries)
-        tasks = provision.look(items, origins, LAYOUT, reading)
+        tasks = provision.make_tasks(items, origins, LAYOUT, reading)
         if any(task.is_staged for task in tasks):
             stage = provision.stage(tasks, {}, LAYOUT, reading, proxy="", timeout_s=60)
             answer = self.send(stage)
@@ -91,7 +91,7 @@ class Bench:
             self.node.faults.trace.clear()
             self.answer = self.send(plan.batch) if deliver else {}
             reading = reading.merge(self.answer.get("state") or {}, plan.batch.state)
-        (entry,) = provision_report.items(
+        (entry,) = provision_report.build_entries(
             tasks, check=False, times=provision_report.Times(), transfers={}, reading=reading
         )
         return entry

@@ -193,7 +193,7 @@ def test_a_build_on_the_node_is_never_said_not_to_be_there(
     source = tmp_path / "kubelet.exe"
     source.write_bytes(new)
     found = [(r"C:\k\other.exe", sha(build(2))), (KUBELET, sha(old))]
-    monkeypatch.setattr(provision, "bases", lambda task, reading: found)
+    monkeypatch.setattr(provision, "list_bases", lambda task, reading: found)
     monkeypatch.setattr(provision, "staging", lambda item, layout: STAGING)
     origin = SimpleNamespace(build=SimpleNamespace(path=source, sha256=sha(new), size=len(new)))
     task: Any = SimpleNamespace(item=SimpleNamespace(name="kubelet"), origin=origin, staged=rf"{STAGING}\kubelet.exe")
@@ -202,6 +202,6 @@ def test_a_build_on_the_node_is_never_said_not_to_be_there(
         assert ready.how == ("delta" if known else "whole")
         expected = sha(old)[:12] if known else sha(build(2))[:12]
         assert f"the build on the node (sha256 {expected})" in ready.why
-    monkeypatch.setattr(provision, "bases", lambda task, reading: [])
+    monkeypatch.setattr(provision, "list_bases", lambda task, reading: [])
     with delivery._prepare(task, "auto", Reading()) as ready:
         assert (ready.how, ready.why) == ("whole", "there is no build on the node")

@@ -25,7 +25,7 @@ PUSHED_AT, STILL_TRUE_S = "pushed_at", 3600
 """When a push left the reading, and so long the next one is planned with it."""
 
 
-def all_reads(items: Sequence[Item], layout: Layout) -> tuple[Query, ...]:
+def list_queries(items: Sequence[Item], layout: Layout) -> tuple[Query, ...]:
     """`reads`, and what every component reads."""
     return merge_queries((*reads(items, layout), *read_plan(layout)))
 
@@ -46,7 +46,7 @@ def date_facts(facts: dict[str, Any], name: str, now: float) -> dict[str, Any]:
     return facts
 
 
-def of_others(tasks: Iterable[Task], layout: Layout, reading: Reading) -> list[str]:
+def describe_foreign_builds(tasks: Iterable[Task], layout: Layout, reading: Reading) -> list[str]:
     """Sentences: builds of someone else that are replaced."""
     said = []
     for task in tasks:
