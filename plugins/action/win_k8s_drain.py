@@ -30,8 +30,8 @@ class ActionModule(NodeAction):
                 f"The Node {options['node_name']} cannot be drained, since the controller has no way to the cluster: "
                 "name its kubeconfig in winkube_cluster.kubeconfig."
             )
-        node = drain.NodeDrain(cluster, options["node_name"], RUN_ID, drain.Rules.of(options))
-        pods = node.evictable()
+        node = drain.NodeDrain(cluster, options["node_name"], RUN_ID, drain.Rules.from_options(options))
+        pods = node.list_evictable()
         check = self._task.check_mode
         steps = node.plan_steps() if check else node.cordon_and_drain()
         return {"changed": bool(steps), "steps": as_steps(steps, planned=check), "pods": pods}

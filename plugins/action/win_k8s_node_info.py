@@ -45,13 +45,13 @@ class ActionModule(NodeAction):
 
     def render_value(self, value: Any) -> Any:
         """A value with its templates filled in, each variable once. AnsibleError if that cannot be done now."""
-        return self._rendering.of(value)
+        return self._rendering.render(value)
 
     def _components(self, options: Mapping[str, Any]) -> Sequence[Component] | None:
         """With `plan` those of the inventory, whatever the tags; None for all of them."""
         if options["plan"]:
             with suppress(AnsibleError):  # plan_node says it, where it matters
-                return [part.component for part in node_plan.parts() if self._is_wanted(part)]
+                return [part.component for part in node_plan.list_parts() if self._is_wanted(part)]
         return None
 
     def _is_wanted(self, part: node_plan.Part) -> bool:
@@ -63,11 +63,11 @@ class ActionModule(NodeAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """The reading, as a result and for the tasks that follow."""
-        reading = self.known_reading(options)
+        reading = self.find_reading(options)
         if reading is None:
             reading = self._node.read_queries(read_plan(layout, self._components(options)))
         asks = Asks(self, self._host, shared=Path(C.DEFAULT_LOCAL_TMP), task=str(self._task._uuid))
-        if options["preflight"] and (problems := preflight.problems(self._run_of(reading, layout, asks))):
+        if options["preflight"] and (problems := preflight.find_problems(self._run_of(reading, layout, asks))):
             raise Refused(*problems)
         if options["plan"]:
             if slip := node_plan.correct_tag(self._tags("run"), {*node_plan.ANSIBLES_TAGS, *map(str, self._task.tags)}):
@@ -94,7 +94,7 @@ class ActionModule(NodeAction):
         @cache
         def value(name: str) -> Any:
             full = f"{preflight.PREFIX}{name}"
-            return self._value_of(full) if full in self._task_vars else None
+            return self._render_variable(full) if full in self._task_vars else None
 
         return preflight.Run(value, reading, self._takes_part, layout, lambda given: asks.cluster({"cluster": given}))
 
@@ -114,7 +114,7 @@ class ActionModule(NodeAction):
 
 
 # Before workers are forked:
-for _part in node_plan.parts():
-    argument_spec.of_module(_part.component.module)
+for _part in node_plan.list_parts():
+    argument_spec.load_spec(_part.component.module)
 node_plan.compile_templates(LATER_LOOKS)
 gc.freeze()  # what is there is not searched for garbage by each of them

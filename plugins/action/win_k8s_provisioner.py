@@ -34,7 +34,7 @@ from ..plugin_utils.provision.provision_service import Timeouts
 from ..plugin_utils.task import drain
 from ..plugin_utils.task.converge import plan_until_as_read
 from ..plugin_utils.task.node_action import NodeAction
-from ..plugin_utils.task.task_node import with_whole_state
+from ..plugin_utils.task.task_node import widen_state
 from ..plugin_utils.task.variables import READING
 
 Tasks = tuple[provision.Task, ...]
@@ -148,9 +148,9 @@ class ActionModule(NodeAction):
         self, push: Push, plan: Plan, planned: Batch, tasks: Tasks, reading: Reading, mark: str
     ) -> dict[str, Any]:
         """Drain if that is wanted, hand the batch over, wait for the Node."""
-        batch = with_whole_state(planned, self._node.layout)
+        batch = widen_state(planned, self._node.layout)
         sent = replace(batch, state=(*batch.state, provision_report.journal_query(self._node.layout, mark)))
-        drained = drain.before(sent, push.options, RUN_ID)
+        drained = drain.empty_before(sent, push.options, RUN_ID)
         answer = self._node.apply(sent, mark, reading)
         reading = self._node.after(reading, batch, provision_report.drop_journal(answer))
         waited = in_cluster.wait_for_node(push.options, in_cluster.node_name(push.options, self._host), tasks)

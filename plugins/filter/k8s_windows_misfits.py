@@ -50,10 +50,10 @@ _value:
 def k8s_windows_misfits(pods: Sequence[Mapping[str, Any]], build: Any) -> list[str]:
     """AnsibleFilterError for what is not a build."""
     # Here, not above: Ansible loads every filter of the collection when a playbook names one.
-    from ..plugin_utils.task.drain import misfits
+    from ..plugin_utils.task.drain import list_misfits
 
     try:
-        return list(misfits(pods, int(build)))
+        return list(list_misfits(pods, int(build)))
     except (TypeError, ValueError) as error:
         raise AnsibleFilterError(f"k8s_windows_misfits: the build is {build!r}, wanted a number: {error}") from error
 

@@ -23,43 +23,43 @@ _COPIED = ("type", "elements", "required", "default", "choices", "aliases")
 
 
 @cache
-def of_module(name: str) -> dict[str, Any]:
+def load_spec(name: str) -> dict[str, Any]:
     """The argument_spec of the module `name` of this collection, with the options of this collection's fragments.
 
     In the documentation an option whose value is secret says so in a line of its description that starts with "Secret."
     The same object is returned each time: no one changes it.
     """
-    return options_spec(read_documented(name))
+    return options_spec(read_options(name))
 
 
 def check_arguments(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The options of the module `name` with these arguments and its defaults, as plain values. AnsibleActionFail, as of
     the module's own task, for arguments that do not fit."""
-    spec = of_module(name)
+    spec = load_spec(name)
     found = ArgumentSpecValidator(spec).validate(dict(arguments))
     if found.error_messages:
         raise AnsibleActionFail(found.errors.msg)
     return normalize({**arguments, **found.validated_parameters}, spec)
 
 
-def read_documented(name: str) -> dict[str, Any]:
+def read_options(name: str) -> dict[str, Any]:
     """The options as the module `name` and the fragments it extends document them."""
-    documented = documentation(name)
+    documented = read_documentation(name)
     options: dict[str, Any] = {}
     for fragment in documented.get("extends_documentation_fragment") or ():
         if str(fragment).startswith(_COLLECTION):
-            options |= _fragment(str(fragment).removeprefix(_COLLECTION))
+            options |= _read_fragment(str(fragment).removeprefix(_COLLECTION))
     return options | (documented.get("options") or {})
 
 
-def documentation(name: str) -> dict[str, Any]:
+def read_documentation(name: str) -> dict[str, Any]:
     """What the module `name` says of itself, without its fragments."""
     found: dict[str, Any] = yaml_load(_import(f"modules.{name}").DOCUMENTATION)
     return found
 
 
 @cache
-def _fragment(name: str) -> Mapping[str, Any]:
+def _read_fragment(name: str) -> Mapping[str, Any]:
     file, _dot, variable = name.partition(".")
     if file == "components" and variable:
         component = next(one for one in _import("plugin_utils.components.registry").COMPONENTS if one.role == variable)
@@ -75,10 +75,10 @@ def _import(name: str) -> Any:
 
 def options_spec(options: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Documented options as an argument_spec; suboptions likewise."""
-    return {name: _option(option) for name, option in options.items()}
+    return {name: _option_spec(option) for name, option in options.items()}
 
 
-def _option(option: Mapping[str, Any]) -> dict[str, Any]:
+def _option_spec(option: Mapping[str, Any]) -> dict[str, Any]:
     spec = {key: option[key] for key in _COPIED if key in option}
     spec.setdefault("type", "str")
     spec["no_log"] = _is_secret(option)

@@ -55,11 +55,11 @@ class ConvergingAction(NodeAction):
         layout = self._node.layout
         if run.reboot and not run.restarts:
             self.warn_once(restart.waits_sentence(self._host, run.reboot))
-        if run.changed and (told := other_run.sentence(reading, layout, self.topic, controller(), run.becomes)):
+        if run.changed and (told := other_run.describe(reading, layout, self.topic, controller(), run.becomes)):
             self.warn_once(f"{self._host}: {told}")
         facts = self.facts(reading)
         if self._task.check_mode and facts:
-            facts["ansible_facts"][READING]["planned"] = self._add_planned(run.steps)
+            facts["ansible_facts"][READING]["planned"] = self._collect_steps(run.steps)
         result = run.result(diff=self._task.diff)
         if diff := result.get("diff"):
             result["diff"] = self._diff_once(diff)
@@ -67,10 +67,10 @@ class ConvergingAction(NodeAction):
 
     def _diff_once(self, diff: list[dict[str, str]]) -> list[dict[str, str]]:
         """The diff, or whose it equals: of ten equal nodes one shows it, and `-v` shows it of each."""
-        other = self._host if display.verbosity else self.says(json.dumps(diff))
+        other = self._host if display.verbosity else self.find_speaker(json.dumps(diff))
         return diff if other == self._host else [{"prepared": f"the same as of {other} (-v shows it)\n"}]
 
-    def _add_planned(self, steps: Sequence[Step]) -> dict[str, Any]:
+    def _collect_steps(self, steps: Sequence[Step]) -> dict[str, Any]:
         """What a run in check mode would have changed up to here, by component: `[{text, diff}]`; drift.yml reports
         it."""
         fact = self.fact() or {}

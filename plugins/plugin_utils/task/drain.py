@@ -64,7 +64,7 @@ class Rules:
     delete_emptydir_data: bool = False
 
     @classmethod
-    def of(cls, wanted: Mapping[str, Any]) -> Rules:
+    def from_options(cls, wanted: Mapping[str, Any]) -> Rules:
         """From the options `drain`, or those of win_k8s_drain."""
         return cls(wanted["timeout"], wanted["grace_period"], wanted["force"], wanted["delete_emptydir_data"])
 
@@ -85,7 +85,7 @@ class NodeDrain:
         node = self.api.node(self.name)
         if node is None:
             return ()
-        self._to_evict(self._pods(), " Nothing was changed.")
+        self._select_evicted(self._pods(), " Nothing was changed.")
         if (node.get("spec") or {}).get("unschedulable"):
             return self._drain_steps(self._evict())
         try:
@@ -123,11 +123,11 @@ class NodeDrain:
         node = self.api.node(self.name)
         if node is None:
             return ()
-        pods = self._to_evict(self._pods(), " Nothing was changed.")
+        pods = self._select_evicted(self._pods(), " Nothing was changed.")
         cordon = () if (node.get("spec") or {}).get("unschedulable") else (f"cordon {self.name}",)
         return (*cordon, *self._drain_steps(len(pods)))
 
-    def evictable(self) -> list[dict[str, Any]]:
+    def list_evictable(self) -> list[dict[str, Any]]:
         """The pods that a drain is about: `{namespace, name, images, build}`, the last of their nodeSelector."""
         if self.api.node(self.name) is None:
             return []
@@ -155,16 +155,16 @@ class NodeDrain:
     def _pods(self) -> list[dict[str, Any]]:
         return self.api.items(pods_of(self.name))
 
-    def _to_evict(self, pods: Sequence[Object], then: str = "") -> list[Object]:
+    def _select_evicted(self, pods: Sequence[Object], then: str = "") -> list[Object]:
         """ClusterError with the names of the pods that may not be evicted, and `then`."""
         going = [pod for pod in pods if not _stays(pod)]
-        kept = [(pod, why) for pod in going if (why := self._forbidden(pod))]
+        kept = [(pod, why) for pod in going if (why := self._explain_refusal(pod))]
         if kept:
             named = "; ".join(f"{_name(pod)} {why}" for pod, why in kept)
             raise ClusterError(f"The node {self.name} is not drained: {named}.{then}")
         return going
 
-    def _forbidden(self, pod: Object) -> str:
+    def _explain_refusal(self, pod: Object) -> str:
         if _is_over(pod):
             return ""
         if not (pod.get("metadata") or {}).get("ownerReferences") and not self.rules.force:
@@ -187,7 +187,7 @@ class NodeDrain:
         while empty < EMPTY_LISTS:
             if found or empty:
                 self.clock.sleep(LIST_EVERY_S)
-            left = self._to_evict(self._pods())
+            left = self._select_evicted(self._pods())
             empty = 0 if left else empty + 1
             if left and found and self.clock.now() >= end:
                 waiting = [_name(pod) for pod in left if _uid(pod) not in asked]
@@ -217,8 +217,8 @@ class NodeDrain:
         return True
 
 
-def misfits(pods: Iterable[Object], build: int) -> Iterator[str]:
-    """What of these pods (`NodeDrain.evictable`) a host of this build does not run, a sentence each."""
+def list_misfits(pods: Iterable[Object], build: int) -> Iterator[str]:
+    """What of these pods (`NodeDrain.list_evictable`) a host of this build does not run, a sentence each."""
     from ..lint.images import image_build  # the linter: only a build that changes needs it
 
     for pod in pods:
@@ -233,7 +233,7 @@ def misfits(pods: Iterable[Object], build: int) -> Iterator[str]:
             yield f"{name}: its nodeSelector wants {BUILD_LABEL}={wanted}; the host is now 10.0.{build}."
 
 
-def before(batch: Batch, options: Mapping[str, Any], run: str) -> tuple[str, ...]:
+def empty_before(batch: Batch, options: Mapping[str, Any], run: str) -> tuple[str, ...]:
     """What an action does before it sends `batch`: nothing, unless the option `drain` is on and the batch interrupts
     pods. Sentences for the task's steps. Refused without access to the cluster, NodeError if the node is not emptied.
     """
@@ -247,7 +247,7 @@ def before(batch: Batch, options: Mapping[str, Any], run: str) -> tuple[str, ...
                 "winkube_drain is on, but the controller has no way to the cluster: name its kubeconfig in "
                 "winkube_cluster.kubeconfig."
             )
-        return NodeDrain(cluster, str(wanted["node_name"]), run, Rules.of(wanted)).cordon_and_drain()
+        return NodeDrain(cluster, str(wanted["node_name"]), run, Rules.from_options(wanted)).cordon_and_drain()
     except ClusterError as error:
         raise NodeError(f"drain: {error}") from error
 

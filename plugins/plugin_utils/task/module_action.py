@@ -29,14 +29,14 @@ class ModuleAction(ActionBase):
         """Makes the argument_spec: Ansible loads an action before it forks its workers, so a run pays only once."""
         super().__init_subclass__(**keywords)
         if hasattr(cls, "module"):
-            argument_spec.of_module(cls.module)
+            argument_spec.load_spec(cls.module)
 
     def check_options(self) -> dict[str, Any]:
         """The task's arguments and the module's defaults, as plain values."""
-        spec = argument_spec.of_module(self.module)
+        spec = argument_spec.load_spec(self.module)
         return argument_spec.normalize(self.validate_argument_spec(argument_spec=spec)[1], spec)
 
-    def with_sentences(self, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    def explain_errors(self, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """What `work` returns. Its errors become sentences that end the task."""
         try:
             return work()
@@ -61,4 +61,4 @@ class ControllerAction(ModuleAction):
         """Check the arguments, do the work."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         options = self.check_options()
-        return result | self.with_sentences(lambda: self.work(options))
+        return result | self.explain_errors(lambda: self.work(options))

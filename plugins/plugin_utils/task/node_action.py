@@ -32,10 +32,10 @@ from ..node.ssh import end_shared, keep_alive
 from ..transfer.progress import is_watched
 from . import variables
 from .argument_spec import plain
-from .compiled import OF_FILES
 from .module_action import ModuleAction
-from .say_once import first_to_say
+from .say_once import find_first_speaker
 from .task_node import TaskNode
+from .template_cache import OF_FILES
 from .variables import READING
 
 APPLY = "node_apply"
@@ -76,7 +76,7 @@ class NodeAction(ModuleAction):
         self._check_variables()
         options = self.check_options()
         try:
-            return self._add_recovered(result | self.with_sentences(lambda: self._work_on_node(options)))
+            return self._add_recovery(result | self.explain_errors(lambda: self._work_on_node(options)))
         except OutcomeUnknown as unknown:
             raise AnsibleConnectionFailure(str(unknown)) from unknown.cause
         except Silence as silence:
@@ -109,17 +109,17 @@ class NodeAction(ModuleAction):
     def _check_variables(self) -> None:
         """Refuses a misspelled variable, and in the first task of a run one of a wrong type, before the node is asked
         for anything."""
-        problems = variables.unknown(self._task_vars)
+        problems = variables.find_unknown(self._task_vars)
         if READING not in (self._task_vars.get("ansible_facts") or {}):
-            problems |= variables.wrong(self._task_vars, self._value_of)
+            problems |= variables.find_wrong(self._task_vars, self._render_variable)
         if problems:
             first = self._task_vars[next(iter(problems))]
             sentences = "\n".join(problems.values())
-            if not display.verbosity and (other := self.says(sentences)) != self._host:
+            if not display.verbosity and (other := self.find_speaker(sentences)) != self._host:
                 sentences = f"{', '.join(problems)}: the same as for {other}."
             raise AnsibleActionFail(sentences, obj=first)
 
-    def _value_of(self, name: str) -> Any:
+    def _render_variable(self, name: str) -> Any:
         """A variable's value; what cannot be had now is not judged."""
         try:
             return self.render_value(self._task_vars[name])
@@ -134,7 +134,7 @@ class NodeAction(ModuleAction):
         """A value with its templates filled in. AnsibleError if that cannot be done now."""
         return plain(self._templar.template(value))
 
-    def _add_recovered(self, result: dict[str, Any]) -> dict[str, Any]:
+    def _add_recovery(self, result: dict[str, Any]) -> dict[str, Any]:
         """The result; a node that had to roll back an earlier batch has changed, also if there was nothing else to
         do."""
         recovered = self._node.link.recovered
@@ -146,10 +146,10 @@ class NodeAction(ModuleAction):
 
     def reading(self, options: Mapping[str, Any], needed: Sequence[Query] = ()) -> Reading:
         """This run's reading if it can be believed, else a new one, with `needed` in it."""
-        known = self.known_reading(options)
+        known = self.find_reading(options)
         return self._node.read(needed) if known is None else self._node.complete(known, needed)
 
-    def known_reading(self, options: Mapping[str, Any]) -> Reading | None:
+    def find_reading(self, options: Mapping[str, Any]) -> Reading | None:
         """This run's reading if it can be believed."""
         fact = self.fact()
         if fact is None or options["refresh"]:
@@ -161,7 +161,7 @@ class NodeAction(ModuleAction):
         """What the last task has left of this host's reading. `set_fact` and `run_once` can bring in another's."""
         fact = (self._task_vars.get("ansible_facts") or {}).get(READING)
         own = isinstance(fact, Mapping) and fact.get("host") == self._host
-        if not own or self._is_for_others() or run_id.is_spoiled(self._host):
+        if not own or self._shares_facts() or run_id.is_spoiled(self._host):
             return None
         found: dict[str, Any] = plain(fact)
         return found
@@ -169,7 +169,7 @@ class NodeAction(ModuleAction):
     def facts(self, reading: Reading) -> dict[str, Any]:
         """The reading for the next task, packed unless -v shows it; not from a loop or a delegated task, whose facts
         would be another node's."""
-        if self._is_for_others():
+        if self._shares_facts():
             return {}
         run_id.mend(self._host)
         fact = reading.to_fact()
@@ -177,24 +177,24 @@ class NodeAction(ModuleAction):
 
     def warn_once(self, sentence: str) -> None:
         """A warning of the task; what another host has been warned of alike is shown by `-v`."""
-        if self.says(sentence) != self._host:
+        if self.find_speaker(sentence) != self._host:
             display.v(f"[WARNING]: {sentence}")
         elif len(self._task_vars.get("ansible_play_hosts_all") or ()) > 1:
             display.warning(f"{sentence} (-v shows it for each node that it is about.)")
         else:
             display.warning(sentence)
 
-    def says(self, text: str) -> str:
+    def find_speaker(self, text: str) -> str:
         """The host that says this in the task: the first of those that would say it alike."""
         names = (str(self._task_vars.get(name) or "") for name in ("winkube_node_name", "ansible_host"))
-        return first_to_say(Path(C.DEFAULT_LOCAL_TMP), str(self._task._uuid), text, self._host, names)
+        return find_first_speaker(Path(C.DEFAULT_LOCAL_TMP), str(self._task._uuid), text, self._host, names)
 
     @property
     def _host(self) -> str:
         """The inventory's name of the node that is worked on."""
         return str(self._task.delegate_to or self._task_vars["inventory_hostname"])
 
-    def _is_for_others(self) -> bool:
+    def _shares_facts(self) -> bool:
         """Ansible would give the fact of a `run_once` task to every host of the play."""
         return self._task.delegate_to is not None or self._task.loop is not None or bool(self._task.run_once)
 

@@ -28,11 +28,11 @@ from ..engine.address import mask
 from ..engine.reading import Query, Reading
 from . import variables
 from .argument_spec import check_arguments
-from .compiled import keep_compiled
 from .converge import Converge
 from .node_action import ROLES, NodeAction, display
-from .rendering import texts
+from .rendering import list_texts
 from .task_node import TaskNode
+from .template_cache import cache_templates
 from .variables import NAME
 
 ANSIBLES_TAGS = frozenset({"all", "always", "never", "tagged", "untagged"})
@@ -74,7 +74,7 @@ class NodePlan:
 
 
 @cache
-def parts() -> tuple[Part, ...]:
+def list_parts() -> tuple[Part, ...]:
     """The roles of node.yml, in its order. The same for all nodes: read once, before workers are forked."""
     by_role = {each.role: each for each in COMPONENTS}
     found = []
@@ -89,16 +89,17 @@ def parts() -> tuple[Part, ...]:
 
 def compile_templates(more: Iterable[str] = ()) -> None:
     """Those of the roles' arguments, defaults and files, and `more`, for all workers; once in a process."""
-    keep_compiled(_templates(more), (path.read_text(encoding="utf-8") for path in ROLES.glob("*/templates/*.j2")))
+    files = (path.read_text(encoding="utf-8") for path in ROLES.glob("*/templates/*.j2"))
+    cache_templates(_list_templates(more), files)
 
 
-def _templates(more: Iterable[str]) -> Iterator[str]:
+def _list_templates(more: Iterable[str]) -> Iterator[str]:
     yield from more
-    for part in parts():
+    for part in list_parts():
         yield from part.conditions
         if not part.component.optional:
-            yield from texts(part.arguments)
-    yield from texts(variables.defaults())
+            yield from list_texts(part.arguments)
+    yield from list_texts(variables.read_defaults())
 
 
 def _trust(templates: Any) -> Any:
@@ -124,7 +125,7 @@ def takes_part(tags: Collection[str], run: Collection[str], skip: Collection[str
 def correct_tag(run: Collection[str], known: Collection[str]) -> str:
     """A sentence about the first tag of a run that is unknown and nearly one that is known; "" if there is none: a tag
     may be meant for other plays."""
-    names = sorted({part.component.role for part in parts()})
+    names = sorted({part.component.role for part in list_parts()})
     for tag in sorted(set(run) - set(names) - set(known)):
         if near := difflib.get_close_matches(tag.lower().replace("-", "_"), names, n=1, cutoff=0.8):
             return f"--tags {tag}: no role has this tag. Did you mean {near[0]}? The roles have: {', '.join(names)}."
@@ -161,7 +162,7 @@ def plan_node(
 
     node.link.noted = note
     try:
-        for part in parts():
+        for part in list_parts():
             if not wanted(part):
                 continue
             made = part.component

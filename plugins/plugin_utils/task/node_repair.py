@@ -75,7 +75,7 @@ class NodeRepair:
             NodeError: It was rolled back, or the machine is no longer as it was looked at.
         """
         if not self._node.check:
-            self._texts += drain.before(batch, self._options, RUN_ID)
+            self._texts += drain.empty_before(batch, self._options, RUN_ID)
             try:
                 self._node.apply(batch, uuid.uuid4().hex, self.seen)
             except NotAsReadError:

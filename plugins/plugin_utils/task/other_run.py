@@ -24,7 +24,7 @@ RESET = "reset"
 """The batch after which what was before no longer counts."""
 
 
-def sentence(reading: Reading, where: Layout, component: str, controller: str, becomes: Collection[str]) -> str:
+def describe(reading: Reading, where: Layout, component: str, controller: str, becomes: Collection[str]) -> str:
     """That someone else changed the component within the last hour, or that another run of the same person did and
     this one takes it back; empty for neither.
 
@@ -37,10 +37,10 @@ def sentence(reading: Reading, where: Layout, component: str, controller: str, b
     """
     if file_key(where.changes) not in reading.parts:
         return ""
-    change = _last_change(reading.text(where.changes), component)
+    change = _read_last_change(reading.text(where.changes), component)
     by = str(change.get("by") or "")
-    at, now = _time(change.get("at")), _time(reading.parts.get("system", {}).get("clock"))
-    reset = _time(_last_change(reading.text(where.changes), RESET).get("at"))
+    at, now = _parse_time(change.get("at")), _parse_time(reading.parts.get("system", {}).get("clock"))
+    reset = _parse_time(_read_last_change(reading.text(where.changes), RESET).get("at"))
     if (
         not by
         or by == controller
@@ -56,16 +56,16 @@ def sentence(reading: Reading, where: Layout, component: str, controller: str, b
     changed = f"another run, {by}, changed {component} {since}, at {at:%H:%M:%S} UTC, and this one changes it"
     if str(change.get("was")) in becomes:
         return f"{changed} back. Compare the values of the two runs."
-    if _person(by) != _person(controller):
+    if _name_person(by) != _name_person(controller):
         return f"{changed} again. Compare your inventory with theirs."
     return ""
 
 
-def _person(run: str) -> str:
+def _name_person(run: str) -> str:
     return run.partition(" (pid ")[0]
 
 
-def _last_change(text: str | None, component: str) -> Mapping[str, object]:
+def _read_last_change(text: str | None, component: str) -> Mapping[str, object]:
     try:
         found = json.loads(text or "{}")["components"][component]
     except (ValueError, KeyError, TypeError):
@@ -73,7 +73,7 @@ def _last_change(text: str | None, component: str) -> Mapping[str, object]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _time(text: object) -> datetime | None:
+def _parse_time(text: object) -> datetime | None:
     """A moment of the node, always in UTC."""
     try:
         found = datetime.fromisoformat(str(text))

@@ -90,11 +90,11 @@ class Run:
         return self.text(f"{what}_managed_by") == "service"
 
 
-def problems(run: Run) -> tuple[str, ...]:
+def find_problems(run: Run) -> tuple[str, ...]:
     """One sentence for each thing that cannot work, in the order of the components."""
     found = [
-        *_names(run), *_proxies(run), *_room(run), *_versions(run), *_network(run), *_kubeconfig(run),
-        *_sources(run),
+        *_check_names(run), *_check_proxies(run), *_check_room(run), *_check_versions(run),
+        *_check_network(run), *_check_kubeconfig(run), *_check_sources(run),
     ]  # fmt: skip
     return tuple(dict.fromkeys(found))
 
@@ -109,7 +109,7 @@ def _collect_refusals(check: Callable[[], object]) -> tuple[str, ...]:
     return ()
 
 
-def _versions(run: Run) -> tuple[str, ...]:
+def _check_versions(run: Run) -> tuple[str, ...]:
     wanted = run.text("containerd_version")
     if not (wanted and run.text("container_runtime") == "containerd" and run.roles("containerd")):
         return ()
@@ -121,13 +121,13 @@ def _versions(run: Run) -> tuple[str, ...]:
     return _collect_refusals(check)
 
 
-def _network(run: Run) -> tuple[str, ...]:
+def _check_network(run: Run) -> tuple[str, ...]:
     """Where the network is the cluster's, so are its ranges; they are not compared then."""
     if run.golden_image or not run.kubernetes:
         return ()
     mode = run.text("network_mode")
     if not run.ours("cni"):
-        return (*_two_families(run, mode), *(_calico(run) if mode == CALICO else ()))
+        return (*_check_two_families(run, mode), *(_check_calico(run) if mode == CALICO else ()))
     if not run.roles("flannel"):
         return ()
     ranges = (run.text("cluster_cidr"), run.text("service_cidr"), run.text("dns_service_ip"))
@@ -144,17 +144,17 @@ def _network(run: Run) -> tuple[str, ...]:
     )
 
 
-def _two_families(run: Run, mode: str) -> Iterator[str]:
+def _check_two_families(run: Run, mode: str) -> Iterator[str]:
     """IPv4 and IPv6 with a network that the cluster brings: its DaemonSets say which."""
     named = {name: run.text(name) for name in ("cluster_cidr", "service_cidr")}
     for name, text in named.items():
         if not networks.has_two_families(text):
             continue
-        if why := networks.two_families_problem(mode, _network_of(run), run.reading.build):
+        if why := networks.two_families_problem(mode, _name_network(run), run.reading.build):
             yield f"{PREFIX}{name}: {text} has two families, {why}"
 
 
-def _calico(run: Run) -> tuple[str, ...]:
+def _check_calico(run: Run) -> tuple[str, ...]:
     """What keeps Calico off this node, before it joins; nothing where no one may look, or there is no cluster yet."""
     from ..calico import judge as calico  # only a cluster with Calico needs it
     from ..calico.view import build_wanted, look
@@ -177,7 +177,7 @@ def _calico(run: Run) -> tuple[str, ...]:
     return tuple(each.text for each in found if each.rule.severity == calico.ERROR and each.rule.before)
 
 
-def _network_of(run: Run) -> str:
+def _name_network(run: Run) -> str:
     """flannel or calico where a DaemonSet of the cluster is; empty for another, or where no one can be asked."""
     try:
         cluster = run.cluster()
@@ -188,14 +188,18 @@ def _network_of(run: Run) -> str:
     return next((known for known in networks.ONE_FAMILY if any(known in name for name in names)), "")
 
 
-def _kubeconfig(run: Run) -> tuple[str, ...]:
+def _check_kubeconfig(run: Run) -> tuple[str, ...]:
     """That the file is there and says which cluster. Before a join also that this answers, and that the user may do
     what the join asks of it; a node that has joined asks nothing here."""
     if run.golden_image or not (run.kubernetes and run.roles("join")):
         return ()
     try:
         cluster = run.cluster()
-        return () if cluster is None or not run.joining else (*_rights(run, cluster), *_clock(run, cluster.server_time))
+        return (
+            ()
+            if cluster is None or not run.joining
+            else (*_check_rights(run, cluster), *_check_clock(run, cluster.server_time))
+        )
     except ClusterError as error:
         return (str(error),)
 
@@ -218,7 +222,7 @@ DRAIN_RIGHTS: tuple[Right, ...] = (
 )
 
 
-def _rights(run: Run, cluster: Cluster) -> tuple[str, ...]:
+def _check_rights(run: Run, cluster: Cluster) -> tuple[str, ...]:
     """Asked as `kubectl auth can-i` does: a SelfSubjectAccessReview each, which every user may create."""
     wanted = [*JOIN_RIGHTS]
     if run.text("join") == "kubeadm":
@@ -238,7 +242,7 @@ def _rights(run: Run, cluster: Cluster) -> tuple[str, ...]:
     )
 
 
-def _clock(run: Run, cluster: datetime | None) -> Iterator[str]:
+def _check_clock(run: Run, cluster: datetime | None) -> Iterator[str]:
     """The node's clock against the API server's, each as it is now: what the controller's says does not count."""
     said = (run.reading.parts.get("system") or {}).get("clock")
     if not (said and run.reading.taken_at and cluster):
@@ -259,7 +263,7 @@ def _utc(moment: float) -> str:
 _NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
-def _names(run: Run) -> Iterator[str]:
+def _check_names(run: Run) -> Iterator[str]:
     """The Node's name. Source: kubernetes.io, Object Names and IDs: DNS subdomain names, 253 characters."""
     name = run.text("node_name")
     if run.kubernetes and name and (len(name) > 253 or not _NODE_NAME.fullmatch(name)):
@@ -269,7 +273,7 @@ def _names(run: Run) -> Iterator[str]:
         )
 
 
-def _proxies(run: Run) -> Iterator[str]:
+def _check_proxies(run: Run) -> Iterator[str]:
     shared = run.text("proxy")
     for name in ("proxy", "http_proxy", "node_http_proxy", "node_https_proxy"):
         value = run.text(name)
@@ -290,7 +294,7 @@ def _is_proxy(value: str) -> bool:
     return parts.scheme in {"http", "https"} and bool(parts.hostname) and port != 0 and parts.path in {"", "/"}
 
 
-def _room(run: Run) -> Iterator[str]:
+def _check_room(run: Run) -> Iterator[str]:
     """Only for a machine that lacks its programs: one that has them all would fetch nothing."""
     lacking = [
         program
@@ -312,7 +316,7 @@ def _room(run: Run) -> Iterator[str]:
             )
 
 
-def _sources(run: Run) -> tuple[str, ...]:
+def _check_sources(run: Run) -> tuple[str, ...]:
     """That something vouches for each download: a checksum or a sum file. What the publisher lists is not read here."""
     containerd_wanted = run.text("container_runtime") == "containerd"
     wanted = (
@@ -326,11 +330,11 @@ def _sources(run: Run) -> tuple[str, ...]:
         sentence
         for role, component, prefix, needed in wanted
         if needed and run.roles(role) and run.text(f"{prefix}_url")
-        for sentence in _collect_refusals(partial(_source, run, component, prefix))
+        for sentence in _collect_refusals(partial(_check_source, run, component, prefix))
     )
 
 
-def _source(run: Run, component: str, prefix: str) -> None:
+def _check_source(run: Run, component: str, prefix: str) -> None:
     checksum = as_meant(run.text(f"{prefix}_checksum"))
     unverified: Collection[str] = run.value("allow_unverified") or ()
     if checksum.startswith("https://"):

@@ -19,16 +19,16 @@ from .variables import NAME
 _ONE = re.compile(r"\{\{ (winkube_[a-z0-9_]+) \}\}")
 
 
-def texts(value: Any) -> Iterator[str]:
+def list_texts(value: Any) -> Iterator[str]:
     """All texts in a value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for each in value.values():
-            yield from texts(each)
+            yield from list_texts(each)
     elif isinstance(value, list | tuple):
         for each in value:
-            yield from texts(each)
+            yield from list_texts(each)
 
 
 class Rendering:
@@ -43,10 +43,10 @@ class Rendering:
         self._seen: set[str] = set()
         self._rendered: dict[str, str | int | float] = {}
 
-    def of(self, value: Any) -> Any:
+    def render(self, value: Any) -> Any:
         """A value with its templates filled in. AnsibleError if that cannot be done now."""
         if isinstance(value, Mapping):
-            return {name: self.of(each) for name, each in value.items()}
+            return {name: self.render(each) for name, each in value.items()}
         if not isinstance(value, str) or not is_trusted_as_template(value):
             return self._render(value)
         for name in NAME.findall(value):
@@ -68,7 +68,7 @@ class Rendering:
             return
         self._seen.add(name)
         with suppress(AnsibleError, TypeError):  # TypeError: `omit` is not a value
-            self._variables[name] = self.of(value)
+            self._variables[name] = self.render(value)
 
 
 def _is_plain(value: Any) -> bool:

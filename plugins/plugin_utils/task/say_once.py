@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 
-def first_to_say(folder: Path, task: str, text: str, host: str, names: Iterable[str] = ()) -> str:
+def find_first_speaker(folder: Path, task: str, text: str, host: str, names: Iterable[str] = ()) -> str:
     """The host that says this text in this task.
 
     Args:
@@ -28,7 +28,7 @@ def first_to_say(folder: Path, task: str, text: str, host: str, names: Iterable[
     Returns:
         `host` itself if no other has said it before, else the other. `host` too where the folder cannot be used.
     """
-    key = hashlib.sha256(f"{task}\0{_without(text, {host, *names})}".encode()).hexdigest()
+    key = hashlib.sha256(f"{task}\0{_mask_names(text, {host, *names})}".encode()).hexdigest()
     mark = folder / f"said-{key}"
     try:
         mark.symlink_to(host)  # made with its content in one step: a file would be empty for a moment
@@ -39,7 +39,7 @@ def first_to_say(folder: Path, task: str, text: str, host: str, names: Iterable[
     return host
 
 
-def _without(text: str, names: set[str]) -> str:
+def _mask_names(text: str, names: set[str]) -> str:
     """The text with one word in place of all names of its host."""
     longest_first = sorted((name for name in names if name), key=len, reverse=True)
     whole = "|".join(re.escape(name) for name in longest_first)

@@ -112,6 +112,6 @@ class TaskNode:
         (display.v if verbose else display.display)(line)
 
 
-def with_whole_state(batch: Batch, layout: Layout) -> Batch:
+def widen_state(batch: Batch, layout: Layout) -> Batch:
     """The batch, asking of what it touches all that any component wants to know of it: the next ones need not ask."""
     return replace(batch, state=widen(batch.state, read_plan(layout)))

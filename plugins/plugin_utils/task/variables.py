@@ -42,7 +42,7 @@ _SOURCES = (
 
 
 @cache
-def specifications() -> Mapping[str, Mapping[str, Any]]:
+def read_specifications() -> Mapping[str, Mapping[str, Any]]:
     """The roles' variables as they specify them."""
     found: dict[str, Mapping[str, Any]] = {}
     for path in sorted(path for name in SPECIFICATIONS for path in _ROOT.glob(f"roles/*/meta/{name}")):
@@ -52,14 +52,14 @@ def specifications() -> Mapping[str, Mapping[str, Any]]:
 
 
 @cache
-def names() -> frozenset[str]:
+def list_names() -> frozenset[str]:
     """Every variable that a role or playbook knows."""
     texts = (path.read_text(encoding="utf-8") for pattern in _SOURCES for path in _ROOT.glob(pattern))
-    return frozenset(specifications()) | {name for text in texts for name in NAME.findall(text)} | {READING}
+    return frozenset(read_specifications()) | {name for text in texts for name in NAME.findall(text)} | {READING}
 
 
 @cache
-def defaults() -> Mapping[str, Any]:
+def read_defaults() -> Mapping[str, Any]:
     """The roles' defaults, as they are written."""
     found: dict[str, Any] = {}
     for path in sorted(_ROOT.glob("roles/*/defaults/main.yml")):
@@ -69,31 +69,31 @@ def defaults() -> Mapping[str, Any]:
 
 def load() -> None:
     """Reads all of it now, for the processes that are forked later."""
-    names()
-    defaults()
+    list_names()
+    read_defaults()
 
 
-def unknown(variables: Mapping[str, Any]) -> dict[str, str]:
+def find_unknown(variables: Mapping[str, Any]) -> dict[str, str]:
     """Those that nothing knows, each with a sentence."""
     own = {str(each) for each in variables.get(OWN) or ()}
     given = sorted(str(name) for name in variables if str(name).startswith(PREFIX))
-    return {name: _unknown(name) for name in given if name not in names() and name not in own}
+    return {name: _describe_unknown(name) for name in given if name not in list_names() and name not in own}
 
 
-def _unknown(name: str) -> str:
-    near = difflib.get_close_matches(name, names(), 1, 0.75)
+def _describe_unknown(name: str) -> str:
+    near = difflib.get_close_matches(name, list_names(), 1, 0.75)
     advice = (
         f"Did you mean {near[0]}?" if near else f"The roles' README files list all. If it is yours, add it to {OWN}."
     )
     return f"{name}: there is no variable of that name in winkube.node. {advice}"
 
 
-def wrong(variables: Mapping[str, Any], value_of: Callable[[str], Any]) -> dict[str, str]:
+def find_wrong(variables: Mapping[str, Any], value_of: Callable[[str], Any]) -> dict[str, str]:
     """Those that the user has set to something of another type than their specification says, each with a sentence.
     `value_of` gives the value of one after templating, None where that is not possible."""
     found = {}
-    for name, specification in specifications().items():
-        if name not in variables or variables[name] == defaults().get(name):
+    for name, specification in read_specifications().items():
+        if name not in variables or variables[name] == read_defaults().get(name):
             continue
         spec = options_spec({name: {key: each for key, each in specification.items() if key != "options"}})
         value = value_of(name)

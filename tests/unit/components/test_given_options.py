@@ -22,7 +22,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import ma
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused, Resource
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
-from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import read_documented
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import read_options
 
 from . import test_cni_conf, test_source_vip
 from .nodes import LAYOUT, Controller
@@ -40,7 +40,7 @@ def default(found: dict[str, Any]) -> Any:
 
 def options(module: str, **given: Any) -> dict[str, Any]:
     """The module's defaults, except for what is given."""
-    found = {name: default(each) for name, each in read_documented(module).items()}
+    found = {name: default(each) for name, each in read_options(module).items()}
     nobody: dict[str, Any] = {"cluster": {"kubeconfig": "", "context": ""}, "source": NOWHERE, "nssm_source": NOWHERE}
     nobody["log_runner_source"] = NOWHERE | {"version": "1.37.1"}
     nobody["log"] = {"max_mb": 10, "keep_files": 10, "keep_days": 14}

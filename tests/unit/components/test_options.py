@@ -70,18 +70,18 @@ def test_a_secret_stays_one_in_the_modules_own_options() -> None:
 @pytest.mark.parametrize("component", COMPONENTS, ids=lambda each: each.role)
 def test_module_and_table_agree(component: Component) -> None:
     interface = component.interface
-    documentation = argument_spec.documentation(interface.module)
+    documentation = argument_spec.read_documentation(interface.module)
     fragments = {each.removeprefix("winkube.node.") for each in documentation["extends_documentation_fragment"]}
     assert documentation["short_description"] == interface.summary
     assert fragments == {*interface.shared, f"components.{component.role}", "attributes"}
     assert "options" not in documentation, "they stand in the table"
-    assert set(tables.arguments(interface)) <= set(argument_spec.of_module(interface.module))
+    assert set(tables.arguments(interface)) <= set(argument_spec.load_spec(interface.module))
     required = {option.name for option in interface.options if option.required}
     assert required <= set(tables.arguments(interface)), "the role gives every option that has to be given"
 
 
 def test_every_place_of_the_layout_is_declared_by_what_lies_there() -> None:
     assert sorted(place.name for place in PLACES) == sorted(field.name for field in fields(Layout))
-    assert set(argument_spec.of_module("win_containerd")["node"]["options"]) == {place.name for place in PLACES}
+    assert set(argument_spec.load_spec("win_containerd")["node"]["options"]) == {place.name for place in PLACES}
     where = Layout.of({place.name: place.default for place in PLACES})
     assert (where.kubelet_binary, where.registry_hosts) == (r"C:\k\kubelet.exe", ())

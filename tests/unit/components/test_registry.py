@@ -74,7 +74,7 @@ def test_each_optional_component_is_one_that_site_yml_asks_for_by_name() -> None
     tasks = yaml.safe_load((ROOT / "playbooks" / "tasks" / "node.yml").read_text(encoding="utf-8"))
     asked = {task["tags"] for task in tasks if "winkube_optional_components" in str(task.get("when"))}
     assert asked == {each.role for each in registry.COMPONENTS if each.optional}
-    option = argument_spec.of_module("win_k8s_node_info")["optional_components"]
+    option = argument_spec.load_spec("win_k8s_node_info")["optional_components"]
     assert set(option["choices"]) == asked, "a name that is none is refused by the first task"
 
 

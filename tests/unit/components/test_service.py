@@ -39,7 +39,7 @@ def test_kubelet_and_kube_proxy_run_under_both_managers_flanneld_under_nssm_alon
 
 @pytest.mark.row("SV-01")
 def test_the_module_offers_the_managers_that_containerd_can_run_under() -> None:
-    manager = argument_spec.of_module("win_containerd")["service"]["options"]["manager"]
+    manager = argument_spec.load_spec("win_containerd")["service"]["options"]["manager"]
     assert (manager["default"], tuple(manager["choices"])) == (
         DAEMONS["containerd"].kind.managers[0],
         DAEMONS["containerd"].kind.managers,

@@ -12,12 +12,12 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 from ansible_collections.winkube.node.plugins.action.k8s_windows_cri_info import ActionModule
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.client import CriClient
-from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import of_module
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import load_spec
 
 
 def run(monkeypatch: pytest.MonkeyPatch, check: bool = True, **given: Any) -> dict[str, Any]:
     """The module's result for these options, in check mode unless it is said otherwise."""
-    validated = ArgumentSpecValidator(of_module("k8s_windows_cri_info")).validate(given)
+    validated = ArgumentSpecValidator(load_spec("k8s_windows_cri_info")).validate(given)
     assert not validated.error_messages
     action = ActionModule.__new__(ActionModule)
     action._task = SimpleNamespace(check_mode=check)

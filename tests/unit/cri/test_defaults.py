@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import of_module
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import load_spec
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 def defaults(module: str) -> dict[str, Any]:
-    return {name: option.get("default") for name, option in of_module(module).items()}
+    return {name: option.get("default") for name, option in load_spec(module).items()}
 
 
 def stats() -> dict[str, Any]:
     """Those of k8s_windows_cri_info's option `stats`."""
-    options = of_module("k8s_windows_cri_info")["stats"]["options"]
+    options = load_spec("k8s_windows_cri_info")["stats"]["options"]
     return {name: option.get("default") for name, option in options.items()}
 
 
@@ -63,7 +63,7 @@ def test_the_playbook_that_watches() -> None:
 
 @pytest.mark.row("CT-44")
 def test_cpu_limits_are_judged_after_two_minutes() -> None:
-    module = of_module("k8s_windows_test")["cpu_limits"]["options"]
+    module = load_spec("k8s_windows_test")["cpu_limits"]["options"]
     assert (module["wait"]["default"], module["tolerance"]["default"]) == (120, 0.05)
     (play,) = yaml.safe_load((ROOT / "playbooks" / "test.yml").read_text(encoding="utf-8"))
     (playbook,) = [

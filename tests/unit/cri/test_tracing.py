@@ -13,7 +13,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.prog
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.service import Service
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.services.native import Native
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
-from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import of_module
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import load_spec
 
 from tests.unit.components.nodes import LAYOUT, Controller, bare, given
 
@@ -70,7 +70,7 @@ def test_the_service_gets_the_address_and_the_file_the_level() -> None:
 @pytest.mark.row("CT-45")
 def test_without_a_word_it_logs_what_is_worth_knowing_and_traces_nothing() -> None:
     path = Path(__file__).resolve().parents[3] / "roles" / "containerd" / "defaults" / "main.yml"
-    role, module = yaml.safe_load(path.read_text(encoding="utf-8")), of_module("win_containerd")
+    role, module = yaml.safe_load(path.read_text(encoding="utf-8")), load_spec("win_containerd")
     assert role["winkube_containerd_log_level"] == module["log_level"]["default"] == "info"
     assert role["winkube_containerd_tracing_endpoint"] == module["tracing_endpoint"]["default"] == ""
 

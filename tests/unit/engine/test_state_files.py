@@ -38,7 +38,7 @@ READERS: dict[str, tuple[str, Any, Callable[[Reading, str], object]]] = {
     "changes": (
         LAYOUT.changes,
         {"schema": 1, "components": {"kubelet": CHANGE, "reset": {**CHANGE, "at": "2026-11-21T08:00:00Z"}}},
-        lambda reading, path: other_run.sentence(reading, LAYOUT, "kubelet", "other", frozenset("c")),
+        lambda reading, path: other_run.describe(reading, LAYOUT, "kubelet", "other", frozenset("c")),
     ),
 }
 

@@ -9,7 +9,7 @@ import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubernetes_fit import pause_image
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubernetes import SUPPORTED, kubernetes_line
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line
-from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import of_module
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import load_spec
 
 ROLE = Path(__file__).resolve().parents[3] / "roles" / "containerd"
 
@@ -33,7 +33,7 @@ def test_microsoft_as_source_means_the_image_that_microsoft_signs(line: Line) ->
 @pytest.mark.row("SE-13", "VC-16")
 def test_module_and_role_have_the_option() -> None:
     wanted = {"choices": ["kubernetes", "microsoft"], "default": "kubernetes"}
-    option = of_module("win_containerd")["pause_image_source"]
+    option = load_spec("win_containerd")["pause_image_source"]
     assert {name: option[name] for name in wanted} == wanted
     spec = yaml.safe_load((ROLE / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))
     option = spec["argument_specs"]["main"]["options"]["winkube_pause_image_source"]

@@ -20,7 +20,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import 
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import mask
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.report import VERSION
-from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import of_module
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import load_spec
 
 from .command import COMMAND, ENVIRONMENT
 from .test_rules import FIXTURES
@@ -204,7 +204,7 @@ def test_json_says_the_severity_in_words_and_counts(folder: Path) -> None:
 
 @pytest.mark.row("LM-74")
 def test_the_module_has_the_same_conditions_and_fails_on_errors() -> None:
-    options = of_module("workload_lint")
+    options = load_spec("workload_lint")
     conditions = ["profile", "runtime", "mode", "dsr", "builds", "taint", "ip_families", "host_network_gate"]
     assert {*conditions, "unknown_pods", "paths", "content", "objects", "ignore"} <= set(options)
     assert (options["level"]["default"], options["level"]["choices"]) == (

@@ -17,7 +17,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision i
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import Item, parse_items
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_service import Timeouts, reads
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_source import Build, Origin
-from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import of_module
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import load_spec
 
 from tests.lab.programs.builds import build
 from tests.unit.components.nodes import LAYOUT, bare, file, lines
@@ -324,7 +324,7 @@ def test_stop_rename_aside_rename_in_start_and_gate() -> None:
     # PV-05: two minutes for each, unless somebody gives another limit.
     assert {op.args["timeout_s"] for op in (*made.batch.ops, made.batch.gate[0]) if op.op == "wait"} == {120}
     assert made.batch.gate[1].args["timeout_s"] == 123, "what it takes to stay up comes on top"
-    assert {of_module("win_k8s_provisioner")[name]["default"] for name in ("start_timeout", "stop_timeout")} == {120}
+    assert {load_spec("win_k8s_provisioner")[name]["default"] for name in ("start_timeout", "stop_timeout")} == {120}
     assert [op.args["for"] for op in made.batch.gate] == ["http", "service", "http"]
     assert made.batch.gate[0].args["url"] == "http://127.0.0.1:10248/healthz"
     back = {op.args["from"]: lines(op.undo)[-1] for op in made.batch.ops if op.op == "move"}

@@ -6,7 +6,7 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.provision import provision
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import list_warnings, parse_items
-from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import of_module
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import load_spec
 
 from tests.unit.components.nodes import LAYOUT
 from tests.unit.node_yaml import samples
@@ -16,7 +16,7 @@ from .test_provision import URL, item
 
 @pytest.mark.row("PV-02", "PV-08", "PV-09", "PV-19", "PV-20")
 def test_the_module_takes_an_item_of_a_node_yaml_as_it_is() -> None:
-    spec = of_module("win_k8s_provisioner")
+    spec = load_spec("win_k8s_provisioner")
     of_item = spec["provisioners"]["options"]
     fields = {"name", "version", "sourceURL", "destination", "overwrite", "checksum", "service_name"}
     assert set(of_item) == fields | {"verify_version", "wait_for", "service_missing", "state"}

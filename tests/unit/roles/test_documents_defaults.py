@@ -12,7 +12,7 @@ from _pytest.mark import ParameterSet
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import COMPONENTS
-from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import read_documented
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import read_options
 
 try:
     from ansible.template import trust_as_template
@@ -69,7 +69,7 @@ def filled(found: Any, **given: Any) -> Any:
 
 def option(module: str, path: str) -> dict[str, Any]:
     """What a module's documentation says of `option` or `option.suboption`."""
-    found: dict[str, Any] = {"suboptions": read_documented(module)}
+    found: dict[str, Any] = {"suboptions": read_options(module)}
     for name in path.split("."):
         found = found["suboptions"][name]
     return found

@@ -20,7 +20,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.scheduling import con
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.nodes import windows_nodes
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.report import Machine
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.runtime_class import COLLECTION
-from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import of_module
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import load_spec
 
 from tests.conftest import ROOT
 from tests.lab.cluster.cluster import Cluster as Lab
@@ -155,7 +155,7 @@ def test_the_runtime_class_is_the_documents_with_a_handler_that_exists() -> None
 
 @pytest.mark.row("SC-14")
 def test_the_default_is_containerds_own_runtime_for_process_isolation() -> None:
-    assert of_module("k8s_windows_scheduling")["handler"]["default"] == "runhcs-wcow-process"
+    assert load_spec("k8s_windows_scheduling")["handler"]["default"] == "runhcs-wcow-process"
     playbook = (ROOT / "playbooks" / "scheduling.yml").read_text(encoding="utf-8")
     assert 'handler: "{{ winkube_runtime_handler | default(omit) }}"' in playbook
 
@@ -263,7 +263,7 @@ def test_taints_are_added_beside_others_and_nothing_is_taken_away(lab: Lab) -> N
 def test_the_taint_is_the_documents_wherever_it_is_a_default() -> None:
     wanted = ["os=windows:NoSchedule"]
     for module in ("k8s_windows_scheduling", "k8s_windows_test"):
-        assert of_module(module)["taints"]["default"] == wanted
+        assert load_spec(module)["taints"]["default"] == wanted
     shared = yaml.safe_load((ROOT / "roles" / "winkube" / "defaults" / "main.yml").read_text(encoding="utf-8"))
     assert shared["winkube_node_taints"] == wanted
 

@@ -177,7 +177,7 @@ def test_the_node_is_emptied_before_its_first_virtual_switch(monkeypatch: pytest
         node.told.append(f"drain before {batch.ops[0].op}")
         return ("drain win1 (2 pods)",)
 
-    monkeypatch.setattr(drain, "before", emptied)
+    monkeypatch.setattr(drain, "empty_before", emptied)
     monkeypatch.setattr(flannel, "answers_of", lambda _given: None)
     monkeypatch.setattr(flanneld, "runs_here", lambda _options: True)
     monkeypatch.setattr(flanneld, "api_server_of", lambda *_given: None)

@@ -17,9 +17,9 @@ from ansible_collections.winkube.node.plugins.plugin_utils.task.drain import (
     ANNOTATION,
     NodeDrain,
     Rules,
-    before,
+    empty_before,
     interrupts,
-    misfits,
+    list_misfits,
 )
 
 Object = dict[str, Any]
@@ -253,11 +253,11 @@ def test_only_what_pods_notice_interrupts(op: Op, expected: bool) -> None:
 def test_nothing_is_asked_of_the_cluster_unless_something_is_interrupted() -> None:
     harmless, harmful = (Batch("x", (op,)) for op in (Op("write", {"path": "x"}), sc("stop", "containerd")))
     missing = {"drain": {"enabled": True, "node_name": "win1", "cluster": {"kubeconfig": ""}}}
-    assert before(harmless, missing, "run-1") == ()
-    assert before(harmful, {"drain": {"enabled": False}}, "run-1") == ()
-    assert before(harmful, {}, "run-1") == ()
+    assert empty_before(harmless, missing, "run-1") == ()
+    assert empty_before(harmful, {"drain": {"enabled": False}}, "run-1") == ()
+    assert empty_before(harmful, {}, "run-1") == ()
     with pytest.raises(Refused, match="winkube_drain is on, but the controller has no way to the cluster"):
-        before(harmful, missing, "run-1")
+        empty_before(harmful, missing, "run-1")
 
 
 def on_node(name: str, *images: str, **spec: Any) -> Object:
@@ -270,11 +270,13 @@ def test_what_was_on_the_node_is_told_and_planned_without_a_change() -> None:
     daemon["metadata"]["ownerReferences"] = [{"kind": "DaemonSet"}]
     api = Api(on_node("web", "a:1", "b:1", nodeSelector={"node.kubernetes.io/windows-build": "10.0.20348"}), daemon)
     node = NodeDrain(api, "win1", "run")
-    assert node.evictable() == [{"namespace": "apps", "name": "web", "images": ["a:1", "b:1"], "build": "10.0.20348"}]
+    assert node.list_evictable() == [
+        {"namespace": "apps", "name": "web", "images": ["a:1", "b:1"], "build": "10.0.20348"}
+    ]
     assert node.plan_steps() == ("cordon win1", "drain win1 (1 pods)")
     assert api.evictions == []
     assert "unschedulable" not in api.known["spec"]
-    assert NodeDrain(api, "win9", "run").evictable() == []
+    assert NodeDrain(api, "win9", "run").list_evictable() == []
 
 
 def test_after_an_upgrade_of_windows_the_pods_that_no_longer_fit_are_named() -> None:
@@ -284,9 +286,9 @@ def test_after_an_upgrade_of_windows_the_pods_that_no_longer_fit_are_named() -> 
         {"namespace": "a", "name": "who-knows", "images": ["registry.example.com/shop:1.2"], "build": ""},
         {"namespace": "a", "name": "pinned", "images": [], "build": "10.0.20348"},
     ]
-    assert list(misfits(pods, 26100)) == [
+    assert list(list_misfits(pods, 26100)) == [
         "a/old: mcr.microsoft.com/windows/servercore:ltsc2019 is for build 17763; a host of build 26100 runs images of"
         " the builds 20348 to 26100.",
         "a/pinned: its nodeSelector wants node.kubernetes.io/windows-build=10.0.20348; the host is now 10.0.26100.",
     ]
-    assert list(misfits(pods[1:], 20348)) == []
+    assert list(list_misfits(pods[1:], 20348)) == []

@@ -16,9 +16,9 @@ from tests.conftest import ROOT
 
 def test_it_plans_what_each_role_passes_in_the_order_of_the_run() -> None:
     order = [task["ansible.builtin.import_role"]["name"] for task in yaml.safe_load(node_plan.TASKS.read_text())]
-    assert [f"winkube.node.{part.component.role}" for part in node_plan.parts()] == order
-    assert {part.component.role for part in node_plan.parts()} == {each.role for each in COMPONENTS}
-    for part in node_plan.parts():
+    assert [f"winkube.node.{part.component.role}" for part in node_plan.list_parts()] == order
+    assert {part.component.role for part in node_plan.list_parts()} == {each.role for each in COMPONENTS}
+    for part in node_plan.list_parts():
         (task,) = yaml.safe_load((ROOT / "roles" / part.component.role / "tasks" / "main.yml").read_text())
         assert task[f"winkube.node.{part.component.module}"] == part.arguments
 

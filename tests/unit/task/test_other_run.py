@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
-from ansible_collections.winkube.node.plugins.plugin_utils.task.other_run import sentence
+from ansible_collections.winkube.node.plugins.plugin_utils.task.other_run import describe
 
 from tests.unit.components.nodes import LAYOUT as WHERE
 
@@ -31,7 +31,7 @@ def told(
     noted = json.dumps({"schema": 1, "components": {"kubelet": kubelet, "reset": {"at": reset, "by": ME}}})
     content = base64.b64encode((noted if text is None else text).encode()).decode()
     parts = {"system": {"clock": clock}, file_key(WHERE.changes): {"exists": True, "content": content}}
-    return sentence(Reading(parts=parts), WHERE, component, ME, becomes)
+    return describe(Reading(parts=parts), WHERE, component, ME, becomes)
 
 
 @pytest.mark.parametrize(
@@ -79,5 +79,5 @@ def test_my_own_run_one_long_ago_and_what_cannot_be_read_say_nothing(unremarkabl
 
 def test_a_node_that_has_no_note() -> None:
     absent = {"system": {"clock": NOW}, file_key(WHERE.changes): {"exists": False}}
-    assert sentence(Reading(parts=absent), WHERE, "kubelet", ME, ()) == ""
-    assert sentence(Reading(parts={}), WHERE, "kubelet", ME, ()) == ""
+    assert describe(Reading(parts=absent), WHERE, "kubelet", ME, ()) == ""
+    assert describe(Reading(parts={}), WHERE, "kubelet", ME, ()) == ""

@@ -43,7 +43,7 @@ GOOD = {
 
 def said(*skipped: str, **more: Any) -> tuple[str, ...]:
     parts = {"system": {"os": {"build": 20348}}, "adapters": [ADAPTER]}
-    return preflight.problems(
+    return preflight.find_problems(
         preflight.Run((GOOD | more).get, Reading(parts=parts), lambda role: role not in skipped, LAYOUT)
     )
 
@@ -59,7 +59,7 @@ def bare(clock: str = "2026-11-23T09:00:00Z", free: int = 80 * 1024**3, *, full:
     }
     system = {"os": {"build": 20348}, "clock": clock, "free_bytes": {"C:": free}}
     reading = Reading(parts={"system": system, "adapters": [ADAPTER], **files}, taken_at=TAKEN_AT)
-    return " ".join(preflight.problems(preflight.Run((GOOD | more).get, reading, lambda _role: True, LAYOUT)))
+    return " ".join(preflight.find_problems(preflight.Run((GOOD | more).get, reading, lambda _role: True, LAYOUT)))
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_ipv4_and_ipv6_side_by_side_are_refused_first_where_they_cannot_be(
     monkeypatch.setattr(Cluster, "open", lambda _options: FakeSets(sets))
     given = GOOD | TWO | {"cni_managed_by": managed_by, "network_mode": mode}
     reading = Reading(parts={"system": {"os": {"build": build}}, "adapters": [ADAPTER]})
-    found = preflight.problems(preflight.Run(given.get, reading, lambda role: role != "join", LAYOUT))
+    found = preflight.find_problems(preflight.Run(given.get, reading, lambda role: role != "join", LAYOUT))
     wanted = [f"winkube_{name}: {text} has two families, {why}" for name, text in TWO.items()] if why else []
     assert [sentence[: len(start)] for sentence, start in zip(found, wanted, strict=True)] == wanted
 

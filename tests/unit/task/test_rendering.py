@@ -87,15 +87,15 @@ def leaves(templates: Any) -> list[Any]:
 @pytest.mark.parametrize("name", SETS)
 def test_every_argument_of_every_component_is_what_ansible_renders(name: str) -> None:
     values, rendering, asked = both(SETS[name])
-    templates = [leaf for part in node_plan.parts() for leaf in leaves(part.arguments)]
+    templates = [leaf for part in node_plan.list_parts() for leaf in leaves(part.arguments)]
     assert len(templates) > 100
     for template in templates:
         expected = own(values, template)
         if isinstance(expected, type):
             with pytest.raises(expected):
-                rendering.of(template)
+                rendering.render(template)
         else:
-            assert rendering.of(template) == expected, template
+            assert rendering.render(template) == expected, template
     of_variables = Counter(str(value) for value in [*values.values(), *templates] if isinstance(value, str))
     failing = {text for text in asked if isinstance(own(values, trust_as_template(text)), type)}
     assert {text for text, count in of_variables.items() if asked[text] > count} <= failing
@@ -123,15 +123,15 @@ def test_values_of_all_types(value: Any) -> None:
     given |= {"winkube_c": {"x": "{{ winkube_b }}", "y": ["{{ home }}"]}}
     values, rendering, _asked = both(given)
     template = trust_as_template(value) if isinstance(value, str) else value
-    assert rendering.of(template) == own(values, template)
+    assert rendering.render(template) == own(values, template)
 
 
 def test_a_text_that_stands_twice_is_rendered_once() -> None:
     _values, rendering, asked = both({"winkube_x": "C:"})
     text = trust_as_template("{{ winkube_x }}\\k")
-    assert rendering.of({"a": text, "b": text}) == {"a": "C:\\k", "b": "C:\\k"}
+    assert rendering.render({"a": text, "b": text}) == {"a": "C:\\k", "b": "C:\\k"}
     assert asked[str(text)] == 1
-    lists = [rendering.of(trust_as_template("{{ [winkube_x] }}")) for _time in range(2)]
+    lists = [rendering.render(trust_as_template("{{ [winkube_x] }}")) for _time in range(2)]
     lists[0].append("changed by its owner")
     assert lists[1] == ["C:"]
 
@@ -143,21 +143,21 @@ def test_what_has_no_value_fails_only_where_it_is_wanted() -> None:
         "winkube_z": "{{ winkube_z }}",
     }
     _values, rendering, _asked = both({**given, "winkube_o": "{{ omit }}"})
-    assert rendering.of(trust_as_template("{{ winkube_y }}")) == "y"
-    assert rendering.of(trust_as_template("{{ winkube_x | default('none') }}")) == "none"
-    assert rendering.of(trust_as_template("{{ winkube_o }}-{{ winkube_y }}")) == "-y", "omit is nothing"
+    assert rendering.render(trust_as_template("{{ winkube_y }}")) == "y"
+    assert rendering.render(trust_as_template("{{ winkube_x | default('none') }}")) == "none"
+    assert rendering.render(trust_as_template("{{ winkube_o }}-{{ winkube_y }}")) == "-y", "omit is nothing"
     with pytest.raises(AnsibleUndefinedVariable):
-        rendering.of(trust_as_template("{{ winkube_x }}"))
+        rendering.render(trust_as_template("{{ winkube_x }}"))
     with pytest.raises(AnsibleError):
-        rendering.of(trust_as_template("{{ winkube_z }}"))
+        rendering.render(trust_as_template("{{ winkube_z }}"))
 
 
 def test_a_text_that_nobody_trusts_stays_as_it_is() -> None:
     """What a node has said is not a template, whatever is in it."""
     _values, rendering, _asked = both({})
-    assert rendering.of("{{ winkube_root }}") == "{{ winkube_root }}"
+    assert rendering.render("{{ winkube_root }}") == "{{ winkube_root }}"
     fact = known({}) | {"winkube_state_dir": "{{ lookup('env', 'HOME') }}"}
     assert (
-        Rendering(fact, lambda value: value).of(trust_as_template("{{ winkube_state_dir }}"))
+        Rendering(fact, lambda value: value).render(trust_as_template("{{ winkube_state_dir }}"))
         == fact["winkube_state_dir"]
     )

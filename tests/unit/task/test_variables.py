@@ -9,7 +9,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.task import variables
 
 
 def wrong(**given: Any) -> list[str]:
-    return list(variables.wrong(given, given.__getitem__).values())
+    return list(variables.find_wrong(given, given.__getitem__).values())
 
 
 @pytest.mark.parametrize(
@@ -22,17 +22,17 @@ def wrong(**given: Any) -> list[str]:
     ],
 )
 def test_a_misspelled_variable_is_told_with_what_was_meant(name: str, meant: str) -> None:
-    (sentence,) = variables.unknown({name: 2, "winkube_root": "C:\\k"}).values()
+    (sentence,) = variables.find_unknown({name: 2, "winkube_root": "C:\\k"}).values()
     assert sentence.startswith(f"{name}: there is no variable of that name")
     assert sentence.endswith(f"Did you mean {meant}?")
 
 
 def test_a_variable_of_the_users_own_is_named_in_a_list() -> None:
     given = {"winkube_rack_of_the_machine": "b7"}
-    (sentence,) = variables.unknown(given).values()
+    (sentence,) = variables.find_unknown(given).values()
     assert "winkube_own_variables" in sentence
-    assert variables.unknown(given | {"winkube_own_variables": ["winkube_rack_of_the_machine"]}) == {}
-    assert variables.unknown({"ansible_user": "x", "rack": 1}) == {}, "other prefixes are nobody's business"
+    assert variables.find_unknown(given | {"winkube_own_variables": ["winkube_rack_of_the_machine"]}) == {}
+    assert variables.find_unknown({"ansible_user": "x", "rack": 1}) == {}, "other prefixes are nobody's business"
 
 
 @pytest.mark.parametrize(
@@ -52,10 +52,10 @@ def test_a_wrong_type_names_the_variable(name: str, value: Any, said: str) -> No
 def test_what_ansible_converts_and_what_has_no_value_yet_is_not_judged() -> None:
     assert wrong(winkube_kubelet_verbosity="4", winkube_drain="yes", winkube_node_taints="a=b:NoSchedule") == []
     given = {"winkube_kubelet_verbosity": "{{ later }}"}
-    assert variables.wrong(given, lambda _name: None) == {}
+    assert variables.find_wrong(given, lambda _name: None) == {}
 
 
 def test_a_default_is_not_looked_at_again() -> None:
     asked: list[str] = []
-    variables.wrong(dict(variables.defaults()), asked.append)
+    variables.find_wrong(dict(variables.read_defaults()), asked.append)
     assert asked == []

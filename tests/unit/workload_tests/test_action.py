@@ -12,7 +12,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.winkube.node.plugins.action import k8s_windows_test
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
-from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import of_module
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import load_spec
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.outcome import Context, Outcome
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import stages
 
@@ -59,7 +59,7 @@ def test_one_that_fails_does_not_keep_the_next_from_running(monkeypatch: pytest.
 @pytest.mark.slow
 @pytest.mark.row("SM-07", "SM-18")
 def test_the_smoke_test_at_once_reports_and_leaves_nothing(tmp_path: Path) -> None:
-    spec = of_module("k8s_windows_test")["smoke"]["options"]
+    spec = load_spec("k8s_windows_test")["smoke"]["options"]
     options = {name: option.get("default") for name, option in spec.items()} | {"linux_host": "control-plane"}
     with cluster(tmp_path) as lab:
         lab.flows.broken.add("outbound")

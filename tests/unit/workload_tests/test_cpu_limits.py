@@ -14,7 +14,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.kubelet import KubeletProxy
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.samples import Sample, of_summary
-from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import of_module
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import load_spec
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import cpu_limits
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.cpu_limits import (
     Wanted,
@@ -163,7 +163,7 @@ def test_each_node_in_turn_and_a_fault_of_one_does_not_keep_it_from_the_next(mon
         json.dumps(summary(500_618_452, 478_772_447)).replace("win1", "win2")
     )
     context = Known({}, (), False, Path(), api.clock(), api)
-    options = {key: spec["default"] for key, spec in of_module("k8s_windows_test")["cpu_limits"]["options"].items()}
+    options = {key: spec["default"] for key, spec in load_spec("k8s_windows_test")["cpu_limits"]["options"].items()}
     outcome = cpu_limits.run(context, options)
     assert outcome.steps == ("burn CPU in two pods on win1 for 120 s", "burn CPU in two pods on win2 for 120 s")
     assert outcome.result["nano_cores"] == {

@@ -15,7 +15,7 @@ import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster import run_namespace
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
-from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import of_module
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import load_spec
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import interrupted, readiness
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import readiness_results as found
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.outcome import Context, Outcome
@@ -164,7 +164,7 @@ class Bench:
         self.jobs.program = lambda pod: Ran(text, seconds, **more)
 
     def run(self, tmp_path: Path, **options: Any) -> Outcome:
-        spec = of_module("k8s_windows_test")["operational_readiness"]["options"]
+        spec = load_spec("k8s_windows_test")["operational_readiness"]["options"]
         usual = {name: option.get("default") for name, option in spec.items()}
         usual |= {"timeout": 600.0, "start_timeout": 120.0}
         context = Context({"kubeconfig": str(self.lab.kubeconfig)}, (), False, tmp_path, self.clock)

@@ -132,7 +132,7 @@ def drain_and_uncordon(lab: Cluster, found: client.Cluster) -> None:
     tenants.move_in(lab, "win1")
     found.clock = clock = Smoke(lab).clock()
     node = drain.NodeDrain(found, "win1", "run-1", drain.Rules(force=True, delete_emptydir_data=True), clock)
-    assert [pod["name"] for pod in node.evictable()] == list(tenants.GOES)
+    assert [pod["name"] for pod in node.list_evictable()] == list(tenants.GOES)
     assert node.cordon_and_drain() == ("cordon win1", "drain win1 (4 pods)")
     assert tenants.pods(lab, "win1") == list(tenants.STAYS)
     assert lab.nodes["win1"]["spec"]["unschedulable"] is True

@@ -12,8 +12,8 @@ import pytest
 from ansible.errors import AnsibleError
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
-from ansible_collections.winkube.node.plugins.plugin_utils.task import compiled, node_plan
-from ansible_collections.winkube.node.plugins.plugin_utils.task.compiled import OF_FILES, keep_compiled
+from ansible_collections.winkube.node.plugins.plugin_utils.task import node_plan, template_cache
+from ansible_collections.winkube.node.plugins.plugin_utils.task.template_cache import OF_FILES, cache_templates
 from jinja2 import Environment
 
 from tests.unit.task.test_rendering import ROLES, known, trusted
@@ -41,11 +41,11 @@ def generated(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fresh]:
     """Forgets what this process knows, as the next run does."""
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    before = dict(compiled._COMPILED)
-    compiled._COMPILED.clear()
-    yield compiled._COMPILED.clear
-    compiled._COMPILED.clear()
-    compiled._COMPILED.update(before)
+    before = dict(template_cache._COMPILED)
+    template_cache._COMPILED.clear()
+    yield template_cache._COMPILED.clear
+    template_cache._COMPILED.clear()
+    template_cache._COMPILED.update(before)
 
 
 def rendered(text: str, *, as_file: bool = False) -> Any:
@@ -73,12 +73,12 @@ def test_the_next_run_compiles_nothing(tmp_path: Path, fresh: Fresh, generated: 
     kept = tmp_path / "folder" / "kept.pyc"
     seen = []
     for _run in range(2):
-        keep_compiled([TEXT], [FILE], kept)
+        cache_templates([TEXT], [FILE], kept)
         seen.append((rendered(TEXT), rendered(FILE, as_file=True), len(generated)))
         fresh()
     assert seen[0] == ("C:\\K and True", "  [a]\nroot = 'C:\\k\\k'\n", 2)
     assert seen[1] == seen[0]
-    assert kept.stat().st_mode & 0o777 == Path(compiled.__file__).stat().st_mode & 0o666
+    assert kept.stat().st_mode & 0o777 == Path(template_cache.__file__).stat().st_mode & 0o666
     assert [each.name for each in kept.parent.iterdir()] == ["kept.pyc"]
 
 
@@ -87,15 +87,15 @@ def test_what_is_not_whole_or_not_for_these_texts_is_made_again(
     tmp_path: Path, fresh: Fresh, generated: list[Any], cut: int
 ) -> None:
     kept = tmp_path / "kept.pyc"
-    keep_compiled([TEXT], (), kept)
+    cache_templates([TEXT], (), kept)
     whole = kept.read_bytes()
     kept.write_bytes(whole[:cut])
     fresh()
-    keep_compiled([TEXT], (), kept)
+    cache_templates([TEXT], (), kept)
     assert (len(generated), rendered(TEXT)) == (2, "C:\\K and True")
     assert kept.read_bytes() == whole
     fresh()
-    keep_compiled([TEXT, "{{ 1 + 1 }}"], (), kept)
+    cache_templates([TEXT, "{{ 1 + 1 }}"], (), kept)
     assert (len(generated), rendered("{{ 1 + 1 }}")) == (4, 2)
 
 
@@ -103,33 +103,33 @@ def test_another_ansible_compiles_for_itself(
     tmp_path: Path, fresh: Fresh, generated: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = tmp_path / "kept.pyc"
-    keep_compiled([TEXT], (), kept)
+    cache_templates([TEXT], (), kept)
     fresh()
-    monkeypatch.setattr(compiled, "__version__", "2.99.0")
-    keep_compiled([TEXT], (), kept)
+    monkeypatch.setattr(template_cache, "__version__", "2.99.0")
+    cache_templates([TEXT], (), kept)
     assert len(generated) == 2
 
 
 def test_a_text_and_a_file_that_are_equal_are_rendered_differently(tmp_path: Path, fresh: Fresh) -> None:
     expected = rendered(FILE), rendered(FILE, as_file=True)
-    keep_compiled([FILE], [FILE], tmp_path / "kept.pyc")
+    cache_templates([FILE], [FILE], tmp_path / "kept.pyc")
     assert (rendered(FILE), rendered(FILE, as_file=True)) == expected
     assert expected[0] != expected[1]
 
 
 def test_who_wants_no_compiled_files_gets_none(tmp_path: Path, fresh: Fresh, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    keep_compiled([TEXT], (), tmp_path / "kept.pyc")
+    cache_templates([TEXT], (), tmp_path / "kept.pyc")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_collection_that_cannot_be_written_to_stops_nothing(tmp_path: Path, fresh: Fresh) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    keep_compiled([TEXT], (), tmp_path / "file" / "kept.pyc")
+    cache_templates([TEXT], (), tmp_path / "file" / "kept.pyc")
     assert rendered(TEXT) == "C:\\K and True"
 
 
 def test_python_keeps_what_it_has_compiled_of_the_collection() -> None:
-    spec = compiled.__spec__
+    spec = template_cache.__spec__
     assert spec is not None
-    assert Path(str(spec.cached)).parent == compiled.KEPT.parent
+    assert Path(str(spec.cached)).parent == template_cache.KEPT.parent

@@ -42,7 +42,7 @@ _PLUGIN = re.compile(r"(?:\||\bis(?: not)?)\s*([a-z_][a-z0-9_.]*)")
 """The name of a filter or test."""
 
 
-def keep_compiled(templates: Iterable[str], files: Iterable[str] = (), kept: Path = KEPT) -> None:
+def cache_templates(templates: Iterable[str], files: Iterable[str] = (), kept: Path = KEPT) -> None:
     """Compiles these now, before workers are forked, and lets Ansible take what was compiled. Where Ansible's inside is
     another one, it compiles as ever.
 
@@ -60,7 +60,7 @@ def keep_compiled(templates: Iterable[str], files: Iterable[str] = (), kept: Pat
     if not wanted or not callable(getattr(kind, "compile", None)):
         return
     if not getattr(kind.compile, "keeps", False):
-        kind.compile = _keeping(kind.compile)
+        kind.compile = _take_from_cache(kind.compile)
     key = _key(environment, wanted)
     if (found := _read(kept, key)) is not None:
         _COMPILED.update(found)
@@ -74,7 +74,7 @@ def keep_compiled(templates: Iterable[str], files: Iterable[str] = (), kept: Pat
     _write(kept, key, {known: code for known in wanted if (code := _COMPILED.get(known)) is not None})
 
 
-def _keeping(compiles: Callable[..., Any]) -> Callable[..., Any]:
+def _take_from_cache(compiles: Callable[..., Any]) -> Callable[..., Any]:
     def compile_once(environment: Any, source: Any, *arguments: Any, **keywords: Any) -> Any:
         as_wanted = isinstance(source, str) and environment.trim_blocks and not (arguments or keywords)
         known = (environment.lstrip_blocks, source)
