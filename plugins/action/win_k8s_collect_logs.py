@@ -129,13 +129,13 @@ class ActionModule(NodeAction):
         if self._task.check_mode:
             return self._result(changed=True)
         op = collect.start_trace(script, file, options["hnstrace_max"])
-        verdict.must_be_done(machine.apply([op]), "hnstrace")
+        verdict.check_done(machine.apply([op]), "hnstrace")
         return self._result(changed=True, trace=file)
 
     def _stop(self, file: str, machine: _Machine, store: Store) -> None:
         """Stop the trace and fetch its file. NodeError if there is none."""
         answer = machine.apply([collect.stop_trace()])
-        verdict.must_be_done(answer, "hnstrace")
+        verdict.check_done(answer, "hnstrace")
         if not machine.has(file):
             said = " ".join(str(result.get("stdout") or "") for result in answer.get("results") or ()).strip()
             raise NodeError(

@@ -283,7 +283,7 @@ class Link:
                 limit_s = min(2 * limit_s, self._submit_limit(batch))
                 continue
             if _is_answer(answer):
-                return self._until_over(self._never_arrived(answer, batch_id, lost), batch, batch_id)
+                return self._until_over(self._report_loss(answer, batch_id, lost), batch, batch_id)
             cause = _failure(answer)
             failures = failures + 1 if isinstance(cause, ModuleError) else 0
             if failures == FAILURES:
@@ -302,7 +302,7 @@ class Link:
             cause,
         )
 
-    def _never_arrived(self, answer: dict[str, Any], batch_id: str, lost: Exception) -> dict[str, Any]:
+    def _report_loss(self, answer: dict[str, Any], batch_id: str, lost: Exception) -> dict[str, Any]:
         if answer.get("outcome") != "unknown":
             return answer
         if isinstance(lost, ModuleError):
@@ -374,7 +374,7 @@ class Link:
         answer = self._run_within(limit_s, lambda: self.execute(module, args), doing)
         if recovered := answer.get("recovered"):
             self.recovered.append(recovered)
-            self.notice(describe_recovered(recovered))
+            self.notice(describe_recovery(recovered))
         return answer
 
     def _run_within(self, limit_s: float, work: Callable[[], T], doing: str) -> T:
@@ -415,7 +415,7 @@ def loses_connection(batch: Batch, through: Collection[str] = ()) -> bool:
     )
 
 
-def describe_recovered(recovered: Mapping[str, Any]) -> str:
+def describe_recovery(recovered: Mapping[str, Any]) -> str:
     """What the node did about an earlier batch, `{id, outcome}`."""
     did = {
         "done": "finished batch {id}, which an earlier run had begun",

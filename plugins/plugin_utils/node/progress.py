@@ -55,9 +55,9 @@ def sentence(batch: Batch, answer: Mapping[str, Any], seconds: float) -> str:
     since the batch was sent."""
     done = len(answer.get("results") or ())
     if done < len(batch.ops):
-        what = _of(batch.ops[done], answer.get("state") or {})
+        what = _describe(batch.ops[done], answer.get("state") or {})
     else:
-        what = _of(batch.gate[0], {}) if batch.gate else "is finishing"
+        what = _describe(batch.gate[0], {}) if batch.gate else "is finishing"
     return f"{batch.component}: {what}, {seconds:.0f} s so far"
 
 
@@ -72,7 +72,7 @@ def _part(op: Op) -> str:
     return f"{op.args['path']}.part"
 
 
-def _of(op: Op, state: Mapping[str, Any]) -> str:
+def _describe(op: Op, state: Mapping[str, Any]) -> str:
     if op.op == "fetch":
         size = int((state.get(file_key(_part(op))) or {}).get("size") or 0)
         return f"is downloading {_address(str(op.args['url']))}: {size / MEGA:.1f} MB"

@@ -33,7 +33,7 @@ def keep_alive(connection: Any) -> None:
             connection.set_option(option, add_keep_alive(connection.get_option(option)))
 
 
-def end_shared(connection: Any) -> None:
+def end_master(connection: Any) -> None:
     """End the process that keeps a connection open for several calls (ControlPersist): a dead one would block the
     next call. Ansible's own `reset` only stops it from taking more calls."""
     build = getattr(connection, "_build_command", None)

@@ -16,7 +16,7 @@ _EMPTY_LINES = re.compile(r"[ \t\r]*\n\s*?(?=[^\r\n])")
 ACKNOWLEDGE = "playbooks/repair.yml -e winkube_repair=acknowledge -e winkube_batch="
 
 
-def must_be_done(answer: Mapping[str, Any], component: str) -> None:
+def check_done(answer: Mapping[str, Any], component: str) -> None:
     """NodeError, with the whole story, unless the batch is done."""
     if answer.get("answer") == "accepted" and answer.get("outcome") == "done":
         return

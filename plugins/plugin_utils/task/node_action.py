@@ -25,10 +25,10 @@ from ..engine.address import mask, mask_in
 from ..engine.reading import Query, Reading, pack, usable
 from ..engine.resource import Refused
 from ..node import run_id
-from ..node.link import Link, NodeError, OutcomeUnknown, Silence, describe_recovered
+from ..node.link import Link, NodeError, OutcomeUnknown, Silence, describe_recovery
 from ..node.progress import LOGGED_S, WATCHED_S
 from ..node.run_id import RUN_ID
-from ..node.ssh import end_shared, keep_alive
+from ..node.ssh import end_master, keep_alive
 from ..transfer.progress import is_watched
 from . import variables
 from .argument_spec import plain
@@ -90,7 +90,7 @@ class NodeAction(ModuleAction):
             reset=self._reset,
             state_dir=layout.state_dir,
             host=self._host,
-            abandon=lambda: end_shared(self._connection),
+            abandon=lambda: end_master(self._connection),
             reconnect_s=options["reconnect_timeout"],
             answer_s=options["answer_timeout"],
             runner_mode=options["runner"],
@@ -140,7 +140,7 @@ class NodeAction(ModuleAction):
         recovered = self._node.link.recovered
         if not recovered:
             return result
-        steps = [{"text": describe_recovered(each), "state": "done"} for each in recovered]
+        steps = [{"text": describe_recovery(each), "state": "done"} for each in recovered]
         told = {**(result.get("winkube") or {}), "recovered": recovered[-1]}
         return result | {"changed": True, "steps": [*steps, *(result.get("steps") or ())], "winkube": told}
 

@@ -75,7 +75,7 @@ class TaskNode:
         answer = self.link.apply(batch, batch_id, reading.file(self.layout.runner).get("sha256"))
         if answer.get("answer") == "stale":
             raise NotAsReadError(verdict.stale_sentence(answer))
-        verdict.must_be_done(answer, batch.component)
+        verdict.check_done(answer, batch.component)
         return answer
 
     def run_once(self, batch: Batch, reading: Reading) -> Mapping[str, Any]:

@@ -49,13 +49,13 @@ def test_other_connections_are_left_alone(transport: str) -> None:
     connection = Connection(transport)
     before = dict(connection.options)
     ssh.keep_alive(connection)
-    ssh.end_shared(connection)
+    ssh.end_master(connection)
     assert connection.options == before and not connection.asked
 
 
 def test_no_shared_connection_is_told_nothing() -> None:
     connection = Connection(says="Control socket connect(/tmp/x): No such file or directory")
-    ssh.end_shared(connection)
+    ssh.end_master(connection)
     assert connection.asked == ["ssh ssh -O check 10.0.0.1"]
 
 
@@ -64,6 +64,6 @@ def test_one_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(ssh, "EXIT_S", 0.2)
     with subprocess.Popen(["sleep", "60"]) as master:
         connection = Connection(says=f"Master running (pid={master.pid})")
-        ssh.end_shared(connection)
+        ssh.end_master(connection)
         assert master.wait(10) == -signal.SIGKILL
     assert connection.asked == ["ssh ssh -O check 10.0.0.1", "ssh ssh -O exit 10.0.0.1"]
