@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.literals import fixed_parts
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.literals import list_constants
 
 from tests.catalogue.table import Row, merged, read, write, write_codes
 from tests.lookups.__main__ import packages
@@ -231,8 +231,8 @@ def rows(found: Sequence[Package]) -> tuple[list[Row], dict[str, int]]:
             continue
         if one["Kind"] not in KINDS or one["Literal"] in FRAMES or same[0].path.startswith("golang.org/x/sys/"):
             continue
-        if not fixed_parts(one["Literal"]) or not any(
-            letter.isalpha() for letter in "".join(fixed_parts(one["Literal"]))
+        if not list_constants(one["Literal"]) or not any(
+            letter.isalpha() for letter in "".join(list_constants(one["Literal"]))
         ):
             continue
         first = same[0]

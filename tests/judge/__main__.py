@@ -52,7 +52,7 @@ class Figures:
 
 def literals() -> dict[str, int]:
     """Of upstream's literals that reach a user: how many there are, are known by place, and lead to a cause."""
-    told = [each for each in catalogue.literals() if catalogue.tells(catalogue.fixed_parts(each.text))]
+    told = [each for each in catalogue.literals() if catalogue.tells(catalogue.list_constants(each.text))]
     said = find_messages([each.text for each in told])
     causes = sum(
         1

@@ -16,7 +16,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts import calico, 
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows_revisions import (
     BAD_REVISIONS,
     BadRevision,
-    update_of,
+    find_update,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.network.cni_guess import MARKS
 
@@ -64,7 +64,7 @@ def questions(index: str, titles: Mapping[str, str]) -> list[str]:
 def overlay() -> list[str]:
     """Since when Windows has overlay networks."""
     return [
-        f"| {windows.release_of(each.build).name} ({each.build}) | "  # type: ignore[union-attr]
+        f"| {windows.find_release(each.build).name} ({each.build}) | "  # type: ignore[union-attr]
         + (f"never: {each.why}" if each.revision is None else f"from 10.0.{each.build}.{each.revision} ({each.update})")
         + " |"
         for each in windows.OVERLAY_FLOORS
@@ -85,7 +85,7 @@ def maturity() -> list[str]:
 
 def builds() -> list[str]:
     """What stands for each build of Windows in a pod."""
-    found = [(each, windows.release_of(each.build)) for each in windows.IMAGE_NAMES]
+    found = [(each, windows.find_release(each.build)) for each in windows.IMAGE_NAMES]
     return [
         f"| {release.name} | `10.0.{names.build}` | `{windows.class_name(names.build)}` | "
         f"`mcr.microsoft.com/windows/servercore:{names.servercore}` |"
@@ -113,13 +113,13 @@ def revisions() -> list[str]:
 
 
 def _said(each: BadRevision) -> str:
-    return f"{_cell(each.told.removesuffix(each.source))}[source]({each.source})"
+    return f"{_cell(each.summary.removesuffix(each.source))}[source]({each.source})"
 
 
 def _update(build: int, revision: int) -> str:
     if not revision:
         return ""
-    kb = update_of(build, revision).kb
+    kb = find_update(build, revision).kb
     return f"{revision}, {kb}" if kb else str(revision)
 
 

@@ -36,7 +36,9 @@ from .expiry import Expiry
 from .node import ADMINS_ONLY_FILE, NAME, CriTcpArgs
 
 CANDIDATE, CLOSED = ".winkube-candidate", ".winkube-closed"
-_WITHOUT = frozenset({("imports",), ("version",), *(place for one in (facts.GRPC, facts.PLUGIN) for place in one.all)})
+_WITHOUT = frozenset(
+    {("imports",), ("version",), *(place for one in (facts.GRPC, facts.PLUGIN) for place in one.places)}
+)
 """Places of an effective configuration that may differ. `imports` holds the name of the file itself."""
 SHOWN = 5
 

@@ -218,7 +218,7 @@ def _bad_revision(scene: Scene) -> Iterator[Seen]:
             machine.name,
             f"{len(known)} {'thing is' if len(known) == 1 else 'things are'} known to be wrong with it",
             f"{good.name} or later" if good else "",
-            evidence=tuple(each.told for each in known),
+            evidence=tuple(each.summary for each in known),
         )
 
 

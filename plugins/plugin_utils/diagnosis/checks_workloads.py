@@ -16,7 +16,7 @@ from ..cri.verdict import BUSY_MILLICORES
 from ..facts import containerd as containerd_facts
 from ..facts.kubernetes import PAUSE_IMAGES, NoPauseImageError, pause_image
 from ..facts.version import Line, Version, VersionError
-from ..facts.windows import images_of, release_of, runs_image
+from ..facts.windows import describe_images, find_release, runs_image
 from ..lint.images import image_build
 from .check import Area, Check, Needs, Seen
 from .finding import ERROR, NOTE
@@ -120,7 +120,7 @@ def _advice(pod: Object, build: int | None) -> Iterator[str]:
             own = True
             yield (
                 f"{image} is made for {_release(made_for)} (build {made_for}), the node is {_release(build)} and runs "
-                f"images of {images_of(build)}: take such an image, as instructions for one Windows have to be "
+                f"images of {describe_images(build)}: take such an image, as instructions for one Windows have to be "
                 "adjusted to another."
             )
     if not own:
@@ -129,7 +129,7 @@ def _advice(pod: Object, build: int | None) -> Iterator[str]:
 
 
 def _release(build: int) -> str:
-    release = release_of(build)
+    release = find_release(build)
     return release.name if release else f"Windows of build {build}"
 
 

@@ -181,7 +181,7 @@ BASES: tuple[Base, ...] = (
 
 
 @lru_cache(maxsize=4096)
-def base_of(image: str) -> Base | None:
+def find_base(image: str) -> Base | None:
     """The base image that this is, None for any other."""
     name = image.partition("@")[0]
     return next((base for base in BASES if base.image.match(name if ":" in name else f"{name}:")), None)
@@ -195,7 +195,7 @@ def program_name(word: str) -> str:
 
 def has_program(image: str, program: str) -> bool | None:
     """Is the program in the image? None if it cannot be said by the image's name."""
-    base = base_of(image)
+    base = find_base(image)
     if base is None:
         return None
     if program in base.has:

@@ -36,7 +36,7 @@ class TcpPlaces:
         return (self.tls_ca, self.tls_cert, self.tls_key)
 
     @property
-    def all(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[Place, ...]:
         """Every place."""
         return (self.address, self.disable, *self.tls)
 

@@ -35,7 +35,7 @@ class Evidence:
 
 
 @cache
-def evidence() -> tuple[Evidence, ...]:
+def read_evidence() -> tuple[Evidence, ...]:
     lines = (line for line in FILE.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#"))
     rows = ([part.strip() for part in line.split("|")] for line in lines)
     return tuple(
@@ -45,5 +45,5 @@ def evidence() -> tuple[Evidence, ...]:
 
 
 @cache
-def evidence_of(rule: str) -> tuple[Evidence, ...]:
-    return tuple(each for each in evidence() if rule in each.rules)
+def list_evidence(rule: str) -> tuple[Evidence, ...]:
+    return tuple(each for each in read_evidence() if rule in each.rules)

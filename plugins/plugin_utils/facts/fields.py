@@ -42,7 +42,7 @@ class Verdict:
     rules: tuple[str, ...]
     why: str
 
-    def of(self, minor: int) -> str:
+    def judge(self, minor: int) -> str:
         """Empty where that release has no such field."""
         return next(
             (name for name, first, last in self.spans if first <= minor and (last is None or minor <= last)), ""

@@ -96,7 +96,7 @@ def line_for(line: Line) -> Line:
     return min(line, NEWEST)
 
 
-def flags_of(blocks: Mapping[str, str]) -> dict[str, Flag]:
+def parse_flags(blocks: Mapping[str, str]) -> dict[str, Flag]:
     """The flags of blocks `attributes -> names`. Attributes are words: `bool`, `since=1.25`, `deprecated=1.24`,
     `removed=1.27`, `windows`, `linux`."""
     found: dict[str, Flag] = {}
@@ -253,7 +253,7 @@ _INSTEAD = _LOG_FILES | {
 
 KUBELET = FlagTable(
     "kubelet",
-    flags_of(_KUBELET),
+    parse_flags(_KUBELET),
     _SPELLINGS,
     _INSTEAD,
     "tests/recorded/kubelet-*.help.txt; between them kubernetes cmd/kubelet/app/options and component-base logs at "
@@ -308,7 +308,7 @@ _KUBE_PROXY = _LOGGING | {
 
 KUBE_PROXY = FlagTable(
     "kube-proxy",
-    flags_of(_KUBE_PROXY),
+    parse_flags(_KUBE_PROXY),
     {"service": "windows-service"},
     _LOG_FILES,
     "tests/recorded/kube-proxy-*.help.txt; between them kubernetes cmd/kube-proxy/app and component-base logs at "

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which place in which program a line of a log comes from: literals.txt.gz beside this file.
 
-    place_of('MountVolume.SetUp failed for volume "data" ...')    # Place("kubelet", "mounting a volume", ...)
+    find_place('MountVolume.SetUp failed for volume "data" ...')    # Place("kubelet", "mounting a volume", ...)
 
 The table has the literals of errors, warnings and events of the programs of a Windows node, by the function that they
 stand in, as `make catalogue` reads them from upstream's sources. It is read at the first question, not at import. What
@@ -82,7 +82,7 @@ class Place:
     """The finding that an error of this function means where it names no other reason; empty where it may be many."""
 
 
-def place_of(line: str) -> Place | None:
+def find_place(line: str) -> Place | None:
     """Of the literals that the line has the one that says most: one of a program's own before those of libraries."""
     found = (entry for _start, _end, entry in _matches(line))
     best = max(found, key=lambda each: (bool(each.place.operation), each.bits + _OWN * each.place.own), default=None)
@@ -91,7 +91,7 @@ def place_of(line: str) -> Place | None:
     return best.place if best.bits >= _NAMING else replace(best.place, program="")
 
 
-def places_of(line: str) -> tuple[Place, ...]:
+def find_places(line: str) -> tuple[Place, ...]:
     """All of them in the order of the line: who speaks first, the innermost reason last. Of two literals of which one
     contains the other the longer one."""
     found: list[Place] = []
@@ -213,7 +213,7 @@ def _index() -> dict[str, list[tuple[str, _Entry]]]:
     same: dict[str, list[int]] = {}
     for number, row in enumerate(_rows()):
         same.setdefault(row[0], []).append(number)
-    words = {text: _anchors(text) for text in same if tells(fixed_parts(text))}
+    words = {text: _anchors(text) for text in same if tells(list_constants(text))}
     count = Counter(word for each in words.values() for word in each)
     found: dict[str, list[tuple[str, _Entry]]] = {}
     for text, said in words.items():
@@ -229,7 +229,7 @@ def _bare(text: str) -> str:
     return text.replace('"', "").replace("\\", "").replace("`", "")
 
 
-def fixed_parts(text: str) -> tuple[str, ...]:
+def list_constants(text: str) -> tuple[str, ...]:
     """What of a literal is the same in each line: the parts between its verbs, without quotes."""
     return tuple(part for each in _VERB.split(_bare(text)) for line in each.splitlines() if (part := line.strip()))
 
@@ -294,11 +294,11 @@ def read(text: str) -> Iterator[_Row]:
 
 def find_cause(line: str) -> Place | None:
     """The innermost place of a line that means a cause by itself."""
-    return next((each for each in reversed(places_of(line)) if each.cause), None)
+    return next((each for each in reversed(find_places(line)) if each.cause), None)
 
 
 def counts() -> dict[str, int]:
     """How many literals reach a user (they say something beside what they wrap), of how many the place is known."""
-    reach = [each for each in literals() if tells(fixed_parts(each.text))]
+    reach = [each for each in literals() if tells(list_constants(each.text))]
     told = {entry.text for entries in _index().values() for _second, entry in entries}
     return {"reach": len(reach), "place": sum(1 for each in reach if each.text in told and place(each).operation)}

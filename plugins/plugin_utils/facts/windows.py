@@ -190,7 +190,7 @@ def overlay_floor(build: int) -> OverlayFloor | None:
     return next((floor for floor in OVERLAY_FLOORS if floor.build == build), None)
 
 
-def release_of(build: int) -> WindowsRelease | None:
+def find_release(build: int) -> WindowsRelease | None:
     """The release with this build, None if the table has none."""
     return next((release for release in WINDOWS_RELEASES if release.build == build), None)
 
@@ -209,7 +209,7 @@ def runs_image(host: int, image: int) -> bool:
     return oldest_image(host) <= image <= host
 
 
-def images_of(host: int) -> str:
+def describe_images(host: int) -> str:
     """For people: the builds whose images a host of this build runs."""
     oldest = oldest_image(host)
     return f"build {host}" if oldest == host else f"the builds {oldest} to {host}"
@@ -306,7 +306,7 @@ def image_names(build: int) -> ImageNames | None:
 
 def short_name(build: int) -> str:
     """`2019`, `20h2`; the number of a build that has no name here."""
-    release = release_of(build)
+    release = find_release(build)
     return release.name.rpartition(" ")[2].lower() if release else str(build)
 
 

@@ -63,7 +63,7 @@ class BadRevision:
     unverified: bool = False
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """A line for people."""
         whom = f" Concerns {self.concerns}." if self.concerns else ""
         doubt = " Unverified." if self.unverified else ""
@@ -428,7 +428,7 @@ def next_good(build: int, revision: int, own: Iterable[BadRevision] = (), mode: 
     return next((each for each in later if not find_bad(build, each.revision, extra, mode)), None)
 
 
-def update_of(build: int, revision: int) -> Update:
+def find_update(build: int, revision: int) -> Update:
     """The update that brings a revision; without its number where no table has it."""
     found = next((each for each in updates() if (each.build, each.revision) == (build, revision)), None)
     return found or Update(build, revision, "", "")

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from ..facts.evidence import evidence_of
+from ..facts.evidence import list_evidence
 from .config import DEFAULT_FILE, Config, ConfigError, read_config
 from .engine import Report, add_unreadable, lint
 from .fix import apply_fixes, fix
@@ -193,7 +193,7 @@ def _explain(rule: Rule) -> Iterator[str]:
     if rule.fix is not None:
         yield f"  --fix:         {fix_of(rule)}"
     yield f"  known from:    {rule.source}"
-    for each in evidence_of(rule.id):
+    for each in list_evidence(rule.id):
         yield f"  {each.outcome + ':':<14} {each}"
     yield f'  accepted by:   the annotation lint.winkube.node/{rule.id}: "the reason", or ignore in .workload-lint.yml'
 

@@ -71,7 +71,7 @@ def _without_effect(case: PodCase) -> Iterator[Hit]:
     judged = verdicts()
     for path, owner, name, _field in _fields(case):
         found = judged.get((owner, name))
-        if found is not None and not found.rules and not found.why and found.of(case.profile.minor) == "ignored":
+        if found is not None and not found.rules and not found.why and found.judge(case.profile.minor) == "ignored":
             yield Hit(path, {"value": name})
 
 

@@ -19,7 +19,7 @@ from ..facts.base_images import (
     POWERSHELL_ALIASES,
     UNIX_TOOLS,
     WORDS_OF_CMD,
-    base_of,
+    find_base,
     has_program,
     program_name,
 )
@@ -103,7 +103,7 @@ def _explain_missing(case: PodCase, container: Container, script: Script, call: 
         return ""
     if case.pod.host_process:
         return "no Windows node has it" if program in UNIX_TOOLS - {"sh", "bash", "tee", "nc", "wget"} else ""
-    base = base_of(image)
+    base = find_base(image)
     return f"{base.name} ({image}) does not have it" if base and has_program(image, program) is False else ""
 
 
@@ -262,7 +262,7 @@ def _slips(case: PodCase, run: Run, script: Script) -> Iterator[Slip]:
     elif script.shell == CMD:
         yield from _slips_of_cmd(script)
     else:
-        base = base_of(run.container.image)
+        base = find_base(run.container.image)
         no_browser = base is not None and "Windows Server" not in base.name and not case.pod.host_process
         yield from _slips_of_powershell(script, no_browser)
 

@@ -12,7 +12,7 @@ from typing import Any
 from ..facts.node_labels import ARCH_LABEL, BUILD_LABEL, HOSTNAME_LABEL, OS_LABEL
 from ..facts.quantity import quantity
 from ..facts.taint import Taint
-from ..facts.windows import images_of, runs_image
+from ..facts.windows import describe_images, runs_image
 from .catalog import ObjectCase, PodCase
 from .images import image_build
 from .model import Hit, Severity, as_list, as_map, as_text
@@ -162,7 +162,7 @@ def _find_selected_build(case: PodCase) -> Iterator[Hit]:
         build = image_build(container.image)
         if build is not None and not any(runs_image(each, build) for each in case.target.builds):
             values = {"value": container.image, "image": build_title(build), "node": _titles(case.target.builds)}
-            values["runs"] = " or ".join(dict.fromkeys(map(images_of, case.target.builds)))
+            values["runs"] = " or ".join(dict.fromkeys(map(describe_images, case.target.builds)))
             yield Hit((*container.path, "image"), values, container.name)
 
 

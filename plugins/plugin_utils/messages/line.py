@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from ..facts.codes import meaning, names
-from ..facts.literals import Place, place_of
+from ..facts.literals import Place, find_place
 from ..facts.message_places import CODES, GROUPS, OBJECTS, OPERATIONS, OTHERWISE, SPEAKERS, SPOKEN
 from ..facts.windows_codes import TEXTS
 from .records import plain
@@ -142,7 +142,7 @@ class Line:
     @cached_property
     def _literal(self) -> Place | None:
         # Windows' own words, and those of errno and net, are not literals of a program.
-        return None if self._done else place_of(_ERRNO.sub(" ", _WORDS.sub(" ", self.raw)))
+        return None if self._done else find_place(_ERRNO.sub(" ", _WORDS.sub(" ", self.raw)))
 
     @cached_property
     def operations(self) -> frozenset[str]:

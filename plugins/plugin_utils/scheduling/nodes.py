@@ -15,7 +15,7 @@ from ..components.join.node_object import format_taint
 from ..engine.resource import Refused
 from ..facts.node_labels import ARCH_LABEL, BUILD_LABEL, OS_LABEL
 from ..facts.taint import follows_state
-from ..facts.windows import release_of
+from ..facts.windows import find_release
 
 Object = Mapping[str, Any]
 
@@ -52,7 +52,7 @@ class WindowsNode:
     @property
     def release(self) -> str:
         """`Windows Server 2022`; empty for a build without a name."""
-        release = release_of(self.build) if self.build is not None else None
+        release = find_release(self.build) if self.build is not None else None
         return release.name if release else ""
 
     @property

@@ -15,7 +15,7 @@ from ..facts.containerd import UnsupportedVersionError
 from ..facts.kubernetes import NoPauseImageError, pair, pause_image
 from ..facts.node_labels import BUILD_LABEL
 from ..facts.version import Version, VersionError
-from ..facts.windows import class_name, image_names, list_builds, release_of
+from ..facts.windows import class_name, find_release, image_names, list_builds
 from .nodes import WindowsNode
 
 SERVERCORE = "mcr.microsoft.com/windows/servercore"
@@ -98,7 +98,7 @@ def builds(nodes: Iterable[WindowsNode]) -> list[dict[str, Any]]:
         {
             "build": build,
             "label": f"10.0.{build}",
-            "release": release.name if (release := release_of(build)) else "",
+            "release": release.name if (release := find_release(build)) else "",
             "image": image(build),
             "runtime_class": class_name(build),
             "nodes": sorted(names),

@@ -23,7 +23,7 @@ from ..components.join.node_object import MIRROR, pods_of
 from ..engine.batch import Batch, Op
 from ..engine.resource import Refused
 from ..facts.node_labels import BUILD_LABEL
-from ..facts.windows import images_of, runs_image
+from ..facts.windows import describe_images, runs_image
 from ..node.link import NodeError
 
 ANNOTATION = "winkube.node/cordoned-by"
@@ -226,7 +226,7 @@ def list_misfits(pods: Iterable[Object], build: int) -> Iterator[str]:
         for image in pod["images"]:
             made_for = image_build(image)
             if made_for is not None and not runs_image(build, made_for):
-                runs = f"a host of build {build} runs images of {images_of(build)}"
+                runs = f"a host of build {build} runs images of {describe_images(build)}"
                 yield f"{name}: {image} is for build {made_for}; {runs}."
         wanted = str(pod.get("build") or "")
         if wanted and wanted != f"10.0.{build}":

@@ -132,7 +132,7 @@ def test_that_something_failed_is_a_place_with_what_to_look_at_next(line: str) -
 @pytest.mark.parametrize("every", [20, pytest.param(1, marks=pytest.mark.exhaustive)])
 def test_what_wraps_a_reason_that_nobody_knows_has_no_cause(every: int) -> None:
     texts = {
-        each.text for each in literals.literals() if each.wraps and literals.tells(literals.fixed_parts(each.text))
+        each.text for each in literals.literals() if each.wraps and literals.tells(literals.list_constants(each.text))
     }
     assert len(texts) > 5000
     wrong = {}

@@ -156,7 +156,7 @@ def test_what_hns_refused_is_named_only_where_the_line_names_it(doing: str) -> N
 
 @cache
 def _counts() -> tuple[int, Counter[str]]:
-    texts = {each.text for each in literals.literals() if literals.tells(literals.fixed_parts(each.text))}
+    texts = {each.text for each in literals.literals() if literals.tells(literals.list_constants(each.text))}
     return len(texts), Counter(word for each in texts for word in {one.lower() for one in literals._anchors(each)})
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.components.programs.csi_proxy import GROUPS
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import IMAGE_NAMES, class_name, release_of
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import IMAGE_NAMES, class_name, find_release
 from ansible_collections.winkube.node.plugins.plugin_utils.lint import engine, manifest, rulebook
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile, apply_settings
 from ansible_collections.winkube.node.plugins.plugin_utils.workloads.log_monitor import KINDS, LEVELS
@@ -51,7 +51,7 @@ def test_the_burden_of_taints_and_selectors_is_said() -> None:
 def test_the_table_of_builds_is_the_codes() -> None:
     lines = section("scheduling.md", "The builds")
     for names in IMAGE_NAMES:
-        release = release_of(names.build)
+        release = find_release(names.build)
         assert release is not None
         image = f"`mcr.microsoft.com/windows/servercore:{names.servercore}`"
         assert f"| {release.name} | `10.0.{names.build}` | `{class_name(names.build)}` | {image} |" in lines

@@ -35,7 +35,7 @@ def test_a_field_has_a_verdict_in_each_release_that_has_it_and_in_no_other() -> 
         field = types()[owner][name]
         for minor in range(OLDEST_MINOR, NEWEST_MINOR + 1):
             there = field.first <= minor <= (field.last or NEWEST_MINOR)
-            assert bool(found.of(minor)) == there, f"{owner}.{name} in 1.{minor}"
+            assert bool(found.judge(minor)) == there, f"{owner}.{name} in 1.{minor}"
 
 
 def test_the_release_that_refuses_a_field_is_that_of_its_rule() -> None:

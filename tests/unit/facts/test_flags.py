@@ -178,7 +178,7 @@ def test_lines_beyond_the_tables() -> None:
 
 def test_a_flag_stands_once() -> None:
     with pytest.raises(ValueError, match="two blocks"):
-        flags.flags_of({"": "a b", "bool": "b"})
+        flags.parse_flags({"": "a b", "bool": "b"})
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=str)

@@ -7,7 +7,7 @@ import time
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import literals
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.literals import Place, place_of, places_of
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.literals import Place, find_place, find_places
 
 from tests.catalogue.__main__ import TABLE
 from tests.catalogue.table import read, write
@@ -35,7 +35,7 @@ LINES = [
 
 @pytest.mark.parametrize(("line", "program", "operation"), LINES)
 def test_a_line_is_traced_to_its_place(line: str, program: str, operation: str) -> None:
-    found = place_of(line)
+    found = find_place(line)
     assert found is not None
     assert (found.program, found.operation) == (program, operation)
     assert re.fullmatch(r"\S+@\S+ \S+\.go:\S+", found.source)
@@ -54,12 +54,12 @@ def test_a_line_is_traced_to_its_place(line: str, program: str, operation: str) 
     ],
 )
 def test_a_line_that_anybody_could_say_has_no_place(line: str) -> None:
-    assert place_of(line) is None
+    assert find_place(line) is None
 
 
 def test_a_literal_of_few_words_names_no_program() -> None:
     """Another CNI plugin says the same words."""
-    found = place_of('"msg": "error reading network config: invalid character"')
+    found = find_place('"msg": "error reading network config: invalid character"')
     assert found is not None
     assert (found.program, found.operation) == ("", "setting up the network of a pod")
 
@@ -69,15 +69,15 @@ def test_a_chain_names_its_places_in_their_order() -> None:
         'Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "x": '
         "hcnCreateEndpoint failed in Win32: The endpoint already exists"
     )
-    assert [(place.program, place.object) for place in places_of(line)][:2] == [
+    assert [(place.program, place.object) for place in find_places(line)][:2] == [
         ("kubelet", "container"),
         ("containerd", "pod sandbox"),
     ]
-    assert "hcnCreateEndpoint" in [place.literal for place in places_of(line)]
+    assert "hcnCreateEndpoint" in [place.literal for place in find_places(line)]
 
 
 def test_what_a_library_says_names_no_program() -> None:
-    found = place_of("x509: certificate signed by unknown authority")
+    found = find_place("x509: certificate signed by unknown authority")
     assert found is not None
     assert (found.program, found.operation) == ("", "checking a certificate")
 
@@ -101,7 +101,7 @@ def test_the_table_is_written_as_it_is_read() -> None:
 
 def test_ten_megabytes_are_read_in_seconds() -> None:
     lines = [f"E0101 10:00:00.000001 1 pod.go:{n}] some line number {n}: {LINES[n % 5][0]}" for n in range(5000)]
-    place_of(lines[0])
+    find_place(lines[0])
     start = time.process_time()
-    assert all(isinstance(place_of(line), Place) for line in lines)
+    assert all(isinstance(find_place(line), Place) for line in lines)
     assert (time.process_time() - start) / sum(map(len, lines)) * 10_000_000 < 10

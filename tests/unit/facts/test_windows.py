@@ -7,13 +7,13 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import 
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import (
     OLDEST_BUILD,
     WINDOWS_RELEASES,
+    find_release,
     list_builds,
-    release_of,
 )
 
 
 def names(line: str) -> list[str]:
-    found = [release_of(build) for build in list_builds(Line.parse(line))]
+    found = [find_release(build) for build in list_builds(Line.parse(line))]
     return [release.name.removeprefix("Windows Server").strip(", ") for release in found if release]
 
 
@@ -33,12 +33,12 @@ def test_builds() -> None:
         "23H2": 25398,
         "2025": 26100,
     }
-    assert [release.name for build in (17763, 20348, 26100) if (release := release_of(build))] == [
+    assert [release.name for build in (17763, 20348, 26100) if (release := find_release(build))] == [
         "Windows Server 2019",
         "Windows Server 2022",
         "Windows Server 2025",
     ]
-    assert release_of(12345) is None
+    assert find_release(12345) is None
 
 
 @pytest.mark.row("VC-01")

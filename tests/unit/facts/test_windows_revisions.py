@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from ansible.errors import AnsibleFilterError
 from ansible_collections.winkube.node.plugins.filter.k8s_windows_bad_updates import k8s_windows_bad_updates
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import release_of
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import find_release
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows_revisions import (
     BAD_REVISIONS,
     BadEntryError,
     BadRevision,
     find_bad,
     find_refused,
+    find_update,
     next_good,
     parse_entries,
-    update_of,
     updates,
 )
 
@@ -40,13 +40,13 @@ def test_the_updates_are_in_order_and_each_is_there_once() -> None:
 
 @pytest.mark.parametrize("entry", BAD_REVISIONS, ids=lambda each: f"{each.build}.{each.since}-{each.mended}")
 def test_an_entry_speaks_of_updates_that_there_are_and_names_a_public_source(entry: BadRevision) -> None:
-    assert release_of(entry.build) is not None
+    assert find_release(entry.build) is not None
     assert entry.source.startswith("https://")
     assert entry.breaks.endswith((".", ")."))
     assert entry.since < entry.mended
     if any(each.build == entry.build for each in updates()):
         for revision in filter(None, (entry.since, entry.mended)):
-            assert update_of(entry.build, revision).kb, revision
+            assert find_update(entry.build, revision).kb, revision
 
 
 def test_there_are_at_least_forty() -> None:
@@ -74,7 +74,7 @@ def test_the_next_good_one() -> None:
     last = updates()[-1]
     assert next_good(last.build, last.revision) is None
     assert next_good(12345, 1) is None
-    assert update_of(20348, 9).name == "10.0.20348.9"
+    assert find_update(20348, 9).name == "10.0.20348.9"
 
 
 def test_an_update_that_brings_something_bad_is_refused() -> None:

@@ -27,7 +27,7 @@ def section(title: str) -> list[str]:
 def test_overlay() -> None:
     said = section("Overlay networks")
     for floor, line in zip(windows.OVERLAY_FLOORS, said, strict=False):
-        release = windows.release_of(floor.build)
+        release = windows.find_release(floor.build)
         assert release is not None
         rest = (
             f"never: {floor.why}"

@@ -135,7 +135,7 @@ def page() -> str:
                         f"{release.name}{doubt(release.unverified)}",
                         f"10.0.{release.build}",
                         release.channel,
-                        windows.images_of(release.build),
+                        windows.describe_images(release.build),
                     )
                     for release in reversed(windows.WINDOWS_RELEASES)
                 ),
@@ -145,11 +145,11 @@ def page() -> str:
 
 
 def _hosts(line: Line) -> Iterable[str]:
-    from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import HOST_SUPPORT, release_of
+    from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import HOST_SUPPORT, find_release
 
     supports = {build: row.unverified for row in HOST_SUPPORT if row.first <= line <= row.last for build in row.builds}
     for build, unverified in sorted(supports.items()):
-        release = release_of(build)
+        release = find_release(build)
         assert release is not None
         name = release.name.removeprefix("Windows Server").removeprefix(", version").strip()
         yield f"{name}{doubt(unverified)}"

@@ -83,12 +83,12 @@ def page_of(rule_id: str) -> str:
 
 
 def _page(rule_id: str, rules: list[Rule], fixture: Mapping[str, Any]) -> Iterator[str]:
-    from ansible_collections.winkube.node.plugins.plugin_utils.facts.evidence import evidence_of
+    from ansible_collections.winkube.node.plugins.plugin_utils.facts.evidence import list_evidence
 
     for number, rule in enumerate(rules):
         yield from _part(rule, number, fixture)
     yield "\n## Evidence\n"
-    yield from (f"- {each.outcome}: {each}" for each in evidence_of(rule_id))
+    yield from (f"- {each.outcome}: {each}" for each in list_evidence(rule_id))
     yield "\n## Accepting it\n\nAt the object or its pod template, with the reason as value:\n"
     yield f'```yaml\nmetadata:\n  annotations:\n    lint.winkube.node/{rule_id}: "why it is all right here"\n```'
     yield "\nOr for several files or objects, in `.workload-lint.yml`:\n"

@@ -58,7 +58,7 @@ def bad_revision(machine: Machine, own: tuple[BadRevision, ...], mode: str) -> t
         return ()
     good = next_good(machine.build, machine.revision, own, mode)
     todo = f"Update Windows to {good.name} or later." if good else "No known update fixes all of it."
-    return (f"{machine.name} is known to be bad: {' '.join(each.told for each in known)} {todo}",)
+    return (f"{machine.name} is known to be bad: {' '.join(each.summary for each in known)} {todo}",)
 
 
 def page_file(reading: Reading, wanted_mb: int) -> tuple[str, ...]:

@@ -22,10 +22,10 @@ from ...facts.windows import (
     FULLY_SUPPORTED_BUILD,
     LAST_WITH_ONE_FULLY_SUPPORTED,
     OLDEST_BUILD,
-    images_of,
+    describe_images,
+    find_release,
     list_builds,
     overlay_floor,
-    release_of,
     runs_image,
 )
 
@@ -56,7 +56,7 @@ class Machine:
     @property
     def name(self) -> str:
         """For people: `Windows Server 2019 (10.0.17763.348)`."""
-        release = release_of(self.build)
+        release = find_release(self.build)
         version = f"10.0.{self.build}.{self.revision}"
         return f"{release.name} ({version})" if release else f"Windows {version}"
 
@@ -142,7 +142,7 @@ def _line(line: Line, refusals: list[str]) -> None:
 def _host(machine: Machine, line: Line, allowed: bool, refusals: list[str], warnings: list[str]) -> None:
     builds = list_builds(line)
     if builds and machine.build not in builds:
-        names = [release.name if (release := release_of(build)) else str(build) for build in builds]
+        names = [release.name if (release := find_release(build)) else str(build) for build in builds]
         sentence = f"Kubernetes {line} does not support {machine.name} as a node, only {', '.join(names)}."
         if allowed:
             warnings.append(f"{sentence} It is tried anyway, since winkube_allow_unsupported_os is true.")
@@ -151,7 +151,7 @@ def _host(machine: Machine, line: Line, allowed: bool, refusals: list[str], warn
     if line <= LAST_WITH_ONE_FULLY_SUPPORTED and machine.build != FULLY_SUPPORTED_BUILD:
         warnings.append(
             f"Kubernetes {line} fully supports only containers of Windows Server 2019; this node is {machine.name} "
-            f"and runs images of {images_of(machine.build)}."
+            f"and runs images of {describe_images(machine.build)}."
         )
 
 
@@ -186,7 +186,7 @@ def pause_refusals(machine: Machine, wanted: Wanted, warnings: list[str]) -> Ite
     if image is None:
         warnings.append(
             f"Whether the pause image {chosen} runs on {machine.name} is not known here: it needs a manifest for "
-            f"{images_of(machine.build)}."
+            f"{describe_images(machine.build)}."
         )
     elif not any(runs_image(machine.build, build) for build in image.builds):
         builds = ", ".join(str(build) for build in image.builds)
