@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.engine.sentences import as_steps
@@ -24,7 +23,7 @@ class ActionModule(NodeAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Cordoned and empty; what was on it is told, for the next change of the machine."""
-        cluster = Cluster.open(options["cluster"])
+        cluster = self._asks.cluster(options)
         if cluster is None:
             raise Refused(
                 f"The Node {options['node_name']} cannot be drained, since the controller has no way to the cluster: "

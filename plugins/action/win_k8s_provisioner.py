@@ -150,7 +150,7 @@ class ActionModule(NodeAction):
         """Drain if that is wanted, hand the batch over, wait for the Node."""
         batch = widen_state(planned, self._node.layout)
         sent = replace(batch, state=(*batch.state, provision_report.journal_query(self._node.layout, mark)))
-        drained = drain.empty_before(sent, push.options, RUN_ID)
+        drained = drain.empty_before(sent, push.options, self._asks)
         answer = self._node.apply(sent, mark, reading)
         reading = self._node.after(reading, batch, provision_report.drop_journal(answer))
         waited = in_cluster.wait_for_node(push.options, in_cluster.node_name(push.options, self._host), tasks)

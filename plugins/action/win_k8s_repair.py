@@ -66,12 +66,12 @@ class ActionModule(ConvergingAction):
 
     def _cluster(self, options: dict[str, Any]) -> Cluster | None:
         join.check_name(options["node_name"])
-        return Cluster.open(options["cluster"])
+        return self._asks.cluster(options)
 
     def _network(self, options: dict[str, Any]) -> dict[str, Any]:
         layout, cluster = self._node.layout, self._cluster(options)
         nodes = None if cluster is None else list(cluster.nodes())
-        repair = NodeRepair(self._node, options, network.reads(layout))
+        repair = NodeRepair(self._node, options, self._asks, network.reads(layout))
         wanted = network.Wanted.of(options, layout, nodes, hns.list_recorded(layout, repair.seen))
         if stuck := network.repair(wanted, repair):
             raise NodeError(f"{self.topic}: {stuck}")
@@ -81,7 +81,7 @@ class ActionModule(ConvergingAction):
         return result
 
     def _restart(self, options: dict[str, Any]) -> dict[str, Any]:
-        repair = NodeRepair(self._node, options, restart.reads(self._node.layout))
+        repair = NodeRepair(self._node, options, self._asks, restart.reads(self._node.layout))
         batch, text = restart.batch(self._node.layout, options["services"], repair.seen)
         if text:
             repair.apply(batch, text)
@@ -106,7 +106,7 @@ class ActionModule(ConvergingAction):
 
     def _take_over(self, options: dict[str, Any]) -> dict[str, Any]:
         layout = self._node.layout
-        repair = NodeRepair(self._node, options, take_over.reads(layout))
+        repair = NodeRepair(self._node, options, self._asks, take_over.reads(layout))
         take_over.refuse_misnamed(layout, repair.seen)
         going = take_over.find_loose(layout, repair.seen)
         services = take_over.services(layout, repair.seen)

@@ -93,7 +93,7 @@ class ActionModule(ConvergingAction):
         """What can be rolled back in one batch, then the Node object, then what is deleted for good."""
         join.check_name(options["node_name"])
         owned.check(options["keep"])
-        cluster = Cluster.open(options["cluster"])
+        cluster = self._asks.cluster(options)
         wanted = Wanted(options, layout)
         nothing = Reading()
         # A bare machine is asked once.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..plugin_utils.cluster.client import Clock, Cluster, wait_for
+from ..plugin_utils.cluster.client import Clock, wait_for
 from ..plugin_utils.components.join import node_object
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.engine.sentences import as_steps
@@ -25,7 +25,7 @@ class ActionModule(NodeAction):
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Nothing, unless a run of this collection cordoned the Node; then wait until it is Ready."""
         name = options["node_name"]
-        cluster = Cluster.open(options["cluster"])
+        cluster = self._asks.cluster(options)
         ours = None if cluster is None else drain.NodeDrain(cluster, name, RUN_ID)
         if cluster is None or ours is None or not ours.is_ours():
             return {"changed": False, "steps": []}

@@ -16,7 +16,6 @@ from ..cluster.client import Cluster
 from ..cluster.remembered import Remembered
 
 T = TypeVar("T")
-_CLUSTER = "the cluster itself"
 
 
 class Controller(Protocol):
@@ -58,20 +57,21 @@ class Asks:
         return found
 
     def cluster(self, options: Mapping[str, Any]) -> Cluster | None:
-        """The cluster. None without a kubeconfig, and for an image, which belongs to no cluster.
+        """The cluster of these options. None without a kubeconfig, and for an image, which belongs to no cluster.
 
         Raises:
             ClusterError: The kubeconfig cannot be read, or its server does not answer.
         """
 
+        if options.get("golden_image"):
+            return None
+        reached = options["cluster"]
+
         def open_cluster() -> Cluster | None:
-            if options.get("golden_image"):
-                return None
-            reached = options["cluster"]
             remembered = self._find_memory(reached)
             return Cluster.open(reached) if remembered is None else Cluster.remembering(reached, remembered)
 
-        return self.once(_CLUSTER, open_cluster)
+        return self.once(f"cluster {json.dumps(reached, sort_keys=True, default=str)}", open_cluster)
 
     def _find_memory(self, whose: object) -> Remembered | None:
         """The answers that the nodes of this task share, per cluster or for all; None if each node asks for itself."""

@@ -26,7 +26,6 @@ from ..engine.reading import Query, Reading, merge_queries
 from ..engine.sentences import as_steps
 from ..node import restart
 from ..node.link import NodeError, OutcomeUnknown
-from ..node.run_id import RUN_ID
 from . import drain
 from .task_node import NotAsReadError, TaskNode, widen_state
 
@@ -227,7 +226,7 @@ class Converge:
         """The reading with what the batch has changed, and the node's answer. NotAsReadError if nothing was done."""
         whole = widen_state(batch, self._node.layout)
         whole = replace(whole, state=merge_queries((*whole.state, *stage.state(self._node.layout))))
-        self._emptied += drain.empty_before(whole, self._options, RUN_ID)
+        self._emptied += drain.empty_before(whole, self._options, self._asks)
         answer = self._node.apply(whole, batch_id, reading)
         return self._node.after(reading, whole, answer), answer
 
@@ -240,7 +239,7 @@ class Converge:
         """Restart the machine, wait until it is back, and read it again."""
         display.v(f"{self._asks.host}: {restart.step(reasons).text}")
         batch = restart.batch(self.name, reasons, reading)
-        self._emptied += drain.empty_before(batch, self._options, RUN_ID)
+        self._emptied += drain.empty_before(batch, self._options, self._asks)
         try:
             self._node.apply(batch, uuid.uuid4().hex, reading)
         except OutcomeUnknown as lost:

@@ -17,14 +17,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ..cluster.client import Clock, Cluster
+from ..cluster.client import Clock
 from ..cluster.error import ClusterError
+from ..components.asks import Asks
 from ..components.join.node_object import MIRROR, pods_of
 from ..engine.batch import Batch, Op
 from ..engine.resource import Refused
 from ..facts.node_labels import BUILD_LABEL
 from ..facts.windows import describe_images, runs_image
 from ..node.link import NodeError
+from ..node.run_id import RUN_ID
 
 ANNOTATION = "winkube.node/cordoned-by"
 """Value: the id of the run that cordoned the node."""
@@ -233,7 +235,7 @@ def list_misfits(pods: Iterable[Object], build: int) -> Iterator[str]:
             yield f"{name}: its nodeSelector wants {BUILD_LABEL}={wanted}; the host is now 10.0.{build}."
 
 
-def empty_before(batch: Batch, options: Mapping[str, Any], run: str) -> tuple[str, ...]:
+def empty_before(batch: Batch, options: Mapping[str, Any], asks: Asks) -> tuple[str, ...]:
     """What an action does before it sends `batch`: nothing, unless the option `drain` is on and the batch interrupts
     pods. Sentences for the task's steps. Refused without access to the cluster, NodeError if the node is not emptied.
     """
@@ -241,13 +243,13 @@ def empty_before(batch: Batch, options: Mapping[str, Any], run: str) -> tuple[st
     if not wanted.get("enabled") or not interrupts(batch):
         return ()
     try:
-        cluster = Cluster.open(wanted.get("cluster") or {})
+        cluster = asks.cluster({"cluster": wanted.get("cluster") or {}})
         if cluster is None:
             raise Refused(
                 "winkube_drain is on, but the controller has no way to the cluster: name its kubeconfig in "
                 "winkube_cluster.kubeconfig."
             )
-        return NodeDrain(cluster, str(wanted["node_name"]), run, Rules.from_options(wanted)).cordon_and_drain()
+        return NodeDrain(cluster, str(wanted["node_name"]), RUN_ID, Rules.from_options(wanted)).cordon_and_drain()
     except ClusterError as error:
         raise NodeError(f"drain: {error}") from error
 

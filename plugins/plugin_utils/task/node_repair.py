@@ -12,11 +12,11 @@ from typing import Any
 
 from ansible.utils.display import Display
 
+from ..components.asks import Asks
 from ..engine.batch import Batch
 from ..engine.reading import Query, Reading
 from ..engine.sentences import as_result
 from ..node.link import NodeError
-from ..node.run_id import RUN_ID
 from ..repair import COMPONENT, rejoin
 from ..repair.network import Remedy
 from . import drain
@@ -28,15 +28,16 @@ display = Display()
 class NodeRepair:
     """One repair of one node. Has what repair.network.Node asks for."""
 
-    def __init__(self, node: TaskNode, options: Mapping[str, Any], queries: Sequence[Query]) -> None:
+    def __init__(self, node: TaskNode, options: Mapping[str, Any], asks: Asks, queries: Sequence[Query]) -> None:
         """Looks at the node for the first time.
 
         Args:
             node: The node.
             options: The module's, checked; those that `drain` knows are used.
+            asks: What is asked of the cluster.
             queries: What the repair is about. What runs batches on the node is read besides.
         """
-        self._node, self._options = node, options
+        self._node, self._options, self._asks = node, options, asks
         self._queries = (*queries, *rejoin.runner_reads(node.layout))
         self._texts: list[str] = []
         self.seen = node.read_queries(self._queries)
@@ -75,7 +76,7 @@ class NodeRepair:
             NodeError: It was rolled back, or the machine is no longer as it was looked at.
         """
         if not self._node.check:
-            self._texts += drain.empty_before(batch, self._options, RUN_ID)
+            self._texts += drain.empty_before(batch, self._options, self._asks)
             try:
                 self._node.apply(batch, uuid.uuid4().hex, self.seen)
             except NotAsReadError:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import BUDGET, ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.components.asks import Asks
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.tools import run, sc
@@ -21,6 +22,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.task.drain import (
     interrupts,
     list_misfits,
 )
+
+from tests.unit.components.nodes import Controller
 
 Object = dict[str, Any]
 
@@ -252,12 +255,13 @@ def test_only_what_pods_notice_interrupts(op: Op, expected: bool) -> None:
 
 def test_nothing_is_asked_of_the_cluster_unless_something_is_interrupted() -> None:
     harmless, harmful = (Batch("x", (op,)) for op in (Op("write", {"path": "x"}), sc("stop", "containerd")))
+    asks = Asks(Controller(), "win1")
     missing = {"drain": {"enabled": True, "node_name": "win1", "cluster": {"kubeconfig": ""}}}
-    assert empty_before(harmless, missing, "run-1") == ()
-    assert empty_before(harmful, {"drain": {"enabled": False}}, "run-1") == ()
-    assert empty_before(harmful, {}, "run-1") == ()
+    assert empty_before(harmless, missing, asks) == ()
+    assert empty_before(harmful, {"drain": {"enabled": False}}, asks) == ()
+    assert empty_before(harmful, {}, asks) == ()
     with pytest.raises(Refused, match="winkube_drain is on, but the controller has no way to the cluster"):
-        empty_before(harmful, missing, "run-1")
+        empty_before(harmful, missing, asks)
 
 
 def on_node(name: str, *images: str, **spec: Any) -> Object:
