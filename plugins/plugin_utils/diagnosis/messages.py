@@ -176,7 +176,8 @@ def explain_text(text: str) -> tuple[Told, ...]:
     hits += _find_known(broken)
     works, reached = _ends(found) if hits else ({}, None)
     counted = [each for each in hits if not _is_over(each, works, reached)]
-    ranked = sorted(counted, key=lambda each: _ORDER[each.message])
+    # What a healthy node says as well while it starts stands behind what it does not say
+    ranked = sorted(counted, key=lambda each: (each.message.early, _ORDER[each.message]))
     if all(each.message in PLACES for each in ranked):
         ranked = [*_find_causes(found), *ranked]
     pasted = _find_pasted(found, broken)

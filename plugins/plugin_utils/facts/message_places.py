@@ -248,7 +248,7 @@ _DOING: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"(?i:hnsCall\w*)|\bhcn[A-Z]\w+|Invoke-H[Nn][Ss]\w+|HNS failed|HNSEndpoint|HostComputeEndpoint|"
-        r"\bHNS\b.{0,40}fail|HNS/0x",
+        r"\bHNS\b.{0,40}fail|HNS/0x|\b(?:Get|New|Remove|Attach|Detach)-H[Nn][Ss]\w+ : ",
         "HNS",
         HNS,
     ),
@@ -266,7 +266,8 @@ _DOING: tuple[tuple[str, str, str], ...] = (
     ),
     (r"hcs(?:shim)?::\w+(?:::\w+)?", "containerd", HCS),
     (
-        r"StartContainer|failed to start containerd task|failed to create containerd task|CreateContainer|shim task",
+        r"StartContainer|failed to start containerd task|failed to create containerd task|CreateContainer|shim task|"
+        r"failed to create container: |failed to generate (?:container \S+ )?spec",
         "containerd",
         "starting a container",
     ),
@@ -286,6 +287,7 @@ _DOING: tuple[tuple[str, str, str], ...] = (
         "kubelet",
         "getting its certificate",
     ),
+    (r"failed complete: ", "kube-proxy", "reading its configuration"),
     (r"failed to run [Kk]ubelet|command failed|error: failed to", "", "starting"),
     (
         r"metrics\.k8s\.io|GetPodStats|GetContainerStats|stats summary|ListPodSandboxStats|failed to get stats|"
@@ -294,7 +296,8 @@ _DOING: tuple[tuple[str, str, str], ...] = (
         "reading a pod's figures",
     ),
     (
-        r"^Exit Code: |[Ee]xit ?[Cc]ode.{0,80}container|container.{0,80}[Ee]xit(?:ed| ?[Cc]ode)",
+        r"^Exit Code: |State: +Terminated|Reason: +(?:OOMKilled|ContainerCannotRun)|"
+        r"[Ee]xit ?[Cc]ode.{0,80}container|container.{0,80}[Ee]xit(?:ed| ?[Cc]ode)",
         "",
         "running a container",
     ),
@@ -304,7 +307,7 @@ _DOING: tuple[tuple[str, str, str], ...] = (
     (
         r"StartService|(?:stop|start) or query status of service|"
         r"entered failed state|Active: failed|(?<!runtime )service (?:failed|cannot|did not)|"
-        r"\[SC\]|Start-Service|sc\.exe",
+        r"\[SC\]|\b(?:Start|Stop|Restart|Set|New|Remove)-Service\b|sc\.exe",
         "Windows",
         SERVICE,
     ),
@@ -340,7 +343,7 @@ _DOING: tuple[tuple[str, str, str], ...] = (
     (
         r"Cannot find path '|Could not find a part of the path '|Cannot bind (?:argument to )?parameter|"
         r"A parameter cannot be found that matches|Cannot convert value |Unable to find package provider|"
-        r"No match was found for the specified search criteria",
+        r"No match was found for the specified search criteria|No MSFT_\w+ objects found",
         "PowerShell",
         "running a cmdlet",
     ),

@@ -79,7 +79,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Message(
         "host.disk-full",
         r"failed to garbage collect required amount|"
-        r"Attempting to reclaim (?:ephemeral|nodefs|imagefs)|node has conditions?: \[?\w*DiskPressure",
+        r"Attempting to reclaim (?:ephemeral|nodefs|imagefs)|"
+        r"node has conditions?: \[?\w*DiskPressure",
         "kubernetes/kubernetes pkg/kubelet/images/image_gc_manager.go",
     ),
     Rule("image.layer", (win.HCS_E_INVALID_LAYER,), "moby/moby#26873"),

@@ -376,7 +376,7 @@ FAMILIES: tuple[Message | Rule, ...] = (
         "pod.no-node",
         (
             r"[Cc]ould not schedule pod|\d+/\d+ nodes are available|"
-            r"[Nn]o nodes are available|failed to fit in any node|"
+            r"[Nn]o nodes (?:are )?available|failed to fit in any node|"
             r"PodToleratesNodeTaints|(?:\d|\)) Insufficient (?:cpu|memory|pods|ephemeral|vpc)|"
             r"node\(s\) didn't match|MatchNodeSelector|"
             r"had (?:untolerated )?taints?",

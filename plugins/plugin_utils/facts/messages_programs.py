@@ -194,7 +194,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Message(
         "start.kubeconfig",
         r"unable to read (?:certificate-authority|client-cert|client-key)|invalid kubeconfig|"
-        r"context \S+ does not exist|error loading config file|no context exists with the name|"
+        r"context \S+ does not exist|error loading config file \\*\"|no context exists with the name|"
         r"no server found for cluster|cluster \\*\"[^\"]+\" does not exist|cluster has no server defined|"
         r"context was not found for specified context|^error: host must be a URL or a host:port|"
         r"Cannot find path '[^']*kubeconfig[^']*'",

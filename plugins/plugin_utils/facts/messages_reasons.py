@@ -96,7 +96,9 @@ PEERS: tuple[Message | Rule, ...] = (
     Rule("image.registry-certificate", ("x509: |tls: ",), _GO_X509, doing=(PULL,)),
     Message(
         "image.platform",
-        "no match for platform in manifest|no matching manifest for (?:windows|unknown)|image operating "
+        "no match for platform in manifest|no matching manifest for (?:windows|unknown)|"
+        "no image found in (?:image index|manifest list) for |"
+        "image operating "
         r"system \"?linux\"? cannot be used",
         "containerd/containerd core/images/image.go",
     ),
@@ -245,7 +247,7 @@ GENERAL: tuple[Message | Rule, ...] = (
         "start.dependency",
         (
             *(win.ERROR_SERVICE_DEPENDENCY_FAIL, win.ERROR_SERVICE_DEPENDENCY_DELETED),
-            r"dependency service or group failed to start|service depends on the \S+ service which failed to start",
+            r"dependency service or group failed to start|service depends on the .{1,80} service which failed to start",
         ),
         "learn.microsoft.com ERROR_SERVICE_DEPENDENCY_FAIL (1068), event 7001 of the Service Control Manager",
     ),

@@ -20,9 +20,15 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "node.absent",
-        r"error (?:getting|updating) node\b.{0,120}nodes? \"[^\"]+\" not found",
-        _KUBELET + "kubelet_node_status.go",
+        r"error (?:getting|updating) node\b.{0,120}nodes? \"[^\"]+\" not found|"
+        r"CSINode.{0,200}caused by: nodes? \"[^\"]+\" not found",
+        _KUBELET + "kubelet_node_status.go; kubernetes/kubernetes pkg/volume/csi/nodeinfomanager",
         early=True,
+    ),
+    Message(
+        "node.pressure",
+        r"[Ee]viction manager: attempting to reclaim\W+resourceName=",
+        _KUBELET + "eviction/eviction_manager.go",
     ),
     Message("node.pressure", r"The node had condition: \[\w*Pressure", _KUBELET + "eviction/helpers.go"),
     Message(
@@ -151,8 +157,10 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "container.utility-vm",
-        "could not be established with the Virtual Machine hosting the Container",
-        "learn.microsoft.com HCS error codes (0xc0370108)",
+        "could not be established with the Virtual Machine hosting the Container|"
+        r"(?:failed to (?:start|create)|starting|creating) .{0,20}(?:utility VM|UVM|uvm)\b.{0,300}(?:deadline exceeded|"
+        "could not be established|timed out)",
+        "learn.microsoft.com HCS error codes (0xc0370108); microsoft/hcsshim internal/uvm/start.go",
     ),
     Message("gmsa.spec-invalid", "failed to parse the credential spec", _CCG),
     Message("gmsa.plugin-missing", "failed to instantiate the plug-?in", _CCG),
@@ -204,7 +212,9 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"failed to get secretproviderclass .{0,300}not found",
         "kubernetes-sigs/secrets-store-csi-driver pkg/secrets-store/nodeserver.go",
     ),
-    Message("volume.object-missing", "failed to sync (?:secret|configmap) cache", _KUBELET + "util/manager"),
+    Message(
+        "volume.object-missing", "failed to sync (?:secret|configmap) cache", _KUBELET + "util/manager", early=True
+    ),
     Message(
         "volume.disk-not-found",
         r"Cannot find Lun for disk|WaitForAttach failed within timeout",
@@ -303,6 +313,12 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "start.panic",
         r"goroutine \d+ \[running\]:.{0,60}(?:runtime\.(?:throw|sigpanic|gopanic)|panic\()",
         "Go runtime/traceback.go",
+    ),
+    Message(
+        "image.registry-denied",
+        "^no basic auth credentials|^(?:unauthorized|denied): (?:access to the requested resource is not authorized|"
+        "requested access to the resource is denied)",
+        "distribution/distribution registry/api/errcode; moby/moby registry/auth.go",
     ),
     Message("start.account", r"was unable to log on as ", _SERVICES + "7038"),
     Message(

@@ -114,6 +114,22 @@ MEANT = (
     ("The connection to the server 10.0.0.4:6443 was refused - did you specify the right host?", "cluster.unreachable"),
     (f'panic: Get "https://10.0.0.4:6443/version?timeout=32s": {CONNECTED}', "cluster.unreachable"),
     ("panic: runtime error: index out of range [3] with length 3", "start.panic"),
+    ("State: Terminated  Reason: OOMKilled  Exit Code: 137", "container.memory"),
+    ("State: Terminated  Reason: Error  Exit Code: 3221225477", "container.crashed"),
+    (
+        "Set-Service : Service 'kubelet' cannot be configured due to the following error: Access is denied",
+        "host.not-elevated",
+    ),
+    ("Get-HnsNetwork : Access is denied", "host.not-elevated"),
+    ("The B service depends on the Windows Process service which failed to start: odd", "start.dependency"),
+    ('choosing image instance: no image found in image index for architecture "amd64", OS "linux"', "image.platform"),
+    ("denied: requested access to the resource is denied", "image.registry-denied"),
+    (
+        "failed to start service utility VM: failed to connect to the guest: context deadline exceeded",
+        "container.utility-vm",
+    ),
+    ('"Eviction manager: attempting to reclaim" resourceName="ephemeral-storage"', "node.pressure"),
+    ("0/0 nodes: no nodes available to schedule pods", "pod.no-node"),
     ("The trust relationship between this workstation and the primary domain failed.", "container.gmsa-domain"),
     (
         "Got permission denied while trying to connect to the Docker daemon socket: open //./pipe/docker_engine: "
@@ -136,3 +152,11 @@ def test_what_another_program_says_is_no_cause_of_a_node(who: str, line: str) ->
 @pytest.mark.parametrize(("line", "cause"), MEANT)
 def test_the_same_words_mean_their_cause_where_it_is_known_who_says_them(line: str, cause: str) -> None:
     assert _definite(line) == [cause]
+
+
+def test_what_a_healthy_node_says_as_well_while_it_starts_stands_behind_what_it_does_not_say() -> None:
+    early = (
+        'MountVolume.SetUp failed for volume "a" : failed to sync configmap cache: timed out waiting for the condition'
+    )
+    assert _definite(early) == ["volume.object-missing"]
+    assert _definite(f"{early}\nhcs::CreateComputeSystem 1a: odd (0xc0370101)") == ["image.mismatch"]
