@@ -296,7 +296,7 @@ _DOING: tuple[tuple[str, str, str], ...] = (
         "reading a pod's figures",
     ),
     (
-        r"^Exit Code: |State: +Terminated|Reason: +(?:OOMKilled|ContainerCannotRun)|"
+        r"^Exit Code: |State: +Terminated|Reason: +ContainerCannotRun|"
         r"[Ee]xit ?[Cc]ode.{0,80}container|container.{0,80}[Ee]xit(?:ed| ?[Cc]ode)",
         "",
         "running a container",

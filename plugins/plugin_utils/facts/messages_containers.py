@@ -157,7 +157,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "container.command",
-        "failed to get application name from commandline|failed to find executable|"
+        r"failed to get application name from commandline|(?:container|hcs|shim).{0,200}failed to find executable|"
         r"'--?[\w.-]+' is not recognized as an internal",
         "kubernetes/website#29924; microsoft/hcsshim internal/jobcontainers/path.go",
     ),

@@ -386,7 +386,9 @@ FAMILIES: tuple[Message | Rule, ...] = (
     Rule(
         "pod.invalid",
         (
-            r"cannot be handled as an? \w+: (?:strict decoding error|json: )|The \w+ \"[^\"]*\" is invalid|"
+            r"cannot be handled as an? \w+: (?:strict decoding error|json: )|"
+            r"The \w+ \"[^\"]*\" is invalid: \W*(?:[a-z]\w*[.\[]|\w+: (?:Invalid|Required|Forbidden|Unsupported|"
+            r"Duplicate) ?\w*: )|"
             r"\bis invalid: (?:spec|metadata)\.|error validating (?:\"|data)|"
             r"unable to recognize \"",
         ),

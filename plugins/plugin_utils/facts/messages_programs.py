@@ -138,7 +138,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "cni.azure-lock",
-        "timed out (?:on )?locking store|Store is locked|Failed to (?:initialize key-value store|lock store)",
+        r"timed out (?:on )?locking store|Failed to initialize key-value store|(?:azure|vnet|"
+        r"cni)\b.{0,200}(?:Store is locked|Failed to lock store)",
         "Azure/azure-container-networking#774",
     ),
     Rule(
@@ -176,7 +177,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "cni.azure-state",
-        r"\[(?:cni-net|net|azure-vnet)\].*not found|"
+        r"\[(?:cni-net|azure-vnet)\].*not found|\[net\].*(?:endpoint|network|HNS).*not found|"
         "azure-vnet.*(?:no available addresses|network not found)",
         "Azure/azure-container-networking#283",
     ),
@@ -240,7 +241,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Message(
         "cni.calico-node-address",
         r"(?:unable to|couldn't|failed to) auto-?detect .{0,40}(?:IPv?[46]?\b|address|interface)|"
-        "no valid (?:host )?interfaces? found",
+        "no valid host interfaces? found",
         "projectcalico/calico node/pkg/lifecycle/startup/autodetection",
     ),
     Message(
@@ -400,7 +401,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Message(
         "start.containerd-config",
         r"failed to load TOML|containerd\b.{0,200}toml: |expected containerd config version|containerd: (?:invalid|"
-        "unsupported) config|unsupported config version|invalid plugin config: ",
+        "unsupported) config|containerd.{0,200}unsupported config version|invalid plugin config: ",
         "containerd/containerd cmd/containerd/server/config/config.go",
     ),
     Message(
@@ -423,7 +424,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "join.leftovers",
-        r"ERROR (?:FileAvailable|DirAvailable|Port)-?|\bnode\b.{0,80} already exists in the cluster|"
+        r"ERROR (?:FileAvailable|DirAvailable)\b|\[ERROR Port-\d|\bnode\b.{0,80} already exists in the cluster|"
         r"Node password rejected",
         "kubernetes/kubernetes cmd/kubeadm/app/preflight/checks.go",
     ),

@@ -152,7 +152,7 @@ PEERS: tuple[Message | Rule, ...] = (
     Message(
         "cluster.tunnel",
         r"No agent available|konnectivity-server.{0,200}(?:fail|error|time(?:d )?out|refused)|"
-        r"proxy error from \S+ while dialing|tunnel(?: is)? (?:not connected|closed|disconnect)|"
+        r"proxy error from \S+ while dialing|websocket.{0,80}tunnel(?: is)? (?:not connected|closed|disconnect)|"
         "failed to find Session for client",
         "kubernetes-sigs/apiserver-network-proxy pkg/server/server.go; k3s pkg/daemons/control/tunnel.go",
     ),

@@ -67,10 +67,18 @@ OTHERS = (
         'plugin type="cilium-cni" failed (add): unable to connect to Cilium daemon: dial unix '
         "/var/run/cilium/cilium.sock: connect: no such file or directory",
     ),
+    ("an ingress", "ERROR Port 8443 of the ingress is not reachable from outside"),
+    ("a command line", 'Error: The argument "--foo" is invalid'),
+    ("ssh", "kex_exchange_identification: SSH tunnel closed by remote host"),
+    ("Terraform", "Error: state store is locked by another operation"),
+    ("keepalived", "keepalived: error: no valid interface found for VIP"),
+    ("Promtail", "promtail: error loading config file: yaml: line 4: mapping values are not allowed in this context"),
     ("a panic of a missing file", "panic: open C:\\k\\config: The system cannot find the file specified."),
 )
 
 MEANT = (
+    ('The Deployment "web" is invalid: spec.template.spec.containers[0].image: Required value', "pod.invalid"),
+    ("[net] Failed to delete endpoint: endpoint 1a-eth0 not found", "cni.azure-state"),
     ('level=error msg="collector mssql: performance counter instance not found"', "host.counters"),
     ('Error: unknown command "proxy" for "kubelet"', "start.unknown-flag"),
     ("unable to run proxy: WinOverlay feature gate not enabled", "start.kube-proxy-gate"),
@@ -156,7 +164,8 @@ def test_the_same_words_mean_their_cause_where_it_is_known_who_says_them(line: s
 
 def test_what_a_healthy_node_says_as_well_while_it_starts_stands_behind_what_it_does_not_say() -> None:
     early = (
-        'MountVolume.SetUp failed for volume "a" : failed to sync configmap cache: timed out waiting for the condition'
+        'Warning  FailedMount  2m  kubelet  MountVolume.SetUp failed for volume "a" : failed to sync configmap cache'
     )
+    late = "Warning  Failed  1m  kubelet  hcs::CreateComputeSystem 1a: odd (0xc0370101)"
     assert _definite(early) == ["volume.object-missing"]
-    assert _definite(f"{early}\nhcs::CreateComputeSystem 1a: odd (0xc0370101)") == ["image.mismatch"]
+    assert _definite(f"{early}\n{late}") == ["image.mismatch"]
