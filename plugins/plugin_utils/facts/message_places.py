@@ -315,7 +315,7 @@ _DOING: tuple[tuple[str, str, str], ...] = (
     (r"FailedScheduling|nodes are available", "scheduler", "placing a pod"),
     (r"violates PodSecurity", "API server", "admitting a pod by Pod Security"),
     (
-        r"(?:maximum|minimum) \S+ usage per (?:Container|Pod) is",
+        r"(?:maximum|minimum) [\w./-]+ usage per (?:Container|Pod) is",
         "API server",
         "admitting a pod within a LimitRange",
     ),
