@@ -78,9 +78,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "host.disk-full",
-        r"failed to garbage collect required amount|"
-        r"Attempting to reclaim (?:ephemeral|nodefs|imagefs)|"
-        r"node has conditions?: \[?\w*DiskPressure",
+        "failed to garbage collect required amount",
         "kubernetes/kubernetes pkg/kubelet/images/image_gc_manager.go",
     ),
     Rule("image.layer", (win.HCS_E_INVALID_LAYER,), "moby/moby#26873"),
@@ -97,14 +95,15 @@ MESSAGES: tuple[Message | Rule, ...] = (
         (
             *(win.ERROR_ACCESS_DENIED, win.ERROR_SHARING_VIOLATION, win.ERROR_FILE_NOT_FOUND, win.ERROR_PATH_NOT_FOUND),
             *(win.ERROR_PRIVILEGE_NOT_HELD, win.ERROR_VIRUS_INFECTED, win.ERROR_INVALID_FUNCTION),
-            *(win.ERROR_NOT_READY, win.ERROR_TIMEOUT, win.ERROR_INVALID_PARAMETER),
+            *(win.ERROR_NOT_READY, win.ERROR_INVALID_PARAMETER),
         ),
         "microsoft/hcsshim internal/wclayer; microsoft/hcsshim#919",
         doing=(LAYER,),
         never=(CONTAINER, PROCESS, REMOVE_LAYER),
     ),
+    Rule("container.timeout", (win.ERROR_TIMEOUT,), "microsoft/hcsshim internal/wclayer", doing=(LAYER,)),
     Rule(
-        "image.layer",
+        "container.in-use",
         (win.ERROR_SHARING_VIOLATION,),
         "microsoft/Windows-Containers#207: what denies access to a layer that is removed is not told",
         doing=(REMOVE_LAYER,),
@@ -169,8 +168,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "container.dll-missing",
-        r"(?<![\w-])(?:3221225781|-1073741515|0xc0000135|3221225785|-1073741511|0xc0000139)\b",
-        "learn.microsoft.com STATUS_DLL_NOT_FOUND (0xC0000135), STATUS_ENTRYPOINT_NOT_FOUND (0xC0000139)",
+        r"(?<![\w-])(?:3221225781|-1073741515|0xc0000135)\b",
+        "learn.microsoft.com STATUS_DLL_NOT_FOUND (0xC0000135)",
     ),
     Message(
         "container.host-process-account",

@@ -142,7 +142,8 @@ _AT_REGISTRY: Reasons = (
     r"\b50[0-4] (?:Internal Server Error|Bad Gateway|Service Unavailable|Gateway)",
 )
 _CRASHED: Reasons = (
-    r"(?<![\w-])(?<!Exception code: )(?:0xc0000005|3221225477|-1073741819|0xc0000409|3221226505|"
+    r"(?<![\w-])(?<!Exception code: )(?:0xc0000139|3221225785|-1073741511|"
+    r"0xc0000005|3221225477|-1073741819|0xc0000409|3221226505|"
     r"-1073740791|0xc00000fd|3221225725|"
     r"-1073741571|"
     r"0xc0000374|3221226356|-1073740940|0xc000001d|3221225501|-1073741795|0xe0434352|3762504530|-532462766)(?!\w)",
@@ -168,19 +169,6 @@ FAMILIES: tuple[Message | Rule, ...] = (
             r"ERROR_NO_LOGON_SERVERS|ERROR_NO_SUCH_DOMAIN|NERR_DCNotFound|0x51f\b|0x54b\b",
         ),
         "learn.microsoft.com nltest; microsoft/SDN#339",
-        doing=(GMSA,),
-    ),
-    Rule(
-        "container.gmsa",
-        (
-            win.RPC_S_SERVER_UNAVAILABLE,
-            win.ERROR_ACCESS_DENIED,
-            win.ERROR_NOT_FOUND,
-            r"identity is incorrect|0xc0020017|3489792023|failed to (?:instantiate|setup|set up)|"
-            r"RPC_S_SERVER_UNAVAILABLE|ERROR_NO_TRUST_SAM_ACCOUNT|0x6fb\b|"
-            r"not authorized|does not exist|ERROR_TRUSTED|0x6ba\b",
-        ),
-        "learn.microsoft.com Troubleshoot gMSAs for Windows containers",
         doing=(GMSA,),
     ),
     # Volumes

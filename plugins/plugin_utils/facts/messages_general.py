@@ -71,8 +71,15 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Rule(
         "container.gmsa",
-        ("CredentialSpec",),
-        "microsoft/hcsshim internal/hcsoci/credentials.go",
+        (
+            win.RPC_S_SERVER_UNAVAILABLE,
+            win.ERROR_ACCESS_DENIED,
+            win.ERROR_NOT_FOUND,
+            r"identity is incorrect|0xc0020017|3489792023|failed to (?:instantiate|setup|set up)|"
+            r"RPC_S_SERVER_UNAVAILABLE|ERROR_NO_TRUST_SAM_ACCOUNT|0x6fb\b|"
+            r"CredentialSpec|not authorized|does not exist|ERROR_TRUSTED|0x6ba\b",
+        ),
+        "learn.microsoft.com Troubleshoot gMSAs for Windows containers",
         doing=(GMSA,),
     ),
     Message(

@@ -329,7 +329,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "start.containerd-twice",
-        r"failed to (?:get|create) listener.*pipe|open \\\\\.\\pipe\\containerd\S*: Access is "
+        r"failed to get listener.*pipe|open \\\\\.\\pipe\\containerd\S*: Access is "
         "denied|All pipe instances are busy|waiting for response from boltdb|"
         r"meta\.db.*(?:timeout|being used)",
         "containerd/containerd cmd/containerd/command/main.go",

@@ -269,7 +269,8 @@ GENERAL: tuple[Message | Rule, ...] = (
         "start.port-in-use",
         (
             win.WSAEADDRINUSE,
-            r"\bPort \d+ is in use|address already in use|port is already allocated|Ports are not available",
+            r"\bPort \d+ is in use|address already in use|(?<!provided )port is already allocated|"
+            "Ports are not available",
         ),
         "learn.microsoft.com WSAEADDRINUSE (10048)",
         never=(SOCKET,),

@@ -27,14 +27,14 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "node.pressure",
-        r"[Ee]viction manager: attempting to reclaim\W+resourceName=",
-        _KUBELET + "eviction/eviction_manager.go",
+        r"attempting to reclaim (?:\W*resourceName=|memory|ephemeral|nodefs|imagefs)|"
+        r"[Nn]ode ha[ds] conditions?: \[?\w*Pressure",
+        _KUBELET + "eviction/eviction_manager.go, helpers.go",
     ),
-    Message("node.pressure", r"The node had condition: \[\w*Pressure", _KUBELET + "eviction/helpers.go"),
     Message(
         "pod.not-admitted",
         r"Node didn't have enough resource: |Predicate \w+ failed|PodOSNotSupported|PodOSSelectorNodeLabelDoesNotMatch|"
-        "cannot be allocated with Topology locality",
+        "cannot be allocated with Topology locality|SMT Alignment Error",
         _KUBELET + "lifecycle/predicate.go",
     ),
     Message("pod.hook", r"lifecycle hook .{0,600} failed - error: ", _KUBELET + "lifecycle/handlers.go"),
@@ -187,7 +187,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "image.form",
-        r"media type \S+ is no longer supported|\bctr: no signatures",
+        r"media type \S+ is no longer supported|no processor for media-type|\bctr: no signatures",
         "containerd/containerd core/remotes/docker/converter.go; docker/libtrust jsonsign.go",
     ),
     # Volumes
@@ -205,6 +205,9 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"network name is no longer available\W.{0,300}[ (\"']\\{1,2}[\w.-]+\\\w|"
         r"[ (\"']\\{1,2}[\w.-]+\\\w.{0,300}network name is no longer available",
         "learn.microsoft.com ERROR_NETNAME_DELETED (64), of a UNC path",
+    ),
+    Message(
+        "volume.leftover", "requested access path is already in use", "learn.microsoft.com Add-PartitionAccessPath"
     ),
     Message("volume.share-letter", r"A drive with the name '\w' already exists", "learn.microsoft.com New-PSDrive"),
     Message(
@@ -246,6 +249,14 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "Azure/azure-sdk-for-go services/keyvault",
     ),
     # The machine
+    Message("hns.stopped", "Host Network Service service terminated", _SERVICES + "7031"),
+    Message("host.no-adapter", "Waiting for interface named 'vEthernet", "projectcalico/calico node/windows-packaging"),
+    Message(
+        "kube-proxy.source-vip",
+        r"null array\..{0,400}sourceVip",
+        "kubernetes-sigs/sig-windows-tools hostprocess/flannel/kube-proxy/start.ps1",
+    ),
+    Message("cni.antrea-ovs", r"ovs-vswitchd\.pid\b", "antrea-io/antrea pkg/ovs/ovsctl"),
     Message(
         "start.instance",
         "failed to get external ID from cloud provider",
@@ -280,7 +291,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "start.containerd-config",
-        r"containerd: .{0,80}(?:last key parsed|bare keys cannot contain)",
+        r"containerd: .{0,80}(?:last key parsed|bare keys cannot contain)|"
+        r"cannot be set when `?config_path`? is provided",
         "BurntSushi/toml parse.go, as containerd prints it",
     ),
     Message(
@@ -300,6 +312,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "start.key-pair",
+        "crypto/tls: failed to parse (?:certificate|key) PEM data|"
         "tls: (?:found a certificate rather than a key|failed to find any PEM data|"
         "private key (?:type )?does not match)",
         "Go crypto/tls tls.go X509KeyPair",
