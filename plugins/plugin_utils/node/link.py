@@ -266,7 +266,7 @@ class Link:
         if loses_connection(batch, self.through) and not failed:
             self.said(f"{batch.component}: no connection, as expected during this change; waiting for the node")
         else:
-            why = str(lost).strip().rstrip(":.")  # ssh's own words may be missing behind a colon
+            why = str(lost).strip().rstrip(":")  # ssh's own words may be missing behind a colon
             self.notice(f"{what} while batch {batch_id} was under way ({why}); asking the node what became of it")
         follow = encode(add_hns_text(self._envelope("follow", batch_id, batch)))
         cause: Exception = lost
