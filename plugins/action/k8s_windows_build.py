@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from ansible.utils.display import Display
 
+from ..plugin_utils.engine.local_path import expand_home
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.provision import provision_source
 from ..plugin_utils.task.module_action import ControllerAction
@@ -27,7 +27,7 @@ class ActionModule(ControllerAction):
         if self._task.check_mode:
             nothing = {"built": False, "seconds": 0.0, "output": "", "stamp": ""}
             return nothing | {"changed": True, "msg": f"{options['name']}: would be built"}
-        folder = Path(options["directory"]).expanduser()
+        folder = expand_home(options["directory"])
         if not folder.is_dir():
             raise Refused(f"directory: {folder} is not a folder on the controller.")
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..plugin_utils.diagnosis import page
 from ..plugin_utils.diagnosis.table import message_lines
+from ..plugin_utils.engine.local_path import expand_home
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.task.module_action import ControllerAction
 
@@ -22,7 +23,7 @@ class ActionModule(ControllerAction):
     def work(self, options: dict[str, Any]) -> dict[str, Any]:
         """The files; nothing fails because of what is in them."""
         nodes = [_node(name, result) for name, result in sorted(options["results"].items())]
-        folder = Path(options["directory"]).expanduser().absolute()
+        folder = expand_home(options["directory"]).absolute()
         texts = {
             "report.md": page.as_markdown(nodes),
             "report.html": page.as_html(nodes),

@@ -19,6 +19,7 @@ from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.expected import Expected
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.engine.batch import Op
+from ..plugin_utils.engine.local_path import expand_home
 from ..plugin_utils.engine.reading import Reading, file_key, file_query
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.node import verdict
@@ -75,7 +76,7 @@ class ActionModule(NodeAction):
             lie = [path for path in paths if collect.read_size(there, path)]
             return self._result(changed=False, would_collect=[*lie, *(command.line for command in commands)])
 
-        store = _open(Path(options["dest"]).expanduser().absolute() / self._host, options["max_total"] * MEGA, own)
+        store = _open(expand_home(options["dest"]).absolute() / self._host, options["max_total"] * MEGA, own)
         for path in secret:
             store.leave_out(f"files/{name_in_bundle(path)}", "it holds secrets")
         stopped = options["hnstrace"] == "stop"

@@ -96,6 +96,7 @@ from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructa
 from ..plugin_utils.cluster.answer import Object
 from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
+from ..plugin_utils.engine.local_path import expand_home
 from ..plugin_utils.node_yaml import source
 
 if TYPE_CHECKING:
@@ -197,5 +198,5 @@ def connection(node: Object, kind: str, address_types: list[str]) -> dict[str, s
 
 def _kubeconfig(said: str, beside: str) -> Path:
     """The first of KUBECONFIG's files that is there, else the first of all."""
-    files = [Path(beside).parent / Path(file).expanduser() for file in said.split(os.pathsep) if file]
+    files = [Path(beside).parent / expand_home(file) for file in said.split(os.pathsep) if file]
     return next((file for file in files if file.is_file()), files[0])

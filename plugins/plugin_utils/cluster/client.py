@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
-from pathlib import Path
 from typing import Any, TypeVar
 
+from ..engine.local_path import expand_home
 from .answer import Answer, Object, StrangeAnswerError, check_answer, text
 from .connection import Connection, connection
 from .error import FORBIDDEN, ClusterError
@@ -103,7 +103,7 @@ class Cluster:
         path = str(options.get("kubeconfig") or "")
         if not path:
             return None
-        file = Path(path).expanduser()
+        file = expand_home(path)
         if not file.is_file():
             raise ClusterError(
                 f"cluster.kubeconfig: there is no file {path} on the controller; winkube_cluster.kubeconfig names it."

@@ -8,11 +8,11 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable, Collection
-from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
 from ..engine.address import mask, mask_in
+from ..engine.local_path import expand_home
 from ..engine.resource import Refused
 from ..engine.resources.programs import Source
 from ..facts.pins import find_pin
@@ -151,7 +151,7 @@ def text_of(data: bytes) -> str:
 
 
 def _read_file(path: str) -> str:
-    return text_of(Path(path).expanduser().read_bytes())
+    return text_of(expand_home(path).read_bytes())
 
 
 def is_archive(component: str, url: str) -> bool:

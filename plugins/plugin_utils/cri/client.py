@@ -18,6 +18,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from ..engine.local_path import expand_home
+
 DESCRIPTORS = Path(__file__).with_name("api.binpb.gz")
 """A FileDescriptorSet, made by `make generate` of api.proto beside it, which names its source: v1.proto and
 v1alpha2.proto. Classes are made of it at run time: generated code would have to fit the protobuf of a controller."""
@@ -198,7 +200,7 @@ def _credentials(grpc: Any, tls: Tls) -> Any:
 
     def read(path: str, name: str) -> bytes | None:
         try:
-            return Path(path).expanduser().read_bytes() if path else None
+            return expand_home(path).read_bytes() if path else None
         except OSError as error:
             raise CriError(f"tls.{name}: {path} cannot be read: {error.strerror}.") from error
 

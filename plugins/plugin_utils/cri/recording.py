@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
+from ..engine.local_path import expand_home
 from . import plot
 from .samples import Sample, SampleError
 from .watch import rows
@@ -50,7 +50,7 @@ class Recording:
 
 
 def _write(name: str, where: str, text: str, mode: str = "w") -> None:
-    path = Path(where).expanduser()
+    path = expand_home(where)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open(mode, encoding="utf-8") as file:

@@ -10,7 +10,6 @@ import ipaddress
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from ..components.containerd import containerd
@@ -20,6 +19,7 @@ from ..components.layout import Layout
 from ..cri.client import Tls as ClientTls
 from ..engine import command_line, windows_path
 from ..engine.batch import Op
+from ..engine.local_path import expand_home
 from ..engine.reading import Query, Reading, file_key, file_query, services_query
 from ..engine.resource import Refused, Resource
 from ..engine.resources.directory import Directory
@@ -420,7 +420,7 @@ def certify(
         return args, None
     if args.listener.tls is not None:
         raise Refused("tls and certificates exclude each other: the first names files that are on the node already.")
-    folder = Path(where).expanduser()
+    folder = expand_home(where)
     addresses = _addresses(args.listener.address, host)
     now = datetime.datetime.now(datetime.UTC)
     found = certs.load(folder, addresses, now)

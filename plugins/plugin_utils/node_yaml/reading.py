@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ..engine.local_path import expand_home
 from . import document, schema, source, variables
 from .problems import Problem, quote
 from .schema import has_template
@@ -113,7 +114,7 @@ def file_name(path: Path) -> str:
 def _key_file(host: variables.Host) -> Iterator[str]:
     if not host.key_file:
         return
-    path = Path(host.key_file).expanduser()
+    path = expand_home(host.key_file)
     try:
         mode = path.stat().st_mode & 0o777
     except OSError:

@@ -13,6 +13,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..engine.local_path import expand_home
+
 API_GROUP = "windows.k8s.io"
 API_VERSION = "windows.k8s.io/v1alpha1"
 KIND = "Node"
@@ -133,7 +135,7 @@ def expand(pattern: str, base: Path) -> tuple[list[Path], str | None]:
     A file is taken as it is named; a glob means the files that match; a directory means the Node YAMLs in it and below
     it, other files in there are left alone.
     """
-    path = Path(pattern).expanduser()
+    path = expand_home(pattern)
     path = path if path.is_absolute() else base / path
     if path.is_dir():
         found = sorted(_in_directory(path))

@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 from ..components.source import ReadUrl, source
 from ..engine.address import mask
+from ..engine.local_path import expand_home
 from ..engine.resource import Refused
 from . import pe_image
 from .provision_items import Item
@@ -153,7 +154,7 @@ def _find_file(item: Item, folders: Collection[Path]) -> Path:
     written = item.source
     if urlsplit(written).scheme.lower() == "file":
         written = unquote(urlsplit(written).path)
-    path = Path(written).expanduser()
+    path = expand_home(written)
     starts = [path] if path.is_absolute() else [folder / path for folder in folders]
     candidates = [candidate for start in starts for candidate in _list_candidates(start, item.name)]
     for start in starts:

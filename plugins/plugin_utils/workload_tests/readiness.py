@@ -23,6 +23,7 @@ from ..cluster import run_namespace
 from ..cluster.answer import Object
 from ..cluster.client import Clock, Cluster, wait_for
 from ..cluster.error import ClusterError
+from ..engine.local_path import expand_home
 from ..facts.node_labels import OS_LABEL
 from . import interrupted
 from . import readiness_results as found
@@ -80,7 +81,7 @@ def run(context: Context, options: Mapping[str, Any]) -> Outcome:
             take_away(cluster, wish)
             interrupted.forget(context.folder, wish.namespace)
     if options["report"]:
-        write(results, Path(options["report"]).expanduser())
+        write(results, expand_home(options["report"]))
     said = " ".join(part for part in (found.summary(results), warning) if part)
     wrong = bool(results.failures or results.problem or not results.tests)
     result = {**found.as_dict(results), "table": found.table(results), "warning": warning}

@@ -91,12 +91,11 @@ def test_a_private_key_that_others_can_read_is_warned_about(tmp_path: Path, mode
 
 
 @pytest.mark.row("NY-06")
-def test_a_private_key_that_is_not_there_is_warned_about(tmp_path: Path) -> None:
-    (tmp_path / "node.yml").write_text(edited(("privateKey:", "privateKey: key")), encoding="utf-8")
-    assert any(
-        f"the private key {tmp_path}/key of sample cannot be found" in text
-        for _level, text in _read(tmp_path / "node.yml").notices
-    )
+@pytest.mark.parametrize("key", ["key", "~no-such-user/key"])
+def test_a_private_key_that_is_not_there_is_warned_about(tmp_path: Path, key: str) -> None:
+    (tmp_path / "node.yml").write_text(edited(("privateKey:", f"privateKey: {key}")), encoding="utf-8")
+    (said,) = (text for _level, text in _read(tmp_path / "node.yml").notices if "cannot be found" in text)
+    assert f"{key} of sample cannot be found; correct privateKey" in said
 
 
 @pytest.mark.row("NY-08", "NY-18")

@@ -137,6 +137,10 @@ def test_nothing_is_said_of_a_node_that_can_be_made() -> None:
         ({"interface_name": "LAN"}, "winkube_interface_name: there is no network adapter 'LAN'"),
         ({"containerd_version": "1.6.27"}, "1.6"),
         ({"cluster": {"kubeconfig": "/nowhere/config"}}, "there is no file /nowhere/config on the controller"),
+        (
+            {"cluster": {"kubeconfig": "~no-such-user/config"}},
+            "there is no file ~no-such-user/config on the controller",
+        ),
         ({"node_name": "Win_1"}, "winkube_node_name: 'Win_1' is not a Node's name"),
         ({"http_proxy": "proxy:3128"}, "winkube_http_proxy: 'proxy:3128' is not a proxy; give http://"),
         ({"node_https_proxy": "socks5://me:pw@proxy"}, "winkube_node_https_proxy: 'socks5://***@proxy' is not a proxy"),

@@ -11,7 +11,6 @@ import json
 import ntpath
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ...cluster.client import Clock, Cluster, wait_for
@@ -19,6 +18,7 @@ from ...cluster.documents import Kubeconfig
 from ...cluster.documents import kubeconfig as read_kubeconfig
 from ...cluster.endpoint import endpoint
 from ...cluster.error import ClusterError
+from ...engine.local_path import expand_home
 from ...engine.resource import Refused
 from ..layout import Layout
 
@@ -237,7 +237,7 @@ def identities(
 def users_kubeconfig(path: str, option: str, *, allow_admin: bool) -> str:
     """A kubeconfig on the controller that will go to a node. Refused if it must not go there, or is invalid."""
     try:
-        text = Path(path).expanduser().read_text(encoding="utf-8")
+        text = expand_home(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise Refused(f"{option}: {path} on the controller cannot be read: {error}.") from error
     if problems := kubeconfig_problems(read_kubeconfig(text, path), path, allow_admin=allow_admin):

@@ -11,10 +11,10 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from ...cluster import run_namespace
+from ...engine.local_path import expand_home
 from ...engine.resource import Refused
 from .. import interrupted
 from ..outcome import Context, Outcome
@@ -97,7 +97,7 @@ def _judge(context: Context, options: Options) -> Outcome:
     answers |= {str(given["item"]["id"]): _answer(given) for given in options["answers"] if "item" in given}
     found = report.Report(facts.namespace, verdicts(plan(facts), answers))
     if options["report"] and not context.check_mode:
-        folder = Path(options["report"]).expanduser()
+        folder = expand_home(options["report"])
         folder.mkdir(parents=True, exist_ok=True)
         for name, render in _REPORTS.items():
             (folder / name).write_text(render(found), encoding="utf-8")
