@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -196,6 +197,7 @@ def variables_of_playbooks() -> set[str]:
     return {name for path in (ROOT / "playbooks").rglob("*.yml") for name in _VARIABLE.findall(text_of(path))}
 
 
+@cache
 def known_variables() -> set[str]:
     inventory = {row.variable for row in rows()}
     connection = set(_VARIABLE.findall(text_of(PLUGINS / "connection" / "host_process.py")))
@@ -212,6 +214,7 @@ def test_variables_exist(page: Path) -> None:
 # -- sentences ---------------------------------------------------------------------------------------------------
 
 
+@cache
 def python_sentences() -> list[Sentence]:
     """What is said of a node that was asked or changed, where the user's input is not the cause. What is refused
     (`Refused`) names the option and what to do."""
@@ -220,6 +223,7 @@ def python_sentences() -> list[Sentence]:
     return found + returned(UTILS / "node" / "verdict.py", ROOT)
 
 
+@cache
 def powershell_sentences() -> list[Sentence]:
     """What a node throws while it works; those about the batch's own form are defects, which are to be reported."""
     return [sentence for path in sorted((ROOT / "powershell").rglob("*.ps1")) for sentence in thrown(path, ROOT)]
@@ -234,10 +238,16 @@ def test_the_errors_page_explains_every_sentence_without_a_remedy(find: Callable
     assert "\n".join(missing) == "", "sentences that say no remedy, and that docs/errors.md does not explain"
 
 
-def said_by_the_code() -> str:
+def said_by_the_code() -> list[str]:
     texts = [literals(path) for path in sorted(PLUGINS.rglob("*.py"))]
     texts += [single_lines(path) for path in sorted((ROOT / "powershell").rglob("*.ps1"))]
-    return "\n".join(texts)
+    return "\n".join(texts).splitlines()
+
+
+def is_said(quotation: str, lines: list[str]) -> bool:
+    """Whether a line has the words; only lines with the longest piece are matched, which takes a tenth of the time."""
+    longest = max(re.split("<[^<>]*>", quotation), key=len)
+    return any(re.search(pattern(quotation), line) for line in lines if longest in line)
 
 
 def single_lines(path: Path) -> str:
@@ -248,8 +258,8 @@ def test_the_errors_page_quotes_only_what_the_code_says() -> None:
     said = said_by_the_code()
     quoted = quotations(text_of(ERRORS))
     assert len(quoted) > 100
-    assert "\n".join(each for each in quoted if not re.search(pattern(each), said)) == ""
-    assert not re.search(pattern("<name>: the folder is on the moon"), said)
+    assert "\n".join(each for each in quoted if not is_said(each, said)) == ""
+    assert not is_said("<name>: the folder is on the moon", said)
 
 
 def test_the_errors_page_quotes_enough_words_to_know_a_sentence_by() -> None:

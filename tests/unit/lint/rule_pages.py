@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,6 +73,7 @@ def pages() -> dict[str, str]:
     return {f"{rule_id}.md": page_of(rule_id) for rule_id in dict.fromkeys(rule.id for rule in RULES)}
 
 
+@cache
 def page_of(rule_id: str) -> str:
     """The text of one rule's page."""
     from ansible_collections.winkube.node.plugins.plugin_utils.lint.rulebook import RULES

@@ -6,6 +6,9 @@ Recorded by tests/real/apiserver_judge/record.py; each record names version, com
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +25,16 @@ RECORDS = sorted((FIXTURES / "apiserver").glob("*.json"))
 ADMISSION_ROWS = tuple(f"LM-{number:02}" for number in range(1, 21))
 
 
-def verdicts(path: Any) -> tuple[int, dict[str, dict[str, Any]]]:
+@dataclass(frozen=True)
+class Asked:
+    """A pod that the API server was asked about as it is: the fields that each of us rejects, as one names them."""
+
+    name: str
+    ours: frozenset[str]
+    theirs: frozenset[str]
+
+
+def verdicts(path: Path) -> tuple[int, dict[str, dict[str, Any]]]:
     record = json.loads(path.read_text(encoding="utf-8"))
     for verdict in record["verdicts"]:
         # Ephemeral containers come to a running pod, by a subresource; what stands in them is validated all the same.
@@ -30,38 +42,38 @@ def verdicts(path: Any) -> tuple[int, dict[str, dict[str, Any]]]:
     return int(record["kubernetes"].split(".")[1]), {each["pod"]: each for each in record["verdicts"]}
 
 
-def asked_pods(minor: int, said: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Pods that the API server was asked about as they are; the fixtures of younger rules it has not seen yet."""
+@cache
+def asked_pods(path: Path) -> tuple[int, list[Asked]]:
+    """The record's minor, and all pods but the fixtures of younger rules, which the API server has not seen yet."""
+    minor, said = verdicts(path)
     pods = judged_pods(minor)
     asked = [pod for pod in pods if said.get(pod["metadata"]["name"], {}).get("digest") == digest(pod)]
     assert len(asked) >= 0.8 * len(pods), (
         f"{len(pods) - len(asked)} of {len(pods)} pods are new or changed since: record again,"
         " python -m tests.real.apiserver_judge.record"
     )
-    return asked
+    names = [pod["metadata"]["name"] for pod in asked]
+    theirs = [frozenset(place(error["field"]) for error in said[name]["errors"]) for name in names]
+    return minor, [
+        Asked(*each) for each in zip(names, (frozenset(ours(pod, minor)) for pod in asked), theirs, strict=True)
+    ]
 
 
 @pytest.mark.row(*ADMISSION_ROWS, "SE-05")
 @pytest.mark.parametrize("path", RECORDS, ids=[path.stem for path in RECORDS])
-def test_our_errors_are_exactly_what_the_api_server_rejects(path: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    minor, said = verdicts(path)
-    fields: dict[str, set[str]] = {"ours": set(), "theirs": set()}
-    pods = asked_pods(minor, said)
+def test_our_errors_are_exactly_what_the_api_server_rejects(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    minor, pods = asked_pods(path)
     for pod in pods:
-        name = pod["metadata"]["name"]
-        theirs = {place(error["field"]) for error in said[name]["errors"]}
-        assert ours(pod, minor) == theirs, name
-        fields["theirs"] |= theirs
-        fields["ours"] |= ours(pod, minor)
+        assert pod.ours == pod.theirs, pod.name
+    fields = frozenset().union(*(pod.theirs for pod in pods))
     with capsys.disabled():
-        print(f"\nKubernetes 1.{minor}: {len(pods)} pods; fields rejected by us: {len(fields['ours'])},", end=" ")
-        print(f"by the API server: {len(fields['theirs'])}, the same ones")
-    assert len(fields["theirs"]) >= 20
+        print(f"\nKubernetes 1.{minor}: {len(pods)} pods; fields rejected by both: {len(fields)}")
+    assert len(fields) >= 20
 
 
 @pytest.mark.row("SC-02")
 @pytest.mark.parametrize("path", RECORDS, ids=[path.stem for path in RECORDS])
-def test_fields_that_we_call_unknown_are_unknown(path: Any) -> None:
+def test_fields_that_we_call_unknown_are_unknown(path: Path) -> None:
     _, said = verdicts(path)
     assert said["misplaced-os-field-0"]["unknown"] == ['unknown field "spec.pod"']
     ours = ("misplaced-os-field", "other-security-context", "unknown-field", "field-without-effect")
@@ -69,12 +81,8 @@ def test_fields_that_we_call_unknown_are_unknown(path: Any) -> None:
 
 
 @pytest.mark.parametrize("path", RECORDS, ids=[path.stem for path in RECORDS])
-def test_a_fixed_pod_is_accepted_unless_a_person_has_to_decide(path: Any) -> None:
-    minor, said = verdicts(path)
-    accepted = 0
-    for pod in asked_pods(minor, said):
-        name = pod["metadata"]["name"]
-        if name.endswith("-fixed") and not ours(pod, minor):
-            assert said[name]["errors"] == [], name
-            accepted += 1
-    assert accepted > 100
+def test_a_fixed_pod_is_accepted_unless_a_person_has_to_decide(path: Path) -> None:
+    _, pods = asked_pods(path)
+    fixed = [pod for pod in pods if pod.name.endswith("-fixed") and not pod.ours]
+    assert [pod.name for pod in fixed if pod.theirs] == []
+    assert len(fixed) > 100

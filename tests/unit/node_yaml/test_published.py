@@ -43,7 +43,7 @@ def test_the_schema_is_a_valid_one_and_names_checks_that_exist() -> None:
 
 
 def _compose(text: str) -> yaml.Node:
-    node = yaml.compose(text, Loader=yaml.SafeLoader)
+    node = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     assert node is not None
     return node
 

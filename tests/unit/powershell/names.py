@@ -46,8 +46,8 @@ def unknown_functions(source: Source, known: Mapping[str, Function]) -> Iterator
 
 def unknown_variables(source: Source) -> Iterator[str]:
     """Variables that are read in a function but set nowhere in it: strict mode throws on them, once reached."""
-    own = {id(function.node): function for function in source.functions}
-    top = _assigned(source.root, own)
+    top = _assigned(source.root)
+    inside = {function.node.id: _known_in(function) for function in source.functions}
     for name, node in variables(source.root):
         around = enclosing(node, {"function_statement"})
         if name in AUTOMATIC:
@@ -56,9 +56,8 @@ def unknown_variables(source: Source) -> Iterator[str]:
             if name not in top:
                 yield f"{source.at(node)}: ${name} is set nowhere"
             continue
-        function = next(item for item in source.functions if item.node == around)
-        known = {parameter.lower() for parameter in function.parameters} | _assigned(around, {})
-        if name not in known:
+        if name not in inside[around.id]:
+            function = next(item for item in source.functions if item.node == around)
             yield f"{source.at(node)}: ${name} is set nowhere in {function.name}"
 
 
@@ -122,7 +121,11 @@ def _by_name(source: Source) -> dict[str, Function]:
     return {function.name: function for function in source.functions}
 
 
-def _assigned(node: Node, functions: Mapping[int, Function]) -> set[str]:
+def _known_in(function: Function) -> set[str]:
+    return {parameter.lower() for parameter in function.parameters} | _assigned(function.node)
+
+
+def _assigned(node: Node) -> set[str]:
     """Variables that are set somewhere below the node: by `=`, by `foreach`, as parameter."""
     names: set[str] = set()
     for found in walk(node):
