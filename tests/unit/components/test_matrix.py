@@ -3,6 +3,7 @@ modes, both service managers. What does not fit is refused by node_fit (test_nod
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,7 @@ def fits(line: Line, runtime: str, build: int, mode: str) -> bool:
     return not node_fit.problems(node_fit.Machine(build, 9999), wanted).refusals
 
 
+@cache
 def machine(build: int) -> Reading:
     """An empty machine of this build, with only the kubeconfigs that the join writes."""
     queries = merge_queries(
@@ -64,26 +66,18 @@ def machine(build: int) -> Reading:
     return bare(queries).merge(parts)
 
 
-def plans(line: Line, runtime: str, build: int, mode: str, manager: str) -> dict[str, bool]:
-    """Which components have work on that machine: all of them."""
+@cache
+def of_kubernetes(line: Line, build: int, mode: str, manager: str) -> dict[str, bool]:
+    """Which components that no containerd changes have work on that machine: all of them."""
     reading, version = machine(build), Version(line.major, line.minor, 1)
     tool = (nssm if manager == "nssm" else log_runner).build_resources(LAYOUT, None, MARK)
-    wanted = node_fit.Wanted(kubernetes=line, containerd=Version.parse(runtime), network_mode=mode)
     image = pause_image("", line, "kubernetes", build)
-    settings = containerd.settings(LAYOUT, version=Version.parse(runtime), pause_image=image, log_level="info")
-    config = CONFIG_TEMPLATE.render(containerd_config.template_variables(settings))
     of_kubelet = KubeletSettings(version, "win1", pause_image=image, **kubelet.places(LAYOUT, "kubeadm"))
     vip: dict[str, Any] = {"source_vip": "10.244.3.2", "pod_cidr": "10.244.3.0/24"} if mode == "overlay" else {}
     vip |= {"kubeconfig": LAYOUT.kube_proxy_kubeconfig, "mode": mode}
     of_proxy = KubeProxySettings(version, "win1", **vip)
     resources = {
-        "host": host.build_resources(host.HostArgs(LAYOUT, wanted=wanted), reading),
         "cni": cni.build_resources(cni.CniArgs(LAYOUT, SOURCE, SOURCE, mark=MARK)),
-        "containerd": containerd.build_resources(
-            containerd.ContainerdArgs(
-                layout=LAYOUT, source=SOURCE, archive=True, config=config, settings=settings, mark=MARK
-            )
-        ),
         "kubelet": kubelet.build_resources(
             kubelet.KubeletArgs(LAYOUT, SOURCE, of_kubelet, configured=True, manager=manager, tools=tool, mark=MARK)
         ),
@@ -92,6 +86,24 @@ def plans(line: Line, runtime: str, build: int, mode: str, manager: str) -> dict
         ),
     }
     return {name: make_plan(name, wanted, reading).changed for name, wanted in resources.items()}
+
+
+def plans(line: Line, runtime: str, build: int, mode: str, manager: str) -> dict[str, bool]:
+    """The same of all components."""
+    reading = machine(build)
+    wanted = node_fit.Wanted(kubernetes=line, containerd=Version.parse(runtime), network_mode=mode)
+    image = pause_image("", line, "kubernetes", build)
+    settings = containerd.settings(LAYOUT, version=Version.parse(runtime), pause_image=image, log_level="info")
+    config = CONFIG_TEMPLATE.render(containerd_config.template_variables(settings))
+    of_containerd = containerd.ContainerdArgs(
+        layout=LAYOUT, source=SOURCE, archive=True, config=config, settings=settings, mark=MARK
+    )
+    resources = {
+        "host": host.build_resources(host.HostArgs(LAYOUT, wanted=wanted), reading),
+        "containerd": containerd.build_resources(of_containerd),
+    }
+    made = {name: make_plan(name, wanted, reading).changed for name, wanted in resources.items()}
+    return made | of_kubernetes(line, build, mode, manager)
 
 
 @pytest.mark.row("VC-20")

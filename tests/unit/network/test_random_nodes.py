@@ -28,6 +28,7 @@ OWN_TESTS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", range(100))
 def test_a_healthy_node_has_no_finding(number: int) -> None:
     node = healthy(Random(SEED + number))
@@ -46,8 +47,11 @@ def broken(number: int) -> tuple[Node, Fault]:
             return node, fault
 
 
+AGAIN = [pytest.param(number, marks=pytest.mark.exhaustive) for number in range(len(FAULTS), 2 * max(len(FAULTS), 50))]
+
+
 @pytest.mark.row("NW-05", "HP-10", "TS-15", "TS-22")
-@pytest.mark.parametrize("number", range(2 * max(len(FAULTS), 50)))
+@pytest.mark.parametrize("number", [*range(len(FAULTS)), *AGAIN])
 def test_each_fault_is_found_by_the_right_id(number: int) -> None:
     node, fault = broken(number)
     found = {each.id for each in find(node)}
