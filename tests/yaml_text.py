@@ -1,4 +1,4 @@
-"""YAML read by libyaml: a tenth of the time of PyYAML's own Python, which is what it falls back to."""
+"""YAML read and written by libyaml: a tenth of the time of PyYAML's own Python, which is what it falls back to."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 def load(text: str) -> Any:
@@ -21,3 +22,7 @@ def load_all(text: str) -> Iterator[Any]:
 
 def load_file(path: Path) -> Any:
     return load(path.read_text(encoding="utf-8"))
+
+
+def dump(value: Any, **layout: Any) -> str:
+    return str(yaml.dump(value, Dumper=DUMPER, **layout))

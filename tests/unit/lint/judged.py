@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import lint
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.fix import apply_fixes, fix
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import read_documents
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
+
+from tests.yaml_text import dump, load
 
 from .test_rules import BASE, CASES, merged
 
@@ -23,13 +24,13 @@ def judged_pods(minor: int) -> list[dict[str, Any]]:
         patches = [(f"{rule}-{n}", case["flagged"]) for n, case in enumerate([fixture, *fixture.get("more", [])])]
         for name, patch in [*patches, (f"{rule}-clean", fixture["clean"])]:
             if isinstance(patch, dict) and name.lower() != _UNDECODABLE:
-                pod = _named(merged(yaml.safe_load(BASE), patch), name)
+                pod = _named(merged(load(BASE), patch), name)
                 found += [pod, _named(_fixed(pod, minor), f"{name}-fixed")]
     return found
 
 
 def _fixed(pod: dict[str, Any], minor: int) -> dict[str, Any]:
-    documents = read_documents("pod.yml", yaml.safe_dump(pod, sort_keys=False))
+    documents = read_documents("pod.yml", dump(pod, sort_keys=False))
     profile = Profile(minor=minor)
     (document,) = apply_fixes(documents, fix(documents, lint(documents, profile), profile, ()))
     return dict(document.value)

@@ -43,10 +43,11 @@ class _Plain(yaml.SafeDumper):
 
 def _text(manifests: Any) -> str:
     from tests.unit.lint.test_rules import BASE, merged
+    from tests.yaml_text import load
 
     if isinstance(manifests, str):
         return manifests.strip().removesuffix("---")
-    value = _without_null(merged(yaml.safe_load(BASE), manifests))
+    value = _without_null(merged(load(BASE), manifests))
     return yaml.dump(value, Dumper=_Plain, sort_keys=False, width=100, allow_unicode=True, default_flow_style=None)
 
 

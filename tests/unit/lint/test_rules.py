@@ -14,10 +14,12 @@ from ansible_collections.winkube.node.plugins.plugin_utils.lint.catalog import b
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile, apply_settings
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.rule import keys_of
 
+from tests.yaml_text import dump, load, load_file
+
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "lint"
 BASE = (FIXTURES / "base.yml").read_text(encoding="utf-8")
 RULES = sorted((FIXTURES / "rules").glob("*.yml"))
-CASES = [(path.stem, yaml.safe_load(path.read_text(encoding="utf-8"))) for path in RULES]
+CASES = [(path.stem, load_file(path)) for path in RULES]
 # Findings that other rules' fixtures cannot avoid: they apply to every pod or Service of that shape.
 ALWAYS_THERE = {
     "os-name-too-early",
@@ -51,7 +53,7 @@ def merged(base: Any, patch: Any) -> Any:
 def text_of(manifests: Any) -> str:
     if isinstance(manifests, str):
         return manifests
-    return yaml.safe_dump(merged(yaml.safe_load(BASE), manifests), sort_keys=False)
+    return dump(merged(load(BASE), manifests), sort_keys=False)
 
 
 def findings(manifests: Any, settings: dict[str, Any]) -> list[Any]:

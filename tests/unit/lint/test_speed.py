@@ -11,6 +11,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import li
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import read_documents
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
 
+from tests.yaml_text import DUMPER, dump, load
+
 from .test_rules import BASE, CASES, merged
 
 pytestmark = pytest.mark.slow
@@ -18,11 +20,11 @@ pytestmark = pytest.mark.slow
 
 def pod(chance: random.Random) -> str:
     """A pod that mixes what several fixtures flag."""
-    value = yaml.safe_load(BASE)
+    value = load(BASE)
     for _, fixture in chance.sample(CASES, 6):
         if isinstance(fixture["flagged"], dict):
             value = merged(value, fixture["flagged"])
-    return yaml.safe_dump(value, sort_keys=False)
+    return dump(value, sort_keys=False)
 
 
 def _load(text: str) -> tuple[int, float]:
@@ -71,7 +73,7 @@ def test_five_thousand_objects_in_one_and_a_half_seconds(capsys: pytest.CaptureF
         values.append(
             {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": name}, "rules": []}
         )
-    text = yaml.safe_dump_all(values)
+    text = yaml.dump_all(values, Dumper=DUMPER)
     started = time.process_time()
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     assert sum(1 for _ in yaml.load_all(text, Loader=loader)) == 5000
