@@ -27,7 +27,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "node.pressure",
-        r"attempting to reclaim (?:\W*resourceName=|memory|ephemeral|nodefs|imagefs)|"
+        r"attempting to reclaim\W+(?:resourceName=|memory|ephemeral|nodefs|imagefs)|"
         r"[Nn]ode ha[ds] conditions?: \[?\w*Pressure",
         _KUBELET + "eviction/eviction_manager.go, helpers.go",
     ),

@@ -72,6 +72,7 @@ def test_time_grows_with_the_text_and_is_a_multiple_of_reading_its_words() -> No
     assert taken < 30 * _cost(lambda: sum(1 for _ in re.finditer(r"[A-Za-z_]+", ten)))
 
 
+@pytest.mark.slow
 def test_the_words_of_each_pattern_stand_in_what_it_fits() -> None:
     without = [each.pattern for each in MESSAGES if words_of(each.pattern) is None]
     assert without == [r"^F\d{4} \d\d:\d\d:\d\d"]
