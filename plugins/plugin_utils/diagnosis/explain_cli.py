@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from ..engine.local_path import expand_home
 from .explain import NOTHING, explain
 
 MOST = 16 * 1024 * 1024
@@ -50,7 +51,7 @@ def read_all(names: Iterable[str]) -> dict[str, str]:
         if name == "-":
             found["standard input"] = _text(sys.stdin.buffer.read())
         else:
-            found.update(_of_path(Path(name).expanduser()))
+            found.update(_of_path(expand_home(name)))
     return found
 
 

@@ -108,6 +108,7 @@ def test_the_command_reads_files_folders_and_bundles(tmp_path: Path, capsys: pyt
     assert said.count("HNS refuses a policy") == 2
     assert "picture" not in said
     assert explain_cli.main([str(tmp_path / "absent.log")]) == 2
+    assert explain_cli.main(["~nobody-here/kubelet.log"]) == 2
     assert "absent.log" in capsys.readouterr().err
     log.write_text("the dog ate my kubeconfig")
     assert explain_cli.main([str(log)]) == 1
