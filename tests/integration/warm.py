@@ -456,19 +456,11 @@ def _copy_no_constants() -> None:
 
 def _collect_variables_cheaply() -> None:
     """Whenever Ansible collects a task's variables, eighty times in a run, it makes of each another one for the
-    dictionary `vars`, so that it can warn of its use, and asks of each of fifty dictionaries whether it is one: a
-    quarter of what its own process did. No play of ours uses `vars`."""
-    with contextlib.suppress(ImportError, AttributeError):
-        from ansible.utils import vars as combining
+    dictionary `vars`, so that it can warn of its use: a fifth of what its own process did. No play of ours uses
+    `vars`."""
+    with contextlib.suppress(ImportError):
         from ansible.vars import manager
 
-        check = combining._validate_mutable_mappings
-
-        def validate(one: Any, other: Any) -> None:
-            if not (isinstance(one, dict) and isinstance(other, dict)):
-                check(one, other)
-
-        combining._validate_mutable_mappings = validate
         if hasattr(manager, "_DEPRECATE_VARS"):
             manager._DEPRECATE_VARS = _Untagged()
 

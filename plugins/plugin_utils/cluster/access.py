@@ -153,7 +153,7 @@ def _bearer(file: Path) -> str:
 
 
 def _impersonation(user: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """What `kubectl --as` sends. ValueError for groups or more of nobody."""
+    """What `kubectl --as` sends. ValueError if it names no user."""
     groups, extra = user.get("as-groups") or (), user.get("as-user-extra") or {}
     found = [("Impersonate-Uid", str(user["as-uid"]))] if user.get("as-uid") else []
     found += [("Impersonate-Group", str(group)) for group in groups]

@@ -12,6 +12,7 @@ from .message_places import ANY_CONTAINER, ANY_NETWORK, ENDPOINT, HNS, NAMESPACE
 _CODES = "golang.org/x/sys windows/zerrors_windows.go"
 _EXISTS = (win.ERROR_OBJECT_ALREADY_EXISTS, win.ERROR_ALREADY_EXISTS)
 _ANY = (HNS, NETWORK, ENDPOINT, RULE)
+_NO_NETWORK = r"(?:network|Network name|Network ID) \S+ (?:is )?not found"
 _NO_PORT = "(?:Only one usage of each socket address|.{0,60}the system lacked sufficient buffer space)"
 
 MESSAGES: tuple[Message | Rule, ...] = (
@@ -142,15 +143,13 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Rule(
         "hns.no-network",
-        (r"(?:network|Network name|Network ID) \S+ (?:is )?not found",),
+        (_NO_NETWORK,),
         "containernetworking/plugins plugins/main/windows/win-overlay/win-overlay_windows.go",
         doing=(*_ANY, ANY_NETWORK, POD_NETWORK, ANY_CONTAINER),
     ),
     Message(
         "hns.no-network",
-        r"^Network \S+ not found$|(?:HNS|CNI|vxlan|flannel|endpoint).{0,200}(?:network|Network name|"
-        r"Network ID) \S+ (?:is )?not "
-        r"found",
+        rf"^Network \S+ not found$|(?:HNS|CNI|vxlan|flannel|endpoint).{{0,200}}{_NO_NETWORK}",
         "microsoft/hcsshim hcn/hcnerrors.go NetworkNotFoundError",
     ),
     Message(
