@@ -50,4 +50,4 @@ class ActionModule(ControllerAction):
         if found is None:
             raise Refused(f"{name}: the build ended well, but there is none at {folder / options['result']}.")
         about = provision_source.describe_build(found, folder)
-        return told | {"built": True, "file": about, "msg": provision_source.describe_made(name, about, made.seconds)}
+        return told | {"built": True, "file": about, "msg": provision_source.summarise_build(name, about, made.seconds)}

@@ -300,8 +300,8 @@ def _revision(folder: Path) -> str:
     return done.stdout.decode(errors="replace").strip() if done.returncode == 0 else ""
 
 
-def describe_made(name: str, about: Mapping[str, Any], seconds: float) -> str:
-    """Of a build that was made."""
+def summarise_build(name: str, about: Mapping[str, Any], seconds: float) -> str:
+    """One sentence: what was built, how long it took, how large it is."""
     revision = f", revision {about['revision']}" if about["revision"] else ""
     size = f"{about['size'] / 1e6:.1f} MB"
     return f"{name}: built {about['path']} in {seconds} s ({size}, written {about['written']}{revision})"

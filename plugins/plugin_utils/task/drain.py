@@ -87,7 +87,7 @@ class NodeDrain:
         node = self.api.node(self.name)
         if node is None:
             return ()
-        self._select_evicted(self._pods(), " Nothing was changed.")
+        self._select_pods_to_evict(self._pods(), " Nothing was changed.")
         if (node.get("spec") or {}).get("unschedulable"):
             return self._drain_steps(self._evict())
         try:
@@ -125,7 +125,7 @@ class NodeDrain:
         node = self.api.node(self.name)
         if node is None:
             return ()
-        pods = self._select_evicted(self._pods(), " Nothing was changed.")
+        pods = self._select_pods_to_evict(self._pods(), " Nothing was changed.")
         cordon = () if (node.get("spec") or {}).get("unschedulable") else (f"cordon {self.name}",)
         return (*cordon, *self._drain_steps(len(pods)))
 
@@ -157,7 +157,7 @@ class NodeDrain:
     def _pods(self) -> list[dict[str, Any]]:
         return self.api.items(pods_of(self.name))
 
-    def _select_evicted(self, pods: Sequence[Object], then: str = "") -> list[Object]:
+    def _select_pods_to_evict(self, pods: Sequence[Object], then: str = "") -> list[Object]:
         """ClusterError with the names of the pods that may not be evicted, and `then`."""
         going = [pod for pod in pods if not _stays(pod)]
         kept = [(pod, why) for pod in going if (why := self._explain_refusal(pod))]
@@ -189,7 +189,7 @@ class NodeDrain:
         while empty < EMPTY_LISTS:
             if found or empty:
                 self.clock.sleep(LIST_EVERY_S)
-            left = self._select_evicted(self._pods())
+            left = self._select_pods_to_evict(self._pods())
             empty = 0 if left else empty + 1
             if left and found and self.clock.now() >= end:
                 waiting = [_name(pod) for pod in left if _uid(pod) not in asked]

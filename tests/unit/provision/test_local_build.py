@@ -87,7 +87,7 @@ def test_a_build_is_named_by_size_time_and_revision(tmp_path: Path) -> None:
     path.write_bytes(bytes(1_500_000))
     about = provision_source.describe_build(path, tmp_path)
     assert (about["size"], about["revision"]) == (1_500_000, "")
-    told = provision_source.describe_made("kubelet", {**about, "revision": "v1.37.0-dirty"}, 4.1)
+    told = provision_source.summarise_build("kubelet", {**about, "revision": "v1.37.0-dirty"}, 4.1)
     assert told.startswith(f"kubelet: built {path} in 4.1 s (1.5 MB, written 20")
     assert told.endswith(", revision v1.37.0-dirty)")
 
