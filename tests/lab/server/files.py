@@ -106,13 +106,13 @@ def psrp_variables(proxy: str, ca: Path, port: int = WINRM_HTTP, auth: str = "nt
 
 
 def write_winrm_inventory(path: Path, specs: Iterable[NodeSpec], variables: Mapping[str, str]) -> Path:
-    """Write an inventory (INI) of these nodes with their passwords, in the group `windows`."""
-    lines = ["# Written by the lab of simulated Windows nodes (tests/lab).", "[windows]"]
+    """Write an inventory (INI) of these nodes with their passwords, in the group that the playbooks take by default."""
+    lines = ["# Written by the lab of simulated Windows nodes (tests/lab).", "[windows_nodes]"]
     for spec in specs:
         own = {"ansible_host": spec.address, "ansible_user": spec.username, "ansible_password": spec.winrm_password}
         # A JSON string in quotes of the shell: Ansible reads it as a string, whatever it looks like.
         lines.append(" ".join([spec.name, *(f"{key}={shlex.quote(json.dumps(own[key]))}" for key in own)]))
-    lines += ["[windows:vars]", *(f"{key}={value}" for key, value in variables.items())]
+    lines += ["[windows_nodes:vars]", *(f"{key}={value}" for key, value in variables.items())]
     write_private(path, "\n".join(lines) + "\n")
     return path
 

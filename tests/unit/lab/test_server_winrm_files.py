@@ -89,15 +89,15 @@ def test_a_wrong_password_is_a_connection_failure(lab: Lab, port: int, transport
         plugin(lab, port, transport, password="wrong").exec_command("hostname")
 
 
-def test_the_labs_inventory_keeps_passwords_as_they_are(tmp_path: Path) -> None:
+def test_the_labs_inventory_keeps_passwords_as_they_are_and_has_the_playbooks_group(tmp_path: Path) -> None:
     passwords = {"win1": "0123", "win2": 'it\'s "quoted" #no comment', "win3": "{'a': 1}"}
     with Lab(tmp_path / "lab") as lab:
         lab.add_nodes({NodeSpec(name, f"10.0.0.{name[-1]}", password=text): None for name, text in passwords.items()})
         inventory = InventoryManager(DataLoader(), sources=[str(lab.winrm_inventory)])
-        hosts = {host.name: host.get_vars() for host in inventory.get_hosts("windows")}
+        hosts = {host.name: host.get_vars() for host in inventory.get_hosts("windows_nodes")}
         assert {name: found["ansible_password"] for name, found in hosts.items()} == passwords
         assert hosts["win2"]["ansible_host"] == "10.0.0.2"
-        groups = inventory.groups["windows"].get_vars()
+        groups = inventory.groups["windows_nodes"].get_vars()
         assert groups["ansible_winrm_proxy"] == lab.door.url
         assert (groups["ansible_connection"], groups["ansible_winrm_transport"]) == ("winrm", "ntlm")
         assert lab.winrm_inventory.stat().st_mode & 0o077 == 0
