@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from ..plugin_utils.lint.silence import Ignore, SilenceError
 from ..plugin_utils.lint.sources import Inputs, read_inputs, write_text
 from ..plugin_utils.task.module_action import ControllerAction
 
-# The sentences that a failed task prints itself; all of them are in its result.
+# The sentences of one severity that a failed task prints itself; all of them are in its result.
 _SHOWN = 10
 INPUTS = ("paths", "content", "objects")
 
@@ -114,6 +115,14 @@ def _verdict(report: Report, level: str, strict: bool) -> dict[str, Any]:
     warnings = {"warnings": unused} if unused else {}
     if level == "never" or not report.at_least(Severity[level.upper()]):
         return {"failed": False, "msg": summary(report)} | warnings
-    first = [each for each in report.list_shown(strict) if each.severity >= Severity[level.upper()]][:_SHOWN]
-    shown = [f"{headline(each)} {each.remedy}" for each in first] + _hygiene(report, strict)
-    return {"failed": True, "msg": "\n".join([summary(report), *shown])} | warnings
+    told = _tell_by_severity(report, min(Severity[level.upper()], Severity.WARNING), strict)
+    return {"failed": True, "msg": "\n".join([summary(report), *told, *_hygiene(report, strict)])} | warnings
+
+
+def _tell_by_severity(report: Report, least: Severity, strict: bool) -> Iterator[str]:
+    """The findings from `least` on, errors first, and how many of a severity are left out."""
+    for severity in sorted(Severity, reverse=True):
+        found = [each for each in report.list_shown(strict) if each.severity is severity >= least]
+        yield from (f"{headline(each)} {each.remedy}" for each in found[:_SHOWN])
+        if len(found) > _SHOWN:
+            yield f"And {len(found) - _SHOWN} more of severity {severity.name.lower()}, in the result's findings."

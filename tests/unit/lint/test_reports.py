@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 from importlib.metadata import distribution
 from pathlib import Path
@@ -307,6 +308,22 @@ def test_the_module_folds_hygiene_as_the_command_does() -> None:
     assert line in folded and "missing-os-name]" not in folded
     assert "Hygiene" not in each and each.count("[missing-") == 3
     assert [len(action._sentences(report, strict)) for strict in (False, True)] == [1, 3]
+
+
+def test_a_failed_task_prints_what_it_counts_errors_first() -> None:
+    """The playbook counted warnings, and printed only errors."""
+    containers = [{"name": f"c{n}", "securityContext": {"privileged": True}} for n in range(12)]
+    pod = {"os": {"name": "windows"}, "containers": containers}
+    documents = [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": pod}]
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"kubernetes.io/os": "windows"}}}
+    report = lint(live_documents([node, *documents]), Profile())
+    msg = action._verdict(report, "error", False)["msg"]
+    assert msg.startswith("12 errors, 2 warnings, 24 info; ")
+    assert re.findall(r": (error|warning|info): |And (\d+ more of severity \w+)", msg) == [
+        *[("error", "")] * 10,
+        ("", "2 more of severity error"),
+        *[("warning", "")] * 2,
+    ]
 
 
 def test_hygiene_is_one_line_and_strict_shows_each(folder: Path) -> None:
