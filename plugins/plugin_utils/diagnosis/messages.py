@@ -33,7 +33,7 @@ from ..facts import (
 )
 from ..facts.literals import find_cause
 from ..facts.message import Message, Rule
-from ..messages.line import Line, parse
+from ..messages.line import parse
 from ..messages.records import Record, moment, paragraphs, plain, records
 from ..messages.scan import Scanner
 
@@ -86,11 +86,13 @@ REACHED = re.compile(
 tools/cache/shared_informer.go, reflector.go; flannel pkg/subnet/kube/kube.go."""
 
 _ORDER = {each: number for number, each in enumerate(MESSAGES)}
-_SCANNER = Scanner(each.pattern for each in MESSAGES)
-_OVER_SCANNER = Scanner(each.pattern for each in OVER.values())
-_REACHED_SCANNER = Scanner([REACHED.pattern])
 _PASTED = (*messages_pasted.PARTICULAR, *messages_pasted.GENERAL, *messages_pasted.STATES)
-_PASTED_SCANNER = Scanner(each.pattern for each in _PASTED)
+_SCANNER = Scanner(
+    [each.pattern for each in MESSAGES],
+    [each.pattern for each in _PASTED],
+    [each.pattern for each in OVER.values()],
+    [REACHED.pattern],
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,21 +108,43 @@ class Hit:
     place: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """What a text says, by the first row of each table that fits: what is known, what is only pasted, the program that
+    says that it works, and whether the API server is reached."""
+
+    message: Message | Rule | None = None
+    pasted: Message | None = None
+    works: str = ""
+    reached: bool = False
+
+
 def find_messages(texts: Sequence[str]) -> list[Message | Rule | None]:
     """For each text the first message of the table that fits, as far as who speaks of what lets it."""
-    unique = {text: _bare(text) for text in texts}
-    said = list(dict.fromkeys(unique.values()))
-    parsed: dict[int, Line] = {}
+    return [each.message for each in _hear(texts)]
 
-    def may(message: int, text: int) -> bool:
-        if MESSAGES[message].anywhere:
-            return True
-        if text not in parsed:
-            parsed[text] = parse(said[text])
-        return MESSAGES[message].fits(parsed[text].operations)
 
-    numbers = dict(zip(said, _SCANNER.first(said, may), strict=True))
-    return [None if (number := numbers[unique[text]]) is None else MESSAGES[number] for text in texts]
+def _hear(texts: Sequence[str]) -> list[_Heard]:
+    bare = [_bare(each) for each in texts]
+    heard = {each: _hear_one(each) for each in dict.fromkeys(bare)}
+    return [heard[each] for each in bare]
+
+
+def _hear_one(text: str) -> _Heard:
+    known, pasted, works, reached = _SCANNER.list_fits(text)
+    return _Heard(
+        _choose(text, [MESSAGES[each] for each in known]) if known else None,
+        _PASTED[pasted[0]] if pasted else None,
+        tuple(OVER)[works[0]] if works else "",
+        bool(reached),
+    )
+
+
+def _choose(text: str, found: Sequence[Message | Rule]) -> Message | Rule | None:
+    if found[0].anywhere:
+        return found[0]
+    done = parse(text).operations
+    return next((each for each in found if each.fits(done)), None)
 
 
 _HEAD = re.compile(
@@ -135,14 +159,6 @@ def _bare(text: str) -> str:
     if head is None:
         return said
     return f"{head[1]}0101 00:00:00.0 1 {said[head.end() :]}" if head[1] else said[head.end() :]
-
-
-def _first(scanner: Scanner, texts: Sequence[str]) -> list[int | None]:
-    """For each text the first pattern; what is said again is looked at once."""
-    bare = [_bare(text) for text in texts]
-    said = list(dict.fromkeys(bare))
-    numbers = dict(zip(said, scanner.first(said), strict=True))
-    return [numbers[text] for text in bare]
 
 
 def _particular(found: Iterable[Message | Rule]) -> tuple[Message | Rule, ...]:
@@ -168,19 +184,21 @@ def about(text: str) -> tuple[str, ...]:
 def explain_text(text: str) -> tuple[Told, ...]:
     """The same with the records. Each record of a text stands for itself; where none of a paragraph is known, it may
     be one message that was broken anywhere."""
-    found = records(text)
+    found = _hear_records(records(text))
     hits = _find_known(found)
     known_ones = {each.record.number for each in hits if each.message not in PLACES}
-    broken = [each for each in paragraphs(found) if known_ones.isdisjoint(range(each.number, each.last + 1))]
-    broken += [replace(each, text=each.tight) for each in found if each.tight and each.number not in known_ones]
-    hits += _find_known(broken)
+    alone = [each for each, _heard in found]
+    broken = [each for each in paragraphs(alone) if known_ones.isdisjoint(range(each.number, each.last + 1))]
+    broken += [replace(each, text=each.tight) for each in alone if each.tight and each.number not in known_ones]
+    mended = _hear_records(broken)
+    hits += _find_known(mended)
     works, reached = _ends(found) if hits else ({}, None)
     counted = [each for each in hits if not _is_over(each, works, reached)]
     # What a healthy node says as well while it starts stands behind what it does not say
     ranked = sorted(counted, key=lambda each: (each.message.early, _ORDER[each.message]))
     if all(each.message in PLACES for each in ranked):
-        ranked = [*_find_causes(found), *ranked]
-    pasted = _find_pasted(found, broken)
+        ranked = [*_find_causes(alone), *ranked]
+    pasted = _find_pasted([*found, *mended])
     first = [each for each in pasted if each.message in messages_pasted.PARTICULAR]
     said = (*first, *ranked, *(each for each in pasted if each not in first))
     kept = frozenset(_particular(each.message for each in said))
@@ -201,45 +219,35 @@ def _find_causes(found: Sequence[Record]) -> list[Told]:
     return hits
 
 
-def _find_known(found: Sequence[Record]) -> list[Told]:
-    messages = find_messages([" ".join(each.text.split()) for each in found])
-    return [
-        Told(message.finding, message, each)
-        for each, message in zip(found, messages, strict=True)
-        if message is not None
-    ]
+def _hear_records(found: Sequence[Record]) -> list[tuple[Record, _Heard]]:
+    return list(zip(found, _hear([" ".join(each.text.split()) for each in found]), strict=True))
 
 
-def _find_pasted(found: Sequence[Record], broken: Sequence[Record]) -> list[Told]:
+def _find_known(found: Iterable[tuple[Record, _Heard]]) -> list[Told]:
+    return [Told(heard.message.finding, heard.message, each) for each, heard in found if heard.message is not None]
+
+
+def _find_pasted(found: Iterable[tuple[Record, _Heard]]) -> list[Told]:
     """What a person pastes and no log is searched for, in the order of its table."""
-    every = (*found, *broken)
-    numbers = _first(_PASTED_SCANNER, [each.text for each in every])
     hits = [
-        (number, each)
-        for number, each in zip(numbers, every, strict=True)
-        if number is not None and parse(each.text).level != "info"
+        Told(heard.pasted.finding, heard.pasted, each)
+        for each, heard in found
+        if heard.pasted is not None and parse(each.text).level != "info"
     ]
-    return [
-        Told(_PASTED[number].finding, _PASTED[number], each) for number, each in sorted(hits, key=lambda hit: hit[0])
-    ]
+    return sorted(hits, key=lambda each: _PASTED.index(each.message))
 
 
-def _ends(found: Sequence[Record]) -> tuple[dict[str, datetime], datetime | None]:
+def _ends(found: Iterable[tuple[Record, _Heard]]) -> tuple[dict[str, datetime], datetime | None]:
     """When each program said last that it works, and when the API server was reached last. A program that no line
     names is the empty one."""
-    timed = [each for each in found if each.moment is not None]
-    texts = [each.text for each in timed]
     works: dict[str, datetime] = {}
-    for number, each in zip(_first(_OVER_SCANNER, texts), timed, strict=True):
-        if number is not None and each.moment is not None:
-            works[tuple(OVER)[number]] = each.moment
-            works[_program(parse(each.text).program)] = each.moment
-    reached = [
-        each.moment
-        for number, each in zip(_first(_REACHED_SCANNER, texts), timed, strict=True)
-        if number is not None and each.moment is not None
-    ]
-    return works, reached[-1] if reached else None
+    last = None
+    for each, heard in found:
+        if (heard.works or heard.reached) and (written := each.moment) is not None:
+            if heard.works:
+                works[heard.works] = works[_program(parse(each.text).program)] = written
+            last = written if heard.reached else last
+    return works, last
 
 
 def _is_over(one: Told, works: Mapping[str, datetime], reached: datetime | None) -> bool:

@@ -24,7 +24,7 @@ from ..facts.literals import Place, find_place
 from ..facts.message_places import CODES, GROUPS, OBJECTS, OPERATIONS, OTHERWISE, SPEAKERS, SPOKEN
 from ..facts.windows_codes import TEXTS
 from .records import plain
-from .scan import words_of
+from .scan import Scanner
 
 _KLOG = re.compile(r"^([IWEFN])\d{4} \d\d:\d\d:\d\d(?:\.\d+)?\s+\d+ ([\w./-]+\.go): ?\d+\] ?(.*)$", re.S)
 _FILE = re.compile(r"\b([\w-]+\.go): ?\d+[\])]")
@@ -50,12 +50,11 @@ _PANIC = re.compile(r"^panic: |Observed a panic|^fatal error: |goroutine \d+ \[r
 _WITH_ERROR = re.compile(
     r'"?(.*?)"? err="?(.+?)"?(?: (?:pod|podUID|containerName|node|volume\w*|sandboxID|image)=.*)?$', re.S
 )
-_TEXTS = tuple((code, re.compile(text, re.IGNORECASE)) for code, text in TEXTS.items())
+_TEXTS = Scanner(TEXTS.values())
 _WORDS = re.compile("|".join(TEXTS.values()), re.IGNORECASE)
 _ERRNO = re.compile("|".join(pattern.pattern for pattern, kind in CODES if kind in {"errno", "net"}))
 _WEAK = {("exit", "1"), ("exit", "2"), ("exit", "255"), ("grpc", "Unknown"), ("grpc", "Internal")}
-_OPERATION_WORDS = tuple(words_of(pattern.pattern) for pattern, _who, _doing in OPERATIONS)
-"""A text without one of them is asked no further."""
+_DOING = Scanner((pattern.pattern for pattern, _who, _doing in OPERATIONS), flags=0)
 _OF_NODE = frozenset((*SPEAKERS.values(), "containerd"))
 _PROGRAM = re.compile(
     r"(?:^|[\\/\s])(docker|dockerd|ctr|nerdctl|crictl|kubectl|helm|kubeadm|kubelet|kube-proxy|containerd|flanneld|"
@@ -124,12 +123,8 @@ class Line:
     @cached_property
     def _done(self) -> tuple[tuple[str, str], ...]:
         """Who does what, of all operations whose words it has."""
-        low = self.raw.lower()
-        return tuple(
-            (who, doing)
-            for (pattern, who, doing), words in zip(OPERATIONS, _OPERATION_WORDS, strict=True)
-            if (words is None or any(each in low for each in words)) and pattern.search(self.raw)
-        )
+        (found,) = _DOING.list_fits(self.raw)
+        return tuple(OPERATIONS[each][1:] for each in found)
 
     @cached_property
     def _place(self) -> tuple[str, str]:
@@ -142,7 +137,10 @@ class Line:
     @cached_property
     def _literal(self) -> Place | None:
         # Windows' own words, and those of errno and net, are not literals of a program.
-        return None if self._done else find_place(_ERRNO.sub(" ", _WORDS.sub(" ", self.raw)))
+        if self._done:
+            return None
+        own = _WORDS.sub(" ", self.raw) if any(_TEXTS.list_fits(self.raw)) else self.raw
+        return find_place(_ERRNO.sub(" ", own))
 
     @cached_property
     def operations(self) -> frozenset[str]:
@@ -284,7 +282,8 @@ def reason(text: str) -> Reason | None:
             if not one.weak:
                 return one
             weak = weak or one
-    return next((windows_reason(code) for code, pattern in _TEXTS if pattern.search(text)), weak)
+    (said,) = _TEXTS.list_fits(text)
+    return windows_reason(tuple(TEXTS)[said[0]]) if said else weak
 
 
 def _read_code(kind: str, found: re.Match[str], text: str) -> Reason:

@@ -1,92 +1,106 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which of many patterns fits which record, in time that grows only with the text.
+"""Which of many patterns fit a text, in time that grows only with the text.
 
-    scanner = Scanner(["dial tcp .*refused", ...])
-    scanner.first(["dial tcp 10.0.0.1:6443: connection refused"])       # [0]: the first pattern that fits each, or None
+    scanner = Scanner(["dial tcp .*refused|no route to host", ...], ["caches are synced"])
+    known, reached = scanner.list_fits("dial tcp 10.0.0.1:6443: connection refused")       # [0], []
 
-Each pattern has words that any text it fits must have; only records with one of them are asked. The words are read from
-the pattern itself.
+Each alternative of a pattern has words that any text it fits must have; only those are asked whose words stand in the
+text. The words are read from the pattern itself, and are looked for by their longest run of letters: most runs of
+letters of a log are in no word.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 from .records import pieces
 
 _SHORTEST = 3
-_LENGTH = 12
-"""Of a longer word the beginning is enough."""
-_CODE = re.compile(r"\(?-?(?:0x|\d)[0-9a-f]*")
-_DIGITS = 7
-"""Of a code so much is enough: those of one family begin alike, so fewer words are looked for."""
-_TOKEN = re.compile(r"[a-z_]{3,}")
+_RUN = re.compile(r"[a-z_]{3,}")
+_REMEMBERED = 1 << 16
+"""So many runs of letters, which recur from line to line."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Branch:
+    """One alternative of patterns; `places`: table and number of each. `needs`: of each set of words a text must have
+    one."""
+
+    text: str
+    flags: int
+    needs: tuple[frozenset[str], ...]
+    places: list[tuple[int, int]]
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile(self.text, self.flags)
+
+    def fits(self, text: str, low: str) -> bool:
+        return all(any(word in low for word in need) for need in self.needs) and any(
+            self._pattern.search(piece) for piece in pieces(text)
+        )
 
 
 class Scanner:
-    """Patterns, without regard to case."""
+    """Tables of patterns; without regard to case, if the flags do not say otherwise."""
 
-    def __init__(self, patterns: Iterable[str]) -> None:
-        given = tuple(patterns)
-        self._patterns = tuple(re.compile(each, re.IGNORECASE) for each in given)
-        self.words = tuple(words_of(each) for each in given)
-        self._asking: dict[str, list[int]] = {}
-        """The numbers of the patterns that need the word or another."""
-        for number, words in enumerate(self.words):
-            for word in words or ():
-                self._asking.setdefault(word, []).append(number)
-        self._tokens = tuple((word, tuple(_TOKEN.findall(word))) for word in self._asking)
-        self._always = tuple(number for number, words in enumerate(self.words) if words is None)
+    def __init__(self, *tables: Iterable[str], flags: int = re.IGNORECASE) -> None:
+        self._tables = range(len(tables))
+        branches: dict[str, _Branch] = {}
+        for place, pattern in (
+            ((table, number), pattern)
+            for table, patterns in enumerate(tables)
+            for number, pattern in enumerate(patterns)
+        ):
+            for text in branches_of(pattern):
+                if text not in branches:
+                    branches[text] = _Branch(text, flags, _sequence(text, 0)[0], [])
+                branches[text].places.append(place)
+        self._always = tuple(each for each in branches.values() if not each.needs)
+        self._asking: dict[str, list[_Branch]] = {}
+        """The branches that need the word or another."""
+        for each in branches.values():
+            for word in _best(each.needs) or ():
+                self._asking.setdefault(word, []).append(each)
+        self._runs: dict[str, list[tuple[str, str]]] = {}
+        """Words with their longest run of letters, by its beginning."""
+        self._others: dict[str, list[str]] = {}
+        """Words without one, such as codes, by their own beginning."""
+        for word in self._asking:
+            if run := max(_RUN.findall(word), key=len, default=""):
+                self._runs.setdefault(run[:_SHORTEST], []).append((run, word))
+            else:
+                self._others.setdefault(word[:_SHORTEST], []).append(word)
+        self._near: Callable[[str], tuple[str, ...]] = lru_cache(_REMEMBERED)(self._list_near)
 
-    def first(
-        self, texts: Sequence[str], may: Callable[[int, int], bool] = lambda pattern, text: True
-    ) -> list[int | None]:
-        """For each text the first pattern that fits it and that `may` (numbers of both) lets through."""
-        found: list[int | None] = [None] * len(texts)
-        candidates = self._candidates(texts)
-        fits: dict[re.Pattern[str], set[int]] = {}
-        for number in sorted({*self._always, *(number for word in candidates for number in self._asking[word])}):
-            pattern, words = self._patterns[number], self.words[number]
-            if pattern not in fits:
-                asked = (
-                    range(len(texts)) if words is None else set().union(*(candidates.get(each, ()) for each in words))
-                )
-                fits[pattern] = {at for at in asked if found[at] is None and self._fits(pattern, texts[at])}
-            for at in fits[pattern]:
-                if found[at] is None and may(number, at):
-                    found[at] = number
-        return found
+    def list_fits(self, text: str) -> list[list[int]]:
+        """Of each table the numbers of the patterns that fit, in their order."""
+        low = text.lower()
+        asked = {branch for word in self._list_words(low) for branch in self._asking[word]}
+        fits = sorted({place for each in (*self._always, *asked) if each.fits(text, low) for place in each.places})
+        return [[number for at, number in fits if at == table] for table in self._tables]
 
-    @staticmethod
-    def _fits(pattern: re.Pattern[str], text: str) -> bool:
-        return any(pattern.search(piece) is not None for piece in pieces(text))
+    def _list_words(self, low: str) -> Iterator[str]:
+        for run in set(_RUN.findall(low)):
+            yield from (word for word in self._near(run) if word in low)
+        for beginning, words in self._others.items():
+            if beginning in low:
+                yield from (word for word in words if word in low)
 
-    def _candidates(self, texts: Sequence[str]) -> dict[str, set[int]]:
-        """The texts that have a word, by the word."""
-        lowered = [each.lower() for each in texts]
-        whole = "\n".join(lowered)
-        starts, at = [], 0
-        for each in lowered:
-            starts.append(at)
-            at += len(each) + 1
-        ends = [start + len(each) for start, each in zip(starts, lowered, strict=True)]
-        found: dict[str, set[int]] = {}
-        vocabulary = "\n".join(set(_TOKEN.findall(whole)))
-        for word, tokens in self._tokens:
-            if not all(map(vocabulary.__contains__, tokens)):
-                continue
-            place, hits = whole.find(word), set()
-            while place >= 0:
-                number = bisect_right(starts, place) - 1
-                hits.add(number)
-                place = whole.find(word, ends[number])
-            if hits:
-                found[word] = hits
-        return found
+    def _list_near(self, run: str) -> tuple[str, ...]:
+        """The words that may stand where a text has this run of letters."""
+        starts = range(len(run) - _SHORTEST + 1)
+        return tuple(
+            word
+            for at in starts
+            for own, word in self._runs.get(run[at : at + _SHORTEST], ())
+            if run.startswith(own, at)
+        )
 
 
 def words_of(pattern: str) -> tuple[str, ...] | None:
@@ -95,36 +109,50 @@ def words_of(pattern: str) -> tuple[str, ...] | None:
     return tuple(sorted(found)) if found else None
 
 
-def _short(word: str) -> str:
-    code = _CODE.match(word)
-    if code is None or len(code.group()) < _SHORTEST:
-        return word[:_LENGTH]
-    return word[:_LENGTH] if word.startswith("(0x") else code.group()[:_DIGITS]
+def branches_of(pattern: str) -> Iterator[str]:
+    """The alternatives of a pattern, and those within brackets around the whole of one."""
+    at = 0
+    while at <= len(pattern):
+        start, (_needs, at) = at, _sequence(pattern, at)
+        branch = pattern[start:at]
+        if branch.startswith("(?:") and _choice(branch, 3)[1] == len(branch) - 1:
+            yield from branches_of(branch[3:-1])
+        else:
+            yield branch
+        at += 1
+
+
+Needs = tuple[frozenset[str], ...]
+
+
+def _best(needs: Needs) -> frozenset[str] | None:
+    """The one that the fewest texts have, as far as one can tell: whose shortest word is longest."""
+    return max(needs, key=lambda words: (min(len(word) for word in words), -len(words)), default=None)
 
 
 def _choice(text: str, at: int) -> tuple[frozenset[str] | None, int]:
     """What one of the alternatives up to a closing bracket needs."""
-    needs: list[frozenset[str] | None] = []
+    found: list[frozenset[str] | None] = []
     while True:
-        need, at = _sequence(text, at)
-        needs.append(need)
+        needs, at = _sequence(text, at)
+        found.append(_best(needs))
         if at < len(text) and text[at] == "|":
             at += 1
             continue
         break
-    together = None if any(need is None for need in needs) else frozenset().union(*(need or () for need in needs))
+    together = None if any(need is None for need in found) else frozenset().union(*(need or () for need in found))
     return together, at
 
 
-def _sequence(text: str, at: int) -> tuple[frozenset[str] | None, int]:
-    """The best of what the parts of a sequence need: the one whose shortest word is longest."""
-    options: list[frozenset[str]] = []
+def _sequence(text: str, at: int) -> tuple[Needs, int]:
+    """What the parts of a sequence need."""
+    needs: list[frozenset[str]] = []
     run = ""
 
     def end() -> None:
         nonlocal run
         if len(run) >= _SHORTEST:
-            options.append(frozenset({_short(run.lower())}))
+            needs.append(frozenset({run.lower()}))
         run = ""
 
     while at < len(text) and text[at] not in "|)":
@@ -157,10 +185,9 @@ def _sequence(text: str, at: int) -> tuple[frozenset[str] | None, int]:
             continue
         end()
         if need is not None and not optional:
-            options.append(need)
+            needs.append(need)
     end()
-    best = max(options, key=lambda words: (min(len(word) for word in words), -len(words)), default=None)
-    return best, at
+    return tuple(needs), at
 
 
 def _class_end(text: str, at: int) -> int:

@@ -78,8 +78,9 @@ def test_the_words_of_each_pattern_stand_in_what_it_fits() -> None:
     assert without == [r"^F\d{4} \d\d:\d\d:\d\d"]
     assert words_of("(?:ab)?cdef|gh+ijk") == ("cdef", "ijk")
     texts = [str(case.data["message"]) for case in PASTED]
-    plain = [next((n for n, m in enumerate(MESSAGES) if re.search(m.pattern, text, re.I)), None) for text in texts]
-    assert Scanner(each.pattern for each in MESSAGES).first(texts) == plain
+    plain = [[n for n, m in enumerate(MESSAGES) if re.search(m.pattern, text, re.I)] for text in texts]
+    scanner = Scanner(each.pattern for each in MESSAGES)
+    assert [scanner.list_fits(text) for text in texts] == [[each] for each in plain]
 
 
 def test_a_line_continues_only_what_cannot_stand_alone() -> None:
