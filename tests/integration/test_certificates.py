@@ -32,7 +32,7 @@ def test_a_node_that_slept_past_its_certificate_rejoins_by_the_command_that_veri
 
     found = whole.site(playbook=whole.VERIFY, winkube_verify_watch=1)
     assert found.rc == 2, found
-    assert "the kubelet's client certificate is over" in found.output, found
+    assert "The kubelet's client certificate has expired" in found.output, found
     assert "winkube_repair=rejoin" in found.output, found
 
     repaired = whole.converge(playbook=REPAIR, winkube_repair="rejoin")

@@ -354,7 +354,7 @@ CHECKS: tuple[Check, ...] = (
     make_log_check(
         "cluster.overloaded",
         "The API server or etcd answers too slowly or with errors",
-        "It is starting, overloaded, or its etcd is slow or has lost its leader (429, 5xx, leader changed).",
+        "It is starting, overloaded, or its etcd is slow, full or without a leader (429, 5xx, leader changed).",
         "kubectl get --raw '/readyz?verbose'; look at the control plane's CPU and disk. No node is at fault.",
         severity=WARNING,
     ),

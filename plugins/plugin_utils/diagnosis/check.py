@@ -13,9 +13,9 @@ from enum import StrEnum
 from ..components.networks import Range
 from ..components.networks import parse_ranges as ranges
 from .finding import Finding, Remedy
-from .scene import Object, Scene
+from .scene import Scene
 
-__all__ = ["Area", "Check", "Needs", "Object", "Seen", "inside", "join_words", "ranges"]
+__all__ = ["Area", "Check", "Needs", "Seen", "inside", "join_words", "ranges"]
 
 ISSUES = "https://github.com/"
 

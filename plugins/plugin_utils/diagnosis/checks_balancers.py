@@ -86,7 +86,7 @@ def _missing(scene: Scene) -> Iterator[Seen]:
         return
     rules = _rules(scene)
     if not rules:
-        return  # all of them: balancer-none says so
+        return  # all of them: kube-proxy.no-rules says so
     for port in scene.cluster.ports:
         if port.backends and (port.address, port.port, port.protocol) not in rules:
             yield Seen(

@@ -4,7 +4,7 @@
 """Checks of certificates: the kubelet's two, and those of CRI over TCP.
 
 A kubelet renews when 70 to 90 % of a certificate's life are over. What is past that waits for something: an approval,
-the API server, a right clock. A client certificate that is over cannot be renewed any more.
+the API server, a right clock. An expired client certificate cannot be renewed.
 
 Source: client-go v0.37.0 util/certificate/certificate_manager.go (nextRotationDeadline, jitteryDuration).
 """
@@ -65,7 +65,7 @@ def _time(text: object) -> datetime:
 def _over(scene: Scene, *, client: bool) -> Iterator[Seen]:
     for whose, path, left, _life in _lives(scene):
         if left <= timedelta(0) and client == (path == client_certificate(scene.layout)):
-            yield Seen(f"the {whose}", f"it ended {_show(-left)} ago ({path})", "valid")
+            yield Seen(f"the {whose}", f"it expired {_show(-left)} ago ({path})", "valid")
 
 
 def _late(scene: Scene) -> Iterator[Seen]:
@@ -82,9 +82,9 @@ CHECKS = (
     Check(
         "kubelet.client-certificate-over",
         ERROR,
-        "the kubelet's client certificate is over",
+        "The kubelet's client certificate has expired",
         "The node was off, or did not reach the API server, for too long; or its clock is wrong. The kubelet cannot "
-        "renew a certificate that is over.",
+        "renew an expired certificate.",
         REJOIN,
         lambda scene: _over(scene, client=True),
         area=Area.PROGRAMS,
@@ -93,7 +93,7 @@ CHECKS = (
     Check(
         "kubelet.certificate-over",
         ERROR,
-        "a certificate that others check is over",
+        "A certificate that others check has expired",
         "kubectl logs and exec, metrics, or callers of CRI over TCP are refused. Nobody approved its successor, or "
         "nobody made one.",
         advice(
@@ -106,7 +106,7 @@ CHECKS = (
     Check(
         "kubelet.certificate-late",
         WARNING,
-        "the kubelet has not renewed a certificate",
+        "The kubelet has not renewed a certificate",
         "It renews when 70 to 90 % of its life are over. Its request waits for an approval, or does not reach the API "
         "server.",
         advice("Look for the node's CertificateSigningRequests that wait, and what the kubelet's log says of them."),

@@ -18,13 +18,12 @@ from ..engine import windows_path
 from ..engine.services.existing import argument
 from ..network.model import Endpoint
 from .check import Check, Seen, inside, join_words, ranges
+from .checks_network import PLACEHOLDER
 from .checks_services import arguments
 from .expectations import Expectations
 from .finding import ERROR
 from .remedies import CNI, FLANNEL_FILES, MEND_CNI_CONF, advice
 from .scene import Scene
-
-PLACEHOLDER = "external"
 
 _ELSEWHERE = advice(
     "containerd's conf_dir is not winkube_cni_conf_dir, where flannel's configuration is written: run site.yml with "

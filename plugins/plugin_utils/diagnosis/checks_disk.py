@@ -78,7 +78,7 @@ CHECKS = (
     Check(
         "host.drive-full",
         WARNING,
-        "the drive with containerd's images is nearly full",
+        "The drive with containerd's images is nearly full",
         "The kubelet removes images that nothing uses and evicts pods; pulls fail. What grows are images, containers' "
         "scratch disks (up to 20 GB each), logs and Windows' updates.",
         advice(

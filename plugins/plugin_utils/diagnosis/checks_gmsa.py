@@ -19,10 +19,10 @@ from ..cluster.error import ClusterError
 from ..engine.reading import Query
 from ..lint.credential_spec import faults
 from .check import Area, Check, Needs, Seen
-from .cluster_view import is_ready, slices_of
+from .cluster_view import Object, is_ready, slices_of
 from .finding import ERROR, WARNING
 from .remedies import advice
-from .scene import Object, Scene
+from .scene import Scene
 from .tried import Gmsa, Objects, full_name
 
 try:

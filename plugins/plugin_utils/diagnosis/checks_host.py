@@ -18,10 +18,7 @@ from ..network.port_blocks import BLOCK
 from .check import Check, Seen, join_words
 from .finding import ERROR, WARNING
 from .remedies import AFTER_HNS, FLANNEL_FILES, LAUNCH_FLANNELD, START_HNS, START_VMCOMPUTE, advice, converge
-from .scene import COMPUTE_SERVICE, HNS_SERVICE, Scene
-
-DISABLED = 4
-"""Start type. Source: learn.microsoft.com, ChangeServiceConfig, dwStartType."""
+from .scene import COMPUTE_SERVICE, DISABLED, HNS_SERVICE, Scene
 
 
 def _absent(scene: Scene) -> Iterator[Seen]:

@@ -17,7 +17,7 @@ from ..messages.line import parse
 from .check import Area, Check, Seen
 from .finding import ERROR, Finding, Remedy
 from .messages import Hit, search
-from .places import is_drastic, look_next, place_sentence
+from .places import is_drastic, look_first, look_next, place_sentence
 from .remedies import advice
 from .scene import Scene
 
@@ -103,7 +103,7 @@ def _careful(check: Check, hit: Hit) -> Remedy | None:
         return advice(look_next(check.id, hit.lines[-1]))
     if hit.count > 1 or not is_drastic(check.remedy):
         return None
-    return advice(f"{look_next(check.id)} If it shows the same: {check.remedy.text}")
+    return advice(look_first(check.id, check.remedy))
 
 
 def _breaks(hit: Hit) -> tuple[str, ...]:

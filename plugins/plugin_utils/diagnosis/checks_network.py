@@ -110,9 +110,9 @@ def _both_hold_the_switch(left: Network, right: Network) -> bool:
 
 
 def _stale(scene: Scene) -> Iterator[Seen]:
-    """Another pod network than the node's own on the same adapter, without endpoints."""
+    """Another pod network than the node's own on the same adapter, of the other type."""
     own = scene.pod_network
-    if own is None or not scene.hns.knows("networks", "endpoints"):
+    if own is None:
         return
     for each in scene.hns.networks:
         if each.id == own.id or each.type not in {"l2bridge", "overlay"} or PLACEHOLDER in each.name.casefold():

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from ..components import networks
 from ..engine.resource import Refused
 from ..facts.node_labels import OS_LABEL
-from .check import Area, Check, Needs, Object, Seen
+from .check import Area, Check, Needs, Seen
+from .cluster_view import Object
 from .finding import ERROR, WARNING
 from .remedies import REJOIN, advice, converge
 from .scene import Scene

@@ -27,10 +27,7 @@ from .check import Area, Check, Seen
 from .finding import ERROR, WARNING, Action, Remedy
 from .programs import Program
 from .remedies import advice, converge
-from .scene import Scene
-
-DISABLED = 4
-"""Start type. Source: learn.microsoft.com, ChangeServiceConfig, dwStartType."""
+from .scene import DISABLED, Scene
 
 
 def exit_line(service: Mapping[str, Any]) -> str:

@@ -21,10 +21,10 @@ from ..engine.reading import VARIABLE, Reading
 from ..facts.flags import KUBELET
 from .check import Area, Check, Needs, Seen, ranges
 from .checks_services import arguments, line_of
-from .cluster_view import is_ready, slices_of
+from .cluster_view import Object, is_ready, slices_of
 from .finding import ERROR, NOTE
 from .remedies import advice
-from .scene import Object, Scene
+from .scene import Scene
 from .tried import Objects, Tried, full_name
 
 OUTSIDE, SERVICE_IP = "outside", "service address"

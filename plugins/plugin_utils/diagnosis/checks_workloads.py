@@ -19,9 +19,10 @@ from ..facts.version import Line, Version, VersionError
 from ..facts.windows import describe_images, find_release, runs_image
 from ..lint.images import image_build
 from .check import Area, Check, Needs, Seen
+from .cluster_view import Object
 from .finding import ERROR, NOTE
 from .remedies import advice
-from .scene import Object, Scene, containerd_setting
+from .scene import Scene, containerd_setting
 from .tried import Stats, Tried, full_name, moment, pods_of
 
 WAITING = frozenset({"ContainerCreating", "PodInitializing"})

@@ -13,6 +13,7 @@ from typing import Any
 from ..cluster.client import Cluster
 
 Object = Mapping[str, Any]
+"""A JSON object as the API returns it."""
 
 SERVICE_NAME = "kubernetes.io/service-name"
 """Label of a slice. Source: kubernetes.io, EndpointSlices, Ownership."""
@@ -160,12 +161,18 @@ def _pods(pods: Iterable[Object], node_name: str) -> Iterator[Pod]:
         spec, status, metadata = each.get("spec") or {}, each.get("status") or {}, each.get("metadata") or {}
         if node_name and spec.get("nodeName") != node_name:
             continue
-        host = (spec.get("securityContext") or {}).get("windowsOptions") or {}
-        if spec.get("hostNetwork") or host.get("hostProcess") or status.get("phase") in OVER:
+        if is_host_process(each) or status.get("phase") in OVER:
             continue
         address = str(status.get("podIP") or "")
         if address:
             yield Pod(f"{metadata.get('namespace')}/{metadata.get('name')}", address)
+
+
+def is_host_process(pod: Object) -> bool:
+    """Whether the pod runs on the host itself, with the host's network."""
+    spec = pod.get("spec") or {}
+    options = (spec.get("securityContext") or {}).get("windowsOptions") or {}
+    return bool(spec.get("hostNetwork") or options.get("hostProcess"))
 
 
 def _is_ipv4(text: str) -> bool:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from tomllib import TOMLDecodeError
 from typing import Any
 
@@ -71,19 +70,10 @@ def kind_of(text: str) -> str:
     return kind or (CONTAINERD if _TOML.search(text) and not found else LOG)
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What one text is, and what is to be said of it; no sentence where nothing is wrong with it."""
-
-    name: str
-    kind: str
-    sentences: tuple[str, ...]
-
-
 def explain(texts: Mapping[str, str], host: str = "<host>") -> list[str]:
     """For a terminal: what each text was taken for, what it shows, and what mends it."""
     kinds = {name: kind_of(text) for name, text in texts.items()}
-    seen = list(_of_scene({name: text for name, text in texts.items() if kinds[name] in {HNS, ADAPTERS}}, host))
+    lines = list(_of_scene({name: text for name, text in texts.items() if kinds[name] in {HNS, ADAPTERS}}, host))
     checkers: Mapping[str, Callable[[str, str], Iterator[str]]] = {
         CNI: _of_cni,
         CONTAINERD: _of_containerd,
@@ -91,13 +81,9 @@ def explain(texts: Mapping[str, str], host: str = "<host>") -> list[str]:
         NODES: _of_nodes,
         LOG: lambda _name, text: _of_messages(text, host),
     }
-    order = sorted(texts, key=lambda name: (kinds[name] == LOG, kinds[name] == NODES))
-    told = [
-        Told(name, kinds[name], tuple(checkers[kinds[name]](name, texts[name])))
-        for name in order
-        if kinds[name] in checkers
-    ]
-    lines = [*seen, *(sentence for each in told for sentence in (f"{each.name}: {said}" for said in each.sentences))]
+    for name in sorted(texts, key=lambda name: (kinds[name] == LOG, kinds[name] == NODES)):
+        if look := checkers.get(kinds[name]):
+            lines += [f"{name}: {said}" for said in look(name, texts[name])]
     taken = ", ".join(f"{name} ({kinds[name]})" for name in texts)
     return [*lines, f"Looked at: {taken}." if lines else f"{NOTHING} in {taken}."]
 

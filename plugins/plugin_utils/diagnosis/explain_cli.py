@@ -20,7 +20,7 @@ from ..engine.local_path import expand_home
 from .explain import NOTHING, explain
 
 MOST = 16 * 1024 * 1024
-"""Bytes at the end of a file that are looked at."""
+"""Characters at the end of a file that are looked at."""
 _TEXTS = {".txt", ".log", ".json", ".conf", ".conflist", ".toml", ".yaml", ".yml", ".md", ".env", ""}
 
 
@@ -71,11 +71,7 @@ def _of_path(path: Path) -> Iterator[tuple[str, str]]:
 def _text(data: bytes) -> str:
     """As UTF-8, or as UTF-16, which Windows' tools and PowerShell's > write."""
     encoding = "utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig"
-    return (
-        data[-MOST:].decode(encoding, errors="replace")
-        if len(data) <= MOST
-        else data[-MOST:].decode("utf-8", "replace")
-    )
+    return data.decode(encoding, errors="replace")[-MOST:]
 
 
 if __name__ == "__main__":

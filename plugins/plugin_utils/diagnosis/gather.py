@@ -57,12 +57,12 @@ from .checks_traffic import (
     node_port_list,
 )
 from .checks_workloads import read_stats
-from .cluster_view import ClusterView, ask, view_of
+from .cluster_view import ClusterView, Object, ask, is_host_process, view_of
 from .expectations import Expectations, network_name
 from .finding import NOTE, Finding
 from .scene import LIMIT, Scene, complete_cni, reads, scene_of
 from .table import KNOWN, findings_in
-from .tried import InPod, Object, Objects, Said, Stats, Tried, Wanted, full_name, is_host_process, moment, pods_of
+from .tried import InPod, Objects, Said, Stats, Tried, Wanted, full_name, moment, pods_of
 
 HNS_OBJECTS = ("networks", "endpoints", "policylists", "namespaces")
 TAIL_BYTES = 32 * 1024

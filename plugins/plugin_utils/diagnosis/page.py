@@ -130,12 +130,13 @@ def as_html(nodes: Sequence[Node]) -> str:
 COMPONENTS: Mapping[str, tuple[str, ...]] = {
     "host": ("host", "services"),
     "containerd": ("containerd", "cri-tcp", "image", "container"),
-    "kubelet": ("kubelet", "start", "join", "pod"),
-    "network": ("hns", "flannel", "cni", "traffic"),
+    "kubelet": ("kubelet", "start", "join", "pod", "volume"),
+    "network": ("hns", "flannel", "cni", "calico", "traffic"),
     "kube-proxy": ("kube-proxy",),
-    "API": ("node", "cluster"),
+    "API": ("node", "cluster", "gmsa"),
 }
-"""The boxes that a node is drawn as, and the first words of the ids of findings that belong to each."""
+"""The boxes that a node is drawn as, and the first words of the ids of findings that belong to each; those of other
+words belong to the host."""
 
 
 def _show(node: Node) -> dict[str, Any]:
@@ -163,9 +164,12 @@ def _show(node: Node) -> dict[str, Any]:
 
 def _components(node: Node) -> list[dict[str, str]]:
     """The node as a row of its components, those with a cause marked by the worst of them."""
+    box_of = {word: name for name, words in COMPONENTS.items() for word in words}
     boxes = []
-    for name, words in COMPONENTS.items():
-        own = [each for each in node.get("causes") or () if str(each["id"]).partition(".")[0] in words]
+    for name in COMPONENTS:
+        own = [
+            each for each in node.get("causes") or () if box_of.get(str(each["id"]).partition(".")[0], "host") == name
+        ]
         severity = min((str(each["severity"]) for each in own), default="")  # error stands before warning
         text = "; ".join(dict.fromkeys(str(each["title"]) for each in own)) or "nothing found"
         boxes.append({"name": name, "severity": severity, "text": text})

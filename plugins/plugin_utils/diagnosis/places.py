@@ -20,7 +20,9 @@ NO_CAUSE = "Not known"
 """So an answer begins that has a place, and no cause."""
 _SAID = 120
 """So much of what a line says first stands for what was being done, where no table knows it."""
-DRASTIC = re.compile(r"\b(?:drain|rejoin|join again|reinstall|restart the (?:machine|service))", re.IGNORECASE)
+DRASTIC = re.compile(
+    r"\b(?:drain|rejoin|join again|reinstall|restart (?:(?:a|the) (?:machine|service)|kubelet))", re.IGNORECASE
+)
 """What ends pods or a node's membership: one line alone does not ask for it."""
 
 
@@ -36,17 +38,17 @@ def place_sentence(line: Line) -> str:
     said = "" if first in reason else first
     where = ", ".join(each for each in (line.speaker, line.operation or said) if each)
     where = f"{where} ({line.object})" if where and line.object else where or line.object
-    return f"{NO_CAUSE}: {': '.join(each for each in (where, reason) if each)}."
+    return f"{NO_CAUSE}: {': '.join(each for each in (where, reason) if each)}".rstrip(".") + "."
 
 
 LOOK: Mapping[str, str] = {
     "pod.": "Run kubectl describe pod on the pod; the last event that names a reason says more. Paste it here.",
     "node.": "Read the end of kubelet's log on the node; run verify on it.",
+    "HNS": "Compare hnsdiag list networks and endpoints with what the line names; read the event log "
+    "Microsoft-Windows-Host-Network-Service-Admin.",
     "attach": "kubectl get volumeattachments; read the log of the CSI driver's controller and that of its pod here.",
     "volume": "Read the log of the CSI driver's pod on this node; run the same New-SmbGlobalMapping there.",
     "image": "Run crictl pull IMAGE on the node; read containerd's log at that time.",
-    "HNS": "Compare hnsdiag list networks and endpoints with what the line names; read the event log "
-    "Microsoft-Windows-Host-Network-Service-Admin.",
     "network": "Compare hnsdiag list networks with cni.conf; read containerd's log at that time.",
     "contain": "Run crictl inspect on the container; read the event log Microsoft-Windows-Hyper-V-Compute-Admin.",
     "webhook": "Look at the webhook's Service, its pods and the caBundle of its configuration.",
@@ -66,3 +68,8 @@ def look_next(identity: str, raw: str = "") -> str:
     place = place.replace("hns.", "HNS ").replace("cni.", "network ").replace("flannel.", "network ")
     place = place.replace("kube-proxy.", "HNS ")
     return next((text for word, text in LOOK.items() if word in place), _LOOK_ELSE)
+
+
+def look_first(identity: str, remedy: Remedy) -> str:
+    """A drastic remedy's text behind the look that has to come before it."""
+    return f"{look_next(identity)} If it shows the same: {remedy.text}"

@@ -34,14 +34,18 @@ from ..network.model import Endpoint, Hns, Network
 from ..network.parse import KINDS, parse
 from ..network.port_blocks import Ports
 from ..network.virtual_machine import VmAdapter, normalise_mac
-from .cluster_view import ClusterView
+from .cluster_view import ClusterView, Object
 from .expectations import Expectations
 from .tried import Tried
 
 HNS_SERVICE, COMPUTE_SERVICE = "hns", "vmcompute"
 """Services of the feature Containers. Source: docs/protocol.md; Windows' own service names."""
 
+DISABLED = 4
+"""Start type of a service. Source: learn.microsoft.com, ChangeServiceConfig, dwStartType."""
+
 LIMIT = 64 * 1024
+"""Bytes: a larger file is not read."""
 
 CONF_FILES = (
     FILE,
@@ -55,9 +59,6 @@ antrea build/yamls/windows, Azure/AgentBaker, awslabs/amazon-eks-ami, containerd
 
 Probe = Callable[[tuple[Query, ...]], Mapping[str, Any]]
 """Asks the node again."""
-
-Object = Mapping[str, Any]
-"""A JSON object as the API or HNS returns it."""
 
 
 @dataclass(frozen=True, slots=True)

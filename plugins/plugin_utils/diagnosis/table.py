@@ -55,8 +55,8 @@ from .checks_programs import components_seen
 from .cluster_view import ClusterView
 from .expectations import Expectations
 from .finding import ERROR, NOTE, SEVERITIES, Action, Finding, Remedy
-from .messages import PLACES, explain_text
-from .places import is_drastic, look_next, place_sentence
+from .messages import PLACES, Told, explain_text
+from .places import is_drastic, look_first, look_next, place_sentence
 from .remedies import advice
 from .scene import Scene, scene_of
 
@@ -128,9 +128,7 @@ def remedy_of(identity: str) -> Remedy:
     """What mends the findings of a check. Refused for what has no automatic fix, and for an unknown id."""
     check = KNOWN.get(identity)
     if check is None:
-        near = get_close_matches(identity, KNOWN, 3)
-        meant = f"; did you mean {' or '.join(near)}?" if near else ". docs/diagnose.md lists them."
-        raise Refused(f"finding: there is no finding '{identity}'{meant}")
+        raise Refused(f"finding: there is no finding '{identity}'{_suggest(identity)}")
     if check.remedy.action == Action.ADVICE:
         raise Refused(f"{identity} ({check.title}) has no automatic fix: {check.remedy.text}")
     return check.remedy
@@ -173,37 +171,40 @@ def check_ids(patterns: Iterable[str]) -> None:
     """Refused for an id, or a pattern of ids, that no check has."""
     for each in patterns:
         if not any(fnmatchcase(identity, each) for identity in KNOWN):
-            near = get_close_matches(each, KNOWN, 3)
-            meant = f"; did you mean {' or '.join(near)}?" if near else ". docs/diagnose.md lists them."
-            raise Refused(f"checks: there is no check '{each}'{meant}")
+            raise Refused(f"checks: there is no check '{each}'{_suggest(each)}")
+
+
+def _suggest(given: str) -> str:
+    """How a sentence about an unknown id ends."""
+    near = get_close_matches(given, KNOWN, 3)
+    return f"; did you mean {' or '.join(near)}?" if near else ". docs/diagnose.md lists them."
 
 
 def meanings(message: str, host: str) -> list[dict[str, str]]:
     """What a pasted message is known for, the most particular first, with the command for a host of the inventory. Of a
     line of which only place or code is known it says that; none for one that is not known, or none at all."""
-    said = explain_text(message)
-    lines: dict[str, dict[str, str]] = {}
-    for each in said:
-        lines.setdefault(each.finding, {})[each.record.text] = ""
-    known = []
-    for identity, own in lines.items():
-        check, first = KNOWN[identity], next(iter(own))
-        if all(each.message in PLACES for each in said if each.finding == identity):
-            known.append(_place_only(first, identity))
-            continue
-        careful = len(own) == 1 and is_drastic(check.remedy)
-        known.append(
-            {
-                "id": identity,
-                "title": check.title,
-                "cause": check.cause,
-                "remedy": f"{look_next(identity)} If it shows the same: {check.remedy.text}"
-                if careful
-                else check.remedy.text,
-                "command": "" if careful else check.remedy.command(host),
-            }
-        )
+    by_finding: dict[str, list[Told]] = {}
+    for each in explain_text(message):
+        by_finding.setdefault(each.finding, []).append(each)
+    known = [
+        _place_only(told[0].record.text, identity)
+        if all(each.message in PLACES for each in told)
+        else _cause_of(KNOWN[identity], len({each.record.text for each in told}), host)
+        for identity, told in by_finding.items()
+    ]
     return known or [_place_only(each.text, NOT_KNOWN) for each in _find_places(message)]
+
+
+def _cause_of(check: Check, lines: int, host: str) -> dict[str, str]:
+    """What so many lines are known for: on one alone nothing drastic is done without a look."""
+    careful = lines == 1 and is_drastic(check.remedy)
+    return {
+        "id": check.id,
+        "title": check.title,
+        "cause": check.cause,
+        "remedy": look_first(check.id, check.remedy) if careful else check.remedy.text,
+        "command": "" if careful else check.remedy.command(host),
+    }
 
 
 def message_lines(message: str, host: str = "<host>") -> list[str]:

@@ -8,13 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
 from ..calico.judge import Problem
 from ..facts.version import Version, VersionError
-
-Object = Mapping[str, Any]
-"""A JSON object as the API or HNS returns it."""
+from .cluster_view import OVER, Object
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +146,7 @@ class Tried:
 def pods_of(objects: Objects | None) -> Iterator[Object]:
     """The node's pods that are not over."""
     for pod in objects.pods if objects else ():
-        if (pod.get("status") or {}).get("phase") not in {"Succeeded", "Failed"}:
+        if (pod.get("status") or {}).get("phase") not in OVER:
             yield pod
 
 
@@ -157,13 +154,6 @@ def full_name(thing: Object) -> str:
     """Namespace and name of an object."""
     metadata = thing.get("metadata") or {}
     return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}".lstrip("/")
-
-
-def is_host_process(pod: Object) -> bool:
-    """Whether the pod runs on the host itself, with the host's network."""
-    spec = pod.get("spec") or {}
-    options = (spec.get("securityContext") or {}).get("windowsOptions") or {}
-    return bool(spec.get("hostNetwork") or options.get("hostProcess"))
 
 
 def moment(text: object) -> datetime | None:

@@ -23,6 +23,7 @@ _NT = 0x40000000
 MEANINGS: dict[str, str] = {
     "ERROR_INVALID_FUNCTION": "incorrect function",
     "ERROR_INVALID_HANDLE": "the handle is invalid",
+    "ERROR_NOT_ENOUGH_MEMORY": "not enough memory",
     "ERROR_OUTOFMEMORY": "not enough memory",
     "ERROR_WRONG_DISK": "the wrong disk is in the drive",
     "ERROR_DEV_NOT_EXIST": "the network resource is no longer available",

@@ -29,6 +29,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"based image is incompatible with a \S+ host",
         "moby/moby distribution/pull_v2_windows.go",
     ),
+    Rule("container.utility-vm", (win.HCS_E_CONNECT_FAILED,), "golang.org/x/sys windows/zerrors_windows.go"),
     Rule("container.exited", (win.HCS_E_UNEXPECTED_EXIT, win.HCS_E_TERMINATED_DURING_START), "microsoft/hcsshim#917"),
     Rule(
         "container.exited",
@@ -39,7 +40,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "container.timeout",
         (
             *(win.HCS_E_CONNECTION_TIMEOUT, win.HCS_E_OPERATION_TIMEOUT),
-            *(win.HCS_E_CONNECT_FAILED, win.HCS_E_CONNECTION_CLOSED),
+            win.HCS_E_CONNECTION_CLOSED,
             "timeout waiting for notification|lost communication with compute service|operation timeout: "
             r"context deadline exceeded|(?:Stop|Kill|Remove)(?:Container|PodSandbox)\b.{0,300}deadline ?exceeded",
         ),
@@ -151,6 +152,12 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Rule(
         "host.no-memory",
+        (win.ERROR_NOT_ENOUGH_MEMORY, win.ERROR_OUTOFMEMORY),
+        "learn.microsoft.com ERROR_NOT_ENOUGH_MEMORY (8), E_OUTOFMEMORY of HCS",
+        doing=(CONTAINER, PROCESS),
+    ),
+    Rule(
+        "host.no-memory",
         (win.ERROR_NO_SYSTEM_RESOURCES, win.ERROR_COMMITMENT_LIMIT, r"errno=1455\b"),
         "microsoft/hcsshim#869",
     ),
@@ -173,7 +180,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "container.host-process-account",
-        "failed to create user process token|failed to logon user",
+        rf"failed to (?:create user process token|logon user)\b.{{0,200}}{win.pattern(win.ERROR_ACCESS_DENIED)}",
         "kubernetes.io Create a Windows HostProcess Pod (Troubleshooting HostProcess containers)",
     ),
     Message(
@@ -187,12 +194,6 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "containerd/containerd internal/cri/server/sandbox_run.go",
     ),
     Message(
-        "container.no-shim",
-        r"containerd-shim-runhcs-v1(?:\.exe)?\\?\"?: (?:file does not exist|executable file not "
-        r"found)|runtime \S*runhcs\S* binary not installed",
-        "containerd/containerd core/runtime/v2/shim_manager.go",
-    ),
-    Message(
         "container.slow",
         "(?:RunPodSandbox|create pod sandbox|CreateContainer).*DeadlineExceeded",
         "kubernetes/kubernetes cri-client pkg/remote_runtime.go",
@@ -202,10 +203,5 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"failed to reserve (?:sandbox|container) name|Conflict\. The container name \S+ is already in use|"
         "Unable to create pod sandbox due to conflict",
         "containerd/containerd internal/cri/server/sandbox_run.go",
-    ),
-    Message(
-        "container.host-process-mixed",
-        "if the pod sandbox is a job container running on host|hostProcess value must be identical",
-        "microsoft/hcsshim cmd/containerd-shim-runhcs-v1/pod.go",
     ),
 )

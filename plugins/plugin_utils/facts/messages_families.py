@@ -75,7 +75,7 @@ _DENIED_BY_PEER: Reasons = (
     r"AADSTS\d+|NoCredentialProviders|"
     r"ExpiredToken|"
     r"(?:secret|credential)s? (?:is|are|was) not (?:set|provided|found)|permission denied\b.{0,40}\bvault|"
-    r"does not have (?:authorization|secrets \w+ permission|permission)",
+    r"does not have (?:authorization|(?:secrets \w+ )?permission)",
 )
 _ABSENT_AT_PEER: Reasons = (
     r"ResourceNotFound|ShareNotFound|SecretNotFound|InvalidVolume\.NotFound|ResourceGroupNotFound|"
@@ -111,7 +111,6 @@ _BAD_KEYS: Reasons = (
     r"error decrypting|malformed certificate|specifying a root certificates file",
 )
 _OVERLOADED: Reasons = (
-    r"etcdserver: (?:request timed out|leader changed|too many requests|no leader|mvcc)|"
     r"the server is currently unable to "
     r"handle the request|Too ?Many ?Requests|apiserver not ready|"
     r"the server was unable to return a response in the time|"
@@ -157,7 +156,7 @@ FAMILIES: tuple[Message | Rule, ...] = (
     # What etcd says is the reason, whatever wraps it
     Rule(
         "cluster.overloaded",
-        (r"etcdserver: (?:request timed out|leader changed|too many requests|no leader)",),
+        ("etcdserver: (?:request timed out|leader changed|too many requests|no leader|mvcc: database space exceeded)",),
         "etcd-io/etcd api/v3rpc/rpctypes",
         early=True,
     ),
@@ -212,7 +211,7 @@ FAMILIES: tuple[Message | Rule, ...] = (
     ),
     Rule("image.damaged", _SHORT, "containerd/containerd core/content, core/remotes", doing=(ANY_IMAGE, ANY_LAYER)),
     Rule("image.registry-error", _AT_REGISTRY, "containerd/containerd core/remotes/docker", doing=(ANY_IMAGE,)),
-    Rule("image.registry-unreachable", (*_NO_WAY, *_DEADLINE, "context canceled"), _GO + _CRI, doing=(PULL,)),
+    Rule("image.registry-unreachable", _NO_WAY, _GO + _CRI, doing=(PULL,)),
     Rule(
         "container.scratch",
         (
@@ -245,7 +244,7 @@ FAMILIES: tuple[Message | Rule, ...] = (
         "cni.plugin-crashed",
         (
             r"netplugin failed with no error|netplugin failed but error parsing its diagnostic message \"(?:\"|\{)|"
-            r"unexpected end of JSON|exit status 3221\d{6}\b|: EOF\b",
+            r"unexpected end of JSON|exit status 3221\d{6}\b|^(?!.*\b(?:Get|Post|Put|Patch) \"?https?:).*: EOF\b",
         ),
         "containernetworking/cni pkg/invoke/exec.go",
         doing=(ANY_NETWORK,),
@@ -278,7 +277,7 @@ FAMILIES: tuple[Message | Rule, ...] = (
     ),
     Rule(
         "kubelet.request-denied",
-        (r"\bForbidden \(user=|\bForbidden\b|\bUnauthorized\b",),
+        (r"\b(?:Forbidden|Unauthorized)\b",),
         "kubernetes/kubernetes pkg/kubelet/server/auth.go",
         doing=(KUBELET,),
         never=(WEBHOOK, PULL),
@@ -303,7 +302,7 @@ FAMILIES: tuple[Message | Rule, ...] = (
         (
             *_NO_WAY,
             *_DEADLINE,
-            r"bad handshake|lost connection to pod|broken pipe",
+            "bad handshake|lost connection to pod",
         ),
         "kubernetes/client-go tools/remotecommand, tools/portforward",
         doing=(ANY_STREAM,),
@@ -316,9 +315,10 @@ FAMILIES: tuple[Message | Rule, ...] = (
         doing=(ANY_CONTAINER, PROCESS, "starting or ending a pod"),
         never=(ANY_NETWORK, ANY_VOLUME),
     ),
+    Message("container.memory", r"\bReason:\W*OOMKilled", "kubernetes/kubectl pkg/describe/describe.go"),
     Rule(
         "container.memory",
-        (r"OOMKilled|exit ?code:? +137\b|out of memory|OutOfMemoryException",),
+        (r"OOMKilled(?!\W{1,4}false)|out of memory|OutOfMemoryException",),
         _CRI,
         doing=(ANY_CONTAINER,),
     ),
@@ -417,10 +417,7 @@ FAMILIES: tuple[Message | Rule, ...] = (
     ),
     Rule(
         "start.database",
-        (
-            r"invalid database|(?:bolt|bbolt|meta\.db).{0,80}(?:corrupt|invalid|checksum)|freelist|"
-            r"unexpected fault address",
-        ),
+        (r"invalid database|(?:bolt|meta\.db).{0,80}(?:corrupt|invalid|checksum)|invalid freelist page",),
         "etcd-io/bbolt errors",
         doing=("writing its database", "opening its database", ANY_CONTAINER),
     ),

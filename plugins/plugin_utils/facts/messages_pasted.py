@@ -26,7 +26,7 @@ GENERAL: tuple[Message, ...] = (
     Message(
         "flannel.no-subnet-env", r"subnet\.env\b.{0,80}(?:cannot find|no such file|not found|does not exist)", _PAGE
     ),
-    Message("host.no-adapter", r"no network adapter|virtual network creation", _PAGE),
+    Message("host.no-adapter", "no network adapter", _PAGE),
     Message(
         "traffic.names-limits",
         r"resolve-dnsname : [\w-]+\.[\w-]+(?:\.svc)? : DNS name does not exist",

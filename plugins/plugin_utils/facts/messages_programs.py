@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from . import windows_codes as win
 from .message import Message, Rule
-from .message_places import ANY_CONFIG, ANY_NETWORK, CNS, ENDPOINT, JOINING, OWN_PIPE, POD_NETWORK, SANDBOX, SPOKEN
+from .message_places import ANY_NETWORK, CNS, ENDPOINT, JOINING, OWN_PIPE, POD_NETWORK, SANDBOX
 
 MESSAGES: tuple[Message | Rule, ...] = (
     Message(
@@ -96,13 +96,9 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Message(
         "cni.unreadable",
         "failed to load CNI config|network type not found in|has no "
-        "networks, skipping|invalid cni config|failed to load netconf|error loading CNI config",
-        "containerd/go-cni opts.go; containernetworking/cni libcni/conf.go",
-    ),
-    Message(
-        "cni.unreadable",
-        "'delegate' dictionary is (?:not present|missing)|'delegate' dictionary must not have",
-        "flannel-io/cni-plugin flannel.go",
+        "networks, skipping|invalid cni config|failed to load netconf|error loading CNI config|"
+        "'delegate' dictionary (?:is (?:not present|missing)|must not have)",
+        "containerd/go-cni opts.go; containernetworking/cni libcni/conf.go; flannel-io/cni-plugin flannel.go",
     ),
     Rule(
         "cni.addresses-used-up",
@@ -119,11 +115,6 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "cni.address-taken",
         r"duplicate allocation is not allowed|requested IP address \S+ is not available",
         "containernetworking/plugins plugins/ipam/host-local/backend/allocator/allocator.go",
-    ),
-    Message(
-        "cni.addresses-used-up",
-        "IPAM plugin return(?:ed|) is missing (?:valid )?IP|IPAM plugin return is missing",
-        "containernetworking/plugins plugins/main/windows/win-overlay/win-overlay_windows.go",
     ),
     Message(
         "cni.eks-address",
@@ -177,8 +168,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "cni.azure-state",
-        r"\[(?:cni-net|azure-vnet)\].*not found|\[net\].*(?:endpoint|network|HNS).*not found|"
-        "azure-vnet.*(?:no available addresses|network not found)",
+        r"\[(?:cni-net|azure-vnet|net)\].*(?:endpoint|network|HNS).*not found|azure-vnet.*network not found",
         "Azure/azure-container-networking#283",
     ),
     Message(
@@ -296,12 +286,6 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "invalid configuration: .*(?:cgroups|EnforceNodeAllocatable|enforce-node-allocatable)|"
         "failed to decode.*KubeletConfiguration|failed to create kubelet: misconfiguration",
         "kubernetes/kubernetes cmd/kubelet/app/server.go",
-    ),
-    Rule(
-        "start.kubelet-config",
-        ("strict decoding error",),
-        "kubernetes/apimachinery pkg/runtime/strict.go",
-        doing=(ANY_CONFIG, "starting", SPOKEN),
     ),
     Message(
         "start.kubelet-config",

@@ -76,11 +76,10 @@ PEERS: tuple[Message | Rule, ...] = (
     ),
     Rule(
         "start.cloud-metadata",
-        (_NO_ANSWER, "could not init cloud provider|context deadline exceeded"),
+        (_NO_ANSWER, "context deadline exceeded|connection was aborted"),
         "aws-ia/terraform-aws-eks-blueprints#193; rancher/rancher#20156",
         doing=(METADATA,),
     ),
-    Message("start.cloud-metadata", "could not init cloud provider", "kubernetes/kubernetes cmd/kubelet/app/server.go"),
     Rule(
         "cni.azure-cns",
         (_NO_ANSWER, "dial tcp|http request failed|timeout|EOF"),
@@ -104,7 +103,7 @@ PEERS: tuple[Message | Rule, ...] = (
     ),
     Message(
         "image.pause",
-        "failed to (?:get|pull) (?:sandbox image|and unpack sandbox image)|failed to (?:pull|start) sandbox image",
+        "failed to (?:get|inspect|pull) (?:and unpack )?sandbox image",
         "containerd/containerd internal/cri/server/sandbox_run.go",
     ),
     Rule(
@@ -158,7 +157,7 @@ PEERS: tuple[Message | Rule, ...] = (
     ),
     Rule(
         "cluster.serving-certificate",
-        ("remote error: tls: internal error|no serving certificate available for the kubelet", "x509: "),
+        ("remote error: tls: internal error", "x509: "),
         "kubernetes/kubernetes pkg/kubelet/certificate/kubelet.go; kubernetes-sigs/metrics-server#196",
         doing=(KUBELET,),
         never=(WEBHOOK, PULL),
@@ -227,12 +226,13 @@ GENERAL: tuple[Message | Rule, ...] = (
         never=(SHARE, STAGE, VOLUME, SERVICE),
     ),
     Rule("host.not-elevated", (win.ERROR_ACCESS_DENIED,), "learn.microsoft.com Service Security", doing=(SERVICE,)),
-    Rule("start.timeout", (win.ERROR_SERVICE_REQUEST_TIMEOUT,), "kubernetes/kubernetes#125119; Azure/aks-engine#351"),
-    Message(
+    Rule(
         "start.timeout",
-        "did not respond to the start or control request in a timely fashion|"
-        r"timeout was reached \(\d+ milliseconds\) while waiting for the \S+ service|"
-        r"timeout \(\d+ milliseconds\) was reached while waiting for a transaction response",
+        (
+            win.ERROR_SERVICE_REQUEST_TIMEOUT,
+            r"timeout was reached \(\d+ milliseconds\) while waiting for the \S+ service|"
+            r"timeout \(\d+ milliseconds\) was reached while waiting for a transaction response",
+        ),
         "kubernetes/kubernetes#125119; Azure/aks-engine#351; Service Control Manager, events 7009 and 7011",
     ),
     Rule(

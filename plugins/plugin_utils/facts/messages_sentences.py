@@ -142,13 +142,16 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "container.no-shim",
-        r"(?:fork/exec|exec: ) ?\"?.{0,200}containerd-shim-\S+?\"?: .{0,40}(?:cannot find|not found|does not exist)",
+        r"containerd-shim-\S+?\"?: .{0,40}(?:cannot find|not found|does not exist)|"
+        r"runtime \S*runhcs\S* binary not installed",
         "containerd/containerd core/runtime/v2/shim_manager.go",
     ),
     Message(
         "container.host-process-mixed",
-        "if pod contains any hostProcess containers",
-        "kubernetes/kubernetes pkg/apis/core/validation/validation.go",
+        "if pod contains any hostProcess containers|if the pod sandbox is a job container running on host|"
+        "hostProcess value must be identical",
+        "kubernetes/kubernetes pkg/apis/core/validation/validation.go; "
+        "microsoft/hcsshim cmd/containerd-shim-runhcs-v1/pod.go",
     ),
     Message(
         "container.no-hyper-v",
@@ -157,10 +160,9 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "container.utility-vm",
-        "could not be established with the Virtual Machine hosting the Container|"
         r"(?:failed to (?:start|create)|starting|creating) .{0,20}(?:utility VM|UVM|uvm)\b.{0,300}(?:deadline exceeded|"
         "could not be established|timed out)",
-        "learn.microsoft.com HCS error codes (0xc0370108); microsoft/hcsshim internal/uvm/start.go",
+        "microsoft/hcsshim internal/uvm/start.go",
     ),
     Message("gmsa.spec-invalid", "failed to parse the credential spec", _CCG),
     Message("gmsa.plugin-missing", "failed to instantiate the plug-?in", _CCG),

@@ -139,7 +139,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Rule(
         "volume.share-denied",
-        (r"kubernetes\.io~csi.{0,200}(?:Access is denied|Zugriff verweigert|Acc\xe8s refus\xe9|\(0x5\))",),
+        (rf"kubernetes\.io~csi.{{0,200}}{win.pattern(win.ERROR_ACCESS_DENIED)}",),
         "kubernetes-csi/csi-driver-smb#762: the root of what is mounted",
     ),
     Message(

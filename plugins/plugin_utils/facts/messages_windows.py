@@ -7,7 +7,18 @@ from __future__ import annotations
 
 from . import windows_codes as win
 from .message import Message, Rule
-from .message_places import ANY_CONTAINER, ANY_NETWORK, ENDPOINT, HNS, NAMESPACE, NETWORK, POD_NETWORK, RULE
+from .message_places import (
+    ANY_CONTAINER,
+    ANY_NETWORK,
+    ENDPOINT,
+    HNS,
+    HOT_ATTACH,
+    NAMESPACE,
+    NETWORK,
+    POD_NETWORK,
+    RULE,
+    SANDBOX,
+)
 
 _CODES = "golang.org/x/sys windows/zerrors_windows.go"
 _EXISTS = (win.ERROR_OBJECT_ALREADY_EXISTS, win.ERROR_ALREADY_EXISTS)
@@ -56,12 +67,18 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Message("cni.antrea-uplink", "MSFT_NetAdapter.{0,400}'br-int'", "antrea-io/antrea#1528"),
     Message(
         "host.no-adapter",
-        r"No (?:matching )?MSFT_NetAdapter\w* objects found",
+        r"No (?:matching )?MSFT_NetAdapter objects found",
         "learn.microsoft.com Get-NetAdapter; antrea-io/antrea#1528",
     ),
     Rule("host.firewall-stopped", (win.HCN_E_ICS_DISABLED,), _CODES),
     Rule("hns.endpoint-refused", (win.ERROR_INVALID_PARAMETER,), "Azure/aks-engine#807", doing=(ENDPOINT,)),
     Rule("hns.network-refused", (win.ERROR_INVALID_PARAMETER,), "flannel-io/flannel#1966", doing=(NETWORK,)),
+    Rule(
+        "hns.endpoint-refused",
+        (rf"hnsCall\w* failed.{{0,200}}{win.pattern(win.ERROR_INVALID_PARAMETER)}",),
+        "containernetworking/plugins plugins/main/windows/win-bridge: a plugin asks HNS for the pod's endpoint",
+        doing=(POD_NETWORK, SANDBOX),
+    ),
     Message(
         "hns.network-refused",
         "HNS failed with error ?: Failed to create network|"
@@ -111,12 +128,17 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "hns.ports-exhausted",
-        r"Error\\*\"\W+Not enough memory resources are available|ErrorCode\W+2147942414",
+        r"Error\"\W+Not enough memory resources are available|ErrorCode\W+2147942414",
         "Azure/AKS#1375",
     ),
     Rule("kube-proxy.rule-port-taken", (win.HCN_E_PORT_ALREADY_EXISTS,), "kubernetes/community#8883"),
     Rule("kube-proxy.rule-reference", (win.HCN_E_INVALID_JSON_REFERENCE,), "microsoft/Windows-Containers#103"),
-    Rule("kube-proxy.rule-target-gone", (win.HCN_E_PORT_NOT_FOUND, win.HCN_E_POLICY_NOT_FOUND), "microsoft/SDN#273"),
+    Rule(
+        "kube-proxy.rule-target-gone",
+        (win.HCN_E_PORT_NOT_FOUND, win.HCN_E_POLICY_NOT_FOUND),
+        "microsoft/SDN#273",
+        never=(POD_NETWORK, SANDBOX, HOT_ATTACH),
+    ),
     Rule(
         "kube-proxy.rule-reference",
         (win.ERROR_NOT_FOUND, win.HCN_E_ENDPOINT_NOT_FOUND),
@@ -134,7 +156,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"error while \w+\(.*failed to find HNSEndpoint \S+: Endpoint \S+ not found",
         "kubernetes/kubernetes#94924; microsoft/hcsshim#1698",
     ),
-    Rule("hns.no-network", (win.HCN_E_NETWORK_NOT_FOUND, win.HCN_E_SUBNET_NOT_FOUND), _CODES),
+    Rule("hns.no-network", (win.HCN_E_NETWORK_NOT_FOUND,), _CODES),
+    Rule("hns.endpoint-refused", (win.HCN_E_SUBNET_NOT_FOUND,), _CODES),
     Message(
         "hns.no-network",
         "Unable to find HNS Network sp|Could not find HNS network|could not find vxlan0|"

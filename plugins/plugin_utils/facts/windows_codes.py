@@ -70,6 +70,7 @@ ERROR_INVALID_FUNCTION = 0x1
 ERROR_FILE_NOT_FOUND = 0x2
 ERROR_PATH_NOT_FOUND = 0x3
 ERROR_ACCESS_DENIED = 0x5
+ERROR_NOT_ENOUGH_MEMORY = 0x8
 ERROR_OUTOFMEMORY = 0xE
 ERROR_NOT_READY = 0x15
 ERROR_SHARING_VIOLATION = 0x20
@@ -157,7 +158,8 @@ TEXTS: Mapping[int, str] = {
         "Acceso denegado|Accesso negato|Acesso negado|\u62d2\u7edd\u8bbf\u95ee|"
         "\u30a2\u30af\u30bb\u30b9\u304c\u62d2\u5426|\uc561\uc138\uc2a4\uac00 \uac70\ubd80"
     ),
-    14: "Not enough memory resources|Not enough storage is available",
+    8: "Not enough (?:memory resources are|storage is) available to process this command",
+    14: "Not enough (?:memory resources are|storage is) available to complete this operation",
     32: (
         "being used by another p|von einem anderen Prozess verwendet|"
         "utilis\xe9 par un autre processus|est\xe1 siendo utilizado por otro proceso"
@@ -180,7 +182,7 @@ TEXTS: Mapping[int, str] = {
     126: "specified module could not be found",
     127: "specified procedure could not be found",
     170: "requested resource is in use",
-    183: "file that already exists|when that file already exists",
+    183: "when that file already exists",
     232: "pipe is being closed",
     267: "directory name is invalid",
     1062: "service has not been started",
@@ -259,7 +261,10 @@ TEXTS: Mapping[int, str] = {
     0x80370100: "virtual machine or container exited unexpectedly while starting",
     0x80370105: "container operation is not valid in the current state",
     0x80370107: "virtual machine or container was forcefully exited",
-    0x80370108: "connection could not be established with the container or virtual machine",
+    0x80370108: (
+        "connection could not be established with the (?:container or virtual machine|"
+        "virtual machine hosting the container)"
+    ),
     0x80370109: "response was not received from the virtual machine or container",
     0x8037010A: "connection with the virtual machine or container was closed",
     0x8037010C: "does not support an available version of the communication protocol",

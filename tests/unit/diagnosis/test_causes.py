@@ -32,7 +32,7 @@ STATES = (
     *("FailedCreatePodSandBox", "FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedKillPod", "Unhealthy"),
     *("FailedScheduling", "FailedSync", "FailedValidation", "FailedPostStartHook", "ImagePullBackOff", "ErrImagePull"),
     *("ProvisioningFailed", "VolumeResizeFailed", "NetworkNotReady", "Evicted", "NodeLost", "Init:Error", "Failed"),
-    *("Terminating", "OOMKilled", "SandboxChanged", "FileSystemResizeFailed", "ContainerGCFailed", "ImageGCFailed"),
+    *("Terminating", "SandboxChanged", "FileSystemResizeFailed", "ContainerGCFailed", "ImageGCFailed"),
     *("DiskPressure", "InvalidDiskCapacity", "FailedDetachVolume"),
 )
 """Phases, conditions, reasons of events. Sources: kubernetes pkg/kubelet/events/event.go, pkg/kubelet/container

@@ -73,6 +73,25 @@ OTHERS = (
     ("Terraform", "Error: state store is locked by another operation"),
     ("keepalived", "keepalived: error: no valid interface found for VIP"),
     ("Promtail", "promtail: error loading config file: yaml: line 4: mapping values are not allowed in this context"),
+    ("docker inspect", '"State": {"Status": "exited", "OOMKilled": false, "ExitCode": 137}'),
+    ("a container that was killed, whoever did it", "Last State: Terminated  Reason: Error  Exit Code: 137"),
+    ("etcd, to a watcher that was away", "etcdserver: mvcc: required revision has been compacted"),
+    (
+        "kubelet, of a file",
+        'failed to run Kubelet: could not init cloud provider "azure": unable to read its configuration file',
+    ),
+    ("Azure CNI, of an adapter", "2026/05/12 10:00:00 [cni-net] Failed to find master interface: eth1 not found."),
+    (
+        "a pull that somebody called off",
+        'failed to pull and unpack image "r.example/a:1": failed to copy: context canceled',
+    ),
+    ("a slow pull", 'Failed to pull image "r.example/a:1": rpc error: code = DeadlineExceeded desc = context deadline'),
+    ("IPAM of any kind", 'plugin type="win-overlay" failed (add): IPAM plugin return is missing IP config'),
+    ("a missing binding", "Get-NetAdapterBinding : No MSFT_NetAdapterBindingSettingData objects found"),
+    (
+        "flannel's plugin",
+        "failed to hot attach endpoint: hnsCall failed in Win32: The switch-port was not found. (0x803b0007)",
+    ),
     ("a panic of a missing file", "panic: open C:\\k\\config: The system cannot find the file specified."),
 )
 
@@ -123,6 +142,31 @@ MEANT = (
     (f'panic: Get "https://10.0.0.4:6443/version?timeout=32s": {CONNECTED}', "cluster.unreachable"),
     ("panic: runtime error: index out of range [3] with length 3", "start.panic"),
     ("State: Terminated  Reason: OOMKilled  Exit Code: 137", "container.memory"),
+    (
+        "hcnCreateEndpoint failed in Win32: The network does not have a subnet for this endpoint. (0x803b0005)",
+        "hns.endpoint-refused",
+    ),
+    (
+        'plugin type="sdnbridge" failed (add): failed during hnsCallRawResponse: hnsCall failed in Win32: The '
+        "parameter is incorrect. (0x57)",
+        "hns.endpoint-refused",
+    ),
+    ("container 1a encountered an error during CreateContainer: odd (0xc0370108)", "container.utility-vm"),
+    ("hcsshim::CreateComputeSystem 1a: Not enough memory resources are available (0x8)", "host.no-memory"),
+    (
+        'E0512 12:00:01.1 44 run.go:74] "command failed" err="failed complete: strict decoding error: unknown field"',
+        "start.config",
+    ),
+    (
+        "failed to create shim task: failed to create user process token: failed to logon user: Access is denied.",
+        "container.host-process-account",
+    ),
+    (
+        "failed to create containerd task: failed to create user process token: failed to logon user: The user name or "
+        "password is incorrect.",
+        "container.user",
+    ),
+    ('plugin type="calico" failed (add): Get "https://10.96.0.1:443/api/v1/nodes/win1": EOF', "cluster.unreachable"),
     ("State: Terminated  Reason: Error  Exit Code: 3221225477", "container.crashed"),
     (
         "Set-Service : Service 'kubelet' cannot be configured due to the following error: Access is denied",

@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 from typing import Any
 
+import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import page
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.checks_programs import exit_line
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.gather import bug_report
@@ -55,6 +56,15 @@ def test_json_tells_a_machine() -> None:
     (stopped_one,) = (one for one in causes if one["id"] == "kubelet.stopped")
     assert "WIN32_EXIT_CODE 1066 (0x42a), SERVICE_EXIT_CODE 255 (0xff)" in str(stopped_one["evidence"])
     assert json.loads(page.as_json(NODES[:1]))["broken"] is False
+
+
+@pytest.mark.parametrize(
+    ("identity", "box"), [("gmsa.no-crd", "API"), ("volume.busy", "kubelet"), ("odd-exporter.stopped", "host")]
+)
+def test_each_cause_marks_one_component(identity: str, box: str) -> None:
+    cause = {**NODES[1]["causes"][0], "id": identity}
+    shown = page._show({**NODES[1], "causes": [cause]})["components"]
+    assert [each["name"] for each in shown if each["severity"]] == [box]
 
 
 def test_markdown_has_causes_then_notes_then_facts() -> None:

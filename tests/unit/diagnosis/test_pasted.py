@@ -147,6 +147,11 @@ def test_one_line_does_not_drain_or_rejoin_a_node() -> None:
     assert two["remedy"].startswith("Let the node join again")
 
 
+def test_an_endpoint_that_is_attached_is_no_disk() -> None:
+    (one,) = meanings("Unable to hot attach bridge endpoint: hnsCall failed in Win32: odd (0x803b0099)", "win1")
+    assert one["remedy"].startswith("Compare hnsdiag")
+
+
 def test_what_a_message_means_is_printed_without_a_node() -> None:
     (said,) = message_lines("hcnCreateEndpoint failed in Win32: The moon is full. (0x803b0099)")
     assert said.startswith("Your message: hcnCreateEndpoint")
