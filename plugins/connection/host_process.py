@@ -43,7 +43,7 @@ options:
     vars:
       - name: winkube_cluster
   kubeconfig:
-    description: Path of a kubeconfig on the controller.
+    description: Path of a kubeconfig on the controller, or of several, as kubectl takes them from C(KUBECONFIG).
     type: str
     default: ''
     env:
@@ -116,7 +116,6 @@ from ansible.utils.display import Display
 
 from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
-from ..plugin_utils.engine.local_path import expand_home
 from ..plugin_utils.host_process import pod
 from ..plugin_utils.host_process.access import Access, Done
 from ..plugin_utils.host_process.keeper import identity, run_when_over
@@ -159,9 +158,6 @@ class Connection(ConnectionBase):
         options = dict(self.get_option("cluster") or {})
         for key in ("kubeconfig", "context"):
             options[key] = self.get_option(key) or options.get(key) or ""
-        # KUBECONFIG may be a list of files, as kubectl has it: the first that is there.
-        files = [expand_home(file) for file in str(options["kubeconfig"]).split(os.pathsep) if file]
-        options["kubeconfig"] = str(next((file for file in files if file.is_file()), next(iter(files), "")))
         cluster = Cluster.open(options)
         if cluster is None:
             raise ClusterError(

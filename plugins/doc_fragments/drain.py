@@ -29,7 +29,7 @@ options:
         type: dict
         suboptions:
           kubeconfig:
-            description: A kubeconfig on the controller.
+            description: A kubeconfig on the controller, or several as in C(KUBECONFIG).
             type: str
             default: ''
           context:

@@ -31,7 +31,9 @@ options:
     choices:
       - winkube.node.cluster_nodes
   kubeconfig:
-    description: Path of a kubeconfig on the controller; a relative one starts at the source file.
+    description:
+      - Path of a kubeconfig on the controller, or of several, as kubectl takes them from C(KUBECONFIG). A relative one
+        starts at the source file.
     type: str
     default: ~/.kube/config
     env:
@@ -122,7 +124,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         super().parse(inventory, loader, path, cache=cache)
         self._read_config_data(path)
         where = {
-            "kubeconfig": str(_kubeconfig(self.get_option("kubeconfig"), path)),
+            "kubeconfig": _locate(self.get_option("kubeconfig"), path),
             "context": self.get_option("context"),
         }
         self.inventory.add_group(GROUP)
@@ -196,7 +198,8 @@ def connection(node: Object, kind: str, address_types: list[str]) -> dict[str, s
     return {"ansible_connection": "ssh", "ansible_shell_type": "powershell", "ansible_host": address}
 
 
-def _kubeconfig(said: str, beside: str) -> Path:
-    """The first of KUBECONFIG's files that is there, else the first of all."""
-    files = [Path(beside).parent / expand_home(file) for file in said.split(os.pathsep) if file]
-    return next((file for file in files if file.is_file()), files[0])
+def _locate(kubeconfigs: str, beside: str) -> str:
+    """The paths of the setting, each from the folder of the source file on."""
+    return os.pathsep.join(
+        str(Path(beside).parent / expand_home(each)) for each in kubeconfigs.split(os.pathsep) if each
+    )

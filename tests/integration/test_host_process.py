@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.host_process.pod import Wanted, body
 
 from tests.integration.lab import ROOT, SCRIPTS, Bench, Run, overstepped
@@ -358,10 +359,15 @@ def until(so: Callable[[], bool]) -> None:
 
 @newest
 def test_three_lines_make_an_inventory_that_needs_nothing_else(managed: Managed) -> None:
+    """Its kubeconfig is a list as in KUBECONFIG: the context is of one file, the cluster and the user of another."""
     bench = managed.bench
+    whole = managed.cluster.shipped("host_process")
+    context = yaml.safe_load(whole.read_text(encoding="utf-8"))["contexts"][0]["context"]
+    chosen = {"current-context": "mine", "contexts": [{"name": "mine", "context": context}]}
+    bench.file("context.conf", yaml.safe_dump(chosen))
     source = bench.file(
         "cluster_nodes.yml",
-        f"plugin: winkube.node.cluster_nodes\nkubeconfig: {managed.cluster.shipped('host_process')}\n"
+        f"plugin: winkube.node.cluster_nodes\nkubeconfig: context.conf:{whole}\n"
         "keyed_groups: [{key: \"k8s_node_labels['kubernetes.io/os']\", prefix: os}]\n",
     )
     env = {"ANSIBLE_INVENTORY_ENABLED": "winkube.node.cluster_nodes"}

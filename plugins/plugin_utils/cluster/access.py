@@ -6,8 +6,8 @@
 The package `kubernetes` reads kubeconfigs, too, but loading it costs every run 0.3 s. It is loaded for an
 `auth-provider` alone.
 
-Source: client-go v0.37 tools/clientcmd/api/v1/types.go (fields), plugin/pkg/client/auth/exec/exec.go (programs),
-transport/round_trippers.go (impersonation).
+Source: client-go v0.37 tools/clientcmd/api/v1/types.go (fields), tools/clientcmd/loader.go (several files),
+plugin/pkg/client/auth/exec/exec.go (programs), transport/round_trippers.go (impersonation).
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import os
 import ssl
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -26,6 +27,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from ..engine.address import mask
+from ..engine.local_path import expand_home
 from .answer import read_first_line
 from .documents import index_by_name, load_kubeconfig
 from .error import ClusterError
@@ -59,67 +61,109 @@ class Access:
         return [*([("Authorization", authorization)] if authorization else ()), *self.impersonation]
 
 
-def access(file: Path, context: str) -> Access:
-    """By the context of a kubeconfig, "" for its current one. No request is sent.
+class _Entry(NamedTuple):
+    """A cluster or a user, and the folder of its file, from which its paths begin."""
 
-    ClusterError if the file or the context is missing or wrong.
+    fields: Mapping[str, Any]
+    folder: Path
+
+
+def list_files(setting: str) -> tuple[Path, ...]:
+    """The kubeconfigs that a setting names: one, or several as in the environment variable KUBECONFIG. ClusterError if
+    none of them exists."""
+    whole = expand_home(setting)
+    files = (whole,) if whole.is_file() else tuple(expand_home(each) for each in setting.split(os.pathsep) if each)
+    if not any(file.is_file() for file in files):
+        raise ClusterError(
+            f"cluster.kubeconfig: there is no file {setting} on the controller; winkube_cluster.kubeconfig names it."
+        )
+    return files
+
+
+def access(files: Sequence[Path], context: str) -> Access:
+    """By the context of the kubeconfigs, "" for their current one. No request is sent.
+
+    ClusterError if a file or the context is wrong, or if the context is missing. A file that is missing is left out.
     """
+    named = os.pathsep.join(map(str, files))
     try:
-        document = load_kubeconfig(file.read_text(encoding="utf-8"), f"cluster.kubeconfig: {file}")
-        cluster, user = _entries(document, context)
-        return _access(cluster, user, file.absolute())
+        cluster, user = _entries(_load(files), context)
+        return _access(cluster, user, named)
     except (OSError, ValueError) as error:
         raise ClusterError(
-            f"cluster.kubeconfig: {file} cannot be used{f' with the context {context}' if context else ''}: "
+            f"cluster.kubeconfig: {named} cannot be used{f' with the context {context}' if context else ''}: "
             f"{str(error).strip().rstrip('.')}."
         ) from error
 
 
-def _entries(document: Mapping[str, Any], context: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+def _load(files: Sequence[Path]) -> list[_Entry]:
+    """The whole documents. ClusterError for one that is not a kubeconfig."""
+    found = []
+    for file in files:
+        with suppress(FileNotFoundError):
+            text = file.read_text(encoding="utf-8")
+            found.append(_Entry(load_kubeconfig(text, f"cluster.kubeconfig: {file}"), file.absolute().parent))
+    if not any(each.fields.get("clusters") for each in found):
+        raise ValueError("it has no clusters")
+    return found
+
+
+def _merge(documents: Sequence[_Entry], key: str, inner: str) -> dict[str, _Entry]:
+    """The list `key` of all documents, by name. All of an entry is of the first document that has its name."""
+    found: dict[str, _Entry] = {}
+    for document in documents:
+        for name, fields in index_by_name(document.fields, key, inner).items():
+            found.setdefault(name, _Entry(fields, document.folder))
+    return found
+
+
+def _entries(documents: Sequence[_Entry], context: str) -> tuple[_Entry, _Entry]:
     """The cluster and the user of a context. ValueError if it leads to no cluster."""
-    contexts = index_by_name(document, "contexts", "context")
-    name = context or str(document.get("current-context") or "")
+    contexts = _merge(documents, "contexts", "context")
+    currents = (str(each.fields.get("current-context") or "") for each in documents)
+    name = context or next(filter(None, currents), "")
     if name not in contexts:
         raise ValueError(f"it has no context '{name}', but {', '.join(contexts) or 'none'}")
-    cluster = index_by_name(document, "clusters", "cluster").get(str(contexts[name].get("cluster")), {})
-    if not cluster.get("server"):
+    chosen, nothing = contexts[name].fields, _Entry({}, Path())
+    cluster = _merge(documents, "clusters", "cluster").get(str(chosen.get("cluster")), nothing)
+    if not cluster.fields.get("server"):
         raise ValueError(f"its context '{name}' leads to no cluster with a server")
-    users, user = index_by_name(document, "users", "user"), str(contexts[name].get("user") or "")
+    users, user = _merge(documents, "users", "user"), str(chosen.get("user") or "")
     if user and user not in users:
         raise ValueError(
             f"its context '{name}' names the user '{user}', but its users are {', '.join(users) or 'none'}"
         )
-    return cluster, users.get(user, {})
+    return cluster, users.get(user, nothing)
 
 
-def _access(cluster: Mapping[str, Any], user: Mapping[str, Any], file: Path) -> Access:
-    server = str(cluster["server"]).rstrip("/")
+def _access(cluster: _Entry, user: _Entry, named: str) -> Access:
+    server = str(cluster.fields["server"]).rstrip("/")
     parts = urlsplit(server)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0:
         raise ValueError(f"its server '{mask(server)}' is not an address such as https://10.0.0.10:6443")
     ca_pem, tls = b"", ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if parts.scheme == "https":
-        ca_pem = _content(cluster, "certificate-authority", file.parent)
-    program = _Program(user["exec"], _describe(cluster, ca_pem), file.parent) if _needs_program(user) else None
+        ca_pem = _content(cluster, "certificate-authority")
+    program = _Program(user, _describe(cluster.fields, ca_pem)) if _needs_program(user.fields) else None
     given = program.found if program else _Credentials()
     if parts.scheme == "https":
-        certificate = given.certificate or _content(user, "client-certificate", file.parent)
-        key = given.key or _content(user, "client-key", file.parent)
+        certificate = given.certificate or _content(user, "client-certificate")
+        key = given.key or _content(user, "client-key")
         try:
             tls = _tls(ca_pem, certificate, key)
         except (OSError, ValueError) as error:
-            raise ClusterError(f"cluster.kubeconfig: the certificates of {file} cannot be used: {error}.") from error
-        if cluster.get("insecure-skip-tls-verify"):
+            raise ClusterError(f"cluster.kubeconfig: the certificates of {named} cannot be used: {error}.") from error
+        if cluster.fields.get("insecure-skip-tls-verify"):
             tls.check_hostname = False
             tls.verify_mode = ssl.CERT_NONE
     return Access(
         server,
         ca_pem,
         tls,
-        str(cluster.get("tls-server-name") or ""),
-        find_proxy(server, str(cluster.get("proxy-url") or "")),
-        program.authorization if program else _authorization(user, file.parent),
-        _impersonation(user),
+        str(cluster.fields.get("tls-server-name") or ""),
+        find_proxy(server, str(cluster.fields.get("proxy-url") or "")),
+        program.authorization if program else _authorization(user),
+        _impersonation(user.fields),
     )
 
 
@@ -129,17 +173,18 @@ def _needs_program(user: Mapping[str, Any]) -> bool:
     return bool(user.get("exec")) and not any(user.get(each) for each in others)
 
 
-def _authorization(user: Mapping[str, Any], folder: Path) -> Callable[[], str]:
-    if user.get("auth-provider"):
-        return _by_package(user["auth-provider"])
-    if user.get("tokenFile"):
-        file = folder / str(user["tokenFile"])
+def _authorization(user: _Entry) -> Callable[[], str]:
+    fields = user.fields
+    if fields.get("auth-provider"):
+        return _by_package(fields["auth-provider"])
+    if fields.get("tokenFile"):
+        file = user.folder / str(fields["tokenFile"])
         file.read_bytes()  # a file that is missing is said before the first request
         return lambda: _bearer(file)
-    if token := user.get("token"):
+    if token := fields.get("token"):
         return lambda: f"Bearer {token}"
-    if user.get("username") and user.get("password"):
-        basic = base64.b64encode(f"{user['username']}:{user['password']}".encode()).decode()
+    if fields.get("username") and fields.get("password"):
+        basic = base64.b64encode(f"{fields['username']}:{fields['password']}".encode()).decode()
         return lambda: f"Basic {basic}"
     return str
 
@@ -164,14 +209,15 @@ def _impersonation(user: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return (("Impersonate-User", str(user["as"])), *found) if user.get("as") else ()
 
 
-def _content(entry: Mapping[str, Any], key: str, folder: Path) -> bytes:
+def _content(entry: _Entry, key: str) -> bytes:
     """What is in the entry as base64, else in the file that it names."""
-    if data := entry.get(f"{key}-data"):
+    if data := entry.fields.get(f"{key}-data"):
         try:
             return base64.b64decode(str(data))
         except ValueError as error:
             raise ValueError(f"its {key}-data is not base64") from error
-    return (folder / str(entry[key])).read_bytes() if entry.get(key) else b""
+    name = entry.fields.get(key)
+    return (entry.folder / str(name)).read_bytes() if name else b""
 
 
 def _tls(ca_pem: bytes, certificate: bytes, key: bytes) -> ssl.SSLContext:
@@ -211,8 +257,9 @@ class _Credentials(NamedTuple):
 class _Program:
     """A program that gives credentials (`exec`), and new ones when a token expires."""
 
-    def __init__(self, entry: Mapping[str, Any], cluster: Mapping[str, Any], folder: Path) -> None:
-        self._entry, self._folder = entry, folder
+    def __init__(self, user: _Entry, cluster: Mapping[str, Any]) -> None:
+        self._entry = entry = user.fields["exec"]
+        self._folder = user.folder
         self._version = str(entry.get("apiVersion") or "")
         self._line = [str(entry.get("command") or ""), *map(str, entry.get("args") or ())]
         self._told: dict[str, Any] = {"interactive": False}

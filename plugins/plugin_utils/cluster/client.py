@@ -16,7 +16,7 @@ from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any, TypeVar
 
-from ..engine.local_path import expand_home
+from .access import list_files
 from .answer import Answer, Object, StrangeAnswerError, check_answer, text
 from .connection import Connection, connection
 from .error import FORBIDDEN, ClusterError
@@ -87,7 +87,7 @@ class Cluster:
 
     @classmethod
     def open(cls, options: Mapping[str, Any]) -> Cluster | None:
-        """From `{"kubeconfig": path on the controller or "", "context": name or ""}`; None without a kubeconfig.
+        """From `{"kubeconfig": paths on the controller or "", "context": name or ""}`; None without a kubeconfig.
 
         No request is sent. ClusterError if the file, the context or the package urllib3 is missing.
         """
@@ -100,16 +100,11 @@ class Cluster:
     def remembering(cls, options: Mapping[str, Any], remember: Remember | None) -> Cluster | None:
         """As `open`, but each path is requested once and its answer remembered; the kubeconfig is read only for a
         request."""
-        path = str(options.get("kubeconfig") or "")
-        if not path:
+        setting, context = str(options.get("kubeconfig") or ""), str(options.get("context") or "")
+        if not setting:
             return None
-        file = expand_home(path)
-        if not file.is_file():
-            raise ClusterError(
-                f"cluster.kubeconfig: there is no file {path} on the controller; winkube_cluster.kubeconfig names it."
-            )
-        context = str(options.get("context") or "")
-        return cls(lambda: connection(file, context), remember)
+        files = list_files(setting)
+        return cls(lambda: connection(files, context), remember)
 
     @property
     def server(self) -> str:

@@ -76,17 +76,17 @@ class Connection:
     dates: Sequence[str] = ()
 
 
-def connection(file: Path, context: str) -> Connection:
-    """From a kubeconfig's context, "" for the current one. No request is sent.
+def connection(files: Sequence[Path], context: str) -> Connection:
+    """From a context of kubeconfigs, "" for the current one. No request is sent.
 
-    ClusterError if the file, the context or the package urllib3 is missing.
+    ClusterError if the context or the package urllib3 is missing.
     """
     if _missing is not None:
         raise ClusterError(
             f"The Python package urllib3 is missing on the controller ({_missing}); it is needed for what is asked of "
             "the cluster: pip install kubernetes, which brings it."
         ) from _missing
-    reached = access(file, context)
+    reached = access(files, context)
     dates: deque[str] = deque(maxlen=1)
     return Connection(
         reached.server,

@@ -106,14 +106,16 @@ def load_kubeconfig(text: str, where: str) -> dict[str, Any]:
         document = load_yaml(text)
     except yaml.YAMLError:
         raise ClusterError(f"{where}: no kubeconfig: the text is not YAML.") from None
-    if not isinstance(document, dict) or not document.get("clusters"):
-        raise ClusterError(f"{where}: no kubeconfig: it has no clusters.")
-    return document
+    if not isinstance(document, dict | None):
+        raise ClusterError(f"{where}: no kubeconfig: the text is not a mapping.")
+    return document or {}
 
 
 def kubeconfig(text: str, where: str) -> Kubeconfig:
     """The kubeconfig in `text`. ClusterError, with `where` as its name, if it is invalid."""
     document = load_kubeconfig(text, where)
+    if not document.get("clusters"):
+        raise ClusterError(f"{where}: no kubeconfig: it has no clusters.")
     contexts = index_by_name(document, "contexts", "context")
     current = str(document.get("current-context") or next(iter(contexts), ""))
     chosen = contexts.get(current, {})

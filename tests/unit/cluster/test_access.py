@@ -15,7 +15,11 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.winkube.node.plugins.plugin_utils.cluster.access import access
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.access import (
+    Access,
+    access,
+    list_files,
+)
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.connection import connection
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.proxy import is_direct
@@ -45,6 +49,10 @@ def write(folder: Path, user: Any = None, cluster: Any = None) -> Path:
     path = folder / "config"
     path.write_text(yaml.safe_dump(document), encoding="utf-8")
     return path
+
+
+def reach(file: Path, context: str) -> Access:
+    return access((file,), context)
 
 
 def program(folder: Path, text: str) -> str:
@@ -90,7 +98,7 @@ def test_the_header_is_that_of_the_package(name: str, tmp_path: Path) -> None:
     load: Any = config.load_kube_config
     load(str(path), client_configuration=made, persist_config=False)
     wanted = [each["value"] for each in made.auth_settings().values() if each["value"]]
-    assert access(path, "").authorization() == (wanted[0].strip() if wanted else "")
+    assert reach(path, "").authorization() == (wanted[0].strip() if wanted else "")
 
 
 def test_certificates_are_taken_inline_and_from_files_beside_it(tmp_path: Path) -> None:
@@ -101,16 +109,16 @@ def test_certificates_are_taken_inline_and_from_files_beside_it(tmp_path: Path) 
         "client-certificate-data": base64.b64encode(ann.certificate).decode(),
         "client-key-data": base64.b64encode(ann.key).decode(),
     }
-    assert access(write(tmp_path, inline, {"certificate-authority": "ca.pem"}), "lab").ca_pem == authority.pem
+    assert reach(write(tmp_path, inline, {"certificate-authority": "ca.pem"}), "lab").ca_pem == authority.pem
     (tmp_path / "key.pem").write_bytes(Authority().issue(ANN).key)
     with pytest.raises(ClusterError, match=r"the certificates of .* cannot be used"):
-        access(
+        reach(
             write(tmp_path, {"client-certificate-data": inline["client-certificate-data"], "client-key": "key.pem"}), ""
         )
 
 
 def test_what_a_cluster_entry_says_of_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = access(write(tmp_path, None, {"tls-server-name": "api", "insecure-skip-tls-verify": True}), "")
+    found = reach(write(tmp_path, None, {"tls-server-name": "api", "insecure-skip-tls-verify": True}), "")
     assert (found.server_name, found.tls.verify_mode, found.tls.check_hostname) == ("api", ssl.CERT_NONE, False)
 
 
@@ -137,7 +145,7 @@ def test_the_proxy_is_the_one_that_kubectl_takes(
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert access(write(tmp_path, None, cluster), "").proxy == proxy
+    assert reach(write(tmp_path, None, cluster), "").proxy == proxy
 
 
 @pytest.mark.parametrize("proxy", ["ftp://me:s3cret@p:1", "http://", "socks4://p:1"])
@@ -145,14 +153,14 @@ def test_a_proxy_that_cannot_be_one_is_a_sentence_without_its_password(proxy: st
     with pytest.raises(
         ClusterError, match=r"its proxy-url, .*, is not an address that begins with http, https"
     ) as raised:
-        access(write(tmp_path, None, {"proxy-url": proxy}), "")
+        reach(write(tmp_path, None, {"proxy-url": proxy}), "")
     assert "s3cret" not in str(raised.value)
 
 
 def test_a_socks_proxy_needs_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "socks", None)
     with pytest.raises(ClusterError, match=r"PySocks is missing .* proxy socks5://\*\*\*@p:1: pip install PySocks"):
-        connection(write(tmp_path, None, {"proxy-url": "socks5://me:s3cret@p:1"}), "")
+        connection((write(tmp_path, None, {"proxy-url": "socks5://me:s3cret@p:1"}),), "")
 
 
 @pytest.mark.parametrize(
@@ -175,7 +183,7 @@ def test_a_program_is_asked_again_when_its_token_expires(tmp_path: Path) -> None
     old = credential(token="old", expirationTimestamp="2026-01-01T00:00:00Z")
     new = credential(token="new", expirationTimestamp="2999-01-01T00:00:00Z")
     command = program(tmp_path, f"[ -e asked ] && echo '{new}' || echo '{old}'; echo x >> asked")
-    found = access(write(tmp_path, {"exec": {"apiVersion": API, "command": command}}), "")
+    found = reach(write(tmp_path, {"exec": {"apiVersion": API, "command": command}}), "")
     assert [found.authorization(), found.authorization()] == ["Bearer new", "Bearer new"]
     assert (tmp_path / "asked").read_text(encoding="utf-8").count("x") == 2
 
@@ -187,7 +195,7 @@ def test_a_program_may_give_a_certificate_and_is_told_of_the_cluster(tmp_path: P
     command = program(tmp_path, 'printf %s "$KUBERNETES_EXEC_INFO" > told; cat said')
     extension = {"name": "client.authentication.k8s.io/exec", "extension": {"audience": "a"}}
     user = {"exec": {"apiVersion": API, "command": command, "provideClusterInfo": True}}
-    found = access(write(tmp_path, user, {"extensions": [extension]}), "")
+    found = reach(write(tmp_path, user, {"extensions": [extension]}), "")
     told = json.loads((tmp_path / "told").read_text(encoding="utf-8"))
     assert found.authorization() == ""
     assert (told["apiVersion"], told["spec"]["cluster"]["server"], told["spec"]["cluster"]["config"]) == (
@@ -209,14 +217,14 @@ def test_a_program_may_give_a_certificate_and_is_told_of_the_cluster(tmp_path: P
 def test_a_program_that_gives_nothing_is_a_sentence(text: str, sentence: str, tmp_path: Path) -> None:
     path = write(tmp_path, {"exec": {"apiVersion": API, "command": program(tmp_path, text)}})
     with pytest.raises(ClusterError, match=sentence) as raised:
-        access(path, "")
+        reach(path, "")
     assert "secret" not in str(raised.value)
 
 
 def test_a_program_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
     path = write(tmp_path, {"exec": {"apiVersion": API, "command": "no-such-program"}})
     with pytest.raises(ClusterError, match="the program no-such-program, which gives the credentials, cannot be run: "):
-        access(path, "")
+        reach(path, "")
 
 
 @pytest.mark.parametrize(
@@ -236,7 +244,7 @@ def test_what_is_wrong_with_a_kubeconfig_is_said(text: str, context: str, senten
     path = tmp_path / "config"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ClusterError, match=sentence):
-        access(path, context)
+        reach(path, context)
 
 
 @pytest.mark.parametrize(
@@ -250,19 +258,68 @@ def test_what_is_wrong_with_a_kubeconfig_is_said(text: str, context: str, senten
 )
 def test_which_field_is_wrong_is_said(user: Any, cluster: Any, sentence: str, tmp_path: Path) -> None:
     with pytest.raises(ClusterError, match=sentence):
-        access(write(tmp_path, user, cluster), "")
+        reach(write(tmp_path, user, cluster), "")
+
+
+def part(path: Path, **content: Any) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(yaml.safe_dump(content), encoding="utf-8")
+    return path
+
+
+def context(name: str, user: str) -> dict[str, Any]:
+    return {"name": name, "context": {"cluster": "lab", "user": user}}
+
+
+def test_several_kubeconfigs_are_one_as_for_kubectl(tmp_path: Path) -> None:
+    """Source: client-go v0.37 tools/clientcmd/loader.go Load, whose comments say each of these."""
+    (tmp_path / "second").mkdir()
+    (tmp_path / "second" / "token").write_text("beside the second", encoding="utf-8")
+    first = part(
+        tmp_path / "first" / "config", contexts=[context("of-ann", "ann")], users=[{"name": "ann", "user": {"as": "a"}}]
+    )
+    second = part(
+        tmp_path / "second" / "config",
+        **{"current-context": "of-bob"},
+        contexts=[context("of-bob", "bob"), context("of-ann", "bob")],
+        clusters=[{"name": "lab", "cluster": {"server": SERVER}}],
+        users=[{"name": "ann", "user": {"token": "lost"}}, {"name": "bob", "user": {"tokenFile": "token"}}],
+    )
+    third = part(
+        tmp_path / "third",
+        **{"current-context": "of-ann"},
+        clusters=[{"name": "lab", "cluster": {"server": "https://10.0.0.99:6443"}}],
+    )
+    setting = f"{first}::{tmp_path / 'missing'}:{second}:{first}:{third}"
+    (tmp_path / "empty").write_text("", encoding="utf-8")
+    files = list_files(f"{tmp_path / 'empty'}:{setting}")
+    bob = access(files, "")
+    assert (bob.server, bob.authorization()) == (SERVER, "Bearer beside the second"), "the first that has each decides"
+    ann = access(files, "of-ann")
+    assert ann.identity() == [("Impersonate-User", "a")], "nothing of an entry comes from a later file"
+    part(tmp_path / "third", clusters=3).write_text("a: [", encoding="utf-8")
+    with pytest.raises(ClusterError, match="third: no kubeconfig: the text is not YAML"):
+        access(files, "")
+
+
+def test_a_list_of_kubeconfigs_that_are_all_missing_is_a_sentence(tmp_path: Path) -> None:
+    setting = f"{tmp_path / 'a'}:{tmp_path / 'b'}"
+    with pytest.raises(ClusterError, match=f"there is no file {setting} on the controller"):
+        list_files(setting)
+    named = part(tmp_path / "with:colon")
+    assert list_files(str(named)) == (named,)
 
 
 def test_a_user_that_is_missing_is_not_an_anonymous_one(tmp_path: Path) -> None:
     path = write(tmp_path)
     path.write_text(path.read_text(encoding="utf-8").replace("user: me", "user: em"), encoding="utf-8")
     with pytest.raises(ClusterError, match="its context 'lab' names the user 'em', but its users are me"):
-        access(path, "")
+        reach(path, "")
 
 
 def test_the_token_of_a_file_is_the_newest_and_goes_before_the_other(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("old", encoding="utf-8")
-    found = access(write(tmp_path, {"token": "inline", "tokenFile": "token"}), "")
+    found = reach(write(tmp_path, {"token": "inline", "tokenFile": "token"}), "")
     assert found.authorization() == "Bearer old"
     (tmp_path / "token").write_text("new", encoding="utf-8")
     assert found.authorization() == "Bearer new"
@@ -273,7 +330,7 @@ def test_the_token_of_a_file_is_the_newest_and_goes_before_the_other(tmp_path: P
 
 def test_another_identity_is_asked_for_as_kubectl_does(tmp_path: Path) -> None:
     user = {"token": "t", "as": "ann", "as-uid": "7", "as-groups": ["a", "b"], "as-user-extra": {"x/y": ["1", "2"]}}
-    assert access(write(tmp_path, user), "").identity() == [
+    assert reach(write(tmp_path, user), "").identity() == [
         ("Authorization", "Bearer t"),
         ("Impersonate-User", "ann"),
         ("Impersonate-Uid", "7"),
@@ -286,7 +343,7 @@ def test_another_identity_is_asked_for_as_kubectl_does(tmp_path: Path) -> None:
 
 def test_certificates_of_old_clusters_and_comments_in_their_files_are_taken(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_bytes("# Főtanúsítvány\n".encode() + Authority().pem)
-    tls = access(write(tmp_path, None, {"certificate-authority": "ca.pem"}), "").tls
+    tls = reach(write(tmp_path, None, {"certificate-authority": "ca.pem"}), "").tls
     assert not tls.verify_flags & ssl.VERIFY_X509_STRICT
     assert len(tls.get_ca_certs()) == 1
 
@@ -301,7 +358,7 @@ def test_a_key_with_a_passphrase_is_a_sentence_and_no_question(tmp_path: Path) -
         "client-key-data": base64.b64encode(locked).decode(),
     }
     with pytest.raises(ClusterError, match="cannot be used: the client's key is encrypted"):
-        access(write(tmp_path, user), "")
+        reach(write(tmp_path, user), "")
 
 
 def test_a_program_is_told_the_content_of_the_authoritys_file_and_nothing_of_its_place(tmp_path: Path) -> None:
@@ -309,7 +366,7 @@ def test_a_program_is_told_the_content_of_the_authoritys_file_and_nothing_of_its
     (tmp_path / "ca.pem").write_bytes(authority.pem)
     command = program(tmp_path, f"printf %s \"$KUBERNETES_EXEC_INFO\" > told; echo '{credential(token='t')}'")
     user = {"exec": {"apiVersion": API, "command": command, "provideClusterInfo": True}}
-    access(write(tmp_path, user, {"certificate-authority": "ca.pem", "tls-server-name": "api", "extensions": []}), "")
+    reach(write(tmp_path, user, {"certificate-authority": "ca.pem", "tls-server-name": "api", "extensions": []}), "")
     told = json.loads((tmp_path / "told").read_text(encoding="utf-8"))["spec"]["cluster"]
     assert told == {
         "server": SERVER,
@@ -326,20 +383,20 @@ def test_a_program_is_not_asked_if_the_user_has_a_certificate(tmp_path: Path) ->
         "client-key-data": base64.b64encode(ann.key).decode(),
         "exec": {"apiVersion": API, "command": program(tmp_path, "touch asked")},
     }
-    assert access(write(tmp_path, user), "").authorization() == ""
+    assert reach(write(tmp_path, user), "").authorization() == ""
     assert not (tmp_path / "asked").exists()
 
 
 def test_a_program_that_is_not_there_says_how_to_get_it(tmp_path: Path) -> None:
     entry = {"apiVersion": API, "command": "no-such-program", "installHint": "Install it\n from https://example.com"}
     with pytest.raises(ClusterError, match=r"The kubeconfig says: Install it from https://example\.com$"):
-        access(write(tmp_path, {"exec": entry}), "")
+        reach(write(tmp_path, {"exec": entry}), "")
 
 
 def test_a_time_without_a_zone_is_no_error(tmp_path: Path) -> None:
     said = credential(token="t", expirationTimestamp="2999-01-01T00:00:00")
     user = {"exec": {"apiVersion": API, "command": program(tmp_path, f"echo '{said}'")}}
-    assert access(write(tmp_path, user), "").authorization() == "Bearer t"
+    assert reach(write(tmp_path, user), "").authorization() == "Bearer t"
 
 
 @pytest.fixture
@@ -362,7 +419,8 @@ def heard() -> Iterator[tuple[int, list[bytes]]]:
 
 def test_a_proxy_gets_its_password_and_no_error_shows_it(heard: tuple[int, list[bytes]], tmp_path: Path) -> None:
     port, asked = heard
-    found = connection(write(tmp_path, {"token": "t0ken"}, {"proxy-url": f"http://me:s%40cret@127.0.0.1:{port}"}), "")
+    kubeconfig = write(tmp_path, {"token": "t0ken"}, {"proxy-url": f"http://me:s%40cret@127.0.0.1:{port}"})
+    found = connection((kubeconfig,), "")
     with pytest.raises(ClusterError, match="407") as request:
         found.send("GET", "/version", None, "application/json")
     assert found.listen is not None
