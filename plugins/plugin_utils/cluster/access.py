@@ -274,7 +274,16 @@ class _Program:
         return f"Bearer {self.found.token}" if self.found.token else ""
 
     def _ask(self) -> _Credentials:
-        """ClusterError if the program gives none."""
+        """ClusterError if the program gives none.
+
+        A worker of Ansible has no terminal. Source: client-go, exec.go isInteractive.
+        """
+        if self._entry.get("interactiveMode") == "Always":
+            raise ClusterError(
+                f"cluster.kubeconfig: the program {self._line[0]}, which gives the credentials, asks its user at a "
+                "terminal (interactiveMode: Always), and a task has none. Name a kubeconfig with other credentials; or "
+                "set interactiveMode: IfAvailable, if the program asks nothing after you have logged in with it."
+            )
         told = {"apiVersion": self._version, "kind": "ExecCredential", "spec": self._told}
         own = {str(each.get("name")): str(each.get("value")) for each in self._entry.get("env") or ()}
         program = f"cluster.kubeconfig: the program {self._line[0]}, which gives the credentials,"

@@ -310,6 +310,15 @@ def test_a_list_of_kubeconfigs_that_are_all_missing_is_a_sentence(tmp_path: Path
     assert list_files(str(named)) == (named,)
 
 
+def test_a_program_that_asks_at_a_terminal_is_refused_and_not_run(tmp_path: Path) -> None:
+    entry = {"apiVersion": API, "command": program(tmp_path, "touch asked"), "interactiveMode": "Always"}
+    with pytest.raises(ClusterError, match=r"\./credentials, .* at a terminal \(interactiveMode: Always\)"):
+        reach(write(tmp_path, {"exec": entry}), "")
+    assert not (tmp_path / "asked").exists()
+    entry |= {"interactiveMode": "IfAvailable", "command": program(tmp_path, f"echo '{credential(token='t')}'")}
+    assert reach(write(tmp_path, {"exec": entry}), "").authorization() == "Bearer t"
+
+
 def test_a_user_that_is_missing_is_not_an_anonymous_one(tmp_path: Path) -> None:
     path = write(tmp_path)
     path.write_text(path.read_text(encoding="utf-8").replace("user: me", "user: em"), encoding="utf-8")
