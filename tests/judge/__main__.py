@@ -1,8 +1,10 @@
-"""`make judge`: what the diagnosis says of every case, and a line of JSON with the figures."""
+"""`make judge`: what the diagnosis says of every case, and a line of JSON with the figures. `--frozen` prints what the
+frozen set got, `--claims` which of upstream's literals lead to which cause."""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,6 +19,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts import literals
 
 from tests.judge.case import Case, judge, load
 
+_VERB = re.compile(r"%[-+# 0-9.*\[\]]*[a-zA-Z]")
 FROZEN = Path(__file__).with_name("frozen.yml")
 REMEDIES = Path(__file__).parents[1] / "integration" / "test_remedies.py"
 
@@ -60,6 +63,21 @@ def literals() -> dict[str, int]:
         if (message is not None and message not in PLACES) or catalogue.place(literal).cause
     )
     return {**catalogue.counts(), "cause": causes}
+
+
+def claims() -> list[str]:
+    """Every literal that leads to a definite cause by its words alone, for a reader to look through: a new release's
+    functions, or a rule that became wider, show here what they claim."""
+    found = []
+    for each in catalogue.literals():
+        said = (
+            meanings(_VERB.sub("demo", each.text), "win1")
+            if catalogue.tells(catalogue.list_constants(each.text))
+            else []
+        )
+        if said and said[0]["id"] != NOT_KNOWN and not said[0]["cause"].startswith(NO_CAUSE):
+            found.append(f"{said[0]['id']}: {each.source}: {each.text}")
+    return sorted(found)
 
 
 def frozen() -> tuple[dict[str, int], list[str]]:
@@ -125,6 +143,9 @@ def figures(cases: tuple[Case, ...], healthy: tuple[Case, ...]) -> Figures:
 
 
 def main() -> int:
+    if "--claims" in sys.argv:
+        print(*claims(), sep="\n")
+        return 0
     if "--frozen" in sys.argv:
         print(*frozen()[1], sep="\n")
     found = figures(load("cases"), load("healthy"))

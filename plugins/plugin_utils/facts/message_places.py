@@ -283,7 +283,8 @@ _DOING: tuple[tuple[str, str, str], ...] = (
     ),
     (r"\blease\b", "kubelet", "renewing its lease"),
     (
-        r"certificate signing request|bootstrap|rotat\w+ cert|kubelet-client-current",
+        r"certificate signing request|TLS bootstrap|bootstrap[- ](?:client|kube|credential|token|cert)|bootstrap\.go|"
+        r"rotat\w+ cert|kubelet-client-current",
         "kubelet",
         "getting its certificate",
     ),

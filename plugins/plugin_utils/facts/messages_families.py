@@ -85,7 +85,8 @@ _CANNOT: Reasons = (r"code = Unimplemented|unknown service \S+|unknown method|vo
 _FOLDER_DENIED: Reasons = (win.ERROR_ACCESS_DENIED, r"permission denied|EACCES|operation not permitted")
 _MISSING: Reasons = (
     *(win.ERROR_FILE_NOT_FOUND, win.ERROR_PATH_NOT_FOUND),
-    r"no such file or directory|ENOENT|path does not exist|Could not find (?:a part of the path|file)",
+    r"no such file or directory|ENOENT|(?<!skipped because )path does not exist|"
+    r"Could not find (?:a part of the path|file)",
 )
 _EXISTS: Reasons = (
     *(win.ERROR_FILE_EXISTS, win.ERROR_ALREADY_EXISTS),
@@ -118,7 +119,8 @@ _OVERLOADED: Reasons = (
     r"the server has received too many requests|client rate limiter Wait",
 )
 _NO_API: Reasons = (
-    r"the server could not find the requested resource|no matches for kind|no kind match|resource type \S+ not found|"
+    r"the server could not find the requested resource(?! \( ?pods/)|no matches for kind|no kind match|"
+    r"resource type \S+ not found|"
     r"the server doesn't have a resource type|no endpoints? registered for|failed to get API group resources",
 )
 _RBAC: Reasons = (

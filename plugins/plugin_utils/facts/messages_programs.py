@@ -249,7 +249,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "cni.eks-adapter",
-        r"failed to find (?:the )?(?:ENI|network interface|interface) .{0,60}(?:MAC|eni-)",
+        r"failed to find (?:the )?(?:ENI|network interface) .{0,60}(?:MAC|eni-)",
         "aws/amazon-vpc-cni-plugins network/eni",
     ),
     Message(
@@ -337,7 +337,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "node.absent",
-        r"Failed to retrieve node info: nodes|Error from server \(NotFound\): nodes|"
+        r"Error from server \(NotFound\): nodes|"
         r"Unable to (?:update|retrieve) node status.*nodes? "
         r"\S+ not found|failed to (?:get|patch) node \S+.*not found",
         "kubernetes/kubernetes pkg/util/node/node.go",
@@ -349,12 +349,13 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "kube-proxy.hostname-override",
-        "[Cc]an't determine this node's IP",
-        "aws/containers-roadmap#273; kubernetes/kubernetes cmd/kube-proxy/app/server.go",
+        "[Cc]an't determine this node's IP|Failed to retrieve node info: nodes",
+        "aws/containers-roadmap#273; kubernetes/kubernetes "
+        "cmd/kube-proxy/app/server.go, pkg/util/node/node.go GetNodeIP",
     ),
     Message(
         "start.kube-proxy-gate",
-        r"Win(?:Overlay|DSR) feature gate (?!(?:is )?enabled)|requires feature gate \S+ to be enabled",
+        r"Win(?:Overlay|DSR) feature gate (?!(?:is )?enabled)",
         "kubernetes/kubernetes pkg/proxy/winkernel/proxier.go",
     ),
     Message(

@@ -41,7 +41,7 @@ _UNKNOWN_CA = "x509: certificate (?:signed by unknown authority|relies on legacy
 _OTHER_NAME = (
     r"x509: (?:certificate is (?:valid for .*, not |not valid for any names)|cannot validate certificate for )"
 )
-_TIME = "certificate has expired"
+_TIME = "certificate (?:has expired|is not valid yet)"
 _NO_HOST = (
     r"server misbehaving|(?:lookup \S+: |dial tcp: )?\S* ?no such host|Name or service not known|"
     r"temporary failure in name resolution"

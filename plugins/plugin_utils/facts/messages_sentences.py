@@ -227,8 +227,9 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "volume.attach",
-        "not in the same zone as the VM|maximum number of data disks allowed to be attached",
-        "Azure Compute's API, attaching a disk",
+        "not in the same zone as the VM|maximum number of data disks allowed to be attached|"
+        "maximum allowed number of disk devices|AttachmentLimitExceeded",
+        "the APIs of Azure Compute, OpenStack Nova (TooManyDiskDevices) and EC2, attaching a disk",
     ),
     Message(
         "volume.path-missing",
@@ -288,7 +289,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "start.database",
-        r"Page expected to be: \d+, but self identifies as|page \d+ already freed|bbolt\.\(\*\w+\)\.\w*[cC]heck\(",
+        r"Page expected to be: \d+, but self identifies as|page \d+ already freed|freepages: failed to get|"
+        r"bbolt\.\(\*\w+\)\.\w*[cC]heck\(",
         "etcd-io/bbolt page.go, freelist.go",
     ),
     Message(
@@ -308,9 +310,9 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "spf13/cobra args.go; kubernetes/kubernetes cmd/kube-proxy",
     ),
     Message(
-        "start.program-missing",
-        r"getting credentials: exec: executable \S+ not found",
-        "kubernetes/client-go plugin/pkg/client/auth/exec/exec.go",
+        "start.kubeconfig",
+        r"getting credentials: exec: executable \S+ (?:not found|failed)|error executing access token command",
+        "kubernetes/client-go plugin/pkg/client/auth/exec/exec.go, auth/gcp/gcp.go",
     ),
     Message(
         "start.key-pair",

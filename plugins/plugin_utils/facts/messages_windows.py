@@ -23,7 +23,7 @@ from .message_places import (
 _CODES = "golang.org/x/sys windows/zerrors_windows.go"
 _EXISTS = (win.ERROR_OBJECT_ALREADY_EXISTS, win.ERROR_ALREADY_EXISTS)
 _ANY = (HNS, NETWORK, ENDPOINT, RULE)
-_NO_NETWORK = r"(?:network|Network name|Network ID) \S+ (?:is )?not found"
+_NO_NETWORK = r"(?:network|Network name|Network ID) (?!namespace\b|adapter\b|interface\b|path\b)\S+ (?:is )?not found"
 _NO_PORT = "(?:Only one usage of each socket address|.{0,60}the system lacked sufficient buffer space)"
 
 MESSAGES: tuple[Message | Rule, ...] = (

@@ -93,6 +93,16 @@ OTHERS = (
         "failed to hot attach endpoint: hnsCall failed in Win32: The switch-port was not found. (0x803b0007)",
     ),
     ("a panic of a missing file", "panic: open C:\\k\\config: The system cannot find the file specified."),
+    ("hcsshim", "failed to add endpoint to guest: network namespace not found"),
+    ("azure-cns", "failed to get PNP ID: Backend Network adapter not found"),
+    ("kubelet, cleaning up", "Warning: Unmount skipped because path does not exist: C:\\k\\pods\\1a\\volumes\\data"),
+    ("a kubelet that knows no such pod", "the server could not find the requested resource ( pods/log web-1)"),
+    ("kubeadm, asking", "won't proceed; the user didn't answer (Y|y) in order to continue"),
+    ("kubelet, reading a pod's own file", "invalid environment variable format at line 3: missing '='"),
+    ("Calico, converting a Node", "failed to parse PublicKey as IPv4 Wireguard public key"),
+    ("Calico, converting a policy", "Value is not a valid GlobalNetworkPolicy resource value"),
+    ("containerd's client", "failed to find container: Multiple IDs found with provided prefix: 1a"),
+    ("AppArmor", "Cannot enforce AppArmor: AppArmor is not enabled on the host"),
 )
 
 MEANT = (
@@ -182,6 +192,22 @@ MEANT = (
     ),
     ('"Eviction manager: attempting to reclaim" resourceName="ephemeral-storage"', "node.pressure"),
     ("0/0 nodes: no nodes available to schedule pods", "pod.no-node"),
+    (
+        'W0512 12:00:01.1 6044 server.go:469] Failed to retrieve node info: nodes "win1" not found',
+        "kube-proxy.hostname-override",
+    ),
+    ("Unable to connect to the server: getting credentials: exec: executable aws not found", "start.kubeconfig"),
+    ("failure loading certificate: the certificate is not valid yet: 2026-05-12", "cluster.certificate-time"),
+    ("panic: freepages: failed to get all reachable pages (page 7: multiple references)", "start.database"),
+    ("error reading CNI config: IPAM config missing 'ipam' key", "cni.unreadable"),
+    ("no IP addresses available in range set: 10.244.3.2-10.244.3.254", "cni.addresses-used-up"),
+    ("[cni] timed out locking store", "cni.azure-lock"),
+    ("LoadBalancerMode DSR requires feature gate LoadBalancerModeDSR to be enabled", "start.config"),
+    (
+        'AttachVolume.Attach failed for volume "pvc-1" : Request forbidden: The maximum allowed number of disk '
+        "devices (26) to attach to a single instance has been exceeded.",
+        "volume.attach",
+    ),
     ("The trust relationship between this workstation and the primary domain failed.", "container.gmsa-domain"),
     (
         "Got permission denied while trying to connect to the Docker daemon socket: open //./pipe/docker_engine: "
