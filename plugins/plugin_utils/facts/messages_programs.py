@@ -205,8 +205,14 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "kubernetes/kubernetes#63702: another kubelet answers at the Node's address",
     ),
     Message(
+        "start.config",
+        r"\bKubeProxyConfiguration\.[\w.\[\]]+: (?:Invalid|Required|Unsupported) value",
+        "kubernetes/kubernetes pkg/proxy/apis/config/validation",
+    ),
+    Message(
         "host.script-policy",
-        "running scripts is disabled on this system|is not digitally signed",
+        "running scripts is disabled on this system|is not digitally signed|"
+        "overridden by a policy defined at a more specific scope",
         "learn.microsoft.com about_Execution_Policies",
     ),
     Message(
@@ -360,7 +366,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "start.service-state",
-        r"\[SC\] \w+ FAILED (?:1056|1058|1060|1062|1073|1078)\b|(?:Start|Stop|Restart|"
+        r"(?:\[SC\] \w+ FAILED|StartService (?:failed|error)) (?:\((?:code )?)?(?:1056|1058|1060|1062|1073|1078)\b|"
+        r"(?:Start|Stop|Restart|"
         r"Set)-Service : Cannot find any service|"
         r"service cannot be started, either because it is disabled|does not exist as an installed service|"
         "specified service already exists",

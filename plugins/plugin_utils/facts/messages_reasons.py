@@ -41,7 +41,7 @@ _UNKNOWN_CA = "x509: certificate (?:signed by unknown authority|relies on legacy
 _OTHER_NAME = (
     r"x509: (?:certificate is (?:valid for .*, not |not valid for any names)|cannot validate certificate for )"
 )
-_TIME = "certificate (?:has expired|is not valid yet)"
+_TIME = "certificate (?:has expired|is not valid yet|is not within its validity period)"
 _NO_HOST = (
     r"server misbehaving|(?:lookup \S+: |dial tcp: )?\S* ?no such host|Name or service not known|"
     r"temporary failure in name resolution"
@@ -79,6 +79,11 @@ PEERS: tuple[Message | Rule, ...] = (
         (_NO_ANSWER, "context deadline exceeded|connection was aborted"),
         "aws-ia/terraform-aws-eks-blueprints#193; rancher/rancher#20156",
         doing=(METADATA,),
+    ),
+    Message(
+        "start.cloud-metadata",
+        "EC2 instance metadata is not available",
+        "kubernetes-sigs/aws-ebs-csi-driver pkg/cloud/metadata",
     ),
     Rule(
         "cni.azure-cns",
@@ -247,7 +252,8 @@ GENERAL: tuple[Message | Rule, ...] = (
         "start.dependency",
         (
             *(win.ERROR_SERVICE_DEPENDENCY_FAIL, win.ERROR_SERVICE_DEPENDENCY_DELETED),
-            r"dependency service or group failed to start|service depends on the .{1,80} service which failed to start",
+            r"dependency service or group failed to start|StartService (?:failed|error) \((?:code )?1068|"
+            r"service depends on the .{1,80} service which failed to start",
         ),
         "learn.microsoft.com ERROR_SERVICE_DEPENDENCY_FAIL (1068), event 7001 of the Service Control Manager",
     ),

@@ -175,6 +175,12 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Rule(
         "volume.attach",
+        ("code = ResourceExhausted",),
+        "the CSI specification, ControllerPublishVolume: RESOURCE_EXHAUSTED, max volumes attached",
+        doing=(ATTACH,),
+    ),
+    Rule(
+        "volume.attach",
         (r"timed out waiting for external-attacher|attachment timeout for volume|volume attachment is being deleted",),
         "kubernetes/kubernetes pkg/volume/csi/csi_attacher.go",
         doing=(ATTACH, VOLUME),
