@@ -21,6 +21,12 @@ POINTER = ROOT / ".trace"
 _TOOL = 4  # 0, 1 and 2 are for debuggers, coverage and profilers by convention
 
 
+def may_have_values(name: str) -> bool:
+    """Whether an opened file may have values that somebody wrote: Python's own are traced line by line, and a packed
+    table is generated."""
+    return not name.endswith((".py", ".pyc", ".gz"))
+
+
 def start() -> None:
     """Trace this process and those that it forks, if the tree is one that is traced."""
     if not POINTER.exists():
@@ -40,7 +46,7 @@ def start() -> None:
         return monitoring.DISABLE
 
     def opened(event: str, arguments: tuple[Any, ...]) -> None:
-        if event == "open" and isinstance(arguments[0], str) and not arguments[0].endswith((".py", ".pyc")):
+        if event == "open" and isinstance(arguments[0], str) and may_have_values(arguments[0]):
             path = project_path(arguments[0], FOLDERS)
             if path:
                 os.write(target, f"{path}:0\n".encode())

@@ -15,7 +15,7 @@ from tests.mutate.choice import Crowd, Traced, ranked
 from tests.mutate.mutants import mutants_of, phrases_in
 from tests.mutate.sample import Runs
 from tests.mutate.sample import drawn as sampled
-from tests.mutate.tracer import FOLDERS, ROOT
+from tests.mutate.tracer import FOLDERS, ROOT, may_have_values
 from tests.mutate.words import constants, lines_naming, words_of
 
 # Older ones do not say where in a formatted text its parts stand.
@@ -248,3 +248,8 @@ def test_quick_tests_come_first_and_real_programs_never() -> None:
 )
 def test_only_files_of_the_collection_are_traced(name: str, expected: str | None) -> None:
     assert project_path(name, FOLDERS) == expected
+
+
+def test_a_packed_table_is_not_changed() -> None:
+    assert not may_have_values("plugins/plugin_utils/facts/literals.txt.gz")
+    assert may_have_values("plugins/plugin_utils/facts/literal_places.txt")
