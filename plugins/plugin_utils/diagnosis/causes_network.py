@@ -206,9 +206,9 @@ CHECKS: tuple[Check, ...] = (
     make_log_check(
         "cni.addresses-used-up",
         "No address is free in the node's range",
-        "Addresses of pods that went while the plugin could not work stay reserved below "
-        "\\var\\lib\\cni\\networks, or the range is too small for so many pods.",
-        "Remove the files of addresses that no pod has, or lower maxPods.",
+        "host-local keeps addresses of pods that went while it could not work, below \\var\\lib\\cni\\networks; or the "
+        "node's range, with a cloud's plugin its subnet, is too small for so many pods.",
+        "Remove the files of addresses that no pod has, or lower maxPods; with a cloud's plugin look at the subnet.",
     ),
     make_log_check(
         "cni.address-taken",

@@ -161,8 +161,8 @@ CHECKS: tuple[Check, ...] = (
     ),
     make_log_check(
         "container.access-denied",
-        "HCS is denied a container's files",
-        "An antivirus or a backup holds the layers, the ACL of containerd's root was changed, or a mount leads to a "
+        "Access to containers' files is denied",
+        "An antivirus or a backup holds the layers, the ACL of the runtime's root was changed, or a mount leads to a "
         "folder that SYSTEM may not read.",
         "Exclude containerd's root from scans (docs/endpoint-protection.md); compare its ACL with a healthy node's.",
     ),

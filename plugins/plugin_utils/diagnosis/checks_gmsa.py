@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any
 
 from ..cluster.client import Cluster
 from ..cluster.error import ClusterError
@@ -126,8 +125,14 @@ def _plugin(spec: Object) -> str:
     return str(host.get("PluginGUID") or "")
 
 
-def _of(scene: Scene) -> Gmsa | None:
-    return scene.tried.gmsa if scene.tried is not None else None
+def _asked(scene: Scene) -> bool:
+    """Whether the cluster told of gMSA."""
+    return scene.tried is not None and scene.tried.gmsa is not None
+
+
+def _of(scene: Scene) -> Gmsa:
+    """What it told; nothing where it was not asked."""
+    return (scene.tried.gmsa if scene.tried is not None else None) or Gmsa()
 
 
 def _pods(scene: Scene) -> dict[str, list[tuple[str, str]]]:
@@ -136,14 +141,13 @@ def _pods(scene: Scene) -> dict[str, list[tuple[str, str]]]:
 
 
 def _no_crd(scene: Scene) -> Iterator[Seen]:
-    gmsa = _of(scene)
-    if gmsa is not None and not gmsa.served:
+    if _asked(scene) and not _of(scene).served:
         yield Seen(f"pods with {', '.join(sorted(_pods(scene)))}", "the cluster has no GMSACredentialSpecs")
 
 
 def _no_webhook(scene: Scene) -> Iterator[Seen]:
     gmsa = _of(scene)
-    if gmsa is None or not gmsa.served:
+    if not gmsa.served:
         return
     there = {str(each["kind"]) for each in gmsa.webhooks}
     for kind in ("mutating", "validating"):
@@ -153,7 +157,7 @@ def _no_webhook(scene: Scene) -> Iterator[Seen]:
 
 def _webhook_down(scene: Scene) -> Iterator[Seen]:
     gmsa, objects = _of(scene), scene.tried.objects if scene.tried is not None else None
-    if gmsa is None or objects is None:
+    if objects is None:
         return
     services = {_service(each) for each in gmsa.webhooks}
     for space, name in sorted(services - {("", "")}):
@@ -171,7 +175,7 @@ def _service(webhook: Object) -> tuple[str, str]:
 
 def _webhook_ca(scene: Scene) -> Iterator[Seen]:
     clock = (scene.first.parts.get("system") or {}).get("clock")
-    for each in gmsa.webhooks if (gmsa := _of(scene)) is not None else ():
+    for each in _of(scene).webhooks:
         client = each.get("clientConfig") or {}
         where = f"{each['kind']} webhook {WEBHOOK}"
         if client.get("service") and not client.get("caBundle"):
@@ -194,20 +198,20 @@ def _last_end(bundle: str) -> datetime | None:
 
 
 def _find_ignored(scene: Scene) -> Iterator[Seen]:
-    for each in gmsa.webhooks if (gmsa := _of(scene)) is not None else ():
+    for each in _of(scene).webhooks:
         if each.get("failurePolicy") == "Ignore":
             yield Seen(f"{each['kind']} webhook {WEBHOOK}", "its failurePolicy is Ignore", "Fail")
 
 
 def _bad_spec(scene: Scene) -> Iterator[Seen]:
-    for each in gmsa.specs if (gmsa := _of(scene)) is not None else ():
+    for each in _of(scene).specs:
         for fault in faults(each.get("credspec") or {}):
             yield Seen(f"GMSACredentialSpec {full_name(each)}", f"it {fault}")
 
 
 def _no_spec(scene: Scene) -> Iterator[Seen]:
     gmsa = _of(scene)
-    if gmsa is None or not gmsa.served:
+    if not gmsa.served:
         return
     there = {full_name(each) for each in gmsa.specs}
     for name in sorted(set(_pods(scene)) - there):
@@ -217,7 +221,7 @@ def _no_spec(scene: Scene) -> Iterator[Seen]:
 
 
 def _not_allowed(scene: Scene) -> Iterator[Seen]:
-    for account, name in gmsa.denied if (gmsa := _of(scene)) is not None else ():
+    for account, name in _of(scene).denied:
         yield Seen(f"service account {account}", f"it may not use the GMSACredentialSpec {name}")
 
 
@@ -225,7 +229,7 @@ def _no_plugin(scene: Scene) -> Iterator[Seen]:
     """Both keys: CCG takes only classes that it has on its list, and COM has to know where one's DLL is."""
     gmsa, parts = _of(scene), scene.second.parts
     listed = {str(each).casefold() for each in (parts.get(CCG.key) or {}).get("keys") or ()}
-    for each in gmsa.specs if gmsa is not None and CCG.key in parts else ():
+    for each in gmsa.specs if CCG.key in parts else ():
         guid = _plugin(each)
         known = (parts.get(_class(guid).key) or {}).get("exists") if guid else True
         if guid and guid.casefold() not in listed:
@@ -237,7 +241,7 @@ def _no_plugin(scene: Scene) -> Iterator[Seen]:
 def _no_domain(scene: Scene) -> Iterator[Seen]:
     """A spec without a plugin needs a machine of the domain."""
     gmsa, found = _of(scene), scene.second.parts.get(DOMAIN.key)
-    if gmsa is None or not isinstance(found, Mapping):
+    if not isinstance(found, Mapping):
         return
     own, wanted = str(found.get("value") or ""), _pods(scene)
     for each in gmsa.specs:
@@ -252,7 +256,15 @@ def _no_domain(scene: Scene) -> Iterator[Seen]:
 _EXPLAINS = ("pod.*", "container.gmsa", "container.gmsa-domain")
 
 
-def _check(identity: str, severity: str, title: str, cause: str, todo: str, look: Any, issue: str = "") -> Check:
+def _check(
+    identity: str,
+    severity: str,
+    title: str,
+    cause: str,
+    todo: str,
+    look: Callable[[Scene], Iterator[Seen]],
+    issue: str = "",
+) -> Check:
     return Check(
         f"gmsa.{identity}", severity, title, cause, advice(todo), look, issue, _EXPLAINS, Needs.TRIED, Area.WORKLOADS
     )

@@ -156,6 +156,7 @@ def place(literal: Literal) -> Place:
 
 
 _MAJOR = re.compile(r"/v\d+(?=/|$)")
+_LAYOUT = re.compile(r"^(github\.com/containerd/containerd)/(?:core|pkg|internal|plugins)(?=/)")
 
 
 Row = tuple[re.Pattern[str] | None, str, str, str]
@@ -165,7 +166,7 @@ Row = tuple[re.Pattern[str] | None, str, str, str]
 @cache
 def describe(module: str, file: str, function: str) -> Row | None:
     """The row of the places that fits."""
-    folder = f"{_MAJOR.sub('', module)}/{file.rpartition('/')[0]}".rstrip("/")
+    folder = _old_layout(f"{_MAJOR.sub('', module)}/{file.rpartition('/')[0]}".rstrip("/"))
     where = f"{file.rpartition('/')[2]}:{function}"
     while folder:
         for row in places().get(folder, ()):
@@ -173,6 +174,11 @@ def describe(module: str, file: str, function: str) -> Row | None:
                 return row
         folder = folder.rpartition("/")[0]
     return None
+
+
+def _old_layout(folder: str) -> str:
+    """containerd 1.7 had two CRI servers, and containerd 2 has moved its packages: a row is of all releases."""
+    return _LAYOUT.sub(r"\1", folder).replace("/cri/sbserver", "/cri/server")
 
 
 @cache

@@ -82,6 +82,11 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "failed to garbage collect required amount",
         "kubernetes/kubernetes pkg/kubelet/images/image_gc_manager.go",
     ),
+    Message(
+        "container.access-denied",
+        rf"graphdriver\b.{{0,200}}{win.pattern(win.ERROR_ACCESS_DENIED)}",
+        "moby/moby daemon/graphdriver/windows/windows.go: of its whole folder, and not of a layer",
+    ),
     Rule("image.layer", (win.HCS_E_INVALID_LAYER,), "moby/moby#26873"),
     Rule(
         "container.in-use",

@@ -30,7 +30,6 @@ from .message_places import (
     DNS,
     ENDPOINT,
     ETCD,
-    GMSA,
     HCS,
     HNS,
     KUBELET,
@@ -123,10 +122,6 @@ _NO_API: Reasons = (
     r"resource type \S+ not found|"
     r"the server doesn't have a resource type|no endpoints? registered for|failed to get API group resources",
 )
-_RBAC: Reasons = (
-    r"User \"[^\"]*\" cannot (?:get|list|watch|create|update|patch|delete|use|impersonate) |system:anonymous|"
-    r"unknown (?:node|user) for|is not allowed to (?:get|list|watch|create|update|patch|delete)",
-)
 _NO_TLS: Reasons = (
     r"server gave HTTP response to HTTPS client|first record does not look like a TLS handshake|"
     r"Client sent an HTTP request to an HTTPS server",
@@ -161,16 +156,6 @@ FAMILIES: tuple[Message | Rule, ...] = (
         ("etcdserver: (?:request timed out|leader changed|too many requests|no leader|mvcc: database space exceeded)",),
         "etcd-io/etcd api/v3rpc/rpctypes",
         early=True,
-    ),
-    # gMSA
-    Rule(
-        "container.gmsa-domain",
-        (
-            r"No credentials are available in the security|0x8009030e|cannot contact a domain controller|"
-            r"ERROR_NO_LOGON_SERVERS|ERROR_NO_SUCH_DOMAIN|NERR_DCNotFound|0x51f\b|0x54b\b",
-        ),
-        "learn.microsoft.com nltest; microsoft/SDN#339",
-        doing=(GMSA,),
     ),
     # Volumes
     Rule("volume.in-use", _IN_USE, "kubernetes/kubernetes pkg/volume/util/operationexecutor", doing=(ANY_UNMOUNT,)),
@@ -473,13 +458,6 @@ FAMILIES: tuple[Message | Rule, ...] = (
         doing=(DNS,),
     ),
     # The cluster
-    Rule(
-        "cluster.denied",
-        _RBAC,
-        "kubernetes/apiserver pkg/endpoints/handlers/responsewriters",
-        doing=CLUSTER,
-        never=(WEBHOOK, PULL, GMSA),
-    ),
     Rule("cluster.not-https", _NO_TLS, "Go net/http transport.go", doing=CLUSTER, never=(ANY_IMAGE,)),
     Rule(
         "cluster.api-missing",

@@ -208,8 +208,12 @@ PEERS: tuple[Message | Rule, ...] = (
     ),
     Rule(
         "container.gmsa-domain",
-        (win.ERROR_NO_SUCH_DOMAIN, win.ERROR_NO_LOGON_SERVERS, win.ERROR_TRUSTED_RELATIONSHIP_FAILURE),
-        "learn.microsoft.com Troubleshoot gMSAs for Windows containers",
+        (
+            *(win.ERROR_NO_SUCH_DOMAIN, win.ERROR_NO_LOGON_SERVERS, win.ERROR_TRUSTED_RELATIONSHIP_FAILURE),
+            r"No credentials are available in the security|0x8009030e|cannot contact a domain controller|"
+            r"ERROR_NO_LOGON_SERVERS|ERROR_NO_SUCH_DOMAIN|NERR_DCNotFound|0x51f\b|0x54b\b",
+        ),
+        "learn.microsoft.com Troubleshoot gMSAs for Windows containers, nltest; microsoft/SDN#339",
         doing=(GMSA, ANY_CONTAINER),
         never=(SHARE, PROCESS),
     ),
@@ -314,6 +318,8 @@ GENERAL: tuple[Message | Rule, ...] = (
         "cluster.denied",
         (
             r"is forbidden: (?:User|node) |(?:cannot|is not allowed to) modify node\b|"
+            r"(?:User \"[^\"]*\" cannot|is not allowed to) (?:get|list|watch|create|update|patch|delete|use|"
+            r"impersonate) |system:anonymous|unknown (?:node|user) for|"
             r"(?:: |err=\"?)Unauthorized\b|the server "
             r"has asked for the client to provide credentials|connection is unauthorized",
         ),

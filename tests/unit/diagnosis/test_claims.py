@@ -92,6 +92,16 @@ OTHERS = (
         "flannel's plugin",
         "failed to hot attach endpoint: hnsCall failed in Win32: The switch-port was not found. (0x803b0007)",
     ),
+    ("Calico, of a pod's annotation", "ingress bandwidth must be specified when ingress burst is specified"),
+    (
+        "kubelet without a .dockercfg",
+        "E0512 12:00:01.1 4 kubelet.go:9] couldn't find valid .dockercfg after checking in [/]",
+    ),
+    (
+        "azure-cns, releasing",
+        "ReleaseIPConfigHandlerHelper remove endpoint state failed : odd, release IP config info x",
+    ),
+    ("the value of a flag", 'E0512 12:00:01.1 4 main.go:5] invalid argument "x" for "--v" flag: odd'),
     ("a panic of a missing file", "panic: open C:\\k\\config: The system cannot find the file specified."),
     ("hcsshim", "failed to add endpoint to guest: network namespace not found"),
     ("azure-cns", "failed to get PNP ID: Backend Network adapter not found"),
@@ -152,6 +162,13 @@ MEANT = (
     (f'panic: Get "https://10.0.0.4:6443/version?timeout=32s": {CONNECTED}', "cluster.unreachable"),
     ("panic: runtime error: index out of range [3] with length 3", "start.panic"),
     ("State: Terminated  Reason: OOMKilled  Exit Code: 137", "container.memory"),
+    ("RangeStart 10.1.2.3 not in network 10.2.0.0/24", "cni.unreadable"),
+    (
+        "failed to start daemon: error initializing graphdriver: windowsfilter: Access is denied.",
+        "container.access-denied",
+    ),
+    ('reflector.go:9] failed to list *v1.Node: User "system:node:b" cannot list resource "nodes"', "cluster.denied"),
+    ("nltest /sc_query: I_NetLogonControl: Status = 1355 0x54b ERROR_NO_SUCH_DOMAIN", "container.gmsa-domain"),
     (
         "hcnCreateEndpoint failed in Win32: The network does not have a subnet for this endpoint. (0x803b0005)",
         "hns.endpoint-refused",
