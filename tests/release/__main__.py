@@ -91,8 +91,7 @@ def release(
     run("git", "tag", "--annotate", f"v{version}", "--cleanup=verbatim", "--file", into / "tag.txt", cwd=source)
     run("ansible-galaxy", "collection", "build", "--output-path", into, cwd=source)
     archive = into / f"winkube-node-{version}.tar.gz"
-    if found := judge(archive):
-        raise NotReadyError("galaxy-importer would not take the archive:\n" + "\n".join(found))
+    show(archive, judge)
     bill = into / f"winkube-node-{version}.cdx.json"
     bill.write_text(bill_of_materials(source, archive), encoding="utf-8")
     repository = str(yaml.safe_load((source / "galaxy.yml").read_text(encoding="utf-8"))["repository"])
@@ -102,6 +101,12 @@ def release(
     (into / "SHA256SUMS").write_text("\n".join(sums) + "\n", encoding="utf-8")
     said = "SHA256SUMS is not signed: say --key." if key is None else sign(into, key)
     return f"{archive}\n{said}\ngit pull --tags {source} release-{version}"
+
+
+def show(archive: Path, judge: Callable[[Path], list[str]]) -> None:
+    """NotReadyError with what the judge objects to."""
+    if found := judge(archive):
+        raise NotReadyError("galaxy-importer would not take the archive:\n" + "\n".join(found))
 
 
 SIGNER, NAMESPACE = "winkube.node", "file"
