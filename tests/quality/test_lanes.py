@@ -11,6 +11,9 @@ from tests.quality.sanity import ROOT
 
 pytest_plugins = ["pytester"]
 
+ONLY_XDIST = ("--disable-plugin-autoload", "-p", "xdist.plugin")
+"""For a run inside a test: importing hypothesis takes longer than all the rest."""
+
 _TABLE = """
 lab: {folders: [lab], needs: {programs: [sh]}, due: true, why: the lab}
 wine: {folders: [], needs: {programs: [no-such-program]}, due: false, why: wine}
@@ -41,7 +44,7 @@ def _run(pytester: pytest.Pytester, source: str, *options: str, strict: bool) ->
     pytester.makefile(".yml", lanes=_TABLE)
     pytester.makeconftest(_CONFTEST.format(root=str(ROOT), strict=strict))
     pytester.makepyfile(test_it=source)
-    return pytester.runpytest_subprocess(*options)
+    return pytester.runpytest_subprocess(*ONLY_XDIST, *options)
 
 
 @pytest.mark.parametrize(

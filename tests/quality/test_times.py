@@ -8,6 +8,7 @@ import pytest
 
 from tests import times
 from tests.quality.sanity import ROOT
+from tests.quality.test_lanes import ONLY_XDIST
 
 pytest_plugins = ["pytester"]
 
@@ -44,13 +45,13 @@ def test_not_quick():
 """
 
 
-@pytest.mark.parametrize(("strict", "options"), [(False, ("-p", "no:xdist")), (True, ("-n", "1"))])
+@pytest.mark.parametrize(("strict", "options"), [(False, ()), (True, ("-n", "1"))])
 def test_processor_time_is_judged_in_ci_and_time_of_day_is_not(
     pytester: pytest.Pytester, strict: bool, options: tuple[str, ...]
 ) -> None:
     pytester.makeconftest(_CONFTEST.format(root=str(ROOT), strict=strict))
     pytester.makepyfile(test_it=_BUSY)
-    result = pytester.runpytest_subprocess(*options, "--times=times.jsonl")
+    result = pytester.runpytest_subprocess(*ONLY_XDIST, *options, "--times=times.jsonl")
     assert result.parseoutcomes() == {"passed": 4, **({"errors": 1} if strict else {})}
     result.stdout.fnmatch_lines(["*s of processor time*test_it.py::test_*", "4 tests: *s slept*the slowest 4*"])
     if strict:
