@@ -143,7 +143,6 @@ class Bench:
         self.runs: list[Run] = []
         self.files: set[Path] = set()
         """What the test itself has written: Ansible's input, which may hold secrets."""
-        self._own_environments: list[tuple[dict[str, str], Path]] = []
         self.planted: dict[str, str] = {}
         self.lawful: dict[str, tuple[str, ...]] = {}
         self.lab = Lab(directory / "lab").start()
@@ -153,8 +152,6 @@ class Bench:
         (self._place / "ssh_config").symlink_to(self.lab.ssh_config)
 
     def close(self) -> None:
-        for environment, cwd in self._own_environments:
-            warm().forget(environment, cwd)
         self.lab.stop()
         _PLACES.give_back(self._place)
 
@@ -262,9 +259,7 @@ class Bench:
         environment = {**self.environment(), **(env or {})}
         started = time.monotonic()
         if self.warm:
-            if env:
-                self._own_environments.append((environment, cwd or self.directory))
-            ended = warm().run(command, words, environment, cwd or self.directory, self.patience_s)
+            ended = warm().run(command, words, environment, cwd or self.directory, self.patience_s, own=bool(env))
             stdout, stderr, rc = ended.stdout, ended.stderr, ended.rc
         else:
             stdout, stderr, rc = self._start(line, environment, cwd or self.directory)

@@ -28,7 +28,6 @@ import gc
 import importlib
 import json
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -45,6 +44,7 @@ from typing import Any, NoReturn
 
 from tests.compiled_once import keep_code
 from tests.cover import tracer
+from tests.integration import cheaper
 from tests.integration.read_once import ReadOnce
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -141,15 +141,26 @@ class Warm:
             )
         self._door = ours
         self._pid = os.getpid()
+        self._own: dict[str, Any] | None = None
 
     def run(
-        self, command: str, arguments: Sequence[str], environment: Mapping[str, str], cwd: Path, timeout_s: float
+        self,
+        command: str,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        cwd: Path,
+        timeout_s: float,
+        *,
+        own: bool = False,
     ) -> Ended:
-        """A run to its end; subprocess.TimeoutExpired, as of `subprocess`."""
+        """A run to its end; subprocess.TimeoutExpired, as of `subprocess`. own: few have this environment."""
+        template = _template_of(environment, cwd)
+        if own:
+            self._keep(template)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with ours, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             with theirs:
-                _send(self._door, _template_of(environment, cwd), [theirs.fileno()])
+                _send(self._door, template, [theirs.fileno()])
             request = {"line": [command, *arguments], "cwd": str(cwd), "trace": TRACE}
             _send(ours, request, [out.fileno(), err.fileno()])
             pid = _receive(ours)[0]["pid"]
@@ -168,10 +179,13 @@ class Warm:
                 texts.append(stream.read().decode(errors="replace").replace("\r\n", "\n"))
         return Ended(said["rc"], texts[0], texts[1], said["cpu_s"])
 
-    def forget(self, environment: Mapping[str, str], cwd: Path) -> None:
-        """The template of this environment is not needed any more."""
-        with contextlib.suppress(OSError):
-            _send(self._door, {"forget": _template_of(environment, cwd)}, [])
+    def _keep(self, template: dict[str, Any]) -> None:
+        """Of templates that few runs have only the last stays, as each takes memory: the tests of a file often have the
+        same one after the other."""
+        if self._own not in (None, template):
+            with contextlib.suppress(OSError):
+                _send(self._door, {"forget": self._own}, [])
+        self._own = template
 
     def close(self) -> None:
         if os.getpid() == self._pid:
@@ -290,10 +304,8 @@ def _as_template(door: socket.socket, environment: Mapping[str, str]) -> NoRetur
                     _forget_modules("ansible_collections")
                 atexit.unregister(cleanup_tmp_file)  # the folder is this process's; see _own_local_folder
                 constants.DEFAULT_INTERNAL_POLL_INTERVAL = POLL_S
-                _copy_no_constants()
-                _collect_variables_cheaply()
+                cheaper.install()
                 _wake_by_results()
-                _scan_what_may_match()
                 gc.disable()
                 memory = ReadOnce()
                 began = 0.0
@@ -441,50 +453,6 @@ def _load_plugins() -> None:
                 plugins.get(name, class_only=True)
             if not names:
                 list(plugins.all(class_only=True))
-
-
-def _copy_no_constants() -> None:
-    """Ansible copies what it has read of a role's files whenever it needs it, and most of that time goes into texts and
-    their tags (where they are from), none of which can change: a copy of one is itself."""
-    with contextlib.suppress(ImportError, AttributeError):
-        from ansible.module_utils._internal import _datatag
-
-        constants = ("_AnsibleTaggedStr", "_AnsibleTaggedInt", "_AnsibleTaggedFloat", "_AnsibleTagsMapping")
-        for kind in (_datatag.AnsibleDatatagBase, *(getattr(_datatag, name) for name in constants)):
-            kind.__deepcopy__ = lambda self, memo: self
-
-
-def _collect_variables_cheaply() -> None:
-    """Whenever Ansible collects a task's variables, eighty times in a run, it makes of each another one for the
-    dictionary `vars`, so that it can warn of its use: a fifth of what its own process did. No play of ours uses
-    `vars`."""
-    with contextlib.suppress(ImportError):
-        from ansible.vars import manager
-
-        if hasattr(manager, "_DEPRECATE_VARS"):
-            manager._DEPRECATE_VARS = _Untagged()
-
-
-class _Untagged:
-    """In place of a tag."""
-
-    @staticmethod
-    def tag(value: Any) -> Any:
-        return value
-
-
-def _scan_what_may_match() -> None:
-    """For each module that it sends to a node, Ansible tries ten patterns at each line of its PowerShell, all of which
-    begin with "#" ("using" in C#): it is shown those lines."""
-    from ansible.executor.powershell.module_manifest import PSModuleDepFinder
-
-    scan = PSModuleDepFinder.scan_module
-    lines = {True: re.compile(rb"(?m)^#.*$"), False: re.compile(rb"(?im)^using.*$")}
-
-    def scan_module(self: Any, data: bytes, fqn: str | None = None, powershell: bool = True) -> set[str]:
-        return scan(self, b"\n".join(lines[powershell].findall(data)), fqn, powershell)  # type: ignore[no-any-return]
-
-    PSModuleDepFinder.scan_module = scan_module
 
 
 _CAME = threading.Event()
