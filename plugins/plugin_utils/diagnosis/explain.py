@@ -26,6 +26,7 @@ from ..components.layout import Layout
 from ..components.registry import PLACES
 from ..engine.reading import Reading
 from ..facts.containerd import CRI, IMAGES, RUNTIME
+from ..messages.scan import words_of
 from ..network.parse import KINDS as HNS_KINDS
 from ..network.pasted import PastedError, json_values
 from ..network.pasted import read as read_pasted
@@ -45,6 +46,10 @@ _IPCONFIG = re.compile(r"^(?:Windows IP Configuration|\S.* adapter .+:\s*$)", re
 _NET_ADAPTER = re.compile(r"^Name\s+InterfaceDescription\b", re.M)
 _NODES = re.compile(r"^NAME\s+STATUS\s+ROLES\s+AGE\s+VERSION\b", re.M)
 _KUBELET = re.compile(r"^\s*\"?kind\"?:\s*\"?KubeletConfiguration\b", re.M)
+_FORMS = (
+    *((_KUBELET, KUBELET), (_NODES, NODES), (_HNS_LISTING, HNS)),
+    *((_NET_ADAPTER, ADAPTERS), (_IPCONFIG, ADAPTERS), (_TOML, CONTAINERD)),
+)
 _ENDPOINT_KEYS = {"IPAddress", "VirtualNetwork", "VirtualNetworkName", "MacAddress", "HostComputeNetwork"}
 _NETWORK_KEYS = {"Subnets", "ManagementIP", "NetworkAdapterName", "Ipams", "MacPools"}
 
@@ -65,9 +70,12 @@ def kind_of(text: str) -> str:
             return HNS
         if {"InterfaceDescription", "ifIndex"} & keys:
             return ADAPTERS
-    named = ((_KUBELET, KUBELET), (_NODES, NODES), (_HNS_LISTING, HNS), (_NET_ADAPTER, ADAPTERS), (_IPCONFIG, ADAPTERS))
-    kind = next((kind for pattern, kind in named if pattern.search(text)), "")
-    return kind or (CONTAINERD if _TOML.search(text) and not found else LOG)
+    low = text.lower()
+    for pattern, kind in _FORMS:
+        # A long log is searched only for what it may have.
+        if any(word in low for word in words_of(pattern.pattern) or ()) and pattern.search(text):
+            return LOG if kind == CONTAINERD and found else kind
+    return LOG
 
 
 def explain(texts: Mapping[str, str], host: str = "<host>") -> list[str]:

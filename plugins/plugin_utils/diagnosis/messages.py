@@ -119,6 +119,9 @@ class _Heard:
     reached: bool = False
 
 
+_NOTHING = _Heard()
+
+
 def find_messages(texts: Sequence[str]) -> list[Message | Rule | None]:
     """For each text the first message of the table that fits, as far as who speaks of what lets it."""
     return [each.message for each in _hear(texts)]
@@ -131,7 +134,9 @@ def _hear(texts: Sequence[str]) -> list[_Heard]:
 
 
 def _hear_one(text: str) -> _Heard:
-    known, pasted, works, reached = _SCANNER.list_fits(text)
+    known, pasted, works, reached = fits = _SCANNER.list_fits(text)
+    if not any(fits):
+        return _NOTHING
     return _Heard(
         _choose(text, [MESSAGES[each] for each in known]) if known else None,
         _PASTED[pasted[0]] if pasted else None,

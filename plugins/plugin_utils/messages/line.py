@@ -50,11 +50,11 @@ _PANIC = re.compile(r"^panic: |Observed a panic|^fatal error: |goroutine \d+ \[r
 _WITH_ERROR = re.compile(
     r'"?(.*?)"? err="?(.+?)"?(?: (?:pod|podUID|containerName|node|volume\w*|sandboxID|image)=.*)?$', re.S
 )
-_TEXTS = Scanner(TEXTS.values())
 _WORDS = re.compile("|".join(TEXTS.values()), re.IGNORECASE)
 _ERRNO = re.compile("|".join(pattern.pattern for pattern, kind in CODES if kind in {"errno", "net"}))
+_TEXTS = Scanner(TEXTS.values(), [_ERRNO.pattern])
 _WEAK = {("exit", "1"), ("exit", "2"), ("exit", "255"), ("grpc", "Unknown"), ("grpc", "Internal")}
-_DOING = Scanner((pattern.pattern for pattern, _who, _doing in OPERATIONS), flags=0)
+_DOING = Scanner(*((pattern.pattern for pattern, _who, _doing in table) for table in (OPERATIONS, OTHERWISE)), flags=0)
 _OF_NODE = frozenset((*SPEAKERS.values(), "containerd"))
 _PROGRAM = re.compile(
     r"(?:^|[\\/\s])(docker|dockerd|ctr|nerdctl|crictl|kubectl|helm|kubeadm|kubelet|kube-proxy|containerd|flanneld|"
@@ -121,10 +121,14 @@ class Line:
         return self._place[1]
 
     @cached_property
+    def _spoken(self) -> list[list[int]]:
+        """Which of OPERATIONS, and of OTHERWISE, it has words of."""
+        return _DOING.list_fits(self.raw)
+
+    @cached_property
     def _done(self) -> tuple[tuple[str, str], ...]:
         """Who does what, of all operations whose words it has."""
-        (found,) = _DOING.list_fits(self.raw)
-        return tuple(OPERATIONS[each][1:] for each in found)
+        return tuple(OPERATIONS[each][1:] for each in self._spoken[0])
 
     @cached_property
     def _place(self) -> tuple[str, str]:
@@ -132,15 +136,15 @@ class Line:
             return self._done[0]
         if self._literal is not None and self._literal.operation:
             return self._literal.program, self._literal.operation
-        return next(((who, doing) for pattern, who, doing in OTHERWISE if pattern.search(self.raw)), ("", ""))
+        return next((OTHERWISE[each][1:] for each in self._spoken[1]), ("", ""))
 
     @cached_property
     def _literal(self) -> Place | None:
-        # Windows' own words, and those of errno and net, are not literals of a program.
         if self._done:
             return None
-        own = _WORDS.sub(" ", self.raw) if any(_TEXTS.list_fits(self.raw)) else self.raw
-        return find_place(_ERRNO.sub(" ", own))
+        # Windows' own words, and those of errno and net, are not literals of a program.
+        others = any(_TEXTS.list_fits(self.raw))
+        return find_place(_ERRNO.sub(" ", _WORDS.sub(" ", self.raw)) if others else self.raw)
 
     @cached_property
     def operations(self) -> frozenset[str]:
@@ -282,7 +286,7 @@ def reason(text: str) -> Reason | None:
             if not one.weak:
                 return one
             weak = weak or one
-    (said,) = _TEXTS.list_fits(text)
+    said, _errno = _TEXTS.list_fits(text)
     return windows_reason(tuple(TEXTS)[said[0]]) if said else weak
 
 

@@ -41,9 +41,8 @@ class _Branch:
         return re.compile(self.text, self.flags)
 
     def fits(self, text: str, low: str) -> bool:
-        return all(any(word in low for word in need) for need in self.needs) and any(
-            self._pattern.search(piece) for piece in pieces(text)
-        )
+        asked = all(any(word in low for word in need) for need in self.needs)
+        return asked and self._pattern.search(text) is not None
 
 
 class Scanner:
@@ -80,17 +79,20 @@ class Scanner:
 
     def list_fits(self, text: str) -> list[list[int]]:
         """Of each table the numbers of the patterns that fit, in their order."""
-        low = text.lower()
-        asked = {branch for word in self._list_words(low) for branch in self._asking[word]}
-        fits = sorted({place for each in (*self._always, *asked) if each.fits(text, low) for place in each.places})
+        fits = sorted({place for piece in pieces(text) for place in self._fit(piece)})
         return [[number for at, number in fits if at == table] for table in self._tables]
 
-    def _list_words(self, low: str) -> Iterator[str]:
-        for run in set(_RUN.findall(low)):
-            yield from (word for word in self._near(run) if word in low)
-        for beginning, words in self._others.items():
-            if beginning in low:
-                yield from (word for word in words if word in low)
+    def _fit(self, text: str) -> Iterator[tuple[int, int]]:
+        low = text.lower()
+        asked = {branch for word in self._list_words(low) for branch in self._asking[word]}
+        for branch in (*self._always, *asked):
+            if branch.fits(text, low):
+                yield from branch.places
+
+    def _list_words(self, low: str) -> list[str]:
+        near = [word for run in set(_RUN.findall(low)) for word in self._near(run)]
+        others = [word for beginning in self._others if beginning in low for word in self._others[beginning]]
+        return [word for word in (*near, *others) if word in low]
 
     def _list_near(self, run: str) -> tuple[str, ...]:
         """The words that may stand where a text has this run of letters."""
