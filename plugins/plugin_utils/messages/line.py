@@ -52,9 +52,13 @@ _WITH_ERROR = re.compile(
 )
 _WORDS = re.compile("|".join(TEXTS.values()), re.IGNORECASE)
 _ERRNO = re.compile("|".join(pattern.pattern for pattern, kind in CODES if kind in {"errno", "net"}))
-_TEXTS = Scanner(TEXTS.values(), [_ERRNO.pattern])
 _WEAK = {("exit", "1"), ("exit", "2"), ("exit", "255"), ("grpc", "Unknown"), ("grpc", "Internal")}
-_DOING = Scanner(*((pattern.pattern for pattern, _who, _doing in table) for table in (OPERATIONS, OTHERWISE)), flags=0)
+_SCANNER = Scanner(
+    *((pattern.pattern for pattern, _who, _doing in table) for table in (OPERATIONS, OTHERWISE)),
+    (f"(?i:{text})" for text in TEXTS.values()),
+    [_ERRNO.pattern],
+    flags=0,
+)
 _OF_NODE = frozenset((*SPEAKERS.values(), "containerd"))
 _PROGRAM = re.compile(
     r"(?:^|[\\/\s])(docker|dockerd|ctr|nerdctl|crictl|kubectl|helm|kubeadm|kubelet|kube-proxy|containerd|flanneld|"
@@ -122,8 +126,8 @@ class Line:
 
     @cached_property
     def _spoken(self) -> list[list[int]]:
-        """Which of OPERATIONS, and of OTHERWISE, it has words of."""
-        return _DOING.list_fits(self.raw)
+        """Which of OPERATIONS, of OTHERWISE, of Windows' own words and of those of errno and net it has."""
+        return _SCANNER.list_fits(self.raw)
 
     @cached_property
     def _done(self) -> tuple[tuple[str, str], ...]:
@@ -143,7 +147,7 @@ class Line:
         if self._done:
             return None
         # Windows' own words, and those of errno and net, are not literals of a program.
-        others = any(_TEXTS.list_fits(self.raw))
+        others = any(self._spoken[2:])
         return find_place(_ERRNO.sub(" ", _WORDS.sub(" ", self.raw)) if others else self.raw)
 
     @cached_property
@@ -286,14 +290,14 @@ def reason(text: str) -> Reason | None:
             if not one.weak:
                 return one
             weak = weak or one
-    said, _errno = _TEXTS.list_fits(text)
-    return windows_reason(tuple(TEXTS)[said[0]]) if said else weak
+    windows = _SCANNER.list_fits(text)[2]
+    return windows_reason(tuple(TEXTS)[windows[0]]) if windows else weak
 
 
 def _read_code(kind: str, found: re.Match[str], text: str) -> Reason:
     code = next((each for each in found.groups() if each), found.group())
     if kind in {"hresult", "windows", "hex"}:
-        return windows_reason(int(code, 16 if kind == "hex" else 0) & 0xFFFFFFFF, text)
+        return windows_reason(int(code, 16 if kind == "hex" or "x" in code else 10) & 0xFFFFFFFF, text)
     return Reason(kind, "" if kind in {"x509", "net"} else code, "" if kind in {"exit", "http"} else found.group())
 
 
