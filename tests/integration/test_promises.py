@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
 
 import pytest
 
@@ -53,7 +55,17 @@ def test_a_failed_undo_blocks_the_node_until_somebody_has_looked(bench: Bench) -
     blocked = site(bench, version="1.7.12")
     assert blocked.rc != 0
     assert f"an earlier change could not be rolled back (batch {batch[1]}" in blocked.output, blocked
+    report = bench.directory / "report"
+    more: dict[str, Any] = {
+        "winkube_diagnose_dir": str(report),
+        "winkube_diagnose_watch": 1,
+        "winkube_diagnose_registries": [],
+    }
+    asked = site(bench, playbook=ROOT / "playbooks" / "diagnose.yml", **more)
+    assert asked.rc != 0, asked
     assert differences(before, bench.dump()) == []
+    first = json.loads((report / "report.json").read_text(encoding="utf-8"))["nodes"][0]["causes"][0]
+    assert (first["id"], f"winkube_batch={batch[1]}" in first["remedy"]["text"]) == ("host.blocked", True), first
 
     acknowledge = "winkube_hosts=windows winkube_repair=acknowledge winkube_batch="
     wrong = bench.ansible_playbook(REPAIR, "-e", f"{acknowledge}{'0' * 32}")

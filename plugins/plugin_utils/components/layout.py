@@ -100,9 +100,18 @@ class Layout:
         """The file that records which batch last changed each component."""
         return windows_path.join(self.state_dir, "changes.json")
 
+    @property
+    def blocked(self) -> str:
+        """The file that names the batch whose rollback failed, until someone acknowledges that."""
+        return windows_path.join(self.state_dir, "blocked.json")
+
     def backup(self, mark: str) -> str:
         """The folder in which the batch with this id keeps what it replaces."""
         return windows_path.join(self.state_dir, "batches", mark, "backup")
+
+    def journal(self, mark: str) -> str:
+        """What the batch with this id did, op by op."""
+        return windows_path.join(self.state_dir, "batches", mark, "journal.jsonl")
 
 
 def _problem(path: str) -> str | None:

@@ -36,6 +36,8 @@ class Action(StrEnum):
     """repair.yml removes our networks of the other mode, then site.yml makes those of the wanted one."""
 
 
+HOST = "<host>"
+"""A host of the inventory in a command, where it is not known."""
 _OPTIONS = {"winkube_repair_policy_lists": "remove_policy_lists"}
 """Options of win_k8s_repair by the variables of repair.yml that remedies name."""
 
@@ -85,15 +87,23 @@ class Remedy:
         """The same as advice, with the command, if there is one, in its text."""
         if self.action == Action.ADVICE:
             return self
-        command = self.command("<host>")
+        command = self.command(HOST)
         return replace(
-            self, text=f"{self.text} Not proven in the lab: '{command}'.", action=Action.ADVICE, on=(), options=()
+            self,
+            text=f"{self.text} No test has run this command on such a node: '{command}'.",
+            action=Action.ADVICE,
+            on=(),
+            options=(),
         )
+
+    def describe(self, host: str) -> str:
+        """`text`, its command for a host of the inventory."""
+        return self.text.replace(HOST, host or HOST)
 
     def as_data(self, host: str) -> dict[str, str]:
         """As modules return it."""
         return {
-            "text": self.text,
+            "text": self.describe(host),
             "action": self.action.value,
             "command": self.command(host),
             "cuts_off": self.cuts_off,

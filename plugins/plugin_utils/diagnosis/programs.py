@@ -18,6 +18,9 @@ from ..engine import windows_path
 from ..engine.reading import Query, Reading, file_query, http_query, pipe_query, services_query
 from ..engine.services.existing import argument, log_file
 
+BLOCKED_LIMIT = 64 * 1024
+"""Bytes of blocked.json, which quotes what programs said."""
+
 
 @dataclass(frozen=True, slots=True)
 class Program:
@@ -51,13 +54,14 @@ def programs(layout: Layout, expected: Expected) -> tuple[Program, ...]:
 
 
 def reads(layout: Layout, expected: Expected) -> tuple[Query, ...]:
-    """What both looks ask for: services, processes, pipe."""
+    """What both looks ask for: services, processes, pipe, and what blocks the node."""
     wanted = programs(layout, expected)
     names = tuple(sorted({windows_path.name(program.binary) for program in wanted}))
     return (
         services_query(program.service for program in wanted),
         Query("processes", "processes", (("names", names),)),
         *(pipe_query(program.pipe) for program in wanted if program.pipe),
+        file_query(layout.blocked, content_limit=BLOCKED_LIMIT),
     )
 
 

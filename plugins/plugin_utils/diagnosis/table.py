@@ -33,6 +33,7 @@ from . import (
     causes_programs,
     causes_volumes,
     checks_balancers,
+    checks_block,
     checks_calico,
     checks_certificates,
     checks_cni,
@@ -96,6 +97,7 @@ STUMBLED = Check(
 )
 
 _ALL: tuple[Check, ...] = (
+    *checks_block.CHECKS,
     *causes_programs.CHECKS,
     *checks_certificates.CHECKS,
     *checks_programs.CHECKS,
@@ -303,7 +305,7 @@ class Report:
                 said += [f"    {one.remedy.text}", f"    {command}"]
                 said += [f"    Meanwhile: {one.remedy.cuts_off}"] if one.remedy.cuts_off else []
             else:
-                said.append(f"    To do: {one.remedy.text}")
+                said.append(f"    To do: {one.remedy.describe(host)}")
             if cause.consequences:
                 titles = dict.fromkeys(each.title for each in cause.consequences)
                 said.append(f"    It explains: {'; '.join(titles)}.")

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -74,6 +75,15 @@ def put_in_past(order: str) -> str:
     """The order in the past tense."""
     verb, blank, rest = order.partition(" ")
     return f"{PAST[verb]}{blank}{rest}" if verb in PAST else f"did {order}"
+
+
+_EMPTY_LINES = re.compile(r"[ \t\r]*\n\s*?(?=[^\r\n])")
+
+
+def read_message(error: Any) -> str:
+    """The text of a node's error, without the empty lines that Windows' programs print in the midst of a message."""
+    said = error.get("message") if isinstance(error, Mapping) else error
+    return _EMPTY_LINES.sub("\n", str(said or "no reason was given"))
 
 
 def end_sentence(text: object) -> str:

@@ -5,15 +5,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..engine.sentences import end_sentence
+from ..components.blocked import ACKNOWLEDGE, describe_batch
+from ..engine.sentences import end_sentence, read_message
 from .link import NodeError
-
-_EMPTY_LINES = re.compile(r"[ \t\r]*\n\s*?(?=[^\r\n])")
-ACKNOWLEDGE = "playbooks/repair.yml -e winkube_repair=acknowledge -e winkube_batch="
 
 
 def check_done(answer: Mapping[str, Any], component: str) -> None:
@@ -40,9 +37,8 @@ def sentence(answer: Mapping[str, Any]) -> str:
         case "blocked":
             blocked = answer.get("blocked") or {}
             return (
-                f"an earlier change could not be rolled back (batch {blocked.get('id')}: "
-                f"{end_sentence(_text(blocked.get('error')))[:-1]}). Check the node, then acknowledge it with "
-                f"{ACKNOWLEDGE}{blocked.get('id')}. Nothing was done."
+                f"an earlier change could not be rolled back ({describe_batch(blocked)}). Check the node, then "
+                f"acknowledge it with {ACKNOWLEDGE}{blocked.get('id')}. Nothing was done."
             )
         case "stale":
             return stale_sentence(answer)
@@ -52,7 +48,7 @@ def sentence(answer: Mapping[str, Any]) -> str:
             failure = _failure(error)
             return failure if failure.endswith("rolled back.") else f"{failure} Rolled back."
         case "undo_failed":
-            undo = "; ".join(dict.fromkeys(end_sentence(_text(item))[:-1] for item in error.get("undo") or ()))
+            undo = "; ".join(dict.fromkeys(end_sentence(read_message(item))[:-1] for item in error.get("undo") or ()))
             return (
                 f"{_failure(error)} The roll back failed as well: {end_sentence(undo)} The node is blocked until "
                 f"someone has checked it and acknowledges that with {ACKNOWLEDGE}{answer.get('batch')}."
@@ -74,10 +70,4 @@ def stale_sentence(answer: Mapping[str, Any]) -> str:
 
 
 def _failure(error: Mapping[str, Any]) -> str:
-    return end_sentence(_text(error))
-
-
-def _text(error: Any) -> str:
-    """Without the empty lines that Windows' programs print in the midst of a message."""
-    said = error.get("message") if isinstance(error, Mapping) else error
-    return _EMPTY_LINES.sub("\n", str(said or "no reason was given"))
+    return end_sentence(read_message(error))

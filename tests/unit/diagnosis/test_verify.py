@@ -10,13 +10,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.components.blocked import ACKNOWLEDGE
 from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import programs as verify
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import Finding
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import scene_of
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import VERIFY, describe, diagnose
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import VERIFY, describe, diagnose, report_of
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
+from ansible_collections.winkube.node.plugins.plugin_utils.node import verdict
 
 from tests.unit.components.nodes import LAYOUT
 
@@ -191,6 +193,39 @@ def test_a_node_that_works_has_no_finding(expected: Expected) -> None:
 
 def stopped(parts: Parts) -> None:
     parts[service_key("kubelet")] |= {"state": "stopped", "service_exit_code": 1}
+
+
+BATCH = "5fa17f4f4b3d4c91b7dd4f076635f82c"
+
+
+def test_what_blocks_the_node_is_named_first_in_the_words_of_a_run() -> None:
+    blocked = {"id": BATCH, "component": "containerd", "error": {"message": "The pipe did not appear."}}
+    parts = healthy()
+    stopped(parts)
+    first, second = causes(parts | {file_key(LAYOUT.blocked): text(json.dumps(blocked))})
+    assert (first.id, second.id) == ("host.blocked", "kubelet.stopped")
+    run = verdict.sentence({"answer": "blocked", "blocked": blocked})
+    why, way_out = f"{first.seen}. Check the node, then ", f"acknowledge it with {ACKNOWLEDGE}{BATCH}"
+    assert run == f"{why}{way_out}. Nothing was done."
+    assert way_out in first.remedy.text
+    assert rf"C:\ProgramData\winkube\batches\{BATCH}\journal.jsonl" in first.remedy.text
+    assert "also by the commands below" in first.cause
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"id": ""}'])
+def test_a_damaged_file_blocks_as_well(content: str) -> None:
+    (found,) = causes(healthy() | {file_key(LAYOUT.blocked): text(content)})
+    assert found.id == "host.blocked"
+    assert "site.yml: its error names the batch" in found.remedy.text
+
+
+def test_a_command_that_no_test_has_run_is_marked_in_plain_words() -> None:
+    parts = healthy()
+    unhealthy(parts)
+    (found,) = causes(parts)
+    marked = "Restart kube-proxy. No test has run this command on such a node: 'ansible-playbook winkube.node.repair"
+    assert found.remedy.as_data("win7")["text"].startswith(f"{marked} --limit win7 -e ")
+    assert f"    To do: {marked} --limit win7 -e " in "\n".join(report_of([found]).lines("win7"))
 
 
 def paused(parts: Parts) -> None:
@@ -455,7 +490,7 @@ def test_without_kubernetes_only_containerd_is_looked_at() -> None:
     alone = replace(EXPECTED, kubernetes=False)
     assert [program.service for program in verify.programs(LAYOUT, alone)] == ["containerd"]
     asked = {query.op for query in (*verify.reads(LAYOUT, alone),)}
-    assert asked == {"services", "processes", "pipe"}
+    assert asked == {"services", "processes", "pipe", "file"}
 
 
 @pytest.mark.parametrize(

@@ -272,7 +272,7 @@ def test_the_errors_page_quotes_enough_words_to_know_a_sentence_by() -> None:
 @pytest.mark.parametrize(
     ("file", "at_least", "head"),
     [
-        ("node/verdict.py", 7, "an earlier change could not be rolled back (batch <..>"),
+        ("node/verdict.py", 7, "an earlier change could not be rolled back (<..>)"),
         ("node/restart.py", 2, "The machine was told to restart, but did not come back within <..> s"),
         ("node/link.py", 4, "The node did not answer for <..> s"),
     ],
