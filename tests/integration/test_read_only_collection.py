@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
+from pathlib import Path
 
 import pytest
 
 from tests.integration.lab import ROOT, Bench, Run
+from tests.integration.site import variables
 from tests.quality.sanity import released_files
 
 READ_ONLY = """
@@ -20,7 +23,7 @@ import errno
 import os
 import sys
 
-FOLDER, REFUSED = {folder!r} + os.sep, {refused!r}
+FOLDERS, REFUSED = {folders!r}, {refused!r}
 FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 CHANGES = {{f"os.{{name}}" for name in "mkdir rename remove rmdir symlink link chmod chown utime".split()}}
 
@@ -33,7 +36,7 @@ def hook(event, arguments):
     else:
         return
     for path in paths:
-        if isinstance(path, (str, bytes)) and os.path.abspath(os.fsdecode(path)).startswith(FOLDER):
+        if isinstance(path, (str, bytes)) and os.path.abspath(os.fsdecode(path)).startswith(FOLDERS):
             with open(REFUSED, "a") as file:
                 file.write(f"{{event}} {{os.fsdecode(path)}}\\n")
             raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
@@ -44,9 +47,10 @@ sys.addaudithook(hook)
 
 
 class Installed:
-    """The bench's Ansible has the released files in a folder that cannot be written to, and nothing else of ours."""
+    """The bench's Ansible has the released files in a folder that cannot be written to, and nothing else of ours.
+    `closed`: more folders that cannot be written to."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Bench, *closed: Path) -> None:
         bench.warm = False  # a process that has begun already would not have the hook
         self._bench = bench
         self._refused = bench.directory / "refused.txt"
@@ -57,8 +61,9 @@ class Installed:
             target = self.collection / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, target)
-        text = READ_ONLY.format(folder=str(self.collection), refused=str(self._refused))
-        self._environment = {
+        folders = tuple(f"{folder}{os.sep}" for folder in (self.collection, *closed))
+        text = READ_ONLY.format(folders=folders, refused=str(self._refused))
+        self.environment = {
             "ANSIBLE_COLLECTIONS_PATH": str(bench.directory / "installed"),
             "PYTHONPATH": str(bench.file("python/sitecustomize.py", text).parent),
             "PYTHONDONTWRITEBYTECODE": "1",
@@ -67,7 +72,7 @@ class Installed:
     def play(self, name: str, **variables: object) -> Run:
         """`ansible-playbook winkube.node.NAME`, given in the folder `here`."""
         wanted = json.dumps({"winkube_hosts": "windows", **variables})
-        return self._bench.ansible_playbook(f"winkube.node.{name}", "-e", wanted, env=self._environment, cwd=self.here)
+        return self._bench.ansible_playbook(f"winkube.node.{name}", "-e", wanted, env=self.environment, cwd=self.here)
 
     def files(self) -> dict[str, str]:
         return {
@@ -106,6 +111,27 @@ def test_reports_and_bundles_are_written_where_the_command_was_given(bench: Benc
         (drifted, "drift/drift.html"),
     ):
         assert str(installed.here / path) in run.output, run
+
+
+@pytest.mark.slow
+def test_a_node_is_converged_from_a_collection_and_a_home_that_are_read_only(bench: Bench) -> None:
+    """As in a container whose only folders to write in are those that ANSIBLE_HOME and TMPDIR name."""
+    host = bench.node()
+    home = bench.directory / "read-only-home"
+    home.mkdir()
+    installed = Installed(bench, home)
+    del installed.environment["PYTHONDONTWRITEBYTECODE"]  # compiled files and templates are tried to be kept
+    installed.environment |= {"HOME": str(home), "ANSIBLE_HOME": str(bench.directory / "ansible")}
+    before = installed.files()
+    for changed in (2, 0):
+        run = installed.play("site", **variables())
+        assert run.rc == 0, run
+        assert run.recap["win1"].changed == changed, run
+        assert "Traceback" not in run.output and "Read-only" not in run.output, run
+    assert host.in_turn(lambda: host.node.services.state("containerd")) == "running"
+    assert "__pycache__" in installed.refused
+    assert installed.files() == before
+    assert list(home.iterdir()) == []
 
 
 @pytest.mark.exhaustive
