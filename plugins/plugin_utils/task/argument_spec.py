@@ -15,6 +15,7 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.common.yaml import yaml_load
+from ansible.module_utils.errors import UnsupportedError
 
 from ..components import options as tables
 
@@ -38,7 +39,10 @@ def check_arguments(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     spec = load_spec(name)
     found = ArgumentSpecValidator(spec).validate(dict(arguments))
     if found.error_messages:
-        raise AnsibleActionFail(found.errors.msg)
+        # An unsupported option is a bare name; ActionBase.validate_argument_spec begins the sentence like this, too.
+        is_unsupported = isinstance(found.errors[0], UnsupportedError)
+        start = f"Unsupported parameters for ({_COLLECTION}{name}) module: " if is_unsupported else ""
+        raise AnsibleActionFail(f"{start}{found.errors.msg}")
     return normalize({**arguments, **found.validated_parameters}, spec)
 
 

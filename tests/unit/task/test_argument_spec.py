@@ -8,9 +8,13 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible.errors import AnsibleActionFail
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
-from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import normalize
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import (
+    check_arguments,
+    normalize,
+)
 
 ROLES = Path(__file__).resolve().parents[3] / "roles"
 
@@ -31,6 +35,13 @@ def test_a_release_is_meant_where_the_tag_is_written(given: dict[str, Any], want
     release = {"version": {"type": "str"}, "name": {"type": "str"}, "url": {"type": "str"}}
     spec = release | {"items": {"type": "list", "options": release}, "source": {"type": "dict", "options": release}}
     assert normalize(given, spec) == wanted
+
+
+def test_an_option_that_is_not_there_is_a_sentence() -> None:
+    """A typo in a key of winkube_cluster was answered with "cluster.kubeconfg. Supported parameters ..." alone."""
+    with pytest.raises(AnsibleActionFail) as raised:
+        check_arguments("win_k8s_join", {"node_name": "win1", "version": "1.37.1", "cluster": {"kubeconfg": "x"}})
+    assert "Unsupported parameters for (winkube.node.win_k8s_join) module: cluster.kubeconfg." in str(raised.value)
 
 
 def _defaults() -> dict[str, Any]:
