@@ -121,8 +121,8 @@ def _verdict(report: Report, level: str, strict: bool) -> dict[str, Any]:
 
 def _tell_by_severity(report: Report, least: Severity, strict: bool) -> Iterator[str]:
     """The findings from `least` on, errors first, and how many of a severity are left out."""
-    for severity in sorted(Severity, reverse=True):
-        found = [each for each in report.list_shown(strict) if each.severity is severity >= least]
+    for severity in (each for each in sorted(Severity, reverse=True) if each >= least):
+        found = [each for each in report.list_shown(strict) if each.severity is severity]
         yield from (f"{headline(each)} {each.remedy}" for each in found[:_SHOWN])
         if len(found) > _SHOWN:
             yield f"And {len(found) - _SHOWN} more of severity {severity.name.lower()}, in the result's findings."

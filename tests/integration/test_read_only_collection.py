@@ -113,6 +113,7 @@ def test_reports_and_bundles_are_written_where_the_command_was_given(bench: Benc
         assert str(installed.here / path) in run.output, run
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_node_is_converged_from_a_collection_and_a_home_that_are_read_only(bench: Bench) -> None:
     """As in a container whose only folders to write in are those that ANSIBLE_HOME and TMPDIR name."""
