@@ -4,7 +4,6 @@ frozen set got, `--claims` which of upstream's literals lead to which cause."""
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +18,6 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts import literals
 
 from tests.judge.case import Case, judge, load
 
-_VERB = re.compile(r"%[-+# 0-9.*\[\]]*[a-zA-Z]")
 FROZEN = Path(__file__).with_name("frozen.yml")
 REMEDIES = Path(__file__).parents[1] / "integration" / "test_remedies.py"
 
@@ -55,7 +53,7 @@ class Figures:
 
 def literals() -> dict[str, int]:
     """Of upstream's literals that reach a user: how many there are, are known by place, and lead to a cause."""
-    told = [each for each in catalogue.literals() if catalogue.tells(catalogue.list_constants(each.text))]
+    told = _list_telling()
     said = find_messages([each.text for each in told])
     causes = sum(
         1
@@ -68,16 +66,20 @@ def literals() -> dict[str, int]:
 def claims() -> list[str]:
     """Every literal that leads to a definite cause by its words alone, for a reader to look through: a new release's
     functions, or a rule that became wider, show here what they claim."""
-    found = []
-    for each in catalogue.literals():
-        said = (
-            meanings(_VERB.sub("demo", each.text), "win1")
-            if catalogue.tells(catalogue.list_constants(each.text))
-            else []
-        )
-        if said and said[0]["id"] != NOT_KNOWN and not said[0]["cause"].startswith(NO_CAUSE):
-            found.append(f"{said[0]['id']}: {each.source}: {each.text}")
-    return sorted(found)
+    answers = ((each, meanings(each.text, "win1")) for each in _list_telling())
+    return sorted(
+        f"{said[0]['id']}: {each.source}: {each.text}" for each, said in answers if said and _names_cause(said[0])
+    )
+
+
+def _list_telling() -> list[catalogue.Literal]:
+    """The literals that can be told from others."""
+    return [each for each in catalogue.literals() if catalogue.tells(catalogue.list_constants(each.text))]
+
+
+def _names_cause(said: Mapping[str, str]) -> bool:
+    """Whether an answer is more than a place."""
+    return said["id"] != NOT_KNOWN and not said["cause"].startswith(NO_CAUSE)
 
 
 def frozen() -> tuple[dict[str, int], list[str]]:
@@ -101,7 +103,7 @@ def kind_of(case: Mapping[str, Any], found: list[dict[str, str]]) -> str:
     if not found:
         return "unknown"
     one = found[0]
-    if one["id"] != NOT_KNOWN and not one["cause"].startswith(NO_CAUSE):
+    if _names_cause(one):
         wanted = case.get("first")
         return "first" if one["id"] in (wanted if isinstance(wanted, list) else [wanted]) else "wrong"
     words = case.get("place")

@@ -85,8 +85,8 @@ REACHED = re.compile(
 """After such a line of any program it has reached the API server: that it did not before is over. Sources: client-go
 tools/cache/shared_informer.go, reflector.go; flannel pkg/subnet/kube/kube.go."""
 
-_ORDER = {each: number for number, each in enumerate(MESSAGES)}
 _PASTED = (*messages_pasted.PARTICULAR, *messages_pasted.GENERAL, *messages_pasted.STATES)
+_ORDER = {each: number for number, each in enumerate((*MESSAGES, *_PASTED))}
 _SCANNER = Scanner(
     [each.pattern for each in MESSAGES],
     [each.pattern for each in _PASTED],
@@ -239,7 +239,7 @@ def _find_pasted(found: Iterable[tuple[Record, _Heard]]) -> list[Told]:
         for each, heard in found
         if heard.pasted is not None and parse(each.text).level != "info"
     ]
-    return sorted(hits, key=lambda each: _PASTED.index(each.message))
+    return sorted(hits, key=lambda each: _ORDER[each.message])
 
 
 def _ends(found: Iterable[tuple[Record, _Heard]]) -> tuple[dict[str, datetime], datetime | None]:
