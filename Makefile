@@ -20,7 +20,7 @@ PYTEST_ARGS ?=
 PYTEST_JOBS ?= 3
 PYTEST = -m pytest -n $(PYTEST_JOBS) --dist worksteal
 
-.PHONY: bisect fields cover picture pictures recording pairs pins redaction help generate lookups catalogue docs judge setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows soak rows molecule bench mutate check check-whole check-with build clean faults contract-archive contract-judge corpus release walk loop mesh
+.PHONY: bisect fields cover picture pictures recording pairs pins redaction help figures generate lookups catalogue docs judge setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows soak rows molecule bench mutate check check-whole check-with build clean faults contract-archive contract-judge corpus release walk loop mesh
 
 help: ## this list
 	@echo "winkube.node: make TARGET"
@@ -157,6 +157,9 @@ molecule: setup ## every molecule scenario on the lab (MOLECULE="default setup" 
 
 bench: setup ## what site.yml costs, as one JSON object (minutes; ARGS="--many 1000" half an hour)
 	@$(PYTHON) -m tests.bench $(ARGS)
+
+figures: setup ## how large the project is, for the last commit and the last tag side by side (ARGS="REVISION ..." for others)
+	@$(PYTHON) -m tests.figures $(ARGS)
 
 mutate: setup ## values behind rows changed in the code; each must be noticed by its test (SEED=n, COUNT=n; SAMPLE=n: of all of plugins/, after make cover; long)
 	@$(PYTHON) -m tests.mutate$(if $(SAMPLE),.sample --count $(SAMPLE)) --seed $(or $(SEED),1) $(if $(COUNT),--count $(COUNT))

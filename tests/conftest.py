@@ -62,7 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption(COVER_OPTION):
         config.pluginmanager.register(CoverPlugin(Path(config.getoption(COVER_OPTION))), "winkube-cover")
     file = None if hasattr(config, "workerinput") else config.getoption(TIMES_OPTION)
-    config.pluginmanager.register(TimesPlugin(strict=strict, file=Path(file) if file else None), "winkube-times")
+    config.pluginmanager.register(TimesPlugin(Path(file) if file else None), "winkube-times")
 
 
 def import_as_collection() -> None:

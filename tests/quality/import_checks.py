@@ -119,35 +119,3 @@ def _allowed(item: Import, layer: str) -> bool:
         return item.target.split(".")[0] in {*sys.stdlib_module_names, *PACKAGES.get(layer, ())}
     homes = [".".join((*UTILS.parts, name)) for name in (layer, *LAYERS[layer])]
     return any(f"{item.target}.".startswith(f"{home}.") for home in homes)
-
-
-OWN = "A file of its own: "
-"""So begins the sentence of a docstring that says why a small file with one importer stands alone."""
-SMALL = 80
-"""Lines below which a file of one importer has to have such a sentence."""
-
-
-def pages_of_one_chapter(root: Path, names: Iterable[str]) -> list[str]:
-    """Files of plugin_utils shorter than SMALL that one other file of plugins imports, and that do not say why they
-    are not part of it."""
-    sources = {
-        name: (root / name).read_text(encoding="utf-8")
-        for name in names
-        if name.startswith("plugins/") and name.endswith(".py")
-    }
-    homes = {name.removesuffix(".py").replace("/", "."): name for name in sources if not name.endswith("__init__.py")}
-    importers: dict[str, set[str]] = {name: set() for name in homes.values()}
-    for name, source in sources.items():
-        for item in imports_of(name, source):
-            home = homes.get(item.target) or homes.get(item.target.rpartition(".")[0])
-            if home is not None and home != name:
-                importers[home].add(name)
-    return [
-        f"{name}: {lines} lines, and only {one} imports it; join them, or begin a sentence of its docstring "
-        f"with '{OWN.strip()}'"
-        for name, (one, *more) in ((name, sorted(found)) for name, found in importers.items() if found)
-        if PurePosixPath(name).is_relative_to(UTILS)
-        and not more
-        and (lines := len(sources[name].splitlines())) < SMALL
-        and OWN not in (ast.get_docstring(ast.parse(sources[name])) or "")
-    ]

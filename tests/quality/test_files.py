@@ -21,10 +21,8 @@ NAMES = project_files()
         text_checks.wrong_line_endings,
         pytest.param(text_checks.typographic_commands, marks=pytest.mark.row("CT-30")),
         text_checks.without_license,
-        text_checks.too_long,
         import_checks.lab_reaches_plugins,
         import_checks.layers_crossed,
-        import_checks.pages_of_one_chapter,
     ],
 )
 def test_project(check: Callable[[Path, list[str]], list[str]]) -> None:
@@ -61,7 +59,6 @@ def _write(root: Path, name: str, data: bytes | str) -> list[str]:
             "```\necho hi\n```\n\u201chi\u201d\n",
         ),
         (text_checks.typographic_commands, "a.j2", "x = \u2018y\u2019\n", "x = 'y'\n"),
-        (text_checks.too_long, "plugins/a.py", "x = 1\n" * 551, "x = 1\n" * 550),
         (
             text_checks.without_license,
             "plugins/a.py",
@@ -116,29 +113,6 @@ def test_check_finds_what_it_is_for(
     assert len(found) == 1
     assert found[0].startswith(name)
     assert check(tmp_path, _write(tmp_path, name, good)) == []
-
-
-@pytest.mark.parametrize(
-    ("small", "importers", "found"),
-    [
-        ('"""A."""\n', 1, 1),
-        ('"""A.\n\nA file of its own: for a reason.\n"""\n', 1, 0),
-        ('"""A."""\n', 2, 0),
-        ('"""A."""\n' + "x = 1\n" * 80, 1, 0),
-    ],
-)
-def test_a_small_file_with_one_importer_says_why_it_stands_alone(
-    small: str, importers: int, found: int, tmp_path: Path
-) -> None:
-    folder = "plugins/plugin_utils/engine"
-    uses = [f"{folder}/{name}.py" for name in ("b", "c")[:importers]]
-    names = [
-        *_write(tmp_path, f"{folder}/a.py", small),
-        *(_write(tmp_path, use, "from . import a\n")[0] for use in uses),
-    ]
-    assert [line.partition(":")[0] for line in import_checks.pages_of_one_chapter(tmp_path, names)] == [
-        f"{folder}/a.py"
-    ] * found
 
 
 def test_own_paths_are_machine_traces(tmp_path: Path) -> None:

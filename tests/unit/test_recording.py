@@ -43,7 +43,6 @@ def test_the_picture_has_every_command_of_the_demo() -> None:
 
 def test_the_picture_is_text_without_a_script_and_without_a_path_of_the_machine_that_recorded_it() -> None:
     text = PICTURE.read_text(encoding="utf-8")
-    assert len(text) < 120_000
     assert re.search(r"<script|href|on\w+=|/tmp/|/home/", text) is None and str(ROOT) not in text
     assert "PLAY RECAP" in text and "prefers-reduced-motion" in text
 

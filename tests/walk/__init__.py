@@ -110,9 +110,8 @@ class Walk:
     extra: dict[str, Any] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
 
-    def execute(self, command: str, wanted: int, most_lines: int = 0) -> None:
-        """One command of the page; what it said is shown where its exit status is another one, or where it prints more
-        lines than it may."""
+    def execute(self, command: str, wanted: int) -> None:
+        """One command of the page; what it said is shown where its exit status is another one."""
         line = command
         if command.split()[0].endswith("ansible-playbook"):
             (self.folder / "lab.json").write_text(json.dumps(self.extra), encoding="utf-8")
@@ -137,8 +136,8 @@ class Walk:
         said = done.stdout + done.stderr
         self.place.executed += 1
         lines = len(said.splitlines())
-        right = done.returncode == wanted and "Traceback" not in said and (not most_lines or lines <= most_lines)
-        ended = f"exit status {done.returncode}, {lines} lines" + (f" of {most_lines}" if most_lines else "")
+        right = done.returncode == wanted and "Traceback" not in said
+        ended = f"exit status {done.returncode}, {lines} lines"
         print(f"{'ok    ' if right else 'FAILED'} {self.name}: {command} ({ended})", flush=True)
         if not right:
             self.place.failed.append(f"{self.name}: {command}")
@@ -186,14 +185,13 @@ class Walk:
 
 @dataclass(frozen=True)
 class Step:
-    """What becomes of one command: executed, with the exit status that it should have and the lines that it may print
-    at most (0: any number), or left out for a reason. `first` is done before it."""
+    """What becomes of one command: executed, with the exit status that it should have, or left out for a reason.
+    `first` is done before it."""
 
     command: str
     status: int = 0
     left_out: str = ""
     first: Callable[[Walk], object] | None = None
-    most_lines: int = 0
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ def walk_page(place: Place, page: Page) -> None:
                     continue
                 if step.first:
                     step.first(walk)
-                walk.execute(step.command, step.status, step.most_lines)
+                walk.execute(step.command, step.status)
         finally:
             bench.close()
 

@@ -316,8 +316,8 @@ PAGES = (
                 "cluster.yml)",
                 left_out="kubespray is not here",
             ),
-            Step(f"{BESIDE} -e winkube_preflight=only", first=beside_the_link, most_lines=350),
-            Step(BESIDE, most_lines=400),
+            Step(f"{BESIDE} -e winkube_preflight=only", first=beside_the_link),
+            Step(BESIDE),
         ),
         ten_nodes,
         folder="beside",
@@ -396,7 +396,7 @@ PAGES = (
 )
 """In the order in which somebody reads them; the infra repository brings the installed collection."""
 MORE: Mapping[str, tuple[Step, ...]] = {
-    "docs/beside-kubespray.md": (Step(BESIDE, most_lines=100),),
+    "docs/beside-kubespray.md": (Step(BESIDE),),
     "docs/drift.md": (
         Step(DRIFTING, status=2, first=edited),
         Step(f"{DRIFTING} -e winkube_drift_dir=reports -e winkube_drift_fail=false"),

@@ -1,12 +1,10 @@
-"""What people paste: many lines at once, structure, places without a cause, and the time that it takes."""
+"""What people paste: many lines at once, structure, and places without a cause."""
 
 from __future__ import annotations
 
 import functools
 import random
 import re
-import time
-from collections.abc import Callable
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import MESSAGES, about
@@ -39,38 +37,6 @@ def test_harmless_lines_around_a_message_do_not_change_the_first_answer(case: Ca
 @pytest.mark.parametrize("text", HEALTHY, ids=range(len(HEALTHY)))
 def test_a_healthy_log_that_is_pasted_is_no_alarm(text: str) -> None:
     assert about(text) == ()
-
-
-def _many(size: int, own: str = "") -> str:
-    """Harmless lines and bad ones, each with a time of its own, and a pod if it is given."""
-    chance = random.Random(1)
-    bad = [line for case in PASTED for line in str(case.data["message"]).splitlines() if line.strip()]
-    lines: list[str] = []
-    while size > 0:
-        line = chance.choice(harmless() if chance.random() < 0.9 else bad)
-        number = len(lines)
-        stamp = f" 13:{number // 60 % 60:02}:{number % 60:02}.{number % 1000000:06} {number % 7000}"
-        lines.append(re.sub(r"(?<=^[IWEF]\d{4}) [\d:.]+ +\d+", stamp, line) + own.format(number))
-        size -= len(lines[-1]) + 1
-    return "\n".join(lines)
-
-
-def _cost(work: Callable[[], object]) -> float:
-    start = time.process_time()
-    assert work()
-    return time.process_time() - start
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("own", "times"), [("", 14), (' pod="shop/web-{:08x}"', 30)], ids=["alike", "different"])
-def test_time_grows_with_the_text_and_is_a_multiple_of_reading_its_words(own: str, times: int) -> None:
-    """Three megabytes, as ten, take about 6 times as long as finding their words, and 15 times where each line is
-    another one; seconds say nothing on a busy machine."""
-    one, ten = _many(300_000, own), _many(3_000_000, own)
-    about(one[:100_000])
-    taken = _cost(lambda: about(ten))
-    assert taken < 14 * _cost(lambda: about(one))
-    assert taken < times * _cost(lambda: sum(1 for _ in re.finditer(r"[A-Za-z_]+", ten)))
 
 
 def test_a_code_may_have_zeros_before_it() -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import literals
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.literals import Place, find_place, find_places
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.literals import find_place, find_places
 
 from tests.catalogue.__main__ import TABLE
 from tests.catalogue.table import read, write
@@ -98,11 +97,3 @@ def test_each_row_of_the_places_is_used() -> None:
 def test_the_table_is_written_as_it_is_read() -> None:
     rows = read(TABLE.read_bytes())
     assert read(write(rows)) == rows
-
-
-def test_ten_megabytes_are_read_in_seconds() -> None:
-    lines = [f"E0101 10:00:00.000001 1 pod.go:{n}] some line number {n}: {LINES[n % 5][0]}" for n in range(5000)]
-    find_place(lines[0])
-    start = time.process_time()
-    assert all(isinstance(find_place(line), Place) for line in lines)
-    assert (time.process_time() - start) / sum(map(len, lines)) * 10_000_000 < 10

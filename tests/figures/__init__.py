@@ -1,0 +1,1 @@
+"""How large the project is, for the last commit and the last tag side by side: `make figures`. They judge nothing."""
