@@ -15,11 +15,16 @@ SHARED_ROLE = "winkube"
 
 def module_documentation(path: Path) -> Mapping[str, Any] | None:
     """The DOCUMENTATION in a .py file (in a fragment: of its class), or in the .yml beside a .ps1; else None."""
-    if path.suffix == ".yml":
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return documentation_in(path.name, path.read_text(encoding="utf-8"))
+
+
+def documentation_in(name: str, text: str) -> Mapping[str, Any] | None:
+    """The same of the text of a file of this name."""
+    if name.endswith(".yml"):
+        document = yaml.safe_load(text)
         found = document.get("DOCUMENTATION") if isinstance(document, dict) else None
         return found if isinstance(found, dict) else None
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse(text)):
         named = isinstance(node, ast.Assign) and any(
             getattr(target, "id", "") == "DOCUMENTATION" for target in node.targets
         )

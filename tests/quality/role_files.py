@@ -31,6 +31,8 @@ galaxy_info:
 dependencies:
   - role: winkube.node.winkube
 """
+GENERATED = "# Generated from plugins/plugin_utils/components/"
+"""Begins the defaults of a role that a component declares."""
 SPECIFICATION = """\
 ---
 # Generated from {source}: run `make generate` after a change there.
@@ -47,10 +49,15 @@ argument_specs:
 """
 
 
+def options_of(component: Component) -> tuple[Option, ...]:
+    """The table of a component's options: the one place where generation reads it."""
+    return component.interface.options
+
+
 def files(component: Component, source: str) -> dict[str, str]:
     """The role's files by their path in its folder; `source` is the file that the table stands in."""
     words = {"summary": component.interface.summary, "module": component.module, "source": source}
-    given = role_variables(component.interface.options)
+    given = role_variables(options_of(component))
     generated = f"---\n# Generated from {source}: run `make generate` after a change there.\n"
     return {
         "defaults/main.yml": generated + "".join(_default(each) for each in given),
@@ -91,7 +98,7 @@ def places(options: tuple[Option, ...]) -> tuple[list[str], list[str], list[str]
 def table(component: Component) -> list[str]:
     """The variables as the README has them, and what holds for each role."""
     rows = ["| variable | default | |", "|---|---|---|"]
-    for each in role_variables(component.interface.options):
+    for each in role_variables(options_of(component)):
         rows.append(f"| `{each.variable.name}` | {_shown(each)} | {markdown(each.text)} |")
     shared = (
         "The [shared variables](../winkube/README.md) apply too; `winkube_notify` names handlers to notify of a change."

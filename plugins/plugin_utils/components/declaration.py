@@ -8,9 +8,8 @@ registry.py lists all components; docs/architecture.md tells how to add one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ..engine.reading import Query, Reading
 from ..engine.tools import WINDOWS_PATH
@@ -67,6 +66,25 @@ class ServiceKind:
 
 
 @dataclass(frozen=True, slots=True)
+class Health:
+    """Where a program says whether it is healthy: answer 200 at a URL.
+
+    `default` is the URL with its default settings. `find` gives it for the arguments with which a service starts the
+    program (None: they cannot be told, as in a script) and the reading; empty if there is none.
+    """
+
+    default: str
+    find: Callable[[Sequence[str] | None, Layout, Reading], str]
+
+
+@dataclass(frozen=True, slots=True)
+class NoHealth:
+    """A program has no such URL: `why`, and what tells instead that it works, as a sentence."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Daemon:
     """A component's program and its service.
 
@@ -74,7 +92,7 @@ class Daemon:
     arguments). `rank` orders starts, lowest first; stops run the other way. `of_cluster`: it talks to the API server
     and is stopped while a node joins again. `log` is its log if the service does not set one; `event_source` is its
     source in the event log Application, if it logs there. `pipe` is the named pipe that exists while it works.
-    `healthz` gives its health URL from the service as the probe lists it and the reading; empty if there is none.
+    `health` is where it says that it is healthy, or the reason that it says so nowhere.
     `path` are folders that its Path must have, and `account` is its account: unless set otherwise a service gets the
     machine's Path, of which only Windows' own folders are certain.
     """
@@ -82,13 +100,13 @@ class Daemon:
     service: Place
     program: Place
     kind: ServiceKind
+    health: Health | NoHealth
     rank: int = 2
     asks: tuple[str, ...] = ("--version",)
     of_cluster: bool = False
     log: Place | None = None
     event_source: str = ""
     pipe: Place | None = None
-    healthz: Callable[[Mapping[str, Any], Layout, Reading], str] | None = None
     path: Places = _path_of_windows
     account: str = LOCAL_SYSTEM
 

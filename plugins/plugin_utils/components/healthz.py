@@ -1,22 +1,22 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The health address of a kubelet or kube-proxy: from its settings, from its running service, and a wait for it."""
+"""Where a program says that it is healthy: by its settings, by its running service, and a wait for it."""
 
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..engine import command_line, windows_path
 from ..engine.batch import Op
 from ..engine.reading import Reading
 from ..engine.services.existing import argument
-from ..facts.flags import KUBE_PROXY, KUBELET, NEWEST
+from ..facts.flags import KUBELET, NEWEST
 from ..facts.windows import KUBELET_PORT as SERVING_PORT
+from .declaration import Daemon, Health, NoHealth
 from .flag_check import CommandLine, read
-from .kube_proxy import kube_proxy_args
 from .layout import Layout
 
 KUBELET_PORT = 10248
@@ -52,9 +52,8 @@ def _or(value: Any, default: Any) -> Any:
     return default if value is None or value == "" else value
 
 
-def wait_healthy(port: str, timeout_s: int, host: str = LOOPBACK) -> Op:
-    """A wait until `/healthz` on this port of the node answers 200; the program listens on `host`."""
-    url = f"http://{host}:{port}/healthz"
+def wait_healthy(url: str, timeout_s: int) -> Op:
+    """A wait until this URL answers 200 on the node itself."""
     return Op("wait", {"for": "http", "url": url, "status": 200, "timeout_s": timeout_s})
 
 
@@ -75,28 +74,25 @@ def find_arguments(found: Mapping[str, Any], program: str) -> tuple[str, ...] | 
     return None
 
 
-def local_port(
-    program: Callable[[Layout], str], flag: str, default: int, url: str
-) -> Callable[[Mapping[str, Any], Layout, Reading], str]:
-    """A `Daemon.healthz`: `url` with the port of `--flag`, or the default port, for its `{}`."""
-
-    def healthz(found: Mapping[str, Any], layout: Layout, _reading: Reading) -> str:
-        words = find_arguments(found, program(layout))
-        if words is None:
-            return ""
-        return url.format((argument(" ".join(words), flag) or str(default)).rpartition(":")[2])
-
-    return healthz
+def find_url(daemon: Daemon, found: Mapping[str, Any], layout: Layout, reading: Reading, program: str = "") -> str:
+    """Where a daemon says that it is healthy, by its service `found` as the probe lists it; empty if nowhere.
+    `program` is its path where that is not the declared one."""
+    if isinstance(daemon.health, NoHealth):
+        return ""
+    return daemon.health.find(find_arguments(found, program or daemon.program(layout)), layout, reading)
 
 
-def kube_proxy(argv: Sequence[str]) -> tuple[str, str] | None:
-    """(host, port) of kube-proxy's health URL on the node itself; None if there is none, or if a configuration file
-    sets it."""
-    return kube_proxy_args.healthz_of(read((("kube-proxy", argv),), KUBE_PROXY, NEWEST))
+def by_port_flag(flag: str, default: int, url: str) -> Health:
+    """`url` with the port of `--flag`, or the default port, for its `{}`."""
+
+    def find(argv: Sequence[str] | None, _layout: Layout, _reading: Reading) -> str:
+        return "" if argv is None else url.format((argument(" ".join(argv), flag) or str(default)).rpartition(":")[2])
+
+    return Health(url.format(default), find)
 
 
 def kubelet(argv: Sequence[str], config: str) -> tuple[str, str] | None:
-    """The same for a kubelet; `config` is the text of its configuration file, empty if it was not read."""
+    """`find_kubelet` for a running one; `config` is the text of its configuration file, empty if it was not read."""
     settings = {name: _setting(config, name) for name in ("healthzPort", "healthzBindAddress")}
     return find_kubelet(read((("kubelet", argv),), KUBELET, NEWEST), settings)
 

@@ -16,7 +16,7 @@ from typing import Any
 from ..components import registry
 from ..components.cni import cni
 from ..components.containerd import shim
-from ..components.declaration import Component
+from ..components.declaration import Component, Health
 from ..components.flannel import flannel
 from ..cri_tcp import expiry
 from ..engine import windows_path
@@ -296,7 +296,7 @@ def checks_of(component: Component) -> tuple[Check, ...]:
         check("stopped", ERROR, f"{name} does not run", "Somebody stopped it, or it ended.", start, _find_stopped),
         check("crashes", ERROR, f"{name} ends again and again", _READS_LOG, look_at, _crashes),
         *((no_pipe,) if daemon is not None and daemon.pipe is not None else ()),
-        *((unhealthy,) if daemon is not None and daemon.healthz is not None else ()),
+        *((unhealthy,) if daemon is not None and isinstance(daemon.health, Health) else ()),
         check(
             "no-log",
             WARNING,

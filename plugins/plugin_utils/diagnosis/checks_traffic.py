@@ -12,7 +12,9 @@ import ipaddress
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from ..components import healthz, networks
+from ..components import networks
+from ..components.healthz import find_url
+from ..components.kube_proxy import kube_proxy
 from ..components.layout import Layout
 from ..engine.address import mask
 from ..engine.environment import fingerprint
@@ -150,9 +152,7 @@ def _health_checks(scene: Scene) -> Iterator[Seen]:
 
 def kube_proxy_url(layout: Layout, reading: Reading) -> str:
     """Where kube-proxy answers on the node itself; its usual place where the service is the cluster's."""
-    found = reading.service(layout.kube_proxy_service)
-    argv = None if found is None else healthz.find_arguments(found, layout.kube_proxy_binary)
-    return healthz.url_of(healthz.kube_proxy(argv or ()))
+    return find_url(kube_proxy.DAEMON, reading.service(layout.kube_proxy_service) or {}, layout, reading)
 
 
 def _node_ports(scene: Scene) -> Iterator[Seen]:

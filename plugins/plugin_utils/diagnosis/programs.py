@@ -13,6 +13,7 @@ from typing import Any
 from ..components import registry
 from ..components.declaration import Component
 from ..components.expected import Expected
+from ..components.healthz import find_url
 from ..components.layout import Layout
 from ..engine import windows_path
 from ..engine.reading import Query, Reading, file_query, http_query, pipe_query, services_query
@@ -75,9 +76,7 @@ def health(layout: Layout, expected: Expected, first: Reading) -> tuple[Query, .
 def healthz(program: Program, layout: Layout, reading: Reading) -> str:
     """Where a program says whether it is healthy, by its service's command line; empty if it says so nowhere."""
     found, daemon = reading.service(program.service), program.component.daemon
-    if found is None or daemon is None or daemon.healthz is None:
-        return ""
-    return daemon.healthz(found, layout, reading)
+    return "" if found is None or daemon is None else find_url(daemon, found, layout, reading)
 
 
 def logs(layout: Layout, expected: Expected, first: Reading) -> tuple[Query, ...]:

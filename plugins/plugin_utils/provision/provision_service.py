@@ -16,6 +16,7 @@ from ..components.healthz import wait_healthy
 from ..components.kube_proxy import kube_proxy_args
 from ..components.kubelet import kubelet, kubelet_check
 from ..components.layout import Layout
+from ..components.registry import DAEMONS
 from ..engine import windows_path
 from ..engine.batch import Op
 from ..engine.environment import names_of
@@ -186,8 +187,7 @@ def ready_ops(
         gate = containerd.build_gate(layout, has_ctr=containerd.has_ctr(layout, reading), timeout_s=limit)
         return (*gate, *_cri_answers(layout, reading, limit)), (settled,)
     if where:
-        host, port = where
-        ask = wait_healthy(port, limit, host)
+        ask = wait_healthy(where, limit)
         return (ask,), (settled, ask)
     return (), (settled,)
 
@@ -205,12 +205,10 @@ def _cri_answers(layout: Layout, reading: Reading, timeout_s: int) -> tuple[Op, 
     return (wait_run(_crictl(layout), "--runtime-endpoint", address, "version", timeout_s=timeout_s),)
 
 
-def _answers_at(item: Item, found: Mapping[str, Any], layout: Layout, reading: Reading) -> tuple[str, str] | None:
-    """Where kubelet or kube-proxy answers on /healthz; None for what does not."""
-    argv = healthz.find_arguments(found, item.destination) or ()
-    if _is(item, "kubelet"):
-        return healthz.kubelet(argv, kubelet.text_of(kubelet.config_file(layout), reading))
-    return healthz.kube_proxy(argv) if _is(item, "kube-proxy") else None
+def _answers_at(item: Item, found: Mapping[str, Any], layout: Layout, reading: Reading) -> str:
+    """The URL at which a component's program says that it is healthy; empty for what does not."""
+    daemon = DAEMONS.get(item.name.casefold())
+    return "" if daemon is None else healthz.find_url(daemon, found, layout, reading, item.destination)
 
 
 def _is(item: Item, program: str) -> bool:

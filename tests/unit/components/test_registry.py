@@ -7,7 +7,12 @@ from dataclasses import replace
 import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.components import registry
-from ansible_collections.winkube.node.plugins.plugin_utils.components.declaration import Component, Daemon, ServiceKind
+from ansible_collections.winkube.node.plugins.plugin_utils.components.declaration import (
+    Component,
+    Daemon,
+    NoHealth,
+    ServiceKind,
+)
 from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.components.options import Interface
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import programs as verify
@@ -30,6 +35,7 @@ NEW = Component(
         service=lambda _layout: "probe-agent",
         program=lambda _layout: r"C:\k\probe-agent.exe",
         kind=ServiceKind(("sc",), "", "It makes no service.", "its own page"),
+        health=NoHealth("It says so nowhere."),
         log=lambda _layout: r"C:\k\probe-agent.log",
     ),
     settings=lambda _layout: (r"C:\k\probe-agent.yml",),

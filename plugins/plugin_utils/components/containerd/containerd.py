@@ -24,7 +24,7 @@ from ...engine.tools import wait_pipe, wait_run, wait_service
 from ...facts import containerd as facts
 from ...facts.version import Version
 from .. import nssm
-from ..declaration import Component, Daemon, ServiceKind
+from ..declaration import Component, Daemon, NoHealth, ServiceKind
 from ..layout import Layout
 from ..service import Managed, service_of
 from . import containerd_config, containerd_toml, crictl, defender, earlier_programs, images, registries, shim
@@ -237,6 +237,7 @@ DAEMON = Daemon(
     service=lambda layout: layout.containerd_service,
     program=lambda layout: layout.containerd_binary,
     kind=SERVICE,
+    health=NoHealth("It has no HTTP server unless its metrics are on; it works once its pipe answers."),
     rank=0,
     log=lambda layout: layout.containerd_log,
     pipe=lambda layout: layout.containerd_pipe,

@@ -30,7 +30,7 @@ from ...facts.windows import VXLAN_RULE
 from .. import inbound, networks, nssm
 from ..cni import cni
 from ..cni.conf import FILE
-from ..declaration import Component, Daemon, ServiceKind
+from ..declaration import Component, Daemon, NoHealth, ServiceKind
 from ..kubernetes_fit import kubernetes_line
 from ..layout import Layout
 from ..networks import Management
@@ -251,6 +251,10 @@ DAEMON = Daemon(
     service=lambda layout: layout.flanneld_service,
     program=lambda layout: layout.flanneld_binary,
     kind=SERVICE,
+    health=NoHealth(
+        "It answers `/healthz` only with `--healthz-port`, which its service does not set; it works once it has "
+        "written `subnet.env`."
+    ),
     rank=1,
     of_cluster=True,
 )

@@ -32,7 +32,7 @@ from ...engine.tools import (
     wait_gone,
     wait_service,
 )
-from ..healthz import KUBELET_PORT, wait_healthy
+from ..healthz import KUBELET_PORT, LOOPBACK, url_of, wait_healthy
 from ..kubelet.kubelet import ca_file, cert_dir
 from ..layout import Layout
 from .join import (
@@ -204,7 +204,7 @@ class Joining:
             self._secret(path),
             *self._start(reading),
             _wait_file(layout.kubelet_kubeconfig, self.start_timeout_s),
-            wait_healthy(str(KUBELET_PORT), self.start_timeout_s),
+            wait_healthy(url_of((LOOPBACK, str(KUBELET_PORT))), self.start_timeout_s),
             Op("remove", {"path": path}),
         )
 
@@ -213,7 +213,7 @@ class Joining:
             *self._ca(),
             self._secret(self.layout.kubelet_kubeconfig),
             *self._start(reading),
-            wait_healthy(str(KUBELET_PORT), self.start_timeout_s),
+            wait_healthy(url_of((LOOPBACK, str(KUBELET_PORT))), self.start_timeout_s),
         )
 
     def _ca(self) -> tuple[Op, ...]:

@@ -18,10 +18,12 @@ from ...engine.resources.firewall_rule import FirewallRule
 from ...engine.resources.programs import Programs, Source
 from ...engine.resources.service import ACTIVE, RUNNING, NoService, Service, runs
 from ...engine.tools import wait_service
+from ...facts.flags import KUBE_PROXY, NEWEST
 from ...facts.windows import KUBE_PROXY_RULE
-from .. import daemon_sets, healthz, inbound, log_runner, nssm
-from ..declaration import Component, Daemon, ServiceKind
-from ..healthz import LOOPBACK, wait_healthy
+from .. import daemon_sets, inbound, log_runner, nssm
+from ..declaration import Component, Daemon, Health, ServiceKind
+from ..flag_check import read
+from ..healthz import LOOPBACK, url_of, wait_healthy
 from ..layout import Layout
 from ..service import Dependencies, Managed, service_of
 from . import kube_proxy_args, source_vip
@@ -161,7 +163,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
         *nssm.reads(layout),
         *log_runner.reads(layout),
         services_query((layout.kube_proxy_service, layout.kubelet_service)),
-        http_query(healthz.url_of((LOOPBACK, kube_proxy_args.HEALTHZ_PORT)), layout.kube_proxy_service),
+        http_query(url_of((LOOPBACK, kube_proxy_args.HEALTHZ_PORT)), layout.kube_proxy_service),
     )
 
 
@@ -201,21 +203,21 @@ def _build_gate(args: KubeProxyArgs) -> Op:
     where = kube_proxy_args.healthz(args.settings)
     if where is None:
         return wait_service(args.layout.kube_proxy_service, RUNNING, args.start_timeout_s, stable_s=30)
-    host, port = where
-    return wait_healthy(port, args.start_timeout_s, host)
+    return wait_healthy(url_of(where), args.start_timeout_s)
 
 
-def _healthz(found: Mapping[str, Any], layout: Layout, _reading: Reading) -> str:
-    return healthz.url_of(healthz.kube_proxy(healthz.find_arguments(found, layout.kube_proxy_binary) or ()))
+def _find_health(argv: Sequence[str] | None, _layout: Layout, _reading: Reading) -> str:
+    """Its usual address where a script starts it; none if a configuration file sets it."""
+    return url_of(kube_proxy_args.healthz_of(read(((kube_proxy_args.OWN, argv or ()),), KUBE_PROXY, NEWEST)))
 
 
 DAEMON = Daemon(
     service=lambda layout: layout.kube_proxy_service,
     program=lambda layout: layout.kube_proxy_binary,
     kind=SERVICE,
+    health=Health(url_of((LOOPBACK, kube_proxy_args.HEALTHZ_PORT)), _find_health),
     rank=4,
     of_cluster=True,
-    healthz=_healthz,
 )
 
 COMPONENT = Component(

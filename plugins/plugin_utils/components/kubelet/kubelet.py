@@ -11,7 +11,7 @@ into the drop-in folder if the release has one, else into the arguments.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,7 +28,7 @@ from ...engine.tools import wait_service
 from ...facts.flags import KUBELET
 from ...facts.windows import KUBELET_RULE
 from .. import healthz, inbound, log_runner, networks, nssm
-from ..declaration import Component, Daemon, ServiceKind
+from ..declaration import Component, Daemon, Health, ServiceKind
 from ..flag_check import read
 from ..healthz import KUBELET_PORT, LOOPBACK, find_kubelet, port_of_kubelet, wait_healthy
 from ..layout import Layout
@@ -316,22 +316,20 @@ def _build_gate(args: KubeletArgs) -> tuple[Op, ...]:
     found = find_kubelet(line, args.config)
     if found is None:
         return (wait_service(args.layout.kubelet_service, "running", args.start_timeout_s, stable_s=30),)
-    host, port = found
-    return (wait_healthy(port, args.start_timeout_s, host),)
+    return (wait_healthy(healthz.url_of(found), args.start_timeout_s),)
 
 
-def _healthz(found: Mapping[str, Any], layout: Layout, reading: Reading) -> str:
-    argv = healthz.find_arguments(found, layout.kubelet_binary) or ()
-    return healthz.url_of(healthz.kubelet(argv, text_of(config_file(layout), reading)))
+def _find_health(argv: Sequence[str] | None, layout: Layout, reading: Reading) -> str:
+    return healthz.url_of(healthz.kubelet(argv or (), text_of(config_file(layout), reading)))
 
 
 DAEMON = Daemon(
     service=lambda layout: layout.kubelet_service,
     program=lambda layout: layout.kubelet_binary,
     kind=SERVICE,
+    health=Health(healthz.url_of((LOOPBACK, str(KUBELET_PORT))), _find_health),
     rank=3,
     of_cluster=True,
-    healthz=_healthz,
 )
 
 COMPONENT = Component(

@@ -17,7 +17,7 @@ from ...engine.reading import pipe_query
 from ...engine.resource import Refused
 from ...engine.tools import wait_pipe
 from ...facts.version import Line
-from ..declaration import Daemon, ServiceKind
+from ..declaration import Daemon, NoHealth, ServiceKind
 from ..kubernetes_fit import release
 from ..options import Option
 from ..program_service import Recipe, Values, declare
@@ -103,6 +103,7 @@ DECLARATION = declare(
             source="kubernetes-csi/csi-proxy 10bd8800 cmd/csi-proxy/main.go; "
             "kubernetes-csi.github.io/docs/csi-proxy.html",
         ),
+        health=NoHealth("It has no HTTP server; it works once its named pipes are there."),
         log=lambda layout: windows_path.join(layout.log_dir, "csi-proxy.log"),
         asks=(),  # it has no flag for its version: with one it would start to serve
     ),

@@ -13,7 +13,7 @@ from __future__ import annotations
 from ...engine import windows_path
 from ...engine.resource import Refused
 from ..declaration import Daemon, ServiceKind
-from ..healthz import local_port
+from ..healthz import by_port_flag
 from ..layout import Layout
 from ..options import Option
 from ..program_service import Recipe, Values, answers, declare
@@ -51,7 +51,7 @@ DECLARATION = declare(
             source="fluent/fluent-bit v5.1.1 src/win32/winsvc.c",
         ),
         log=lambda layout: windows_path.join(layout.log_dir, "fluent_bit.log"),
-        healthz=local_port(_program, "http_port", PORT, HEALTH),
+        health=by_port_flag("http_port", PORT, HEALTH),
     ),
     Recipe(
         summary="Runs Fluent Bit on a Windows node, which sends logs and events away",

@@ -13,7 +13,7 @@ from __future__ import annotations
 from ...engine import windows_path
 from ...engine.resource import Refused
 from ..declaration import Daemon, ServiceKind
-from ..healthz import local_port
+from ..healthz import by_port_flag
 from ..layout import Layout
 from ..options import Option
 from ..program_service import Recipe, Values, answers, declare
@@ -59,7 +59,7 @@ DECLARATION = declare(
         ),
         asks=(),  # on Windows it prints its version and never ends: Execute waits for a stop that never comes
         event_source="NodeProblemDetector",
-        healthz=local_port(_program, "port", PORT, HEALTH),
+        health=by_port_flag("port", PORT, HEALTH),
     ),
     Recipe(
         summary="Runs node-problem-detector on a Windows node",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ...engine import windows_path
 from ..declaration import Daemon, ServiceKind
-from ..healthz import local_port
+from ..healthz import by_port_flag
 from ..layout import Layout
 from ..options import Option
 from ..program_service import Recipe, Values, answers, declare
@@ -44,7 +44,7 @@ DECLARATION = declare(
             source="prometheus-community/windows_exporter v0.31.8 cmd/windows_exporter/0_service.go",
         ),
         event_source="windows_exporter",
-        healthz=local_port(_program, ADDRESS, PORT, HEALTH),
+        health=by_port_flag(ADDRESS, PORT, HEALTH),
     ),
     Recipe(
         summary="Runs windows_exporter on a Windows node, for Prometheus",
