@@ -38,6 +38,7 @@ PROGRAM_S = 60
 SKEW = timedelta(minutes=1)
 """A token that expires so soon is replaced before it is sent."""
 _OF_HEADERS = "!#$&'*+-.^_`|~"
+_SAID = {"Impersonate-User": "as", "Impersonate-Uid": "as-uid", "Impersonate-Group": "as-groups"}
 _TOLD = ("server", "tls-server-name", "insecure-skip-tls-verify", "proxy-url", "disable-compression")
 
 
@@ -56,9 +57,30 @@ class Access:
     impersonation: tuple[tuple[str, str], ...] = ()
 
     def identity(self) -> list[tuple[str, str]]:
-        """The headers that say who asks, for a request that is sent now."""
+        """The headers that say who asks, for a request that is sent now.
+
+        ClusterError, without the value, for one that no header can hold: a line break in it would begin another header,
+        and an error of the library that sends it would quote it.
+        """
         authorization = self.authorization()
-        return [*([("Authorization", authorization)] if authorization else ()), *self.impersonation]
+        given = [*([("Authorization", authorization)] if authorization else ()), *self.impersonation]
+        return [(name, _check_header(name, value)) for name, value in given]
+
+
+def _check_header(name: str, value: str) -> str:
+    value = value.strip()
+    wrong = next((place for place, each in enumerate(value, 1) if not " " <= each <= "~"), 0)
+    if wrong:
+        what = "the user's credentials" if name == "Authorization" else f"the user's {_SAID.get(name, 'as-user-extra')}"
+        raise ClusterError(
+            f"cluster.kubeconfig: {what} cannot be sent: the character {wrong} of {len(value)} in the header {name} is "
+            f"{_name_character(value[wrong - 1])}, and only printable ASCII is allowed there."
+        )
+    return value
+
+
+def _name_character(character: str) -> str:
+    return {"\n": "a line break", "\r": "a line break", "\t": "a tab"}.get(character, f"U+{ord(character):04X}")
 
 
 class _Entry(NamedTuple):
@@ -182,7 +204,7 @@ def _authorization(user: _Entry) -> Callable[[], str]:
         file.read_bytes()  # a file that is missing is said before the first request
         return lambda: _bearer(file)
     if token := fields.get("token"):
-        return lambda: f"Bearer {token}"
+        return lambda: f"Bearer {str(token).strip()}"
     if fields.get("username") and fields.get("password"):
         basic = base64.b64encode(f"{fields['username']}:{fields['password']}".encode()).decode()
         return lambda: f"Basic {basic}"
@@ -271,7 +293,7 @@ class _Program:
         """Header of a request that is sent now."""
         if self.found.expires and datetime.now(UTC) > self.found.expires - SKEW:
             self.found = self._ask()
-        return f"Bearer {self.found.token}" if self.found.token else ""
+        return f"Bearer {self.found.token.strip()}" if self.found.token else ""
 
     def _ask(self) -> _Credentials:
         """ClusterError if the program gives none.

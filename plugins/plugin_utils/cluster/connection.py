@@ -134,7 +134,7 @@ def _sender(reached: Access, dates: deque[str]) -> Send:
                 redirect=False,
                 retries=False,  # urllib3's own have no pause, and would add to ours
             )
-        except (HTTPError, OSError) as error:
+        except (HTTPError, OSError, ValueError) as error:  # ValueError: what http.client refuses to send
             raise _unreachable(reached.server, error) from error
         if date := answer.headers.get("Date"):
             dates.append(date)

@@ -33,6 +33,7 @@ from kubernetes import config
 from kubernetes.client import Configuration
 
 from tests.lab.cluster.pki import Authority, Identity
+from tests.unit.cluster import witness
 
 SERVER = "https://10.0.0.10:6443"
 ANN = Identity("ann", ())
@@ -438,3 +439,62 @@ def test_a_proxy_gets_its_password_and_no_error_shows_it(heard: tuple[int, list[
     wanted = b"Basic " + base64.b64encode(b"me:s@cret")
     assert [wanted in each for each in asked] == [True, True]
     assert not any(word in f"{request.value}{stream.value}" for word in ("s%40cret", "s@cret", "t0ken"))
+
+
+HEADERS = {
+    "line break": ({"token": "s3cret\r\nImpersonate-User: root"}, "a line break"),
+    "line feed": ({"token": "s3c\nret"}, "a line break"),
+    "tab": ({"token": "s3c\tret"}, "a tab"),
+    "NUL": ({"token": "s3c\0ret"}, r"U\+0000"),
+    "letter of another script": ({"token": "s3c\u0440et"}, r"U\+0440"),
+    "escape": ({"token": "s3c\x1b[1mret"}, r"U\+001B"),
+    "another identity": ({"token": "t", "as": "s3cret\r\nImpersonate-Group: system:masters"}, "the user's as "),
+    "extra": ({"token": "t", "as": "ann", "as-user-extra": {"a": ["s3cret\nb"]}}, "as-user-extra"),
+    "file": ({"tokenFile": "token"}, "a line break"),
+    "program": ({"exec": {}}, "a line break"),
+}
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_what_no_header_holds_is_refused_without_its_value(name: str, tmp_path: Path) -> None:
+    """Both ways to the API: a request, and a stream, whose library would send the rest as further headers."""
+    user, sentence = HEADERS[name]
+    (tmp_path / "token").write_text("s3c\nret\n", encoding="utf-8")
+    if name == "program":
+        run = program(tmp_path, f"cat <<'E'\n{credential(token='s3c' + chr(10) + 'ret')}\nE")
+        user = {"exec": {"apiVersion": API, "command": run}}
+    found = connection((write(tmp_path, user, {"server": "https://127.0.0.1:1"}),), "")
+    assert found.listen is not None
+    for ask in (
+        lambda: found.send("GET", "/version", None, "application/json"),
+        lambda: list(found.listen("/api", 5)),
+    ):
+        with pytest.raises(ClusterError, match=sentence) as raised:
+            ask()
+        assert not raised.value.passing
+        assert not any(part in str(raised.value) for part in ("s3c", "ret", "system:masters", "root"))
+
+
+BLANKS = {
+    "block": {"token": "t0ken\n"},
+    "windows": {"token": " t0ken\r\n"},
+    "file": {"tokenFile": "token"},
+    "program": {"exec": {}},
+}
+
+
+@pytest.mark.parametrize("name", BLANKS)
+def test_blanks_around_a_token_are_not_sent(name: str, tmp_path: Path) -> None:
+    user: Any = BLANKS[name]
+    (tmp_path / "token").write_text("\nt0ken\n", encoding="utf-8")
+    if name == "program":
+        run = program(tmp_path, f"cat <<'E'\n{credential(token='t0ken' + chr(10))}\nE")
+        user = {"exec": {"apiVersion": API, "command": run}}
+    with witness.serving(tls=True) as port:
+        cluster = {
+            "server": f"https://127.0.0.1:{port}",
+            "certificate-authority-data": base64.b64encode(witness.authority().pem).decode(),
+        }
+        found = connection((write(tmp_path, user, cluster),), "")
+        _status, answer, *_more = found.send("GET", "/version", None, "application/json")
+    assert json.loads(answer)["seen"]["headers"] == [["Authorization", "Bearer t0ken"]]
