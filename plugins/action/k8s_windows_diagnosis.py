@@ -41,7 +41,7 @@ class ActionModule(ControllerAction):
             "files": {name.partition(".")[2]: str(folder / name) for name in texts},
             "counts": page.counts(nodes),
             "broken": [str(node["host"]) for node in nodes if (node.get("counts") or {}).get("errors")],
-            "verdict": page.verdict(nodes),
+            "verdicts": page.verdicts(nodes),
             "lines": [*message_lines(options["message"]), *page.lines(nodes)],
         }
 

@@ -73,10 +73,10 @@ broken:
   returned: always
   type: list
   elements: str
-verdict:
-  description: One sentence that names the nodes that do not work and why; empty if all of them do.
+verdicts:
+  description: Of each node that does not work or was not reached, by its host, a sentence that says why.
   returned: always
-  type: str
+  type: dict
 lines:
   description: What a terminal shows, a line each.
   returned: always

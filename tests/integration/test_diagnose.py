@@ -84,7 +84,9 @@ def test_l2bridge_under_nssm_with_several_faults_and_a_node_out_of_reach(bench: 
     lines = next(node["services"] for node in report["nodes"] if node["host"] == "win1")
     assert any(line.startswith("kubelet: stopped, WIN32_EXIT_CODE ") for line in lines), lines
     written = bench.directory / "report" / "report.html"
-    assert "2 of 2 nodes do not work: win1 (" in run.output, run
+    assert "win1 does not work: " in run.output, run
+    assert "win2 does not work: not reached: " in run.output, run
+    assert [run.recap[name].failed for name in ("win1", "win2")] == [1, 1], "each node fails for itself"
     tail = run.output.partition("PLAY RECAP")[0].rstrip()
     assert str(written) in tail[-len(str(written)) - 200 :], f"the path comes last: {tail[-400:]}"
     page = written.read_text(encoding="utf-8")

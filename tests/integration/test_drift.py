@@ -31,6 +31,7 @@ def test_nodes_that_differ_are_reported_and_left_as_they_are(bench: Bench) -> No
     converge(bench)
     run, report, page = drift(bench)
     assert run.rc == 0, run
+    assert "No node differs. The report: " in run.output, run
     assert report["counts"] == {"same": 2, "different": 0, "failed": 0, "unreachable": 0}
     assert page.find(".//h2") is None
 
@@ -40,7 +41,11 @@ def test_nodes_that_differ_are_reported_and_left_as_they_are(bench: Bench) -> No
     bench.reset_ledger()
     run, report, page = drift(bench)
     assert run.rc != 0
-    assert "2 of 3 nodes are not as wanted: win1 (different), win3 (unreachable)." in run.output, run
+    assert "2 of 3 nodes are not as wanted." in run.output, run
+    assert "Differs in containerd. See " in run.output, run
+    assert "Not reached: " in run.output, run
+    failed = {name: run.recap[name].failed for name in ("win1", "win2", "win3")}
+    assert failed == {"win1": 1, "win2": 0, "win3": 1}, "each node fails for itself, a healthy one does not"
     assert differences(before, bench.dump()) == []
     assert bench.calls("win1") == 1
     assert report["counts"] == {"same": 1, "different": 1, "failed": 0, "unreachable": 1}
@@ -56,7 +61,7 @@ def test_nodes_that_differ_are_reported_and_left_as_they_are(bench: Bench) -> No
 
     limited, report, _page = drift(bench, "--limit", "win1")
     assert limited.rc != 0, limited
-    assert "1 of 1 nodes are not as wanted: win1 (different)." in limited.output, limited
+    assert "1 of 1 nodes are not as wanted." in limited.output, limited
     assert [node["name"] for node in report["nodes"]] == ["win1"]
 
     assert drift(bench, winkube_drift_fail=False)[0].rc == 0

@@ -42,7 +42,7 @@ def test_only_what_is_ours_goes_and_site_makes_the_node_again(bench: Bench) -> N
 
     refused = whole.site(playbook=RESET)
     assert refused.rc != 0
-    assert "If that is meant, say -e winkube_reset=true" in refused.output
+    assert "If this host is meant, add -e winkube_reset=true" in refused.output
 
     done = whole.converge(playbook=RESET, winkube_reset=True)
     assert {name: whole.state(name) for name in OURS} == bare == dict.fromkeys(OURS, "absent")

@@ -70,13 +70,13 @@ def lines(nodes: Sequence[Node]) -> list[str]:
     ]
 
 
-def verdict(nodes: Sequence[Node]) -> str:
-    """One sentence about all nodes: which are broken and by what, which were not reached; "" if all of them work."""
-    wrong = [node for node in nodes if node.get("error") or (node.get("counts") or {}).get("errors")]
-    if not wrong:
-        return ""
-    told = "; ".join(f"{node['host']} ({headline(node)})" for node in wrong)
-    return f"{len(wrong)} of {_count(len(nodes), 'nodes')} {'does' if len(wrong) == 1 else 'do'} not work: {told}."
+def verdicts(nodes: Sequence[Node]) -> dict[str, str]:
+    """Host -> the sentence about it, of the nodes that are broken and of those that were not reached."""
+    return {
+        str(node["host"]): f"{node['host']} does not work: {headline(node)}."
+        for node in nodes
+        if node.get("error") or (node.get("counts") or {}).get("errors")
+    }
 
 
 def _count(number: int, plural: str) -> str:

@@ -85,12 +85,11 @@ def test_markdown_has_causes_then_notes_then_facts() -> None:
     assert "#sig-windows" in text
 
 
-def test_the_verdict_is_one_sentence_about_all_nodes() -> None:
-    sentence = page.verdict(NODES)
-    assert sentence.startswith("2 of 3 nodes do not work: win1 (kubelet does not run; ")
-    assert sentence.endswith("win3 (not reached: timed out).")
-    assert page.verdict(NODES[:1]) == "", "a healthy node"
-    assert page.verdict(NODES[2:]) == "1 of 1 node does not work: win3 (not reached: timed out)."
+def test_each_node_that_does_not_work_has_a_sentence_of_its_own() -> None:
+    sentences = page.verdicts(NODES)
+    assert list(sentences) == ["win1", "win3"], "a healthy node has none"
+    assert sentences["win1"].startswith("win1 does not work: kubelet does not run; ")
+    assert sentences["win3"] == "win3 does not work: not reached: timed out."
 
 
 def test_a_terminal_gets_a_line_for_each_sentence() -> None:
