@@ -9,6 +9,7 @@ import pytest
 
 from tests.rows import __main__ as report
 from tests.rows.from_requirements import owners_in, render, rows_in
+from tests.rows.judges import LABS_OWN, count_judges, judge_of, judges
 from tests.rows.record import objection
 from tests.rows.table import PIECES, Row, load_rows, row_from
 
@@ -161,3 +162,31 @@ def test_unverified_marks_are_counted(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "os.yml").write_text("a: {unverified: true}\nverified: 1\n", encoding="utf-8")
     assert report.unverified_marks(tmp_path) == {"flags.py": 2, "sub/os.yml": 1}
+
+
+def test_each_program_of_the_lab_names_what_judged_it() -> None:
+    assert [name for name, judge in judges(report.ROOT / report.PROGRAMS).items() if judge is None] == []
+    assert all((report.ROOT / report.PROGRAMS / f"{name}.py").is_file() for name in LABS_OWN)
+
+
+@pytest.mark.parametrize(
+    ("line", "judge"),
+    [
+        ("x.exe, judged by memory.", "memory"),
+        ("x.exe, judged by Wine.", "Wine"),
+        ("x.exe, judged by transcripts.", "transcripts"),
+        ("x.exe, judged by kubernetes v1.37.1 cmd/x/main.go.", "source"),
+        ("x.exe, judged by owner/name 10bd8800 main.go.", "source"),
+        ("x.exe, judged by kubernetes cmd/x/main.go.", None),
+        ("x.exe, judged by kubernetes v1.37.1.", None),
+        ("x.exe: what it does.", None),
+    ],
+)
+def test_a_judge_is_of_a_kind_and_a_source_has_tag_and_path(line: str, judge: str | None) -> None:
+    assert judge_of(f'"""{line}\n\nMore.\n"""\n') == judge
+
+
+def test_programs_are_counted_by_their_judge(tmp_path: Path) -> None:
+    for name, text in (("a", "a.exe, judged by memory."), ("b", "b.exe."), ("builds", "The lab's own.")):
+        (tmp_path / f"{name}.py").write_text(f'"""{text}"""\n', encoding="utf-8")
+    assert count_judges(tmp_path) == {"memory": 1, "nothing": 1}

@@ -22,11 +22,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.rows.judges import MEMORY, judges
 from tests.rows.record import OPTION, RESULTS
 from tests.rows.table import PIECES, Row, load_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 FACTS = Path("plugins/plugin_utils/facts")
+PROGRAMS = Path("tests/lab/programs")
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def report(rows: Mapping[str, Row], claims: Mapping[str, Sequence[Claim]], *, wi
             for row in rows.values()
             if row.piece == piece
         ]
-        counts = {"rows": len(states)} | {state: states.count(state) for state in (good, "declined", "not yet")}
+        counts = {"rows": len(states)} | {state: states.count_judges(state) for state in (good, "declined", "not yet")}
         totals = {key: totals[key] + counts[key] for key in totals}
         lines.append(_line(piece, counts))
     return [*lines, _line("all", totals)]
@@ -142,6 +144,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"unverified marks in {FACTS}: {sum(marks.values())}")
     for name, count in marks.items():
         print(f"  {name}: {count}")
+    told = count_judges(ROOT / PROGRAMS)
+    print(f"programs of the lab judged by {MEMORY}: {told.get(MEMORY, 0)} of {sum(told.values())} ({PROGRAMS})")
+    for name, judge in judges(ROOT / PROGRAMS).items():
+        if judge == MEMORY:
+            print(f"  {name}")
     return 0
 
 

@@ -1,4 +1,6 @@
-"""flannel.exe, win-bridge.exe, win-overlay.exe: what they say of themselves. They connect no pods.
+"""flannel.exe, win-bridge.exe, win-overlay.exe, judged by containernetworking/cni v1.3.0 pkg/skel/skel.go.
+
+What they say of themselves. They connect no pods.
 
 Source: containernetworking/cni pkg/skel/skel.go, pkg/version (the answer to VERSION); plugins/pkg/utils/buildversion.
 """

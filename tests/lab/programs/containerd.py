@@ -1,4 +1,6 @@
-"""containerd.exe: version, config, its own registration as a service, and the daemon.
+"""containerd.exe, judged by transcripts.
+
+Version, config, its own registration as a service, and the daemon.
 
 Sources: containerd cmd/containerd/command/{main.go,service_windows.go}: the configuration is read before anything
 else, also by

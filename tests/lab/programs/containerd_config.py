@@ -1,4 +1,6 @@
-"""How a containerd of a given version reads its config.toml.
+"""containerd.exe's configuration, judged by transcripts.
+
+How a containerd of a given version reads its config.toml.
 
 Sources: containerd cmd/containerd/server/config/config.go (main, and at 1.6 / 1.7 services/server/config/config.go),
 cmd/containerd/command/main.go, defaults/defaults_windows.go.

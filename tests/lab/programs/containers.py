@@ -1,4 +1,7 @@
-"""The containers that a simulated containerd runs: each a process of the machine, with files and adapters."""
+"""containerd.exe's containers, judged by memory.
+
+The containers that a simulated containerd runs: each a process of the machine, with files and adapters.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a client sees of containerd through its pipe."""
+"""containerd.exe's CRI, judged by containerd v2.2.9 core/runtime/v2/shim_manager.go.
+
+What a client sees of containerd through its pipe.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a simulated containerd and the kubelet above it say of the CPU usage of their containers.
+"""containerd.exe's CPU usage, judged by containerd v1.7.12 pkg/cri/server/container_stats_list.go.
+
+What a simulated containerd and the kubelet above it say of the CPU usage of their containers.
 
 Windows moves a container's counter in steps; containerd 1.7.0 to 2.2 computes usageNanoCores against the last call of
 anybody, and so says 0 where the counter has not moved. 1.6 reports the counter alone, and the kubelet computes the

@@ -1,5 +1,8 @@
-"""crictl.exe: `version`, `pods -o json`, `ps -a -o json`, `rmp --all --force` and `rmi --all`,
-which need containerd's pipe and its CRI plugin."""
+"""crictl.exe, judged by cri-tools v1.31 cmd/crictl/sandbox.go.
+
+`version`, `pods -o json`, `ps -a -o json`, `rmp --all --force` and `rmi --all`, which need containerd's pipe and its
+CRI plugin.
+"""
 
 from __future__ import annotations
 

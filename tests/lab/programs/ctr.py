@@ -1,5 +1,8 @@
-r"""ctr.exe: `version`, `task ls`, `images ls -q` and `images pull`, which need the pipe.
-Default address: \\.\pipe\containerd-containerd."""
+r"""ctr.exe, judged by transcripts.
+
+`version`, `task ls`, `images ls -q` and `images pull`, which need the pipe. Default address:
+\\.\pipe\containerd-containerd.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""curl.exe of Windows: one GET over http, through a proxy that its environment names.
+"""curl.exe of Windows, judged by memory.
+
+One GET over http, through a proxy that its environment names.
 
 Source: curl(1): EXIT CODES, ENVIRONMENT (http_proxy in small letters; Windows' variables have no case), and --proxy.
 """

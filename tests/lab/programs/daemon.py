@@ -1,4 +1,7 @@
-"""What kubelet, kube-proxy and flanneld have in common: their life under a console, a wrapper or the SCM, and logs."""
+"""kubelet.exe, kube-proxy.exe, flanneld.exe, judged by kubernetes v1.37.1 pkg/windows/service/service.go.
+
+What kubelet, kube-proxy and flanneld have in common: their life under a console, a wrapper or the SCM, and logs.
+"""
 
 from __future__ import annotations
 

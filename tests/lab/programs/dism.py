@@ -1,4 +1,7 @@
-"""dism.exe: /online /enable-feature and /get-featureinfo of Containers; 3010 asks for a reboot."""
+"""dism.exe, judged by memory.
+
+/online /enable-feature and /get-featureinfo of Containers; 3010 asks for a reboot.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Command lines of Kubernetes' own programs: the flags that a release knows, from what real programs said to --help.
+"""Command lines of Kubernetes' programs, judged by transcripts.
+
+Command lines of Kubernetes' own programs: the flags that a release knows, from what real programs said to --help.
 
 What the Windows build of that very minor said, where it was recorded. Else the recording of the newest Linux build that
 is not newer, with the changes that upstream's sources say since then; flags of Linux builds left out, those of Windows

@@ -1,4 +1,6 @@
-"""flanneld's HNS networks: `cbr0` with its endpoint for host-gw, `flannel.<VNI>` for vxlan.
+"""flanneld.exe's networks, judged by flannel v0.28.4 pkg/backend/vxlan/vxlan_windows.go.
+
+`cbr0` with its endpoint for host-gw, `flannel.<VNI>` for vxlan.
 
 Sources: flannel pkg/backend/hostgw/hostgw_windows.go, pkg/backend/vxlan/{vxlan,device}_windows.go; the 45 s for the
 interface from newer releases (windows.md).

@@ -1,4 +1,6 @@
-"""flanneld.exe with the kube subnet manager and the backends host-gw and vxlan.
+"""flanneld.exe, judged by flannel v0.28.4 main.go.
+
+With the kube subnet manager and the backends host-gw and vxlan.
 
 Sources: flannel main.go, pkg/subnet/kube/kube.go, pkg/subnet/{config,subnet}.go, pkg/backend/hostgw/hostgw_windows.go,
 pkg/backend/vxlan/{vxlan,device}_windows.go. It is a console program: it knows nothing of the service manager.

@@ -1,4 +1,7 @@
-"""hcsdiag.exe: `list`, `read <id> <file>`, `exec <id> <program>`; its texts are field knowledge, unverified."""
+"""hcsdiag.exe, judged by memory.
+
+`list`, `read <id> <file>`, `exec <id> <program>`; its texts are field knowledge, unverified.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""hnsdiag.exe: `list networks|endpoints|namespaces|loadbalancers|all`, with -df the objects as JSON.
+"""hnsdiag.exe, judged by memory.
+
+`list networks|endpoints|namespaces|loadbalancers|all`, with -df the objects as JSON.
 
 The form of its text is field knowledge, unverified.
 """

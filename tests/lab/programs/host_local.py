@@ -1,4 +1,6 @@
-"""host-local.exe: ADD, DEL, CHECK and VERSION, and its files `<dataDir>\\<network>\\<ip>`.
+"""host-local.exe, judged by containernetworking/plugins v1.9.1 plugins/ipam/host-local/main.go.
+
+ADD, DEL, CHECK and VERSION, and its files `<dataDir>\\<network>\\<ip>`.
 
 Source: containernetworking/plugins plugins/ipam/host-local/{main.go,backend/allocator,backend/disk}.
 """

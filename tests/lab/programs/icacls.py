@@ -1,4 +1,7 @@
-"""icacls.exe: /inheritance, /grant[:r], /deny, /remove, /setowner, /reset, /T, /C, /Q; trustees by SID (`*S-1-...`)."""
+"""icacls.exe, judged by memory.
+
+/inheritance, /grant[:r], /deny, /remove, /setowner, /reset, /T, /C, /Q; trustees by SID (`*S-1-...`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The images of a containerd: which it has, and what a pull costs. They lie on the disk, so they outlive the machine's
+"""containerd.exe's images, judged by memory.
+
+The images of a containerd: which it has, and what a pull costs. They lie on the disk, so they outlive the machine's
 name and are cloned with it.
 
 That containerd keeps them in `meta.db` below its root is upstream's (core/metadata); what is in the file is the lab's.

@@ -1,4 +1,7 @@
-"""ipconfig.exe, with /all (and /allcompartments) or without: the adapters in the form for people."""
+"""ipconfig.exe, judged by memory.
+
+With /all (and /allcompartments) or without: the adapters in the form for people.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""kube-log-runner.exe: starts a program and keeps what it prints in a file, as a service of Windows too.
+"""kube-log-runner.exe, judged by Wine.
+
+Starts a program and keeps what it prints in a file, as a service of Windows too.
 
 Under the service control manager the program that it starts, not it itself, answers: the SCM takes the process that
 connects for the service's (event 7039 in System). kubernetes-sigs/image-builder v0.1.55 runs the kubelet so

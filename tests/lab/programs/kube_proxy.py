@@ -1,4 +1,6 @@
-"""kube-proxy.exe in mode kernelspace: when it starts, and the policy lists that it makes in HNS.
+"""kube-proxy.exe, judged by kubernetes v1.37.1 cmd/kube-proxy/app/server_windows.go.
+
+Mode kernelspace: when it starts, and the policy lists that it makes in HNS.
 
 Sources: kubernetes cmd/kube-proxy/app/{options,server,server_windows}.go, pkg/proxy/winkernel/proxier.go.
 """

@@ -1,4 +1,6 @@
-"""The policy lists of one kube-proxy: one for each port of a Service that has endpoints.
+"""kube-proxy.exe's policy lists, judged by kubernetes v1.37.1 pkg/proxy/winkernel/proxier.go.
+
+The policy lists of one kube-proxy: one for each port of a Service that has endpoints.
 
 Source: kubernetes pkg/proxy/winkernel/proxier.go (syncProxyRules, cleanupAllPolicies).
 """

@@ -1,4 +1,6 @@
-"""kubeadm.exe: `version`, `join` of a worker, `reset -f`.
+"""kubeadm.exe, judged by kubernetes v1.37.1 cmd/kubeadm/app/cmd/join.go.
+
+`version`, `join` of a worker, `reset -f`.
 
 Sources: kubernetes cmd/kubeadm/app/cmd/{version,join,reset}.go, app/cmd/phases/join/{preflight,kubelet}.go,
 app/preflight/checks.go, app/discovery/token/token.go, app/phases/kubelet/{flags,config}.go,

@@ -1,4 +1,6 @@
-"""What `kubeadm join` is told: its configuration file or its flags.
+"""kubeadm.exe's input, judged by kubernetes v1.37.1 cmd/kubeadm/app/util/config/joinconfiguration.go.
+
+What `kubeadm join` is told: its configuration file or its flags.
 
 Sources: kubernetes cmd/kubeadm/app/util/config/joinconfiguration.go, app/apis/kubeadm/{v1beta3,v1beta4}/types.go.
 """

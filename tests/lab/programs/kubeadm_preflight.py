@@ -1,4 +1,6 @@
-"""What `kubeadm join` looks at before it does anything.
+"""kubeadm.exe's preflight, judged by kubernetes v1.37.1 cmd/kubeadm/app/preflight/checks.go.
+
+What `kubeadm join` looks at before it does anything.
 
 Sources: kubernetes cmd/kubeadm/app/preflight/checks.go (JoinNodeChecks, addCommonChecks, KubeletVersionCheck),
 checks_windows.go; kubernetes/system-validators validators/kernel_validator.go, types_windows.go (SystemVerification).

@@ -1,4 +1,6 @@
-"""kubelet.exe: what it does to be a Node, and the pods that the scheduler gives to it (machine/pods.py).
+"""kubelet.exe, judged by kubernetes v1.37.1 cmd/kubelet/app/server.go.
+
+What it does to be a Node, and the pods that the scheduler gives to it (machine/pods.py).
 
 Sources: kubernetes cmd/kubelet/app/server.go, pkg/windows/service/service.go.
 """

@@ -1,4 +1,6 @@
-"""A kubelet's certificates: the client's by TLS bootstrap, the server's by a request that somebody has to approve.
+"""kubelet.exe's certificates, judged by kubernetes v1.37.1 pkg/kubelet/certificate/bootstrap/bootstrap.go.
+
+A kubelet's certificates: the client's by TLS bootstrap, the server's by a request that somebody has to approve.
 
 Sources: kubernetes pkg/kubelet/certificate/bootstrap/bootstrap.go, pkg/kubelet/certificate/kubelet.go,
 client-go util/certificate/certificate_store.go (the files' names).

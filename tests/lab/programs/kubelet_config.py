@@ -1,4 +1,6 @@
-"""What a kubelet runs with: config.yaml, its drop-ins, and the flags over them.
+"""kubelet.exe's configuration, judged by kubernetes v1.37.1 cmd/kubelet/app/server.go.
+
+What a kubelet runs with: config.yaml, its drop-ins, and the flags over them.
 
 Sources: kubernetes cmd/kubelet/app/server.go (loadConfigFile, mergeKubeletConfigurations, kubeletConfigFlagPrecedence),
 pkg/kubelet/apis/config/validation/validation{,_windows}.go, pkg/kubelet/apis/config/v1beta1/defaults.go.

@@ -1,4 +1,6 @@
-"""What a kubelet wants of its credential providers before it starts.
+"""kubelet.exe's credential providers, judged by kubernetes v1.37.1 pkg/credentialprovider/plugin/plugin.go.
+
+What a kubelet wants of its credential providers before it starts.
 
 Sources: kubernetes pkg/kubelet/kubelet.go (NewMainKubelet), pkg/credentialprovider/plugin/{plugin,config}.go.
 """

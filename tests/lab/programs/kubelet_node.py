@@ -1,4 +1,6 @@
-"""The Node object of a Windows kubelet: what it registers, and what it reports.
+"""kubelet.exe's Node, judged by kubernetes v1.37.1 pkg/kubelet/kubelet_node_status.go.
+
+The Node object of a Windows kubelet: what it registers, and what it reports.
 
 Sources: kubernetes pkg/kubelet/kubelet_node_status.go, pkg/kubelet/nodestatus/setters.go.
 """

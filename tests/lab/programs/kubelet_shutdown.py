@@ -1,4 +1,6 @@
-"""Graceful node shutdown: what the kubelet sets up for it, and what it does when the machine goes down.
+"""kubelet.exe's shutdown, judged by kubernetes v1.37.1 pkg/kubelet/nodeshutdown/nodeshutdown_manager_windows.go.
+
+Graceful node shutdown: what the kubelet sets up for it, and what it does when the machine goes down.
 
 Sources: kubernetes v1.37.1 pkg/kubelet/nodeshutdown/nodeshutdown_manager{,_windows}.go, pkg/windows/service/service.go,
 pkg/features/kube_features.go, pkg/kubelet/apis/config/validation/validation.go.

@@ -1,4 +1,6 @@
-"""A program that is started by its name: where Windows' builds of Go look for it.
+"""Programs by name, judged by go 1.26.8 src/os/exec/lp_windows.go.
+
+A program that is started by its name: where Windows' builds of Go look for it.
 
 Sources: Go src/os/exec/lp_windows.go (LookPath), exec.go (ErrDot); k8s.io/utils exec/fixup_go119.go (maskErrDotCmd).
 """

@@ -1,5 +1,7 @@
-"""netsh.exe: `advfirewall firewall add|delete|set|show rule`; adding a name twice gives two rules. `interface ipv4` is
-in netsh_interface.py, `trace` in netsh_trace.py.
+"""netsh.exe, judged by memory.
+
+`advfirewall firewall add|delete|set|show rule`; adding a name twice gives two rules. `interface ipv4` is in
+netsh_interface.py, `trace` in netsh_trace.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""netsh.exe, `interface ipv4`: set|add address, set|add|delete dnsservers; by position or `key=value`; `interface set
+"""netsh.exe, judged by memory.
+
+netsh.exe, `interface ipv4`: set|add address, set|add|delete dnsservers; by position or `key=value`; `interface set
 interface`: whether one is enabled.
 """
 

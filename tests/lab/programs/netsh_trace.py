@@ -1,4 +1,6 @@
-"""netsh.exe `trace start` and `trace stop`: one session on the machine; its file appears when it is stopped.
+"""netsh.exe trace, judged by memory.
+
+netsh.exe `trace start` and `trace stop`: one session on the machine; its file appears when it is stopped.
 
 The texts are field knowledge, unverified.
 """

@@ -1,4 +1,6 @@
-"""nssm.exe 2.24: a command, and the service that keeps a console program running. Redirected output is UTF-16LE.
+"""nssm.exe 2.24, judged by transcripts.
+
+A command, and the service that keeps a console program running. Redirected output is UTF-16LE.
 
 Sources: nssm 2.24 service.cpp (control_service, await_service_control_response); requirements M-10 to M-15, measured
 with 2.24.

@@ -1,4 +1,6 @@
-"""nssm.exe as a service: starts the application, keeps its output, starts it again when it ends.
+"""nssm.exe as a service, judged by Wine.
+
+nssm.exe as a service: starts the application, keeps its output, starts it again when it ends.
 
 An application that ends before AppThrottle (1500 ms) makes the service PAUSED for a delay that doubles each time;
 started again after that it counts as RUNNING. At its start it sets the failure flag of its own service. Stopping kills

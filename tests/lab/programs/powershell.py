@@ -1,5 +1,6 @@
-"""powershell.exe: it runs the runner that the scheduled task names, and nothing else (sessions go through the lab's
-server).
+"""powershell.exe, judged by memory.
+
+It runs the runner that the scheduled task names, and nothing else (sessions go through the lab's server).
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-r"""sc.exe: the exit code is the Win32 error, the text `[SC] <Call> FAILED <n>:`, a blank line, the message.
+r"""sc.exe, judged by transcripts.
+
+The exit code is the Win32 error, the text `[SC] <Call> FAILED <n>:`, a blank line, the message.
 
 An option and its value are two arguments (`binPath=`, `C:\x.exe`); anything else is a usage error, 1639.
 """

@@ -1,5 +1,6 @@
-"""schtasks.exe: `/Create /TN <path> /XML <file> /F`, `/Delete /TN <path> /F`, `/Query /TN <path>`, `/End /TN
-<path>`.
+"""schtasks.exe, judged by memory.
+
+`/Create /TN <path> /XML <file> /F`, `/Delete /TN <path> /F`, `/Query /TN <path>`, `/End /TN <path>`.
 
 Of a task's XML: one trigger in time with a repetition, one at boot, the account SYSTEM, one program.
 """

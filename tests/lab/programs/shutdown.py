@@ -1,4 +1,7 @@
-"""shutdown.exe: /r, /s, /a with /t, /c, /d, /f. It returns at once; the machine goes down when the time is up."""
+"""shutdown.exe, judged by memory.
+
+/r, /s, /a with /t, /c, /d, /f. It returns at once; the machine goes down when the time is up.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Windows' own service processes: they run until they are asked to stop."""
+"""svchost.exe, judged by memory.
+
+Windows' own service processes: they run until they are asked to stop.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""taskkill.exe: /PID n or /IM name, with /T, /F and `/FI "IMAGENAME eq <name>"`."""
+"""taskkill.exe, judged by memory.
+
+/PID n or /IM name, with /T, /F and `/FI "IMAGENAME eq <name>"`.
+"""
 
 from __future__ import annotations
 

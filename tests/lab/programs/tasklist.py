@@ -1,4 +1,7 @@
-"""tasklist.exe `/V /FO CSV /NH`: one line a process. CPU time is the time since its start."""
+"""tasklist.exe, judged by memory.
+
+tasklist.exe `/V /FO CSV /NH`: one line a process. CPU time is the time since its start.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""wevtutil.exe `qe <log> /c:<n> /rd:true /f:text`: the log's events as they lie, as text, in its .evtx in the lab.
+"""wevtutil.exe, judged by memory.
+
+wevtutil.exe `qe <log> /c:<n> /rd:true /f:text`: the log's events as they lie, as text, in its .evtx in the lab.
 
 A test writes them there, an event a block behind an empty line; a log without a file has no events. An unknown log is
 Windows' error 15007; its text is field knowledge, unverified.

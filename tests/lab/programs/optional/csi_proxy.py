@@ -1,4 +1,6 @@
-"""csi-proxy.exe: its command line by Go's flag package, and the pipes that it makes.
+"""csi-proxy.exe, judged by kubernetes-csi/csi-proxy 10bd8800 cmd/csi-proxy/main.go.
+
+Its command line by Go's flag package, and the pipes that it makes.
 
 Sources: kubernetes-csi/csi-proxy cmd/csi-proxy/main.go, client/api, docs page kubernetes-csi.github.io/docs/csi-proxy.
 """

@@ -1,4 +1,6 @@
-r"""fluent-bit.exe: its command line, its YAML, the files that it keeps, its health check, and how it is a service.
+r"""fluent-bit.exe, judged by fluent/fluent-bit v5.1.1 src/win32/winsvc.c.
+
+Its command line, its YAML, the files that it keeps, its health check, and how it is a service.
 
 Source: fluent/fluent-bit v5.1.1 src/fluent-bit.c (flb_main), src/win32/winsvc.c, src/flb_config_map.c,
 plugins/in_tail/tail_config.c, plugins/in_winevtlog/winevtlog.c, src/http_server/api/v1/health.c. What it sends is not

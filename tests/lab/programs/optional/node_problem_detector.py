@@ -1,4 +1,6 @@
-"""node-problem-detector.exe and health-checker.exe: custom plugins alone, and conditions at the API server.
+"""node-problem-detector.exe, judged by kubernetes/node-problem-detector v1.36.0 cmd/options/options.go.
+
+With health-checker.exe: custom plugins alone, and conditions at the API server.
 
 Source: kubernetes/node-problem-detector v1.36.0 cmd/nodeproblemdetector/{node_problem_detector,
 node_problem_detector_windows}.go, cmd/options/options.go, pkg/custompluginmonitor, pkg/exporters/k8sexporter,

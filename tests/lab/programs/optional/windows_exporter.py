@@ -1,4 +1,6 @@
-"""windows_exporter.exe: flags by kingpin, /health and /metrics on its port, and the event log as a service.
+"""windows_exporter.exe, judged by prometheus-community/windows_exporter v0.31.8 cmd/windows_exporter/main.go.
+
+Flags by kingpin, /health and /metrics on its port, and the event log as a service.
 
 Source: prometheus-community/windows_exporter v0.31.8 cmd/windows_exporter/main.go and 0_service.go. What it measures is
 not simulated.
