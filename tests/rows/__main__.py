@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rows.judges import MEMORY, judges
+from tests.rows.judges import MEMORY, count_judges, judges
 from tests.rows.record import OPTION, RESULTS
 from tests.rows.table import PIECES, Row, load_rows
 
@@ -71,7 +71,7 @@ def report(rows: Mapping[str, Row], claims: Mapping[str, Sequence[Claim]], *, wi
             for row in rows.values()
             if row.piece == piece
         ]
-        counts = {"rows": len(states)} | {state: states.count_judges(state) for state in (good, "declined", "not yet")}
+        counts = {"rows": len(states)} | {state: states.count(state) for state in (good, "declined", "not yet")}
         totals = {key: totals[key] + counts[key] for key in totals}
         lines.append(_line(piece, counts))
     return [*lines, _line("all", totals)]
