@@ -129,6 +129,7 @@ class Component:
     reads: Callable[[Layout], tuple[Query, ...]]
     expected: Callable[[Expected], bool]
     interface: Interface
+    stages: tuple[Stage, ...]
     daemon: Daemon | None = None
     settings: Places = _nowhere
     files: Places = _nowhere
@@ -138,7 +139,6 @@ class Component:
     rules: tuple[str, ...] = ()
     bound: Places = _nowhere
     optional: bool = False
-    stages: tuple[Stage, ...] = ()
     after: Ending = nothing_after
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 
 import pytest
@@ -31,6 +32,7 @@ NEW = Component(
     reads=lambda _layout: (file_query(r"C:\k\probe-agent.exe"),),
     expected=lambda expected: "probe_agent" in expected.optional_components,
     interface=Interface("win_probe_agent", "Runs an agent", "Install the agent", ()),
+    stages=(),
     daemon=Daemon(
         service=lambda _layout: "probe-agent",
         program=lambda _layout: r"C:\k\probe-agent.exe",
@@ -90,3 +92,15 @@ def test_services_stop_in_the_reverse_of_their_start() -> None:
     assert (order[0], order[-2:]) == ("containerd", ["kubelet", "kube-proxy"])
     assert registry.stop_order(LAYOUT) == tuple(reversed(order))
     assert stopping.names(LAYOUT) == ("kube-proxy", "kubelet", "flanneld")
+
+
+def test_the_registry_alone_imports_a_component_whole() -> None:
+    """What others need of a component lies in its other modules, so that a declaration may import all of them."""
+    importers = {
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "plugins").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+        if (node.module or "").endswith(".component") or any(name.name == "component" for name in node.names)
+    }
+    assert importers == {"plugins/plugin_utils/components/registry.py"}

@@ -20,11 +20,10 @@ from ...engine.resources.directory import guard_always
 from ...engine.resources.programs import Programs, Source
 from ...facts import cni as facts
 from ...facts.version import Version
-from ..declaration import Component
 from ..kubernetes_fit import release
 from ..layout import Layout
+from ..stage import First
 from .conf import FILE
-from .options import INTERFACE
 
 NAME = "cni"
 PLUGINS, FLANNEL = "cni-plugins", "flannel-cni"
@@ -84,6 +83,10 @@ def stage_first(component: str, resources: Iterable[Resource], reading: Reading)
     )
 
 
+COMPARED = First(lambda given, resources: stage_first(given.name, resources, given.reading))
+"""Programs of unknown origin are downloaded and compared before they are replaced."""
+
+
 def strangers(layout: Layout, reading: Reading) -> tuple[str, ...]:
     """Configurations beside cni.conf, one sentence each: containerd uses only the first by name."""
     entries = reading.file(layout.cni_conf_dir).get("entries") or ()
@@ -120,13 +123,3 @@ def _flannel(layout: Layout, source: Source, mark: str, *, archive: bool) -> Pro
     member = facts.FLANNEL_MEMBER if archive else ""
     files = ((member, windows_path.join(layout.cni_bin_dir, facts.FLANNEL_PLUGIN)),)
     return Programs(FLANNEL, source, files, layout.state_dir, mark[:8])
-
-
-COMPONENT = Component(
-    name=NAME,
-    role="cni",
-    reads=reads,
-    expected=lambda expected: expected.flannel,
-    interface=INTERFACE,
-    folders=lambda layout: (layout.cni_bin_dir, layout.cni_conf_dir),
-)

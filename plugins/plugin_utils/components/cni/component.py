@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...engine.resource import Refused
+from ..declaration import Component
 from ..shared_arguments import source_of
 from ..source import is_archive
-from ..stage import First, Given, Resources, Stage
+from ..stage import Given, Resources, Stage
 from . import cni
+from .options import INTERFACE
 
 
 def build_resources(given: Given) -> Resources:
@@ -42,7 +42,12 @@ def build_resources(given: Given) -> Resources:
     )
 
 
-COMPARED = First(lambda given, resources: cni.stage_first(given.name, resources, given.reading))
-"""Programs of unknown origin are downloaded and compared before they are replaced."""
-
-COMPONENT = replace(cni.COMPONENT, stages=(Stage("plugins", build_resources, first=(COMPARED,)),))
+COMPONENT = Component(
+    name=cni.NAME,
+    role="cni",
+    reads=cni.reads,
+    expected=lambda expected: expected.flannel,
+    interface=INTERFACE,
+    folders=lambda layout: (layout.cni_bin_dir, layout.cni_conf_dir),
+    stages=(Stage("plugins", build_resources, first=(cni.COMPARED,)),),
+)

@@ -6,16 +6,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import Any
 
+from ...engine import windows_path
 from ...engine.batch import Batch
 from ...engine.reading import Reading
+from ...facts import containerd as facts
+from ..declaration import Component
 from ..kubernetes_fit import check_pair, kubernetes_line, pause_image, release
 from ..shared_arguments import environment, service_options, source_of
 from ..source import is_archive
 from ..stage import After, First, Given, Resources, Stage
 from . import containerd, containerd_config, crictl, defender, earlier_programs, images, registries, shim
+from .options import INTERFACE
 
 Options = Mapping[str, Any]
 
@@ -132,4 +135,25 @@ IMAGES = Stage(
     failed=lambda _given, _probe: "containerd itself stays as this task made it.",
 )
 
-COMPONENT = replace(containerd.COMPONENT, stages=(PROGRAMS, IMAGES), after=look_at_exclusions)
+COMPONENT = Component(
+    name=containerd.NAME,
+    role="containerd",
+    reads=containerd.reads,
+    expected=lambda _expected: True,
+    interface=INTERFACE,
+    daemon=containerd.DAEMON,
+    settings=lambda layout: (layout.containerd_config, *registries.host_files(layout)),
+    files=lambda layout: (crictl.config_path(layout),),
+    tools=lambda layout: (layout.nssm, crictl.path(layout)),
+    folders=lambda layout: (
+        layout.containerd_bin_dir,
+        layout.certs_dir,
+        *(windows_path.join(layout.certs_dir, host) for host in layout.registry_hosts),
+    ),
+    bound=lambda _layout: (
+        *(windows_path.join(facts.DEFAULT_ROOT, name) for name in facts.CONTAINERS),
+        *(windows_path.join(facts.DEFAULT_STATE, name) for name in facts.TASKS),
+    ),
+    stages=(PROGRAMS, IMAGES),
+    after=look_at_exclusions,
+)

@@ -24,11 +24,10 @@ from ...engine.tools import wait_pipe, wait_run, wait_service
 from ...facts import containerd as facts
 from ...facts.version import Version
 from .. import nssm
-from ..declaration import Component, Daemon, NoHealth, ServiceKind
+from ..declaration import Daemon, NoHealth, ServiceKind
 from ..layout import Layout
 from ..service import Managed, service_of
 from . import containerd_config, containerd_toml, crictl, defender, earlier_programs, images, registries, shim
-from .options import INTERFACE
 
 NAME = "containerd"
 
@@ -241,25 +240,4 @@ DAEMON = Daemon(
     rank=0,
     log=lambda layout: layout.containerd_log,
     pipe=lambda layout: layout.containerd_pipe,
-)
-
-COMPONENT = Component(
-    name=NAME,
-    role="containerd",
-    reads=reads,
-    expected=lambda _expected: True,
-    interface=INTERFACE,
-    daemon=DAEMON,
-    settings=lambda layout: (layout.containerd_config, *registries.host_files(layout)),
-    files=lambda layout: (crictl.config_path(layout),),
-    tools=lambda layout: (layout.nssm, crictl.path(layout)),
-    folders=lambda layout: (
-        layout.containerd_bin_dir,
-        layout.certs_dir,
-        *(windows_path.join(layout.certs_dir, host) for host in layout.registry_hosts),
-    ),
-    bound=lambda _layout: (
-        *(windows_path.join(facts.DEFAULT_ROOT, name) for name in facts.CONTAINERS),
-        *(windows_path.join(facts.DEFAULT_STATE, name) for name in facts.TASKS),
-    ),
 )

@@ -7,21 +7,23 @@ machine; a second batch does the rest."""
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 
 from ...engine.batch import Batch
 from ...engine.plan import Step
 from ...engine.resource import Change, Refused
 from ...engine.resources.hns_network import HnsNetwork
 from ...facts.calico import hns_mode
+from ...facts.windows import VXLAN_RULE
 from .. import inbound
-from ..cni.component import COMPARED
+from ..cni.cni import COMPARED
+from ..declaration import Component
 from ..kubernetes_fit import release
 from ..networks import Management
 from ..shared_arguments import inbound_networks, management, program_alone, service_options, source_of
 from ..stage import After, First, Given, Resources, Stage
-from . import cni_conf, flannel, flannel_conf, in_cluster, virtual_switch
+from . import cni_conf, flannel, flannel_conf, in_cluster, subnet_env, virtual_switch
 from .in_cluster import Answers, notices
+from .options import INTERFACE
 
 
 def build_resources(given: Given) -> Resources:
@@ -122,8 +124,19 @@ def fits(given: Given, _acted: Collection[str], _changed: bool) -> After:
     return After(problem=flannel.lease_problem(given.options, given.layout, given.reading, mtu) or "")
 
 
-COMPONENT = replace(
-    flannel.COMPONENT,
+COMPONENT = Component(
+    name=flannel.PROGRAM,
+    role="flannel",
+    reads=flannel.reads,
+    expected=lambda expected: expected.flannel,
+    interface=INTERFACE,
+    daemon=flannel.DAEMON,
+    settings=lambda layout: (flannel.conf_path(layout), subnet_env.path(layout)),
+    files=lambda layout: (layout.flanneld_kubeconfig,),
+    tools=lambda layout: (layout.nssm,),
+    folders=lambda layout: (layout.flannel_dir, layout.flannel_run_dir),
+    rules=(VXLAN_RULE,),
+    bound=lambda layout: (flannel.conf_path(layout), subnet_env.path(layout), layout.flanneld_kubeconfig),
     stages=(
         Stage(
             "flannel",

@@ -26,17 +26,15 @@ from ...engine.resources.text_file import LateFile, TextFile, is_same_json
 from ...engine.tools import wait_service
 from ...facts import flannel as facts
 from ...facts.version import Version
-from ...facts.windows import VXLAN_RULE
 from .. import inbound, networks, nssm
 from ..cni import cni
 from ..cni.conf import FILE
-from ..declaration import Component, Daemon, NoHealth, ServiceKind
+from ..declaration import Daemon, NoHealth, ServiceKind
 from ..kubernetes_fit import kubernetes_line
 from ..layout import Layout
 from ..networks import Management
 from ..service import Managed, service_of
 from . import cni_conf, flannel_conf, subnet_env, virtual_switch
-from .options import INTERFACE
 
 NAME = "flannel"
 PROGRAM = "flanneld"
@@ -257,21 +255,6 @@ DAEMON = Daemon(
     ),
     rank=1,
     of_cluster=True,
-)
-
-COMPONENT = Component(
-    name=PROGRAM,
-    role="flannel",
-    reads=reads,
-    expected=lambda expected: expected.flannel,
-    interface=INTERFACE,
-    daemon=DAEMON,
-    settings=lambda layout: (conf_path(layout), subnet_env.path(layout)),
-    files=lambda layout: (layout.flanneld_kubeconfig,),
-    tools=lambda layout: (layout.nssm,),
-    folders=lambda layout: (layout.flannel_dir, layout.flannel_run_dir),
-    rules=(VXLAN_RULE,),
-    bound=lambda layout: (conf_path(layout), subnet_env.path(layout), layout.flanneld_kubeconfig),
 )
 
 

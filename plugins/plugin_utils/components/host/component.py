@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import Any
 
 from ...engine import windows_path
@@ -14,11 +13,13 @@ from ...engine.resources.feature import TIMEOUT_S
 from ...facts.calico import hns_mode
 from ...facts.windows_revisions import parse_entries as own_revisions
 from .. import log_limit
+from ..declaration import Component
 from ..kubernetes_fit import kubernetes_line, release
 from ..stage import After, Given, Resources, Stage
 from . import host
 from .host import HostArgs, Proxy
 from .node_fit import Wanted
+from .options import INTERFACE
 
 
 def build_resources(given: Given) -> Resources:
@@ -86,8 +87,13 @@ def remind(given: Given, _acted: Collection[str], changed: bool) -> After:
     return After()
 
 
-COMPONENT = replace(
-    host.COMPONENT,
+COMPONENT = Component(
+    name=host.NAME,
+    role="host",
+    reads=host.reads,
+    expected=lambda _expected: True,
+    interface=INTERFACE,
+    folders=lambda layout: (layout.root, layout.log_dir),
     # Turning on a feature takes long on a slow disk.
     stages=(Stage("machine", build_resources, before=ask_cluster, deadline=lambda _given: TIMEOUT_S + 900),),
     after=remind,

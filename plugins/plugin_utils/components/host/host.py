@@ -20,10 +20,8 @@ from ...engine.resources.environment_variable import EnvironmentVariable
 from ...engine.resources.feature import Feature
 from ...facts.windows_revisions import BadRevision
 from .. import log_limit, networks
-from ..declaration import Component
 from ..layout import Layout
 from . import host_checks, node_fit
-from .options import INTERFACE
 
 NAME = "host"
 
@@ -176,16 +174,6 @@ def _subnet(args: HostArgs, reading: Reading) -> str:
         return networks.management(reading, interface_name=args.interface_name, address=args.address).subnet
     except Refused:
         return ""
-
-
-COMPONENT = Component(
-    name=NAME,
-    role="host",
-    reads=reads,
-    expected=lambda _expected: True,
-    interface=INTERFACE,
-    folders=lambda layout: (layout.root, layout.log_dir),
-)
 
 
 # The machine's name, in force after a restart.

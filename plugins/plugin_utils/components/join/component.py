@@ -12,13 +12,17 @@ from dataclasses import replace
 
 from ...cluster.client import Clock, Cluster
 from ...cluster.endpoint import bootstrap_token
+from ...engine import windows_path
 from ...engine.resource import Notice
+from ..declaration import Component
+from ..kubelet.kubelet import cert_dir
 from ..shared_arguments import kubernetes_version, source_of
 from ..stage import After, Given, Probe, Resources, Stage
 from . import join, joining, material, node_object
 from .after_join import Expected, look_after
 from .identities import Identity, identities
 from .joining import LATER, Joining, fill_pod_cidr
+from .options import INTERFACE
 from .secret_file import SecretFile
 
 CHECK_TOKEN = "000000.0000000000000000"  # stands for the token in check mode, which makes none
@@ -152,8 +156,17 @@ def _deadline(_given: Given) -> int:
     return 1800
 
 
-COMPONENT = replace(
-    join.COMPONENT,
+COMPONENT = Component(
+    name=join.NAME,
+    role="join",
+    reads=join.reads,
+    expected=lambda expected: expected.kubernetes,
+    interface=INTERFACE,
+    files=join.list_made,
+    bound=lambda layout: (*join.list_made(layout), cert_dir(layout)),
+    tools=lambda layout: (layout.kubeadm_binary,),
+    runs=(join.KUBEADM_RUN,),
+    folders=lambda layout: (windows_path.join(layout.kubernetes_dir, "pki"),),
     stages=(
         Stage("files", files, before=look, deadline=_deadline),
         Stage(

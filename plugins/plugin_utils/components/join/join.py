@@ -23,11 +23,10 @@ from ...engine.resources.directory import guard
 from ...engine.resources.programs import Programs, Source
 from ...engine.resources.text_file import READ_LIMIT
 from ...engine.tools import WINDOWS_PATH
-from ..declaration import Component, Started
+from ..declaration import Started
 from ..kubelet.kubelet import ca_file, cert_dir, config_file, env_file
 from ..layout import Layout
 from . import node_object
-from .options import INTERFACE
 from .secret_file import secret_query
 
 NAME = "join"
@@ -244,16 +243,3 @@ KUBEADM_RUN = Started(
 """kubeadm starts `kubelet` and `powershell` by name before it joins. The kubelet's folder comes first in Path, so
 that it finds ours. Sources: kubernetes cmd/kubeadm/app/preflight/utils.go, GetKubeletVersion;
 kubernetes/system-validators validators/types_windows.go."""
-
-COMPONENT = Component(
-    name=NAME,
-    role="join",
-    reads=reads,
-    expected=lambda expected: expected.kubernetes,
-    interface=INTERFACE,
-    files=list_made,
-    bound=lambda layout: (*list_made(layout), cert_dir(layout)),
-    tools=lambda layout: (layout.kubeadm_binary,),
-    runs=(KUBEADM_RUN,),
-    folders=lambda layout: (windows_path.join(layout.kubernetes_dir, "pki"),),
-)

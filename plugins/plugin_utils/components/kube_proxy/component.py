@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from ...engine.batch import Batch
+from ...facts.windows import KUBE_PROXY_RULE
+from ..declaration import Component
 from ..shared_arguments import (
     check_skew,
     feature_gates,
@@ -22,6 +23,7 @@ from ..shared_arguments import (
 from ..stage import First, Given, Resources, Stage
 from . import kube_proxy, source_vip
 from .kube_proxy_args import KubeProxySettings
+from .options import INTERFACE
 
 
 def build_resources(given: Given) -> Resources:
@@ -117,4 +119,21 @@ SOURCE_VIP = First(
     "again and again.",
 )
 
-COMPONENT = replace(kube_proxy.COMPONENT, stages=(Stage("kube-proxy", build_resources, first=(SOURCE_VIP,)),))
+COMPONENT = Component(
+    name=kube_proxy.NAME,
+    role="kube_proxy",
+    reads=kube_proxy.reads,
+    expected=lambda expected: expected.kube_proxy,
+    interface=INTERFACE,
+    daemon=kube_proxy.DAEMON,
+    settings=lambda layout: (source_vip.source_vip_json(layout),),
+    files=lambda layout: (layout.kube_proxy_kubeconfig, source_vip.request_json(layout)),
+    tools=lambda layout: (layout.nssm, layout.log_runner),
+    rules=(KUBE_PROXY_RULE,),
+    bound=lambda layout: (
+        layout.kube_proxy_kubeconfig,
+        source_vip.source_vip_json(layout),
+        source_vip.request_json(layout),
+    ),
+    stages=(Stage("kube-proxy", build_resources, first=(SOURCE_VIP,)),),
+)

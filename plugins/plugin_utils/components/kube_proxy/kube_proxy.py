@@ -19,16 +19,14 @@ from ...engine.resources.programs import Programs, Source
 from ...engine.resources.service import ACTIVE, RUNNING, NoService, Service, runs
 from ...engine.tools import wait_service
 from ...facts.flags import KUBE_PROXY, NEWEST
-from ...facts.windows import KUBE_PROXY_RULE
 from .. import daemon_sets, inbound, log_runner, nssm
-from ..declaration import Component, Daemon, Health, ServiceKind
+from ..declaration import Daemon, Health, ServiceKind
 from ..flag_check import read
 from ..healthz import LOOPBACK, url_of, wait_healthy
 from ..layout import Layout
 from ..service import Dependencies, Managed, service_of
 from . import kube_proxy_args, source_vip
 from .kube_proxy_args import KubeProxySettings, arguments, environment
-from .options import INTERFACE
 
 NAME = "kube-proxy"
 SERVICE = ServiceKind(
@@ -218,22 +216,4 @@ DAEMON = Daemon(
     health=Health(url_of((LOOPBACK, kube_proxy_args.HEALTHZ_PORT)), _find_health),
     rank=4,
     of_cluster=True,
-)
-
-COMPONENT = Component(
-    name=NAME,
-    role="kube_proxy",
-    reads=reads,
-    expected=lambda expected: expected.kube_proxy,
-    interface=INTERFACE,
-    daemon=DAEMON,
-    settings=lambda layout: (source_vip.source_vip_json(layout),),
-    files=lambda layout: (layout.kube_proxy_kubeconfig, source_vip.request_json(layout)),
-    tools=lambda layout: (layout.nssm, layout.log_runner),
-    rules=(KUBE_PROXY_RULE,),
-    bound=lambda layout: (
-        layout.kube_proxy_kubeconfig,
-        source_vip.source_vip_json(layout),
-        source_vip.request_json(layout),
-    ),
 )

@@ -13,8 +13,11 @@ import yaml
 
 from ...cluster.documents import load_yaml
 from ...cluster.endpoint import endpoint
+from ...engine import windows_path
 from ...facts.version import Version
+from ...facts.windows import KUBELET_RULE
 from .. import networks
+from ..declaration import Component
 from ..kubernetes_fit import pause_image, release
 from ..shared_arguments import (
     check_skew,
@@ -29,6 +32,7 @@ from ..shared_arguments import (
 from ..stage import Given, Resources, Stage
 from . import credentials, kubelet
 from .kubelet_args import PAUSE_IS_AN_ARGUMENT, KubeletSettings, resolve_reserved
+from .options import INTERFACE
 
 
 def build_resources(given: Given) -> Resources:
@@ -139,4 +143,29 @@ def _texts(given: Mapping[str, Any]) -> dict[str, str]:
     return {str(key): str(value) for key, value in given.items()}
 
 
-COMPONENT = replace(kubelet.COMPONENT, stages=(Stage("kubelet", build_resources),))
+COMPONENT = Component(
+    name=kubelet.NAME,
+    role="kubelet",
+    reads=kubelet.reads,
+    expected=lambda expected: expected.kubernetes,
+    interface=INTERFACE,
+    daemon=kubelet.DAEMON,
+    settings=lambda layout: (
+        kubelet.config_file(layout),
+        kubelet.env_file(layout),
+        *((credentials.config_file(layout),) if layout.credential_providers else ()),
+    ),
+    tools=lambda layout: (
+        layout.nssm,
+        layout.log_runner,
+        *(credentials.program(layout, name) for name in layout.credential_providers),
+    ),
+    folders=lambda layout: (
+        layout.kubernetes_dir,
+        windows_path.join(layout.kubernetes_dir, "manifests"),
+        credentials.folder(layout),
+    ),
+    rules=(KUBELET_RULE,),
+    bound=lambda layout: tuple(windows_path.join(layout.kubelet_dir, name) for name in kubelet.STATE),
+    stages=(Stage("kubelet", build_resources),),
+)

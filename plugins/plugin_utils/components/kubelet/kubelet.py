@@ -26,16 +26,14 @@ from ...engine.resources.service import Service
 from ...engine.resources.text_file import READ_LIMIT, TextFile, is_same_json
 from ...engine.tools import wait_service
 from ...facts.flags import KUBELET
-from ...facts.windows import KUBELET_RULE
 from .. import healthz, inbound, log_runner, networks, nssm
-from ..declaration import Component, Daemon, Health, ServiceKind
+from ..declaration import Daemon, Health, ServiceKind
 from ..flag_check import read
 from ..healthz import KUBELET_PORT, LOOPBACK, find_kubelet, port_of_kubelet, wait_healthy
 from ..layout import Layout
 from ..service import Dependencies, Managed, service_of
 from . import credentials, kubelet_check
 from .kubelet_args import DROP_IN_NAME, PROCESSORS, KubeletSettings, arguments, configuration
-from .options import INTERFACE
 
 NAME = "kubelet"
 SERVICE = ServiceKind(
@@ -330,30 +328,4 @@ DAEMON = Daemon(
     health=Health(healthz.url_of((LOOPBACK, str(KUBELET_PORT))), _find_health),
     rank=3,
     of_cluster=True,
-)
-
-COMPONENT = Component(
-    name=NAME,
-    role="kubelet",
-    reads=reads,
-    expected=lambda expected: expected.kubernetes,
-    interface=INTERFACE,
-    daemon=DAEMON,
-    settings=lambda layout: (
-        config_file(layout),
-        env_file(layout),
-        *((credentials.config_file(layout),) if layout.credential_providers else ()),
-    ),
-    tools=lambda layout: (
-        layout.nssm,
-        layout.log_runner,
-        *(credentials.program(layout, name) for name in layout.credential_providers),
-    ),
-    folders=lambda layout: (
-        layout.kubernetes_dir,
-        windows_path.join(layout.kubernetes_dir, "manifests"),
-        credentials.folder(layout),
-    ),
-    rules=(KUBELET_RULE,),
-    bound=lambda layout: tuple(windows_path.join(layout.kubelet_dir, name) for name in STATE),
 )
