@@ -35,6 +35,28 @@ GATES: dict[str, tuple[int, int, int]] = {
 }
 
 
+CLIENT_GO = frozenset(
+    {
+        "AtomicFIFO",
+        "ClientsAllowCARotation",
+        "ClientsAllowCBOR",
+        "ClientsAllowTLSCacheGC",
+        "ClientsPreferCBOR",
+        "ContextualLogging",
+        "CustomCPUCFSQuotaPeriod",
+        "InOrderInformers",
+        "InOrderInformersBatchProcess",
+        "InformerResourceVersion",
+        "LoggingAlphaOptions",
+        "LoggingBetaOptions",
+        "UnlockWhileProcessingFIFO",
+        "WatchListClient",
+    }
+)
+"""Gates that upstream's list leaves out, or has under the name of their constant, and --help shows. Source: client-go
+features/known_features.go, component-base logs/api/v1/kube_features.go, kubernetes pkg/features/kube_features.go."""
+
+
 class FlagError(Exception):
     """What pflag says of a command line."""
 
@@ -213,26 +235,47 @@ def _check(kind: str, value: str, shown: str) -> None:
 def check_gates(program: str, version: str, gates: dict[str, str]) -> None:
     """FlagError for a gate that this release does not know, or that it has locked to the other value.
 
-    A gate that some recording shows counts as known to newer releases too: they may have made it GA. Source:
-    kubernetes staging/src/k8s.io/component-base/featuregate/feature_gate.go.
+    Where upstream's list of a minor is not recorded, a gate that some recording of --help shows counts as known to
+    newer releases too: they may have made it GA. Source: kubernetes
+    staging/src/k8s.io/component-base/featuregate/feature_gate.go.
     """
     minor = minor_of(version)
-    shown = base(program, minor).gates
-    older = {gate for one in recordings(program) if one.minor <= minor for gate in one.gates}
+    listed = gate_list(minor)
     for name, value in gates.items():
-        first, locked, last = GATES.get(name, (0, 99, 99))
-        if name in GATES:
-            there = first <= minor <= last
-        else:
-            there = name in shown or name in older or name in {"AllAlpha", "AllBeta"}
+        there, locked_to = _gate(program, minor, name, listed)
         if not there:
             raise FlagError(f"unrecognized feature gate: {name}")
         if value.lower() not in {"true", "false"}:
             raise FlagError(
                 f'invalid value of {name}={value}, err: strconv.ParseBool: parsing "{value}": invalid syntax'
             )
-        if minor >= locked and value.lower() == "false":
-            raise FlagError(f"cannot set feature gate {name} to false, feature is locked to true")
+        if locked_to and value.lower() != locked_to:
+            raise FlagError(f"cannot set feature gate {name} to {value.lower()}, feature is locked to {locked_to}")
+
+
+@functools.cache
+def gate_list(minor: int) -> dict[str, tuple[str, bool]]:
+    """Gate -> (default, locked), as upstream's own list of this minor has it; empty where there is no list."""
+    path = RECORDED / f"gates-1.{minor}.txt"
+    if not path.is_file():
+        return {}
+    rows = [line.split() for line in _lines(path.name)]
+    return {name: (default, locked == "locked") for name, default, locked in rows}
+
+
+def _gate(program: str, minor: int, name: str, listed: dict[str, tuple[str, bool]]) -> tuple[bool, str]:
+    """(known, the only value that it takes or nothing)."""
+    if name in {"AllAlpha", "AllBeta"}:
+        return True, ""
+    shown = base(program, minor).gates
+    if listed:
+        default, locked = listed.get(name, ("", False))
+        return name in listed or (name in CLIENT_GO and name in shown), default if locked else ""
+    if name in GATES:
+        first, since, last = GATES[name]
+        return first <= minor <= last, "true" if minor >= since else ""
+    older = {gate for one in recordings(program) if one.minor <= minor for gate in one.gates}
+    return name in shown or name in older, ""
 
 
 def pairs(text: str) -> dict[str, str]:

@@ -25,6 +25,7 @@ from tests.lab.programs import kubeadm_preflight
 from tests.lab.programs.daemon import version_of
 from tests.lab.programs.flags import FlagError, minor_of, parse
 from tests.lab.programs.kubeadm_config import Join, JoinError, read
+from tests.lab.programs.kubelet_config import REFUSED_ON_WINDOWS
 from tests.lab.programs.program import Caller, Completed, Run, text
 
 if TYPE_CHECKING:
@@ -295,13 +296,15 @@ MUTATES_FROM = 23
 def adapted(minor: int, config: dict[str, Any], certificates: str, drive: str) -> dict[str, Any]:
     """The cluster's KubeletConfiguration for Windows: before a path that begins with `/` the drive that kubeadm.exe
     lies on, and no resolv.conf. The rest, cgroupDriver and cgroupsPerQOS too, stays. A clientCAFile that the cluster
-    does not say is made of certificatesDir, by Windows' rules, and keeps no drive.
+    does not say is made of certificatesDir, by Windows' rules, and keeps no drive. A field that this release does not
+    have is lost, since kubeadm writes what it has read into its own type.
 
     Sources: cmd/kubeadm/app/componentconfigs/kubelet.go (Default), kubelet_windows.go (mutatePaths).
     """
     x509 = dict((config.get("authentication") or {}).get("x509") or {})
     x509.setdefault("clientCAFile", f"{certificates}/ca.crt".replace("/", "\\"))
-    result = {**config, "authentication": {**(config.get("authentication") or {}), "x509": x509}}
+    known = {key: value for key, value in config.items() if minor >= REFUSED_ON_WINDOWS.get(key, 0)}
+    result = {**known, "authentication": {**(config.get("authentication") or {}), "x509": x509}}
     if minor < MUTATES_FROM:
         return result
     result["resolvConf"] = ""

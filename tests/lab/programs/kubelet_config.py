@@ -8,6 +8,7 @@ pkg/kubelet/apis/config/validation/validation{,_windows}.go, pkg/kubelet/apis/co
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +70,9 @@ def load(node: SimulatedNode, version: str, flags: Flags, environment: dict[str,
     minor = int(version.split(".")[1])
     _check_labels(pairs(flags.text("node-labels")))
     document = _file(node, flags.text("config")) if flags.text("config") else {}
+    if minor >= 32:  # the defaults ask the gates: v1.32.13 pkg/kubelet/apis/config/v1beta1/defaults.go
+        said = "panic: failed to merge global and in-flight KubeletConfiguration while setting defaults, error: "
+        _gates(version, document, said)
     if flags.text("config-dir"):
         document = _with_drop_ins(node, minor, flags.text("config-dir"), document, environment)
     _check(version, flags, document)
@@ -151,12 +155,22 @@ def _file(node: SimulatedNode, given: str) -> dict[str, Any]:
         raise ExitError(f"{failed} error converting YAML to JSON: yaml: {' '.join(str(error).split())}") from error
     if document is None:
         raise ExitError(f'{failed} kubelet config file "{given}" was empty')
+    if isinstance(document, dict) and not document.get("apiVersion") and document.get("kind"):
+        shown = json.dumps(document)
+        raise ExitError(f"{failed} failed to decode: Object 'apiVersion' is missing in '{shown}'")
     if not isinstance(document, dict) or document.get("kind") != "KubeletConfiguration":
-        raise ExitError(f"{failed} couldn't get version/kind; json parse error: Object 'Kind' is missing")
+        shown = json.dumps(document)
+        raise ExitError(f"{failed} failed to decode: Object 'Kind' is missing in '{shown}'")
     if document.get("apiVersion") != "kubelet.config.k8s.io/v1beta1":
         said = f'no kind "KubeletConfiguration" is registered for version "{document.get("apiVersion")}"'
         raise ExitError(f"{failed} {said}")
+    _check_types(given, document)
     return document
+
+
+VERSIONED_FROM = 32
+"""From this minor on drop-ins are merged into the form of v1beta1, where a null deletes; before, into the kubelet's own
+form, whose names are others: v1.31.14, v1.32.13 cmd/kubelet/app/server.go, mergeKubeletConfigurations."""
 
 
 def _with_drop_ins(
@@ -165,16 +179,66 @@ def _with_drop_ins(
     if minor < 30 and ALPHA_VARIABLE not in environment:
         raise ExitError(f"the config-dir flag requires environment variable {ALPHA_VARIABLE}")
     folder = windows(given, "C:\\")
+    walk = f'failed to merge kubelet configs: failed to walk through kubelet dropin directory "{given}": '
     if not node.drive.is_dir(folder):
-        raise ExitError(
-            f'failed to merge kubelet configs: failed to walk through kubelet dropin directory "{given}": '
-            f"CreateFile {given}: The system cannot find the file specified."
-        )
-    for name in sorted(node.drive.listdir(folder)):
-        if name.endswith(".conf"):
-            part = _file(node, f"{folder}\\{name}")
-            document = merged(document, {key: value for key, value in part.items() if value is not None})
+        raise ExitError(f"{walk}CreateFile {given}: The system cannot find the file specified.")
+    if minor >= VERSIONED_FROM:
+        # Written as JSON without what is empty, and read again.
+        document = {key: value for key, value in document.items() if (value != [] and value != {}) or key in POINTERS}
+    for path in _walk(node, folder):
+        if path.endswith(".conf"):
+            try:
+                part = _file(node, path)
+            except ExitError as error:
+                raise ExitError(f"{walk}{str(error).replace('config file,', 'dropin file,', 1)}") from error
+            document = merged(document, part) if minor >= VERSIONED_FROM else _added(document, part)
     return document
+
+
+def _walk(node: SimulatedNode, folder: str) -> list[str]:
+    """Files of a folder and those below it, each folder's entries sorted by their bytes: Go's filepath.WalkDir."""
+    found = []
+    for name in sorted(node.drive.listdir(folder)):
+        path = f"{folder}\\{name}"
+        found += _walk(node, path) if node.drive.is_dir(path) else [path]
+    return found
+
+
+def _added(old: Any, part: Any) -> Any:
+    """A merge in which a null finds nothing to delete."""
+    if not isinstance(part, dict):
+        return part
+    result = dict(old) if isinstance(old, dict) else {}
+    return {**result, **{key: _added(result.get(key), value) for key, value in part.items() if value is not None}}
+
+
+POINTERS = ("userNamespaces", "tracing")
+REFUSED_ON_WINDOWS = {"singleProcessOOMKill": 32, "userNamespaces": 33, "defaultPodSysctls": 37}
+"""Field -> the first minor whose kubelet ends on it: validation_windows.go v1.31.14 to v1.37.2; a kubelet that does not
+have the field yet ignores it."""
+_NUMBERS = ("maxPods", "port", "healthzPort", "readOnlyPort", "podsPerCore", "eventBurst", "kubeAPIBurst")
+_SWITCHES = ("serverTLSBootstrap", "rotateCertificates", "cgroupsPerQOS", "failSwapOn", "enableServer", "registerNode")
+
+
+def _check_types(path: str, document: dict[str, Any]) -> None:
+    """Go's decoder takes no text for a number and none for a boolean."""
+    for names, kind, shown in ((_NUMBERS, int, "int32"), (_SWITCHES, bool, "bool")):
+        for name in names:
+            value = document.get(name)
+            if value is not None and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):
+                said = "string" if isinstance(value, str) else "number" if isinstance(value, float) else "bool"
+                raise ExitError(
+                    f"failed to load kubelet config file, path: {path}, error: failed to load Kubelet config file "
+                    f"{path}, error failed to decode: json: cannot unmarshal {said} into Go struct field "
+                    f"KubeletConfiguration.{name} of type {shown}"
+                )
+
+
+def _gates(version: str, document: dict[str, Any], said: str) -> None:
+    try:
+        check_gates("kubelet", version, {name: str(on) for name, on in (document.get("featureGates") or {}).items()})
+    except FlagError as error:
+        raise ExitError(f"{said}{error}") from error
 
 
 def _check(version: str, flags: Flags, document: dict[str, Any]) -> None:
@@ -192,7 +256,13 @@ def _check(version: str, flags: Flags, document: dict[str, Any]) -> None:
         f"{key}-reserved": flags.text(f"{key}-reserved-cgroup", str(document.get(f"{key}ReservedCgroup") or ""))
         for key in ("system", "kube")
     }
-    problems = _enforced(int(version.split(".")[1]), qos, enforce, cgroups)
+    minor = int(version.split(".")[1])
+    problems = _enforced(minor, qos, enforce, cgroups)
+    problems += [
+        f"invalid configuration: {name} is not supported on Windows"
+        for name, since in REFUSED_ON_WINDOWS.items()
+        if minor >= since and document.get(name) is not None and (document[name] != {} or name in POINTERS)
+    ][:1]
     if problems:
         said = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
         raise ExitError(

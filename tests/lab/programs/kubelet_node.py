@@ -133,7 +133,8 @@ def status(
             "lastHeartbeatTime": stamp,
             "lastTransitionTime": was.get("lastTransitionTime", stamp) if same else stamp,
         }
-    size = {"cpu": "2", "memory": "8388148Ki", "pods": "110", "ephemeral-storage": "83884012Ki"}
+    pods = flags.text("max-pods") or str(config.get("maxPods") or 110)
+    size = {"cpu": "2", "memory": "8388148Ki", "pods": pods, "ephemeral-storage": "83884012Ki"}
     machine = node.registry.text("HKLM\\SOFTWARE\\Microsoft\\Cryptography", "MachineGuid")
     info = {
         "architecture": node.release.architecture,
@@ -200,7 +201,10 @@ def register(api: NodeClient, node: SimulatedNode, flags: Flags, name: str, tain
             "labels": {**pairs(flags.text("node-labels")), **labels},
             "annotations": {"volumes.kubernetes.io/controller-managed-attach-detach": "true"},
         }
-        api.send("POST", "/api/v1/nodes", {"metadata": metadata, "spec": {"taints": [*taints, not_ready]}})
+        # Source: kubernetes v1.37.2 pkg/kubelet/kubelet_node_status.go, initialNode: only a Node that is made gets it.
+        cloud = {"key": "node.cloudprovider.kubernetes.io/uninitialized", "value": "true", "effect": "NoSchedule"}
+        every = [*taints, *([cloud] if flags.text("cloud-provider") == "external" else []), not_ready]
+        api.send("POST", "/api/v1/nodes", {"metadata": metadata, "spec": {"taints": every}})
     elif any((found["metadata"].get("labels") or {}).get(key) != value for key, value in labels.items()):
         patch = {"metadata": {"labels": labels}}
         api.send("PATCH", f"/api/v1/nodes/{name}", patch, "application/strategic-merge-patch+json")

@@ -151,6 +151,83 @@ def test_the_same_settings_come_from_flags_or_a_drop_in(make: Make) -> None:
     other.wait_for(lambda: "win1" in other.cluster.nodes)
 
 
+HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+FOLDER = "C:\\var\\lib\\kubelet\\config.d"
+FOR_WINDOWS = "cgroupsPerQOS: false\nenforceNodeAllocatable: []\n"
+
+
+@pytest.mark.parametrize(
+    ("version", "config", "drop_in", "said"),
+    [
+        ("1.31.14", "singleProcessOOMKill: true", "", ""),
+        ("1.32.13", "singleProcessOOMKill: false", "", "singleProcessOOMKill is not supported on Windows"),
+        ("1.36.3", "userNamespaces: {}", "", "userNamespaces is not supported on Windows"),
+        ("1.36.3", "defaultPodSysctls: {a: b}", "", ""),
+        ("1.37.1", "defaultPodSysctls: {a: b}", "", "defaultPodSysctls is not supported on Windows"),
+        ("1.37.1", "defaultPodSysctls: {a: b}", "defaultPodSysctls: null", ""),
+        ("1.37.1", "userNamespaces: {idsPerPod: 1}", "userNamespaces: null", ""),
+        ("1.31.14", "featureGates: {Nonsense: true}", "featureGates: {Nonsense: null}", "unrecognized feature gate"),
+        ("1.37.1", "featureGates: {Nonsense: true}", "featureGates: {Nonsense: null}", "panic: failed to merge global"),
+        ("1.36.3", "featureGates: {DefaultPodSysctls: true}", "", "unrecognized feature gate: DefaultPodSysctls"),
+        ("1.37.1", "featureGates: {DefaultPodSysctls: true}", "", ""),
+        ("1.37.1", "featureGates: {WinDSR: false}", "", "feature is locked to true"),
+        ("1.37.1", "featureGates: {AnonymousAuthConfigurableEndpoints: true}", "", "unrecognized feature gate"),
+        ("1.37.1", 'maxPods: "5"', "", "cannot unmarshal string into Go struct field KubeletConfiguration.maxPods"),
+        ("1.37.1", FOR_WINDOWS, "clusterDomain: a", 'must be set to true when "pods" contained'),
+    ],
+)
+def test_what_windows_refuses_by_release(make: Make, version: str, config: str, drop_in: str, said: str) -> None:
+    kube = with_kubeconfig(make(version))
+    kube.write(CONFIG, f"{HEADER}{config}\n")
+    kube.write(f"{FOLDER}\\50-ours.conf", f"{HEADER}{drop_in or FOR_WINDOWS}\n")
+    arguments = (*NORMAL, f"--config-dir={FOLDER}")
+    if said:
+        found = kube.run("kubelet", *arguments)
+        assert (found.exit_code, said in found.stderr.decode()) == (1, True), found.stderr
+    else:
+        kube.start("kubelet", *arguments)
+        kube.wait_for(lambda: "win1" in kube.cluster.nodes)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("90.conf", "maxPods: 5\n", "Object 'Kind' is missing in"),
+        ("90.conf", "kind: KubeletConfiguration\n", "Object 'apiVersion' is missing in"),
+        ("90.yaml", "nonsense: [", ""),
+    ],
+)
+def test_a_drop_in_without_its_kind_ends_it(make: Make, name: str, content: str, said: str) -> None:
+    kube = with_kubeconfig(make("1.37.1"))
+    kube.write(CONFIG, HEADER)
+    kube.write(f"{FOLDER}\\{name}", content)
+    if said:
+        found = kube.run("kubelet", *NORMAL, f"--config-dir={FOLDER}")
+        assert (found.exit_code, said in found.stderr.decode()) == (1, True), found.stderr
+        assert "failed to load kubelet dropin file" not in found.stdout.decode()
+    else:
+        kube.start("kubelet", *NORMAL, f"--config-dir={FOLDER}")
+        kube.wait_for(lambda: "win1" in kube.cluster.nodes)
+
+
+def test_drop_ins_of_subfolders_count_in_their_order(make: Make) -> None:
+    kube = with_kubeconfig(make("1.37.1"))
+    kube.write(CONFIG, f"{HEADER}maxPods: 10\n")
+    kube.write(f"{FOLDER}\\50\\a.conf", f"{HEADER}maxPods: 20\n")
+    kube.write(f"{FOLDER}\\40.conf", f"{HEADER}maxPods: 30\n")
+    kube.start("kubelet", *NORMAL, f"--config-dir={FOLDER}")
+    kube.wait_for(lambda: "win1" in kube.cluster.nodes and "status" in kube.cluster.nodes["win1"])
+    assert kube.cluster.nodes["win1"]["status"]["capacity"]["pods"] == "20"
+
+
+def test_an_external_cloud_provider_taints_a_node_that_is_made(make: Make) -> None:
+    kube = with_kubeconfig(make("1.37.1"))
+    kube.start("kubelet", *NORMAL, "--cloud-provider=external")
+    kube.wait_for(lambda: "win1" in kube.cluster.nodes)
+    taint = {"key": "node.cloudprovider.kubernetes.io/uninitialized", "value": "true", "effect": "NoSchedule"}
+    assert taint in kube.cluster.nodes["win1"]["spec"]["taints"]
+
+
 def test_before_1_30_the_drop_in_folder_needs_a_variable(make: Make) -> None:
     kube = with_kubeconfig(make("1.28.15"))
     kube.write("C:\\d\\1.conf", KUBELET_CONFIG)

@@ -22,6 +22,7 @@ from ...facts.quantity import SYSTEM_MEMORY_FLOOR, quantity
 from ...facts.service_wrappers import GRACEFUL_SHUTDOWN_GATE, GRACEFUL_SHUTDOWN_SERVICE, GRACEFUL_SHUTDOWN_SINCE
 from ...facts.version import Line, Version
 from ..flag_check import CommandLine, Given, contradictions, gate_problems, line_problem, read
+from .duration import nanoseconds
 from .kubelet_args import DOCKERSHIM_ENDS, KubeletSettings, arguments, configuration, endpoint, gates
 
 ENV_FILE = "kubeadm-flags.env"
@@ -295,16 +296,10 @@ def _find_double_settings(settings: KubeletSettings) -> list[str]:
     ]
 
 
-_DURATION = re.compile(r"[+-]?(?:0|(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|\u00b5s|ms|s|m|h))+)")
-_UNITS = {"ns": 1e-9, "us": 1e-6, "\u00b5s": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-
-
 def duration(text: str) -> float | None:
-    """`1m30s` in seconds; None if Go does not parse it. Source: Go time.ParseDuration."""
-    if not _DURATION.fullmatch(text):
-        return None
-    parts = re.findall(r"([0-9.]+)(ns|us|\u00b5s|ms|s|m|h)", text)
-    return (-1 if text.startswith("-") else 1) * sum(float(number) * _UNITS[unit] for number, unit in parts)
+    """`1m30s` in seconds; None if Go does not parse it."""
+    found = nanoseconds(text)
+    return None if found is None else found / 10**9
 
 
 _GRACE = "winkube_kubelet_shutdown_grace_period"
