@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ..plugin_utils.cluster.workloads import read_workloads
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.lint.config import DEFAULT_FILE, Config, ConfigError, read_config
 from ..plugin_utils.lint.engine import Report, add_unreadable, lint
@@ -20,14 +21,14 @@ from ..plugin_utils.lint.report import as_dict, fold, headline, render, summary
 from ..plugin_utils.lint.rulebook import UnknownRuleError, rule_id
 from ..plugin_utils.lint.silence import Ignore, SilenceError
 from ..plugin_utils.lint.sources import Inputs, read_inputs, write_text
-from ..plugin_utils.task.module_action import ControllerAction
+from ..plugin_utils.task.cluster_action import ClusterAction
 
 # The sentences of one severity that a failed task prints itself; all of them are in its result.
 _SHOWN = 10
 INPUTS = ("paths", "content", "objects")
 
 
-class ActionModule(ControllerAction):
+class ActionModule(ClusterAction):
     """workload_lint."""
 
     module = "workload_lint"
@@ -35,8 +36,8 @@ class ActionModule(ControllerAction):
 
     def work(self, options: dict[str, Any]) -> dict[str, Any]:
         """The report as a result; the task fails on findings of the level, and on input that cannot be read."""
-        if all(options[name] is None for name in INPUTS):
-            raise Refused(f"one of the following is required: {', '.join(INPUTS)}")
+        if all(options[name] is None for name in INPUTS) and not options["from_cluster"]:
+            raise Refused(f"one of the following is required: {', '.join((*INPUTS, 'from_cluster'))}")
         config = self._config(options["config"])
         given = {name: options[name] for name in SETTINGS if options[name] is not None}
         profile = apply_settings(apply_settings(Profile(), config.settings), given)
@@ -71,6 +72,8 @@ class ActionModule(ControllerAction):
         if options["content"]:
             inputs.documents += read_documents("content", options["content"])
         inputs.documents += live_documents(options["objects"] or ())
+        if options["from_cluster"]:
+            inputs.documents += live_documents(read_workloads(self.open_cluster(options), options["namespace"]))
         return inputs
 
     def _resolve(self, path: str) -> str:

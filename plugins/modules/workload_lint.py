@@ -20,8 +20,10 @@ description:
     alone.
   - A finding is accepted by the annotation C(lint.winkube.node/<RULE>) with the reason as its value, at the object
     or its pod template, or by O(ignore) or O(config).
-  - Nothing is sent to a node and no cluster is asked. Give what C(kubernetes.core.k8s_info) or
-    C(kubernetes.core.helm_template) return.
+  - Nothing is sent to a node, and a cluster is asked only with O(from_cluster=true). O(content) takes what
+    C(kubernetes.core.helm_template) returns.
+extends_documentation_fragment:
+  - winkube.node.cluster
 options:
   paths:
     description:
@@ -39,6 +41,15 @@ options:
       them made is left out.
     type: list
     elements: dict
+  from_cluster:
+    description: Read workloads, Services, volumes, RuntimeClasses and Nodes from the cluster of O(cluster), and lint
+      them with the other inputs. C(examples/rbac/lint.yml) has the rights.
+    type: bool
+    default: false
+  namespace:
+    description: With O(from_cluster=true) only the workloads of this namespace; of all if it is empty.
+    type: str
+    default: ''
   config:
     description: A file with the settings below and with C(ignore). Options of the task stand before it. If it is not
       given, C(.workload-lint.yml) is read where the play was started, as the command does, if it is there.

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.integration.lab import told
+from tests.integration.lab import ROOT, Bench, told
 from tests.integration.warm import COLLECTIONS, warm
+from tests.lab.cluster.kinds import BY_NAME
 
 BAD = """\
 apiVersion: apps/v1
@@ -154,49 +155,36 @@ def test_the_playbook_asks_what_to_lint(tmp_path: Path) -> None:
     assert code != 0 and "Say what to lint, with -e winkube_lint_paths=" in output
 
 
-@pytest.mark.spare
 @pytest.mark.row("LM-50")
-def test_the_playbook_hands_on_what_the_cluster_answers(tmp_path: Path) -> None:
-    """kubernetes.core.k8s_info is replaced by one that answers from a file: no cluster can be had here."""
-    modules = tmp_path / "ansible_collections" / "kubernetes" / "core" / "plugins" / "modules"
-    modules.mkdir(parents=True)
-    files = {"objects": tmp_path / "objects.json", "asked": tmp_path / "asked.json"}
-    (modules / "k8s_info.py").write_text(K8S_INFO.format(**files), encoding="utf-8")
+def test_the_playbook_reads_the_cluster_with_the_rights_of_the_example(bench: Bench) -> None:
+    """By the collection's own client: kubernetes.core is on nobody's list of what to install."""
+    cluster = bench.cluster()
     labels = {"kubernetes.io/os": "windows", "kubernetes.io/arch": "amd64"}
+    cluster.store.create(BY_NAME["Node"], "", {"metadata": {"name": "win1", "labels": labels}})
     pod = {"metadata": {"labels": {"app": "web"}}, "spec": {"os": {"name": "windows"}, "containers": [{"name": "c"}]}}
-    objects = [
-        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "win1", "labels": labels}},
-        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}}},
-        {
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "metadata": {"name": "web"},
-            "spec": {"replicas": 65, "template": pod},
-        },
-    ]
-    (tmp_path / "objects.json").write_text(json.dumps(objects), encoding="utf-8")
-    cluster = {"winkube_cluster": {"kubeconfig": "/etc/win.conf", "context": "shop"}}
-    extra = ["-e", "winkube_lint_cluster=true", "-e", f"winkube_lint_report={tmp_path / 'result.json'}"]
-    extra += ["-e", json.dumps(cluster)]
-    code, _, output = run(tmp_path, "winkube.node.lint", *extra, collections=f"{tmp_path}:{COLLECTIONS}")
-    assert code == 0, output
-    report = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
-    asked = json.loads((tmp_path / "asked.json").read_text(encoding="utf-8"))
-    assert (asked["kubeconfig"], asked["context"]) == ("/etc/win.conf", "shop"), "the one that winkube_cluster names"
-    assert report["summary"]["objects"] == 3
+    for namespace, replicas in (("shop", 65), ("other", 1)):
+        cluster.store.create(BY_NAME["Namespace"], "", {"metadata": {"name": namespace}})
+        metadata = {"name": "web", "namespace": namespace}
+        service = {"metadata": metadata, "spec": {"selector": {"app": "web"}}}
+        cluster.store.create(BY_NAME["Service"], namespace, service)
+        deployment = {"metadata": metadata, "spec": {"replicas": replicas, "template": pod}}
+        cluster.store.create(BY_NAME["Deployment"], namespace, deployment)
+    written = bench.directory / "result.json"
+    given = {
+        "winkube_lint_cluster": True,
+        "winkube_lint_namespace": "shop",
+        "winkube_lint_report": str(written),
+        "winkube_cluster": {"kubeconfig": str(cluster.shipped("lint")), "context": ""},
+    }
+    linted = bench.ansible_playbook(ROOT / "playbooks" / "lint.yml", "-e", json.dumps(given))
+    assert linted.rc == 0, linted
+    report = json.loads(written.read_text(encoding="utf-8"))
     found = {each["id"]: each["object"] for each in report["findings"]}
-    assert found["too-many-backends"] == "Service default/web"
+    assert found["too-many-backends"] == "Service shop/web"
+    assert "other/web" not in str(report), "the namespace that was asked for"
     assert "taint-not-tolerated" not in found, "the Node carries no taint, so none has to be tolerated"
 
 
-K8S_INFO = """\
-import json
-from ansible.module_utils.basic import AnsibleModule
-
-module = AnsibleModule({{"api_version": {{}}, "kind": {{}}, "namespace": {{}}, "kubeconfig": {{}}, "context": {{}}}})
-with open("{asked}", "w") as file:
-    json.dump(module.params, file)
-with open("{objects}") as file:
-    found = [each for each in json.load(file) if each["kind"] == module.params["kind"]]
-module.exit_json(changed=False, resources=found)
-"""
+def test_reading_a_cluster_wants_a_kubeconfig(tmp_path: Path) -> None:
+    code, _, output = run(tmp_path, "winkube.node.lint", "-e", "winkube_lint_cluster=true")
+    assert code != 0 and "cluster.kubeconfig is empty" in output, output

@@ -164,8 +164,8 @@ def test_a_repository_that_installs_it_passes_ansible_lints_production_profile(
 
 
 def test_every_collection_that_is_used_is_declared() -> None:
-    """In roles and playbooks; the playbook lint wants kubernetes.core only where it reads a cluster."""
+    """In roles and playbooks."""
     texts = [path.read_text() for folder in ("roles", "playbooks") for path in (ROOT / folder).rglob("*.yml")]
     modules = re.findall(r"^\s*(?:- )?([a-z_]+\.[a-z_]+)\.[a-z_]+:", "\n".join(texts), re.MULTILINE)
     declared = yaml.safe_load((ROOT / "galaxy.yml").read_text())["dependencies"]
-    assert set(modules) - {"ansible.builtin", "winkube.node", "kubernetes.core"} == set(declared)
+    assert set(modules) - {"ansible.builtin", "winkube.node"} == set(declared)

@@ -66,7 +66,7 @@ def test_a_play_says_once_what_its_tasks_repeat(path: Path) -> None:
         asks = any(options_of(task) is not None for task in tasks_of([play])) or any(
             file_of(task).endswith(name)
             for task in tasks_of([play])
-            for name in ("verify.yml", "push_round.yml", "node.yml")
+            for name in ("verify.yml", "push_round.yml", "node.yml", "tasks/patch.yml")
         )
         assert play.get("module_defaults", {}).get("group/winkube.node.node") == (REPEATED if asks else None), play[
             "name"
