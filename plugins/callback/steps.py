@@ -181,7 +181,7 @@ class CallbackModule(CallbackBase):
         self._waiting = {}
         if new := [program for program, told in self._unpinned.items() if not told]:
             self._print(
-                f"  not pinned: {', '.join(new)}: the sum comes from the server of the file", color=C.COLOR_VERBOSE
+                f"  not pinned: {', '.join(new)}: only the server of the file vouches for it", color=C.COLOR_VERBOSE
             )
             self._unpinned = dict.fromkeys(self._unpinned, True)
 

@@ -102,7 +102,7 @@ plan:
     unpinned:
       description:
         - Programs that would be downloaded, and for which nothing vouches but the server that they come from. The
-          collection has no sum of them, and the sum file lies beside them.
+          collection has no sum of them, and the sum file lies beside them, or there is none (no sum).
       type: list
       elements: str
 winkube:

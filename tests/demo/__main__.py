@@ -58,8 +58,7 @@ def demo(lab: Lab, sockets: str) -> None:
     say("A bare Windows Server 2022, simulated, answers at the address of SWDT's own Node YAML.")
     print(Path(ROOT, "examples/swdt/sample.yml").read_text(encoding="utf-8"))
     say(
-        "Its http://xyz/ is a small server here; examples/swdt/group_vars says that containerd may come without a "
-        "checksum."
+        "Its http://xyz/ is a small server here; examples/swdt/group_vars has the checksum of the containerd.exe there."
     )
 
     say("First run: everything has to be done.")

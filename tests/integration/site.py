@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from tests.integration.lab import ROOT, Bench, Run
 from tests.lab.programs.builds import release_archive
@@ -21,6 +23,12 @@ BINARY = r"C:\Program Files\containerd\bin\containerd.exe"
 def checksum(version: str = VERSION) -> str:
     """The checksum option for the archive that the lab's source server serves."""
     return f"sha256:{hashlib.sha256(release_archive('containerd', version)).hexdigest()}"
+
+
+def served(bench: Bench, url: str) -> str:
+    """The checksum option for what the lab's source server answers for this address."""
+    with urllib.request.urlopen(f"http://{bench.lab.sources.address}{urlsplit(url).path}") as answer:
+        return f"sha256:{hashlib.sha256(answer.read()).hexdigest()}"
 
 
 def variables(version: str = VERSION, **more: Any) -> dict[str, Any]:

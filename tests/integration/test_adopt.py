@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.integration.lab import ROOT, Bench, Run
-from tests.integration.site import converge, site
+from tests.integration.site import converge, served, site
 from tests.lab.machine import image
 from tests.lab.machine.faults import ServiceFault
 from tests.lab.programs.builds import CONTAINERD_RELEASE, build
@@ -126,8 +126,7 @@ def test_containerd_exe_alone_takes_its_shim_along(bench: Bench) -> None:
     converge(
         bench,
         winkube_containerd_url="http://xyz/containerd.exe",
-        winkube_containerd_checksum="",
-        winkube_allow_unverified=["containerd"],
+        winkube_containerd_checksum=served(bench, "http://xyz/containerd.exe"),
     )
     assert {path.rpartition("\\")[0] for path in programs(host)} == {BIN}
     assert shim_of(host) == rf"{BIN}\{SHIM}"

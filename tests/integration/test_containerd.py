@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.integration.lab import Bench
-from tests.integration.site import BINARY, CONFIG, converge, differences, site
+from tests.integration.site import BINARY, CONFIG, converge, differences, served, site
 from tests.lab.machine.faults import ServiceFault
 
 
@@ -308,8 +308,7 @@ def test_an_archive_that_leads_out_of_its_folder_is_refused_whole(bench: Bench) 
     run = site(
         bench,
         winkube_containerd_url="http://xyz/bad/escape/containerd-1.7.11-windows-amd64.tar.gz",
-        winkube_containerd_checksum="",
-        winkube_allow_unverified=["containerd"],
+        winkube_containerd_checksum=served(bench, "/bad/escape/containerd-1.7.11-windows-amd64.tar.gz"),
     )
     assert run.rc != 0
     assert "evil.exe" in run.output, run
@@ -346,8 +345,7 @@ def test_a_full_disk_is_said_and_nothing_is_left_behind(bench: Bench) -> None:
         bench,
         playbook=bench.play(ALONE),
         winkube_containerd_url="http://xyz/big/containerd-1.7.11-windows-amd64.tar.gz",
-        winkube_containerd_checksum="",
-        winkube_allow_unverified=["containerd"],
+        winkube_containerd_checksum=served(bench, "/big/containerd-1.7.11-windows-amd64.tar.gz"),
     )
     assert run.rc != 0
     assert "112" in run.output or "not enough space" in run.output, run

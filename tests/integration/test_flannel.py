@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.integration.lab import ROOT, Bench, Run
-from tests.integration.site import differences
+from tests.integration.site import differences, served
 from tests.lab.cluster.cluster import Cluster
 from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.programs.builds import build, nssm_archive
@@ -56,16 +56,21 @@ def node(bench: Bench, cluster: Cluster, **spec: Any) -> NodeHost:
     return host
 
 
+CNI_PLUGINS = "http://github.com/cni-plugins-windows-amd64-v1.9.0.tgz"
+FLANNEL_CNI = "http://github.com/cni-plugin-flannel-windows-amd64-v1.2.0-flannel1.tgz"
+
+
 def flannel(bench: Bench, cluster: Cluster | None, *args: object, mode: str = "l2bridge", **more: Any) -> Run:
     variables = {
         "winkube_network_mode": mode,
-        "winkube_cni_plugins_url": "http://github.com/cni-plugins-windows-amd64-v1.9.0.tgz",
-        "winkube_flannel_cni_url": "http://github.com/cni-plugin-flannel-windows-amd64-v1.2.0-flannel1.tgz",
+        "winkube_cni_plugins_url": CNI_PLUGINS,
+        "winkube_flannel_cni_url": FLANNEL_CNI,
         "winkube_flannel_url": "http://github.com/v0.28.0/flanneld.exe",
         "winkube_flannel_checksum": sha256(build("flanneld", "0.28.0")),
         "winkube_nssm_url": "http://xyz/nssm-2.24.zip",
         "winkube_nssm_checksum": sha256(nssm_archive()),
-        "winkube_allow_unverified": ["cni-plugins", "flannel-cni"],
+        "winkube_cni_plugins_checksum": served(bench, CNI_PLUGINS),
+        "winkube_flannel_cni_checksum": served(bench, FLANNEL_CNI),
         "winkube_cluster": {"kubeconfig": str(cluster.shipped("site")) if cluster else "", "context": ""},
         **more,
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.integration.lab import Bench
-from tests.integration.site import converge, site
+from tests.integration.site import converge, served, site
 from tests.lab.programs import catalogue, ctr
 from tests.lab.programs.program import Caller, Run, text
 
@@ -86,8 +86,7 @@ def test_a_source_without_ctr_is_refused_before_anything_changes(bench: Bench, s
         winkube_images=[CORE],
         winkube_pause_image=PAUSE,
         winkube_containerd_url="http://xyz/containerd.exe",
-        winkube_containerd_checksum="",
-        winkube_allow_unverified=["containerd"],
+        winkube_containerd_checksum=served(bench, "http://xyz/containerd.exe"),
     )
     assert run.rc != 0 and "A release archive of containerd brings it in" in run.output, run
     assert not host.in_turn(lambda: host.node.services.exists("containerd"))

@@ -40,7 +40,7 @@ def variables(cluster: Cluster | None, version: str, **more: Any) -> dict[str, A
         "winkube_kubelet_checksum": _sha256(build("kubelet", version)),
         "winkube_nssm_url": "http://xyz/nssm-2.24.zip",
         "winkube_nssm_checksum": _sha256(nssm_archive()),
-        "winkube_allow_unverified": ["kubeadm"],
+        "winkube_kubeadm_checksum": _sha256(build("kubeadm", version)),
         "winkube_cluster": {"kubeconfig": str(cluster.shipped("site")) if cluster else "", "context": ""},
         **more,
     }

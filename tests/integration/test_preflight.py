@@ -156,7 +156,7 @@ def test_what_only_its_own_server_vouches_for_is_told_once_in_a_run(bench: Bench
     """And not for a node that has it, nor where the sum comes from elsewhere."""
     bench.node("win1", "192.168.122.220")
     bench.node("win2", "192.168.122.221")
-    told = f"not pinned: containerd {VERSION}: the sum comes from the server of the file"
+    told = f"not pinned: containerd {VERSION}: only the server of the file vouches for it"
     digest = checksum().removeprefix("sha256:")
     with sum_file(bench, f"{digest}  containerd-{VERSION}-windows-amd64.tar.gz\n") as (address, ca):
         name = f"containerd-{VERSION}-windows-amd64.tar.gz"

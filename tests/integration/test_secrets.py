@@ -16,7 +16,7 @@ import pytest
 
 from tests.integration.lab import Bench
 from tests.integration.records import PRIVATE_LINE, leaks, unpacked
-from tests.integration.site import URL, converge, site
+from tests.integration.site import URL, checksum, converge, site
 from tests.lab.cluster.access import encoded
 from tests.lab.machine.faults import ServiceFault
 
@@ -128,13 +128,13 @@ def test_the_secrets_of_addresses_are_shown_nowhere(bench: Bench) -> None:
     secret = bench.plant("planted-in-an-address", "a part of an address")
     url = URL.replace("http://", f"http://ann:{secret}@")
     signed: dict[str, Any] = {"winkube_containerd_url": f"{url}?sig={secret}&X-Amz-Signature={secret}"}
-    unverified: dict[str, Any] = {"winkube_containerd_checksum": "", "winkube_allow_unverified": ["containerd"]}
+    verified: dict[str, Any] = {"winkube_containerd_checksum": checksum()}
     wrong = site(bench, "-v", "--diff", **signed, winkube_containerd_checksum=f"sha256:{64 * 'a'}")
     assert wrong.rc != 0 and "http://***@xyz/containerd" in wrong.output, wrong
-    made = converge(bench, "-v", "--diff", **signed, **unverified)
+    made = converge(bench, "-v", "--diff", **signed, **verified)
     assert "from http://***@xyz/containerd-1.7.11-windows-amd64.tar.gz?sig=***" in made.output, made
     again: dict[str, Any] = {"winkube_containerd_url": f"{url}?sig={secret}2&X-Amz-Signature={secret}2"}
-    assert converge(bench, "-v", **again, **unverified).recap["win1"].changed == 0
+    assert converge(bench, "-v", **again, **verified).recap["win1"].changed == 0
     missing: dict[str, Any] = {name: value.replace("tar.gz", "rar") for name, value in signed.items()}
     assert "'http://***@xyz/" in site(bench, **missing).output
     proxy = site(bench, winkube_proxy=f"http://ann:{secret}:proxy")

@@ -114,7 +114,7 @@ def test_the_clone_as_it_is(bench: Bench, clone: Path) -> None:
     command = ["ansible-playbook", "-i", "examples/swdt", "site.yml"]
     first, _ = twice(bench, clone, command, ["sample"])
     assert first.recap.keys() == {"sample"}
-    assert "sample: installed containerd 1.7.11 from http://xyz/containerd.exe, not verified" in first.output
+    assert "sample: installed containerd 1.7.11 from http://xyz/containerd.exe" in first.output
     # What the clone's files say, it does as well by the playbook's full name.
     by_name = run(bench, clone, "ansible-playbook", "-i", "examples/swdt", "winkube.node.site")
     assert by_name.recap == {"sample": Recap(ok=1)}, by_name

@@ -16,7 +16,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
     "engine": (),
     "facts": (),
     "pages": (),
-    "cluster": ("engine.address", "engine.local_path"),
+    "cluster": ("engine.address", "engine.local_path", "engine.time_limit"),
     "cri": ("cluster", "engine.local_path", "facts", "pages"),
     "components": ("cluster", "engine", "facts"),
     "calico": ("cluster", "engine", "facts"),

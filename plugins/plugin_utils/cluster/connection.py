@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import json
 import ssl
-import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from ..engine.address import mask
+from ..engine.time_limit import run_within
 from .access import Access, access
 from .answer import Answer
 from .error import ClusterError
@@ -33,8 +33,6 @@ try:
     from urllib3.exceptions import HTTPError
 except ImportError as error:
     _missing = error
-
-T = TypeVar("T")
 
 REQUEST_S = 30
 """Seconds for one request, from the connection to the last byte of the answer."""
@@ -142,7 +140,10 @@ def _sender(reached: Access, dates: deque[str]) -> Send:
 
     def send(method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> Answer:
         late = f"{method} {reached.server}{path} was not answered whole within {REQUEST_S:g} s."
-        return _run_within(REQUEST_S, lambda: ask(method, path, body, content_type), late)
+        try:  # urllib3's time limits apply to each piece of an answer, so a trickle has no limit
+            return run_within(REQUEST_S, lambda: ask(method, path, body, content_type))
+        except TimeoutError as error:
+            raise ClusterError(late, passing=True) from error
 
     return send
 
@@ -177,31 +178,6 @@ def _pool(reached: Access, options: Mapping[str, Any]) -> Any:
 def _answer(status: int, data: bytes, headers: Mapping[str, str]) -> Answer:
     kind = headers.get("Content-Type", "").partition(";")[0].strip().lower()
     return Answer(status, data, _retry_after(headers), kind, headers.get("Location", ""))
-
-
-def _run_within(limit_s: float, work: Callable[[], T], late: str) -> T:
-    """The result or exception of `work`; ClusterError with `late` if it takes longer.
-
-    It uses a thread: urllib3's time limits apply to each piece of an answer, so a trickle has no limit. A late thread
-    is abandoned.
-    """
-    done: list[T] = []
-    failed: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            done.append(work())
-        except BaseException as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=run, name="winkube-request", daemon=True)
-    thread.start()
-    thread.join(limit_s)
-    if failed:
-        raise failed[0]
-    if not done:
-        raise ClusterError(late, passing=True)
-    return done[0]
 
 
 def _retry_after(headers: Mapping[str, str]) -> float:

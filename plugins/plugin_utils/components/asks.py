@@ -43,7 +43,8 @@ class Asks:
         self.render = controller.render
         self.read_file = controller.read_file
         self.unpinned: dict[str, str] = {}
-        """Address -> program and release, for sources whose checksum comes only from the file's own server."""
+        """Address -> program and release, for sources without a checksum, or with one that comes only from
+        the file's own server."""
         self._controller = controller
         self._shared, self._task = shared, task
         self._answers: dict[str, Any] = {}

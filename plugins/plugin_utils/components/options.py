@@ -100,7 +100,7 @@ def build_unverified_option(*names: str) -> Option:
     return Option(
         "allow_unverified",
         "list",
-        f"Components whose sources may come without a checksum, such as {' and '.join(names)}.",
+        f"Components whose sources may come without a checksum, though not over http, such as {' and '.join(names)}.",
         default=[],
         elements="str",
         variable="winkube_allow_unverified",

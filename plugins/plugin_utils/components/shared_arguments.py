@@ -21,7 +21,7 @@ from . import inbound, log_runner, networks, nssm
 from .declaration import Daemon
 from .kubernetes_fit import release
 from .layout import Layout
-from .source import source, trusts_server
+from .source import find_trust, source
 from .stage import Given, Resources
 
 
@@ -61,8 +61,8 @@ def source_of(
 
 
 def _note_trust(given: Given, program: str, wanted: Mapping[str, Any]) -> None:
-    if trusts_server(wanted["url"], wanted["checksum"]):
-        given.asks.unpinned[wanted["url"]] = program
+    if trust := find_trust(wanted["url"], wanted["checksum"]):
+        given.asks.unpinned[wanted["url"]] = f"{program} (no sum)" if trust == "no sum" else program
 
 
 def service_options(given: Given, daemon: Daemon) -> dict[str, Any]:

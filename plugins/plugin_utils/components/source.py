@@ -36,8 +36,10 @@ def source(
     unverified: Collection[str],
     read_url: ReadUrl,
     proxy: str | None = None,
+    over_http: bool = False,
 ) -> Source:
-    """The source of `component`. Refused without a checksum, unless `winkube_allow_unverified` names the component.
+    """The source of `component`. Refused without a checksum, unless `winkube_allow_unverified` names the component and
+    the file comes over https; `over_http`: the user has named the file alone, and is warned.
 
     `checksum` is `sha256:<64 hex digits>`, the https address of a sum file, which the controller reads, or a file
     SHA256SUMS on the controller. A pinned hash replaces a missing checksum, and a sum file on the file's own server.
@@ -56,13 +58,22 @@ def source(
                 "address of the publisher's sum file; to install it without one, name it: winkube_allow_unverified: "
                 f"[{component}]."
             )
+        if scheme == "http" and not over_http:
+            raise Refused(
+                f"{component}: the source {mask(url)} has no checksum and comes over http: anyone on the way can put "
+                "any program on the node, and winkube_allow_unverified does not allow that. Give "
+                "'sha256:<64 hex digits>', or an https address of the file."
+            )
         return Source(url, None, version, proxy)
     return Source(url, _sha256(component, url, checksum, read_url), version, proxy)
 
 
-def trusts_server(url: str, checksum: str) -> bool:
-    """Whether the checksum comes from the server of the file itself, and so proves little."""
-    return _is_same_server(url, checksum) and find_pin(url) is None
+def find_trust(url: str, checksum: str) -> str:
+    """What is said of a source for which nothing but its own server vouches: `no sum`, or `its server's sum`; empty for
+    any other, and for a file that the node has."""
+    if urlsplit(url).scheme.lower() not in {"http", "https"} or find_pin(url) is not None:
+        return ""
+    return "no sum" if not checksum else "its server's sum" if _is_same_server(url, checksum) else ""
 
 
 def _is_same_server(url: str, checksum: str) -> bool:

@@ -99,6 +99,7 @@ def from_address(item: Item, read_url: ReadUrl) -> Origin:
         checksum=item.checksum,
         unverified=(item.name,),
         read_url=read_url,
+        over_http=True,
     )
     return Origin(item.source, checked.sha256)
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 import time
 from collections.abc import Mapping, Sequence
 from http.client import HTTPException
@@ -29,6 +28,7 @@ from ..node.link import Link, NodeError, OutcomeUnknown, Silence, describe_recov
 from ..node.progress import LOGGED_S, WATCHED_S
 from ..node.run_id import RUN_ID
 from ..node.ssh import end_master, keep_alive
+from ..transfer import download
 from ..transfer.progress import is_watched
 from . import variables
 from .argument_spec import plain
@@ -251,19 +251,13 @@ class NodeAction(ModuleAction):
 
     def read_url(self, address: str) -> str:
         """The text behind an https address, read on the controller; certificates are checked."""
-        from ansible.module_utils.urls import open_url  # most runs read none, and it loads much
-
-        with open_url(address, timeout=30) as answer:
-            return text_of(answer.read(1024 * 1024))
+        return text_of(download.read(address))
 
     def download(self, what: str, address: str, folder: Path, timeout_s: int) -> Path:
         """The file behind an address, fetched on the controller; `what` is the beginning of the sentence in Refused."""
-        from ansible.module_utils.urls import open_url
-
         path = folder / hashlib.sha256(address.encode()).hexdigest()
         try:
-            with open_url(address, timeout=timeout_s) as answer, path.open("wb") as file:
-                shutil.copyfileobj(answer, file, 1024 * 1024)
+            download.save(address, path, timeout_s)
         except (OSError, HTTPException) as error:
             raise Refused(
                 f"{what}: {mask(address)} could not be fetched on the controller: {mask_in(error, address)}."

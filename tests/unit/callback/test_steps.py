@@ -118,7 +118,7 @@ def test_what_is_not_pinned_is_one_line_in_a_run() -> None:
     ]
     run.task("Read the node", {"win1": planned[0], "win2": planned[1]})
     run.task("Next", {})
-    told = "  not pinned: a 1, b 2: the sum comes from the server of the file"
+    told = "  not pinned: a 1, b 2: only the server of the file vouches for it"
     assert run.screen.lines == ["  win1, win2: 3 steps: containerd 2, join 1", told]
     run.task("Read the node", {"win3": planned[2], "win4": planned[3]})
     run.task("Next", {})

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import io
 from functools import partial
 from pathlib import Path
 
 import pytest
 import yaml
-from ansible.module_utils import urls
-from ansible_collections.winkube.node.plugins.plugin_utils.components.source import source, trusts_server
+from ansible_collections.winkube.node.plugins.plugin_utils.components.source import find_trust, source
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import pins, service_wrappers
 from ansible_collections.winkube.node.plugins.plugin_utils.task.node_action import NodeAction
+from ansible_collections.winkube.node.plugins.plugin_utils.transfer import download
 
 ROOT = Path(__file__).resolve().parents[3]
 OLD, NEW = "1" * 64, "2" * 64
@@ -124,7 +123,7 @@ def test_a_sum_file_of_windows_is_read(tmp_path: Path, monkeypatch: pytest.Monke
     data = f"{HEX}  v1/kubelet.exe\r\n".encode(encoding)
     (tmp_path / "SHA256SUMS").write_bytes(data)
     assert told(str(tmp_path / "SHA256SUMS")) == HEX
-    monkeypatch.setattr(urls, "open_url", lambda address, timeout: io.BytesIO(data))
+    monkeypatch.setattr(download, "read", lambda address: data)
     assert told("https://example.com/SHA256SUMS", NodeAction.read_url(NodeAction.__new__(NodeAction), "")) == HEX
 
 
@@ -154,7 +153,7 @@ def test_a_pin_is_the_default_and_comes_before_the_sum_file_of_the_same_server(b
     checksum = f"{url}.sha256".replace("http://", "https://") if own and base.startswith("http") else ""
     made = source(component="kubelet", version="1.37.0", url=url, checksum=checksum, unverified=(), read_url=no_network)
     assert made.sha256 == NEW
-    assert not trusts_server(url, checksum)
+    assert find_trust(url, checksum) == ""
 
 
 @pytest.mark.usefixtures("one_pin")
@@ -172,10 +171,19 @@ def test_what_the_user_says_comes_before_a_pin(tmp_path: Path) -> None:
 
 def test_a_sum_from_the_server_of_the_file_is_known_as_such() -> None:
     url = f"https://{KUBELET}"
-    assert trusts_server(url, f"{url}.sha256") and trusts_server(url, "https://DL.k8s.io/sums")
-    assert not any(
-        trusts_server(url, checksum) for checksum in ("", f"sha256:{NEW}", "https://other/sums", "/x/SHA256SUMS")
-    )
+    assert find_trust(url, f"{url}.sha256") == find_trust(url, "https://DL.k8s.io/sums") == "its server's sum"
+    assert not any(find_trust(url, checksum) for checksum in (f"sha256:{NEW}", "https://other/sums", "/x/SHA256SUMS"))
+
+
+def test_a_source_without_a_sum_is_told_and_over_http_refused_whatever_is_allowed() -> None:
+    wanted = partial(source, component="kubelet", version="", checksum="", unverified=("kubelet",), read_url=no_network)
+    assert find_trust(URL, "") == find_trust(URL.replace("https", "http"), "") == "no sum"
+    assert wanted(url=URL).sha256 is None
+    for url in ("http://ann:s3cret@example.com/kubelet.exe", "HTTP://example.com/kubelet.exe"):
+        with pytest.raises(Refused, match="has no checksum and comes over http: anyone on the way can put") as refused:
+            wanted(url=url)
+        assert "s3cret" not in str(refused.value)
+    assert wanted(url="file:///C:/kubelet.exe").sha256 is None and find_trust("file:///C:/kubelet.exe", "") == ""
 
 
 def test_the_table_of_pins_holds_sums_of_files_alone() -> None:
