@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -22,13 +21,14 @@ from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.registry import read_plan
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Refused
-from ..plugin_utils.task import argument_spec, node_plan, preflight
+from ..plugin_utils.task import node_plan, preflight
 from ..plugin_utils.task.node_action import NodeAction
 from ..plugin_utils.task.rendering import Rendering
 
 LATER_LOOKS = tuple(
-    trust_as_template(f"{{{{ {name} | default(false) | bool }}}}") for name in ("winkube_drain", "winkube_golden_image")
+    trust_as_template(f"{name} | default(false) | bool") for name in ("winkube_drain", "winkube_golden_image")
 )
+"""Conditions of tasks that look at a node on which nothing differs."""
 
 
 class ActionModule(NodeAction):
@@ -40,7 +40,7 @@ class ActionModule(NodeAction):
         """Renders with variables of its own, each of which is rendered once."""
         known = self._templar.available_variables = dict(task_vars or {})
         self._rendering = Rendering(known, super().render_value)
-        self._holds = cache(self.render_value)
+        self._holds = cache(self._evaluate)
         return super().run(tmp, known)
 
     def render_value(self, value: Any) -> Any:
@@ -56,7 +56,12 @@ class ActionModule(NodeAction):
 
     def _is_wanted(self, part: node_plan.Part) -> bool:
         """Whether the conditions of a part hold. AnsibleError for one that cannot be judged yet."""
-        return all(self._holds(condition) is True for condition in part.conditions)
+        return all(self._holds(condition) for condition in part.conditions)
+
+    def _evaluate(self, condition: str) -> bool:
+        """As Ansible evaluates `when`. AnsibleError for a condition that cannot be judged yet, or is not a boolean."""
+        self._rendering.settle(condition)
+        return bool(self._templar.evaluate_conditional(condition))
 
     def _in_run(self, part: node_plan.Part) -> bool:
         return self._takes_part(part.component.role) and self._is_wanted(part)
@@ -101,20 +106,14 @@ class ActionModule(NodeAction):
     def _goes_on(self) -> bool:
         """Whether later tasks look at a node on which nothing differs: the last one of site.yml uncordons it, the last
         ones of image.yml clear it."""
-        return any(self.render_value(each) is True for each in LATER_LOOKS)
+        return any(map(self._holds, LATER_LOOKS))
 
     def _takes_part(self, role: str) -> bool:
         """Whether the tags of the run leave this role in it: its task has its name, and the tags of the play."""
-        own = {role, *map(str, self._task.tags)} - {"always"}
-        return node_plan.takes_part(own, self._tags("run") or {"all"}, self._tags("skip"))
+        task = self._task.copy()
+        task.tags = [role]
+        return bool(task.evaluate_tags(self._tags("run") or {"all"}, self._tags("skip"), self._task_vars))
 
     def _tags(self, kind: str) -> set[str]:
         """The tags to `run`, or to `skip`."""
         return {str(tag) for tag in self._task_vars.get(f"ansible_{kind}_tags") or ()}
-
-
-# Before workers are forked:
-for _part in node_plan.list_parts():
-    argument_spec.load_spec(_part.component.module)
-node_plan.compile_templates(LATER_LOOKS)
-gc.freeze()  # what is there is not searched for garbage by each of them

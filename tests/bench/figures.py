@@ -9,9 +9,9 @@ from typing import Any
 AIMS: Mapping[str, float] = {"ratio_to_win_ping": 1.3, "cpu_s_per_node": 0.2, "rss_1000_ratio": 1.3}
 """What these are to be in the end, at most. What is wanted today is below; neither fails anything."""
 CONVERGED_CALLS = 1
-RATIO = 1.8
+RATIO = 2.0
 PEER_RATIO = 20.0
-CPU_S_PER_NODE = 0.5
+CPU_S_PER_NODE = 0.6
 BYTES_PER_CALL = 120_000
 API_REQUESTS_PER_NODE = 2
 API_REQUESTS = 15

@@ -435,7 +435,6 @@ def _import_the_collection() -> None:
             registry = importlib.import_module(f"{OURS}.plugin_utils.components.registry")
             for name in (*EVERY_RUN_CALLS, *(each.module for each in registry.COMPONENTS)):
                 specs.load_spec(name)
-            importlib.import_module(f"{OURS}.plugin_utils.task.node_plan").compile_templates()
         _load_plugins()
 
 

@@ -25,12 +25,6 @@ class ModuleAction(ActionBase):
     refusals: ClassVar[tuple[type[Exception], ...]] = ()
     """Errors whose text is a sentence for the user."""
 
-    def __init_subclass__(cls, **keywords: Any) -> None:
-        """Makes the argument_spec: Ansible loads an action before it forks its workers, so a run pays only once."""
-        super().__init_subclass__(**keywords)
-        if hasattr(cls, "module"):
-            argument_spec.load_spec(cls.module)
-
     def check_options(self) -> dict[str, Any]:
         """The task's arguments and the module's defaults, as plain values."""
         spec = argument_spec.load_spec(self.module)

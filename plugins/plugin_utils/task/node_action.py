@@ -35,7 +35,6 @@ from .argument_spec import plain
 from .module_action import ModuleAction
 from .say_once import find_first_speaker
 from .task_node import TaskNode
-from .template_cache import OF_FILES
 from .variables import READING
 
 APPLY = "node_apply"
@@ -43,6 +42,11 @@ ANSIBLES_OWN = frozenset({"warnings", "deprecations", "invocation", "exception"}
 """Of a module's result: Ansible shows these itself, and in core 2.19 and later they are objects, not text."""
 THROUGH = {"winkube.node.host_process": frozenset({"kubelet", "containerd"})}
 """By connection plugin: the node's services that it goes through."""
+OF_FILES: Mapping[str, Any] = {
+    "escape_backslashes": False,
+    "overrides": {"trim_blocks": True, "lstrip_blocks": True},
+}
+"""How Ansible's module template renders a file."""
 ROLES = Path(__file__).resolve().parents[3] / "roles"
 
 display = Display()
@@ -59,11 +63,6 @@ class NodeAction(ModuleAction):
 
     _asks: Asks
     """What is asked of cluster and controller, each once in the task."""
-
-    def __init_subclass__(cls, **keywords: Any) -> None:
-        """Reads which variables there are, before workers are forked as well."""
-        super().__init_subclass__(**keywords)
-        variables.load()
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """The task's result. May raise Refused, NodeError, ClusterError, OutcomeUnknown and what connections raise."""

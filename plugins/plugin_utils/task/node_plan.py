@@ -10,7 +10,7 @@ does; the arguments of each are those that its role passes. Each one's predictio
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -26,13 +26,10 @@ from ..components.options import arguments
 from ..components.registry import COMPONENTS
 from ..engine.address import mask
 from ..engine.reading import Query, Reading
-from . import variables
 from .argument_spec import check_arguments
 from .converge import Converge
-from .node_action import ROLES, NodeAction, display
-from .rendering import list_texts
+from .node_action import NodeAction, display
 from .task_node import TaskNode
-from .template_cache import cache_templates
 from .variables import NAME
 
 ANSIBLES_TAGS = frozenset({"all", "always", "never", "tagged", "untagged"})
@@ -41,7 +38,7 @@ TASKS = Path(__file__).resolve().parents[3] / "playbooks" / "tasks" / "node.yml"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One role of node.yml: its component; its conditions and the arguments of its task as templates."""
+    """One role of node.yml: its component, its conditions as they stand there, and its arguments as templates."""
 
     component: Component
     conditions: tuple[str, ...]
@@ -75,51 +72,22 @@ class NodePlan:
 
 @cache
 def list_parts() -> tuple[Part, ...]:
-    """The roles of node.yml, in its order. The same for all nodes: read once, before workers are forked."""
+    """The roles of node.yml, in its order."""
     by_role = {each.role: each for each in COMPONENTS}
     found = []
     for task in yaml_load(TASKS.read_text(encoding="utf-8")):
         component = by_role[task["ansible.builtin.import_role"]["name"].rpartition(".")[2]]
         condition = task.get("when", [])
         listed = condition if isinstance(condition, list) else [condition]
-        conditions = tuple(trust_as_template(f"{{{{ {each} }}}}") for each in listed)
+        conditions = tuple(map(trust_as_template, listed))
         found.append(Part(component, conditions, _trust(arguments(component.interface))))
     return tuple(found)
-
-
-def compile_templates(more: Iterable[str] = ()) -> None:
-    """Those of the roles' arguments, defaults and files, and `more`, for all workers; once in a process."""
-    files = (path.read_text(encoding="utf-8") for path in ROLES.glob("*/templates/*.j2"))
-    cache_templates(_list_templates(more), files)
-
-
-def _list_templates(more: Iterable[str]) -> Iterator[str]:
-    yield from more
-    for part in list_parts():
-        yield from part.conditions
-        if not part.component.optional:
-            yield from list_texts(part.arguments)
-    yield from list_texts(variables.read_defaults())
 
 
 def _trust(templates: Any) -> Any:
     if isinstance(templates, Mapping):
         return {name: _trust(each) for name, each in templates.items()}
     return trust_as_template(templates)
-
-
-def takes_part(tags: Collection[str], run: Collection[str], skip: Collection[str]) -> bool:
-    """Whether a task with these tags runs with `--tags` and `--skip-tags`.
-
-    Source: ansible-core 2.21 lib/ansible/playbook/taggable.py, evaluate_tags.
-    """
-    own = set(tags)
-    some = bool(own) and "never" not in own
-    if not ("always" in own or ("all" in run and "never" not in own) or own & set(run) or ("tagged" in run and some)):
-        return False
-    if "all" in skip:
-        return "always" in own and "always" not in skip
-    return not (own & set(skip) or ("tagged" in skip and own))
 
 
 def correct_tag(run: Collection[str], known: Collection[str]) -> str:

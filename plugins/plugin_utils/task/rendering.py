@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -17,18 +17,6 @@ from .argument_spec import plain
 from .variables import NAME
 
 _ONE = re.compile(r"\{\{ (winkube_[a-z0-9_]+) \}\}")
-
-
-def list_texts(value: Any) -> Iterator[str]:
-    """All texts in a value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from list_texts(each)
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from list_texts(each)
 
 
 class Rendering:
@@ -49,8 +37,7 @@ class Rendering:
             return {name: self.render(each) for name, each in value.items()}
         if not isinstance(value, str) or not is_trusted_as_template(value):
             return self._render(value)
-        for name in NAME.findall(value):
-            self._settle(name)
+        self.settle(value)
         one = _ONE.fullmatch(value)
         if one and one[1] in self._variables and _is_plain(found := self._variables[one[1]]):
             return plain(found)
@@ -61,6 +48,11 @@ class Rendering:
                 return found
             self._rendered[text] = found
         return self._rendered[text]
+
+    def settle(self, text: str) -> None:
+        """Give each variable that a template names its value."""
+        for name in NAME.findall(text):
+            self._settle(name)
 
     def _settle(self, name: str) -> None:
         value = self._variables.get(name)

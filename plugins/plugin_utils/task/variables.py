@@ -67,12 +67,6 @@ def read_defaults() -> Mapping[str, Any]:
     return found
 
 
-def load() -> None:
-    """Reads all of it now, for the processes that are forked later."""
-    list_names()
-    read_defaults()
-
-
 def find_unknown(variables: Mapping[str, Any]) -> dict[str, str]:
     """Those that nothing knows, each with a sentence."""
     own = {str(each) for each in variables.get(OWN) or ()}

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 import yaml
-from ansible.playbook.taggable import Taggable
 from ansible_collections.winkube.node.plugins.callback.steps import _summary
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import COMPONENTS
 from ansible_collections.winkube.node.plugins.plugin_utils.task import node_plan
@@ -21,25 +18,6 @@ def test_it_plans_what_each_role_passes_in_the_order_of_the_run() -> None:
     for part in node_plan.list_parts():
         (task,) = yaml.safe_load((ROOT / "roles" / part.component.role / "tasks" / "main.yml").read_text())
         assert task[f"winkube.node.{part.component.module}"] == part.arguments
-
-
-class _Tagged(Taggable):
-    """Something with tags, as Ansible sees it."""
-
-    def __init__(self, tags: list[str]) -> None:
-        self.tags = tags
-        self._loader: Any = None
-        self._parent: Any = None
-
-    def get_play(self) -> None:
-        """In none."""
-
-
-@pytest.mark.parametrize("run", [["all"], ["tagged"], ["untagged"], ["kubelet"], ["other"], ["mine"], ["all", "x"]])
-@pytest.mark.parametrize("skip", [[], ["kubelet"], ["mine"], ["always"], ["tagged"], ["all"]])
-@pytest.mark.parametrize("tags", [["kubelet"], ["kubelet", "mine"], ["kubelet", "never"], ["always", "kubelet"]])
-def test_tags_say_the_same_as_to_ansible(run: list[str], skip: list[str], tags: list[str]) -> None:
-    assert node_plan.takes_part(tags, run, skip) == _Tagged(tags).evaluate_tags(run, skip, {})
 
 
 @pytest.mark.parametrize(
