@@ -18,7 +18,7 @@ from ..engine import windows_path
 from ..engine.batch import Op, as_base64
 from ..engine.reading import Query, Reading, file_key, file_query
 from ..engine.resource import Change, Refused
-from ..engine.resources.text_file import write_ops
+from ..engine.resources.file import write_ops
 from . import runner_task
 from .layout import Layout
 

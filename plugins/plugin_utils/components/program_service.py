@@ -21,10 +21,10 @@ from ..engine.batch import Op
 from ..engine.reading import Query, services_query
 from ..engine.resource import Refused, Resource
 from ..engine.resources.directory import Directory, guard
+from ..engine.resources.file import File
 from ..engine.resources.firewall_rule import FirewallRule, Network
 from ..engine.resources.programs import Programs, Source
 from ..engine.resources.service import RUNNING, Service
-from ..engine.resources.text_file import TextFile
 from ..engine.tools import wait_service
 from . import nssm
 from .declaration import Component, Daemon
@@ -174,8 +174,8 @@ class ProgramService:
         files = ((named[0], program), *beside[1:]) if archive and named else (("", program),)
         return Programs(self.component.name, source, files, layout.state_dir, mark[:8])
 
-    def _config(self, layout: Layout, text: str, backup: str) -> tuple[TextFile, ...]:
-        return tuple(TextFile(path, text, backup) for path in _config_paths(self.daemon, self.recipe, layout))
+    def _config(self, layout: Layout, text: str, backup: str) -> tuple[File, ...]:
+        return tuple(File(path, text.encode(), backup) for path in _config_paths(self.daemon, self.recipe, layout))
 
     def _firewall(self, args: Args) -> tuple[FirewallRule, ...]:
         if self.recipe.port is None:

@@ -23,9 +23,9 @@ from ..engine import windows_path
 from ..engine.batch import Op, as_base64
 from ..engine.reading import CONFIDENTIAL, Query, Reading, file_key, system_query
 from ..engine.resource import Change, Refused
+from ..engine.resources.file import backup_of, write_ops
 from ..engine.resources.firewall_rule import NETSH, NO_RULE
 from ..engine.resources.service import running_dependants
-from ..engine.resources.text_file import backup_of, write_ops
 from ..engine.tools import move, run, start_ops, stop_ops, wait_pipe
 from ..facts import cri_tcp as facts
 from .edit import Address

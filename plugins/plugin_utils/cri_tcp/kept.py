@@ -17,7 +17,7 @@ from ..engine import windows_path
 from ..engine.batch import Op, as_base64
 from ..engine.reading import CONFIDENTIAL, Query, Reading
 from ..engine.resource import Change
-from ..engine.resources.text_file import write_ops
+from ..engine.resources.file import write_ops
 from .edit import Listener, edit
 
 NAME = "cri-tcp-before.json"

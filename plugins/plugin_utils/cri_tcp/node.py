@@ -14,19 +14,17 @@ from typing import Any
 
 from ..components.containerd import containerd
 from ..components.containerd.containerd_toml import is_equal
-from ..components.join.secret_file import SecretFile
 from ..components.layout import Layout
 from ..cri.client import Tls as ClientTls
-from ..engine import command_line, windows_path
+from ..engine import command_line, security, windows_path
 from ..engine.batch import Op
 from ..engine.local_path import expand_home
 from ..engine.reading import Query, Reading, file_key, file_query, services_query
 from ..engine.resource import Refused, Resource
 from ..engine.resources.directory import Directory
+from ..engine.resources.file import READ_LIMIT, File, is_same_text
 from ..engine.resources.firewall_rule import FirewallRule, Network, show_network, sources
 from ..engine.resources.service import ACTIVE, Service
-from ..engine.resources.text_file import READ_LIMIT, TextFile, is_same_text
-from ..engine.security import ADMINS_ONLY, strangers_who_read
 from ..engine.services.existing import AsFound
 from ..facts import cri_tcp as facts
 from ..facts.containerd import CONFIG_PATH
@@ -205,9 +203,6 @@ def gate(listener: Listener, timeout_s: int) -> Op:
     return Op("wait", {"for": "tcp", "host": address.near, "port": address.port, "timeout_s": timeout_s})
 
 
-ADMINS_ONLY_FILE = ADMINS_ONLY.replace("OICI", "")
-
-
 def _service(layout: Layout, reading: Reading) -> Mapping[str, Any]:
     found = reading.service(layout.containerd_service)
     if found is None:
@@ -252,11 +247,12 @@ def _check_sources(args: CriTcpArgs, reading: Reading) -> None:
         if reading.file(path).get("kind") != "file":
             found.append(f"tls.{name}: {path} is not a file on the node; containerd would not start without it.")
     if tls and reading.file(tls.key).get("kind") == "file":
-        strangers = strangers_who_read(str(reading.file(tls.key).get("sddl") or ""))
-        if strangers:
+        complaint = security.complain(reading.file(tls.key).get("sddl"), private=True)
+        if complaint:
             found.append(
-                f"tls.key: {tls.key} may be read by {', '.join(strangers)}; leave it to SYSTEM and Administrators "
-                "(icacls <file> /inheritance:r /grant *S-1-5-18:F *S-1-5-32-544:F)."
+                f"tls.key {tls.key} {complaint}; leave it to SYSTEM and Administrators (icacls <file> /setowner "
+                "*S-1-5-32-544, then icacls <file> /inheritance:r /grant *S-1-5-18:F *S-1-5-32-544:F, and take away "
+                "what else it lists)."
             )
     if found:
         raise Refused(*found)
@@ -290,7 +286,7 @@ def _switch(key: str, reading: Reading) -> str:
     return str(value) if value in (0, 1) else ""
 
 
-def _config(args: CriTcpArgs, reading: Reading) -> TextFile:
+def _config(args: CriTcpArgs, reading: Reading) -> File:
     path = args.layout.containerd_config
     found = reading.file(path)
     if found.get("kind") != "file":
@@ -305,7 +301,7 @@ def _config(args: CriTcpArgs, reading: Reading) -> TextFile:
     if args.listener is None and (gone := _find_gone(text, reading)):
         text = edit(text, None, path, gone)
     same = is_same_text if args.listener is None and text != present else is_equal
-    return TextFile(path, text, backup=args.layout.backup(args.mark), equal=same)
+    return File(path, text.encode(), args.layout.backup(args.mark), equal=same)
 
 
 def _find_gone(text: str, reading: Reading) -> tuple[str, ...]:
@@ -319,7 +315,7 @@ def _certificate_paths(layout: Layout) -> tuple[str, ...]:
     return astuple(made_files(layout))
 
 
-def _expiry(args: CriTcpArgs, config: TextFile, found: Mapping[str, Any], reading: Reading) -> Expiry:
+def _expiry(args: CriTcpArgs, config: File, found: Mapping[str, Any], reading: Reading) -> Expiry:
     """The planned end. It comes first, so that no port is open without one."""
     layout = args.layout
     if args.listener is None or args.expires_s == 0:
@@ -340,7 +336,7 @@ def _expiry(args: CriTcpArgs, config: TextFile, found: Mapping[str, Any], readin
     return Expiry(layout, layout.backup(args.mark), args.expires_s, opened, closed, restart)
 
 
-def _close(opened: str, config: TextFile, args: CriTcpArgs, reading: Reading) -> str:
+def _close(opened: str, config: File, args: CriTcpArgs, reading: Reading) -> str:
     """The file after the time is over: the one from before, if it is known."""
     present = reading.text(config.path) or ""
     was = kept.before(args.layout, reading)
@@ -356,11 +352,9 @@ def _certificates(args: CriTcpArgs) -> tuple[Resource, ...]:
     folder = certificate_folder(args.layout)
     files = args.certificates.files
     return (
-        Directory(folder, sddl=ADMINS_ONLY, private=True),
+        Directory(folder, sddl=security.ADMINS_ONLY, private=True),
         *(
-            SecretFile(
-                windows_path.join(folder, name), files[name], backup=args.layout.backup(args.mark), what=f"CRI's {name}"
-            )
+            File(windows_path.join(folder, name), files[name].encode(), args.layout.backup(args.mark), private=True)
             for name in ON_NODE
         ),
     )
@@ -376,7 +370,7 @@ def _restart(args: CriTcpArgs, found: Mapping[str, Any], reading: Reading) -> Se
         definition=AsFound(found, layout.containerd_binary),
         uses=frozenset(
             {file_key(layout.containerd_config)}
-            | {file_key(resource.path) for resource in _certificates(args) if isinstance(resource, SecretFile)}
+            | {file_key(resource.path) for resource in _certificates(args) if isinstance(resource, File)}
         ),
         ready=ready,
         start_timeout_s=args.start_timeout_s,

@@ -24,16 +24,16 @@ from ..components.containerd.containerd_toml import is_same_value
 from ..components.layout import Layout
 from ..cri.client import CriClient, CriError
 from ..cri.client import Tls as ClientTls
-from ..engine import windows_path
+from ..engine import security, windows_path
 from ..engine.batch import Batch, Op, as_base64
 from ..engine.reading import Expectation, Query, Reading, file_key, file_query, merge_queries, system_query
 from ..engine.resource import Refused, Resource
-from ..engine.resources.text_file import READ_LIMIT, TextFile
+from ..engine.resources.file import READ_LIMIT, File
 from ..engine.tools import ANY_EXIT, run
 from ..facts import cri_tcp as facts
 from .edit import Effective, effective, imports, not_effective
 from .expiry import Expiry
-from .node import ADMINS_ONLY_FILE, NAME, CriTcpArgs
+from .node import NAME, CriTcpArgs
 
 CANDIDATE, CLOSED = ".winkube-candidate", ".winkube-closed"
 _WITHOUT = frozenset(
@@ -63,7 +63,7 @@ def rehearsal(args: CriTcpArgs, resources: tuple[Resource, ...], reading: Readin
     for ending, text in tried.items():
         path = f"{layout.containerd_config}{ending}"
         away = Op("remove", {"path": path})
-        write = Op("write", {"path": path, "content": as_base64(text.encode()), "sddl": ADMINS_ONLY_FILE})
+        write = Op("write", {"path": path, "content": as_base64(text.encode()), "sddl": security.ADMINS_ONLY_FILE})
         # Only the new file must be valid now; the other one matters when the time is over.
         strict = ANY_EXIT if ending == CLOSED else (0,)
         ops += (write.with_undo(away), _dump(layout.containerd_binary, path, ok_exit=strict), away)
@@ -74,9 +74,9 @@ def _dump(program: str, config: str, ok_exit: Sequence[int | str] = (0,)) -> Op:
     return run(program, "--config", config, "config", "dump", ok_exit=ok_exit, encoding="utf-8")
 
 
-def config_of(resources: tuple[Resource, ...]) -> TextFile:
+def config_of(resources: tuple[Resource, ...]) -> File:
     """The config.toml among the resources."""
-    return next(resource for resource in resources if isinstance(resource, TextFile))
+    return next(resource for resource in resources if isinstance(resource, File) and not resource.private)
 
 
 def is_rehearsal(batch: Batch) -> bool:

@@ -21,7 +21,7 @@ from ..components.layout import Layout
 from ..engine import windows_path
 from ..engine.reading import Reading, file_key
 from ..engine.resource import Refused
-from ..engine.resources.text_file import TextFile
+from ..engine.resources.file import File
 from .checks_cni import subject_of
 from .expectations import Expectations, network_name
 from .scene import cni_folder
@@ -51,14 +51,19 @@ class Mended:
         )
         return {"path": self.path, "mended": self.after, "patch": "\n".join(lines)}
 
-    def resource(self, layout: Layout, mark: str) -> TextFile:
+    def resource(self, layout: Layout, mark: str) -> File:
         """What would be written. Refused where a person has to mend it first."""
         if self.problem:
             raise Refused(
                 f"{self.path}: {self.problem}. Mend that by hand, or run site.yml, which writes flannel's own."
             )
         refused = bool(self.encoding)
-        return TextFile(self.path, self.after, layout.backup(mark), lambda left, right: not refused and left == right)
+        return File(
+            self.path,
+            self.after.encode(),
+            layout.backup(mark),
+            equal=lambda left, right: not refused and left == right,
+        )
 
 
 def plan_mend(reading: Reading, layout: Layout, subject: Subject) -> Mended | None:
@@ -92,7 +97,7 @@ def expectations(options: Mapping[str, Any], layout: Layout) -> Expectations:
     )
 
 
-def resources(reading: Reading, expect: Expectations, mark: str) -> tuple[TextFile, ...]:
+def resources(reading: Reading, expect: Expectations, mark: str) -> tuple[File, ...]:
     """What win_k8s_repair writes; nothing where all is well. Refused where there is nothing to mend, or where a person
     has to mend it first."""
     layout = expect.layout

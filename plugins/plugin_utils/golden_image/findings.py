@@ -22,8 +22,8 @@ from ..cri_tcp.node import certificate_folder
 from ..engine import windows_path
 from ..engine.reading import CONFIDENTIAL, Query, Reading, file_key, file_query, merge_queries, system_query
 from ..engine.resources.environment_variable import ENVIRONMENT_KEY
+from ..engine.resources.file import READ_LIMIT
 from ..engine.resources.programs import RECEIPT_LIMIT
-from ..engine.resources.text_file import READ_LIMIT
 from ..network.parse import parse
 from ..repair import hns
 

@@ -25,8 +25,8 @@ from ..engine import windows_path
 from ..engine.batch import Op, as_base64, flatten
 from ..engine.reading import Query, Reading, file_key, file_query, merge_queries, service_key, services_query
 from ..engine.resource import Change, Refused
+from ..engine.resources.file import READ_LIMIT
 from ..engine.resources.service import STOPPED
-from ..engine.resources.text_file import READ_LIMIT
 from ..engine.tools import run
 from ..network.model import Hns, Network
 from . import hns, stopping

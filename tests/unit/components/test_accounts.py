@@ -98,7 +98,7 @@ def test_what_the_cluster_manages_needs_no_file_and_no_account() -> None:
     fake = Fake(b"pem")
     options = OPTIONS | {"flanneld": {"kubeconfig": False, "kubeconfig_source": ""}}
     steps, found = identities(fake.cluster, options, LAYOUT, check=False, clock=CLOCK)
-    assert [item.program for item in found] == ["kube-proxy"]
+    assert [item.service for item in found] == ["kube-proxy"]
     assert not any("flanneld" in step for step in steps)
 
 
@@ -108,7 +108,7 @@ def test_without_a_cluster_only_the_users_own_files_go_to_the_node(tmp_path: Pat
     options = OPTIONS | {"flanneld": {"kubeconfig": True, "kubeconfig_source": str(file)}}
     steps, found = identities(None, options, LAYOUT, check=False, clock=CLOCK)
     assert steps == []
-    assert [(item.program, item.text) for item in found] == [("flanneld", file.read_text(encoding="utf-8"))]
+    assert [(item.service, item.text) for item in found] == [("flanneld", file.read_text(encoding="utf-8"))]
 
 
 @pytest.mark.row("JR-02")

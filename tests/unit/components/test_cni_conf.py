@@ -10,7 +10,7 @@ import jinja2
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import cni_conf
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.text_file import is_same_json
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.file import is_same_json
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 
 ROOT = Path(__file__).resolve().parents[3]

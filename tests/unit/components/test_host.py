@@ -307,7 +307,7 @@ def test_of_a_disk_that_no_run_changes_a_finished_node_is_only_reminded() -> Non
 def test_secrets_that_users_may_read(folder: str) -> None:
     found = {"exists": True, "kind": "directory", "sddl": "O:BAD:AI(A;OICI;FA;;;SY)(A;OICI;0x1200a9;;;BU)"}
     said = warnings(node().merge({f"file:{folder}": found}))
-    assert "may be read by BU" in said
+    assert "can be read by BU" in said
     for system, administrators in (("SY", "BA"), ("S-1-5-18", "S-1-5-32-544")):
         locked = {**found, "sddl": f"O:BAG:BAD:PAI(A;OICI;FA;;;{system})(A;OICI;FA;;;{administrators})"}
         assert warnings(node().merge({f"file:{folder}": locked})) == ""

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join import join, joining
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.joining import Joining
-from ansible_collections.winkube.node.plugins.plugin_utils.components.join.secret_file import SDDL, SecretFile
+from ansible_collections.winkube.node.plugins.plugin_utils.engine import security
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, system_query
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused, Resource
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.file import File
 
 from .nodes import LAYOUT, bare, file, lines
 
@@ -150,7 +151,7 @@ def test_kubeadm_gets_a_file_and_the_file_is_gone_afterwards() -> None:
     assert (run.args["timeout_s"], run.args["encoding"]) == (600, "utf-8")
     windows = r"C:\Windows\System32;C:\Windows;C:\Windows\System32\Wbem;C:\Windows\System32\WindowsPowerShell\v1.0"
     assert run.args["env"] == {"Path": rf"C:\k;{windows}"}, "kubeadm looks for kubelet and powershell there"
-    assert write.args["sddl"] == SDDL
+    assert write.args["sddl"] == security.ADMINS_ONLY_FILE
     assert lines(write.undo) == [f"remove {path}"]
 
 
@@ -279,19 +280,24 @@ def test_check_mode_says_that_the_pod_cidr_comes_later_and_what_the_node_is_then
     assert (plan.predicted.service("kubelet") or {})["state"] == "running"
 
 
-SECRET = SecretFile(
-    r"C:\flannel\flanneld.kubeconfig", "token: x", r"C:\backup", "the kubeconfig of flanneld", "flanneld"
-)
+SECRET = File(r"C:\flannel\flanneld.kubeconfig", b"token: x", r"C:\backup", private=True)
 
 
-def files(content: bytes, sddl: str = SDDL, state: str = "running") -> Reading:
+FLANNELD = STOPPED | {"name": "flanneld", "image_path": LAYOUT.flanneld_binary}
+
+
+def files(content: bytes, sddl: str = security.ADMINS_ONLY_FILE, state: str = "running") -> Reading:
     there = {key: value for key, value in file(content).items() if key != "content"} | {"sddl": sddl}
-    return fresh(STOPPED | {"name": "flanneld", "state": state}, **{file_key(SECRET.path): there})
+    return fresh(FLANNELD | {"state": state}, **{file_key(SECRET.path): there})
 
 
 def ops(reading: Reading) -> tuple[Op, ...]:
-    made = make_plan(join.NAME, (SECRET,), reading).batch
+    made = make_plan(join.NAME, resources(reading), reading).batch
     return made.ops if made else ()
+
+
+def resources(reading: Reading) -> tuple[Resource, ...]:
+    return (SECRET, *join.build_reader("flanneld", LAYOUT.flanneld_binary, SECRET.path, reading))
 
 
 @pytest.mark.row("JR-02")
@@ -309,7 +315,7 @@ def test_a_secret_file_is_written_once_compared_by_hash_and_never_shown() -> Non
 @pytest.mark.row("JR-02")
 def test_a_secret_file_that_others_may_read_is_locked() -> None:
     (write,) = ops(files(b"token: x", sddl="O:BAG:BAD:(A;;FA;;;BA)(A;;FR;;;BU)"))
-    assert write.args["sddl"] == SDDL
+    assert write.args["sddl"] == security.ADMINS_ONLY_FILE
     # Windows writes SYSTEM and Administrators by their letters or in full.
     assert ops(files(b"token: x", sddl="O:BAG:BAD:PAI(A;;FA;;;S-1-5-18)(A;;FA;;;S-1-5-32-544)")) == ()
 
@@ -319,14 +325,16 @@ def test_what_reads_a_changed_secret_file_is_restarted_if_it_runs() -> None:
     assert lines(changed) == [
         "run sc.exe stop flanneld",
         "wait service flanneld stopped",
+        r"wait process_gone C:\flannel\flanneld.exe",
         r"mkdir C:\backup",
         rf"write {SECRET.path}",
         "run sc.exe start flanneld",
         "wait service flanneld running",
     ]
     assert [op.op for op in ops(files(b"token: y", state="stopped"))] == ["mkdir", "write"]
-    (step,) = make_plan(join.NAME, (SECRET,), files(b"token: y")).steps
-    assert step.text == rf"rewrite the kubeconfig of flanneld, {SECRET.path}, with a restart of flanneld"
+    reading = files(b"token: y")
+    steps = make_plan(join.NAME, resources(reading), reading).steps
+    assert [step.text for step in steps] == [rf"rewrite {SECRET.path}", "restart flanneld"]
     # A service that waits to be restarted after a crash (nssm) is started again too.
     assert "run sc.exe start flanneld" in lines(ops(files(b"token: y", state="paused")))
 
@@ -346,7 +354,7 @@ def test_what_depends_on_it_is_stopped_before_and_started_after_it() -> None:
     ("told", "restarts"), [(SECRET.path.upper().replace("\\", "/"), True), (r"c:\k\config", False)]
 )
 def test_one_that_lost_its_file_is_restarted_and_one_that_reads_another_is_not(told: str, restarts: bool) -> None:
-    running = STOPPED | {"name": "flanneld", "state": "running", "nssm": {"AppParameters": f"--kubeconfig-file={told}"}}
+    running = FLANNELD | {"state": "running", "nssm": {"AppParameters": f"--kubeconfig-file={told}"}}
     assert ("run sc.exe start flanneld" in lines(ops(fresh(running)))) is restarts
 
 

@@ -137,7 +137,7 @@ def test_the_first_reading_has_all_of_a_node_that_is_as_wanted_and_no_secret_of_
     }
     for found in answers.values():
         if found.get("exists"):
-            found.setdefault("sddl", security.ADMINS_ONLY)
+            found.setdefault("sddl", security.ADMINS_ONLY_FILE)
     reading = Reading().merge(answers, queries)
     wanted = registries.build_resources(layout, made(option, PORT), Version.parse("2.3.7"), reading, MARK)
     assert reading.find_missing(reads_of(wanted)) == ()
@@ -166,7 +166,7 @@ def test_keys_and_headers_are_for_administrators_alone_and_nowhere_to_be_seen() 
     private = [op for op in ops(found, "write") if "sddl" in op.args]
     names = [str(op.args["path"]).rsplit("\\", 1)[-1] for op in private]
     assert names == ["server-client.key", "hosts.toml"]
-    assert all(op.args["sddl"] == security.ADMINS_ONLY and op.secrets == ("content",) for op in private)
+    assert all(op.args["sddl"] == security.ADMINS_ONLY_FILE and op.secrets == ("content",) for op in private)
     assert "geheim" not in "".join(step.before + step.after + step.text for step in found.steps)
     assert all("content" not in found.predicted.file(str(op.args["path"])) for op in private)
 
@@ -179,7 +179,7 @@ def test_a_user_or_a_token_becomes_a_header_that_nothing_shows() -> None:
     assert found["host"]["https://mirror.example.com"]["header"] == {"Authorization": "Bearer geheim"}
     (write,) = (op for op in ops(plan(bare_node(), option), "write") if op.secrets)
     assert write.args["path"].endswith("hosts.toml")
-    assert write.args["sddl"] == security.ADMINS_ONLY
+    assert write.args["sddl"] == security.ADMINS_ONLY_FILE
     assert parsed({**PORT, "auth": {}}) == parsed(PORT)
 
 

@@ -28,7 +28,6 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Pl
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.firewall_rule import sources
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.text_file import TextFile
 
 from tests.unit.components.nodes import LAYOUT, bare, file, lines
 
@@ -187,12 +186,12 @@ def test_closing_takes_out_a_users_own_certificates_that_are_gone() -> None:
     text = CONFIG.replace("gid = 0", "tcp_tls_ca = 'C:\\gone\\ca.crt'")
     args = arguments(None)
     opened = node(args, edit(text, LOOPBACK)).merge({r"file:c:\gone\ca.crt": {"exists": False, "kind": None}})
-    closed = next(one for one in cri_tcp.build_resources(args, opened) if isinstance(one, TextFile)).text
+    closed = cri_tcp_proof.config_of(cri_tcp.build_resources(args, opened)).text
     assert "tcp_tls_ca" not in closed
     assert "127.0.0.1:8888" not in closed
     next(one for one in cri_tcp.build_resources(args, opened) if isinstance(one, cri_tcp.NamedFiles)).change(opened)
     there = opened.merge({r"file:c:\gone\ca.crt": {"exists": True, "kind": "file"}})
-    assert "tcp_tls_ca" in next(one for one in cri_tcp.build_resources(args, there) if isinstance(one, TextFile)).text
+    assert "tcp_tls_ca" in cri_tcp_proof.config_of(cri_tcp.build_resources(args, there)).text
 
 
 @pytest.mark.parametrize(
@@ -350,7 +349,7 @@ def test_the_servers_key_is_for_administrators() -> None:
     with pytest.raises(Refused, match=r"tls.ca: C:\\cri\\ca.crt is not a file on the node"):
         cri_tcp.build_resources(args, node(args))
     there[key] = {**there[key], "sddl": "O:BAG:BAD:(A;;FA;;;SY)(A;;FA;;;BA)(A;;FR;;;BU)"}
-    with pytest.raises(Refused, match=r"tls.key: C:\\cri\\server.key may be read by BU; leave it to SYSTEM"):
+    with pytest.raises(Refused, match=r"tls.key C:\\cri\\server.key can be read by BU; leave it to SYSTEM"):
         cri_tcp.build_resources(args, node(args).merge(there))
     there[key] = {**there[key], "sddl": "O:BAG:BAD:PAI(A;;FA;;;SY)(A;;FA;;;BA)"}
     assert plan(args, node(args).merge(there)).changed

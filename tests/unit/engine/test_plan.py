@@ -10,8 +10,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import O
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan, reads, task_result
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Change, Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.file import File
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.service import Service
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.text_file import TextFile
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.services.definition import Recovery
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.services.native import Native
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.tools import wait_pipe
@@ -22,7 +22,7 @@ CONF = r"C:\k\kubelet.conf"
 RECOVERY = Recovery(3600, (("restart", 5000),))
 KUBELET = Native("kubelet", r"C:\k\kubelet.exe", ("--v=2",), "kubelet", RECOVERY)
 SERVICE = Service("kubelet", KUBELET, frozenset({file_key(CONF)}))
-FILE = TextFile(CONF, "new\n", r"C:\state\backup")
+FILE = File(CONF, b"new\n", r"C:\state\backup")
 READY = replace(SERVICE, ready=(wait_pipe("kubelet", 9),))
 
 SAME = file(CONF, "new\n")
@@ -226,7 +226,7 @@ def test_a_restart_of_the_machine_is_asked_for_once_and_is_no_change() -> None:
 
 
 def test_each_thing_is_read_once() -> None:
-    twice = reads((FILE, replace(FILE, text="x"), SERVICE, READY))
+    twice = reads((FILE, replace(FILE, content=b"x"), SERVICE, READY))
     assert sorted(query.key for query in twice) == [file_key(CONF), "services"]
 
 

@@ -27,19 +27,19 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.envi
     MachinePath,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.feature import Feature
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.file import File, LateFile
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.firewall_rule import FirewallRule, sources
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.hns_network import (
     Addresses,
     HnsNetwork,
     NoHnsNetwork,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.text_file import LateFile, TextFile
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.tools import wait_pipe
 
 from tests.unit.engine.nodes import file, node, said, undone
 
 BACKUP = r"C:\state\backup"
-CONF = TextFile(r"C:\k\x.conf", "one\n", BACKUP)
+CONF = File(r"C:\k\x.conf", b"one\n", BACKUP)
 FOLDER = r"C:\k"
 CLOSED = Directory(FOLDER, sddl=security.ADMINS_ONLY, private=True)
 OPEN = Directory(FOLDER, sddl=security.ADMINS_WRITE)
@@ -124,19 +124,19 @@ CASES = {
     "folder: others may write": Case(
         OPEN,
         folder(sddl=USERS_WRITE),
-        r"secure the folder C:\k (BU may write to it)",
+        r"secure the folder C:\k (it can be changed by BU)",
         ((r"mkdir C:\k", (r"mkdir C:\k",)),),
     ),
     "folder: a stranger's": Case(
         OPEN,
         folder(sddl=USERS_WRITE.replace("O:BA", "O:S-1-5-21-7")),
-        r"secure the folder C:\k (its owner is S-1-5-21-7)",
+        r"secure the folder C:\k (it is owned by S-1-5-21-7, not by SYSTEM or Administrators)",
         ((r"mkdir C:\k", (r"mkdir C:\k",)),),
     ),
     "folder: a private one that others read": Case(
         CLOSED,
         folder(sddl=security.ADMINS_WRITE),
-        r"secure the folder C:\k (BU may read it)",
+        r"secure the folder C:\k (it can be read by BU)",
         ((r"mkdir C:\k", (r"mkdir C:\k",)),),
     ),
     "folder: one that others read": Case(replace(CLOSED, private=False), folder(sddl=security.ADMINS_WRITE)),

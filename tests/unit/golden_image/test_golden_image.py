@@ -19,8 +19,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import
     file_query,
     merge_queries,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.file import File
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.service import Service
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.text_file import TextFile
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.services.native import Native
 from ansible_collections.winkube.node.plugins.plugin_utils.golden_image import findings, rest
 
@@ -262,14 +262,14 @@ def test_a_service_that_rests_is_started_only_if_something_it_uses_changes() -> 
     wanted = Native("containerd", LAYOUT.containerd_binary, ("--run", "1000000"), "containerd", RECOVERY)
     uses = frozenset({file_key(LAYOUT.containerd_config)})
     service = Service("containerd", wanted, uses, rests=True)
-    same = TextFile(LAYOUT.containerd_config, "old", backup="")
+    same = File(LAYOUT.containerd_config, b"old", backup="")
     found = machine.read(reads((same, service)))
     steps = {
         case: [step.text for step in make_plan("containerd", resources, found).steps]
         for case, resources in {
             "rests": (same, service),
             "runs": (same, replace(service, rests=False)),
-            "changes": (replace(same, text="new"), service),
+            "changes": (replace(same, content=b"new"), service),
         }.items()
     }
     assert "start containerd" not in steps["rests"]

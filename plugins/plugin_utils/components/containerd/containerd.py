@@ -17,9 +17,9 @@ from ...engine.reading import Expectation, Query, Reading, file_key, pipe_query,
 from ...engine.resource import Refused, Resource
 from ...engine.resources.directory import Directory, MadeByUs, guard
 from ...engine.resources.environment_variable import MachinePath
+from ...engine.resources.file import File
 from ...engine.resources.programs import Programs, Source
 from ...engine.resources.service import Service
-from ...engine.resources.text_file import TextFile
 from ...engine.tools import wait_pipe, wait_run, wait_service
 from ...facts import containerd as facts
 from ...facts.version import Version
@@ -108,8 +108,11 @@ def build_resources(args: ContainerdArgs) -> tuple[Resource, ...]:
         *earlier,
         _programs(layout, args.source, archive=args.archive, mark=args.mark),
         *args.crictl,
-        TextFile(
-            layout.containerd_config, args.config, backup=layout.backup(args.mark), equal=containerd_toml.is_equal
+        File(
+            layout.containerd_config,
+            args.config.encode(),
+            backup=layout.backup(args.mark),
+            equal=containerd_toml.is_equal,
         ),
         *args.registries,
         MachinePath(layout.containerd_bin_dir),
@@ -159,7 +162,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
         *_folders(layout),
         *_data(),
         _programs(layout, source, archive=True, mark=""),
-        TextFile(layout.containerd_config, "", backup=""),
+        File(layout.containerd_config, b"", backup=""),
         MachinePath(layout.containerd_bin_dir),
     )
     return (

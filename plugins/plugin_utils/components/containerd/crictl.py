@@ -8,8 +8,8 @@ from __future__ import annotations
 from ...engine import windows_path
 from ...engine.reading import Query
 from ...engine.resource import Resource
+from ...engine.resources.file import File
 from ...engine.resources.programs import Programs, Source
-from ...engine.resources.text_file import TextFile
 from ..kubelet.kubelet_args import endpoint
 from ..layout import Layout
 
@@ -39,7 +39,7 @@ def build_resources(layout: Layout, source: Source, *, archive: bool, mark: str)
     """The program and its file. Nothing restarts for them."""
     return (
         Programs(NAME, source, ((MEMBER if archive else "", path(layout)),), layout.state_dir, mark[:8]),
-        TextFile(config_path(layout), config(layout), backup=layout.backup(mark)),
+        File(config_path(layout), config(layout).encode(), backup=layout.backup(mark)),
     )
 
 

@@ -23,20 +23,21 @@ import base64
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from ...engine import windows_path
 from ...engine.address import mask
-from ...engine.reading import Query, Reading, file_query
+from ...engine.reading import Query, Reading, file_key, file_query
 from ...engine.resource import Refused, Resource
 from ...engine.resources.directory import guard_always
+from ...engine.resources.file import File
 from ...facts import containerd as facts
 from ...facts.version import Version
 from ..layout import Layout
 from .containerd_toml import Document
-from .made_files import RECEIPT_LIMIT, HostFile, MadeFiles, read_recorded_paths
+from .made_files import RECEIPT_LIMIT, MadeFiles, read_recorded_paths
 
 NAME = "registries"
 
@@ -150,7 +151,7 @@ def build_resources(
     _refuse_shadowed(layout, wanted, reading)
     backup = layout.backup(mark)
     files = tuple(
-        HostFile.of(windows_path.join(layout.certs_dir, registry.folder, name), content, private, backup, reading)
+        _file(windows_path.join(layout.certs_dir, registry.folder, name), content, private, backup, reading)
         for registry in wanted
         for name, content, private in _files(registry)
     )
@@ -160,6 +161,12 @@ def build_resources(
     own = [windows_path.join(layout.certs_dir, registry.folder) for registry in wanted]
     folders = guard_always(layout.certs_dir, *own) if wanted else ()
     return (*folders, *files, MadeFiles(_receipt(layout), tuple(file.path for file in files), gone, backup))
+
+
+def _file(path: str, content: bytes, private: bool, backup: str, reading: Reading) -> File:
+    """A file as it follows from a reading: an unchanged one need not be read for the diff."""
+    made = File(path, content, backup, private, equal=None)
+    return replace(made, shown=reading.parts.get(file_key(path), {}).get("sha256") != made.sha256)
 
 
 def warnings(wanted: Sequence[Registry], version: Version) -> list[str]:

@@ -19,10 +19,10 @@ from ...engine.batch import Op
 from ...engine.reading import Query, Reading, file_query, merge_queries, services_query
 from ...engine.resource import Refused, Resource
 from ...engine.resources.directory import guard, guard_always
+from ...engine.resources.file import File, LateFile, is_same_json
 from ...engine.resources.hns_network import HnsNetwork, NoHnsNetwork
 from ...engine.resources.programs import Programs, Source
 from ...engine.resources.service import Service
-from ...engine.resources.text_file import LateFile, TextFile, is_same_json
 from ...engine.tools import wait_service
 from ...facts import flannel as facts
 from ...facts.version import Version
@@ -108,16 +108,16 @@ def build_resources(args: FlannelArgs) -> tuple[Resource, ...]:
         *args.switch,
         *args.tools,
         _programs(layout, args.source, args.mark),
-        TextFile(
+        File(
             args.net_conf,
-            flannel_conf.net_conf(args.mode, args.cluster_cidr, args.network),
+            flannel_conf.net_conf(args.mode, args.cluster_cidr, args.network).encode(),
             backup=args.layout.backup(args.mark),
             equal=is_same_json,
         ),
         lease(args),
         _service(args),
         LateFile(
-            TextFile(conf_path(layout), args.conf, backup=args.layout.backup(args.mark), equal=is_same_json),
+            File(conf_path(layout), args.conf.encode(), backup=args.layout.backup(args.mark), equal=is_same_json),
             after=build_gate(args),
             notice=NOTICE,
         ),
@@ -187,8 +187,8 @@ def reads(layout: Layout) -> tuple[Query, ...]:
     resources: tuple[Resource, ...] = (
         *_folders(layout, facts.NET_CONF),
         _programs(layout, Source("", None, ""), ""),
-        TextFile(facts.NET_CONF, "", backup=""),
-        TextFile(conf_path(layout), "", backup=""),
+        File(facts.NET_CONF, b"", backup=""),
+        File(conf_path(layout), b"", backup=""),
         inbound.vxlan(),
     )
     return merge_queries(

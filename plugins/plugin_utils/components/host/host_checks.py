@@ -93,7 +93,7 @@ def are_secret_folders_closed(layout: Layout, reading: Reading) -> bool:
     """Whether the folders of secrets exist and nobody else can read them, so that only the disk's encryption is
     open."""
     found = [reading.parts.get(file_key(folder)) or {} for folder in _secret_folders(layout)]
-    return all(each.get("exists") and not _strangers(each) for each in found)
+    return all(each.get("exists") and not _complain(each) for each in found)
 
 
 def clear_text(layout: Layout, reading: Reading) -> str:
@@ -106,15 +106,15 @@ def clear_text(layout: Layout, reading: Reading) -> str:
         is_off = "is not encrypted" if state == "off" else "is not known to be encrypted (BitLocker did not say)"
         missing.append(f"the volume {volume} {is_off}")
     for folder in _secret_folders(layout):
-        if strangers := _strangers(reading.parts.get(file_key(folder)) or {}):
-            missing.append(f"{folder} may be read by {', '.join(strangers)}")
+        if complaint := _complain(reading.parts.get(file_key(folder)) or {}):
+            missing.append(f"{folder} {complaint}")
     if not missing:
         return ""
     return f"Secrets of pods are written to {layout.kubelet_dir} in clear text, and {'; '.join(missing)}."
 
 
-def _strangers(found: Mapping[str, Any]) -> tuple[str, ...]:
-    return security.strangers_who_read(str(found.get("sddl") or ""))
+def _complain(found: Mapping[str, Any]) -> str:
+    return security.complain(found.get("sddl"), private=True)
 
 
 def _encryption_query(layout: Layout) -> Query:

@@ -14,6 +14,7 @@ from ...cluster.client import Clock, Cluster
 from ...cluster.endpoint import bootstrap_token
 from ...engine import windows_path
 from ...engine.resource import Notice
+from ...engine.resources.file import File
 from ..declaration import Component
 from ..kubelet.kubelet import cert_dir
 from ..shared_arguments import kubernetes_version, source_of
@@ -23,7 +24,6 @@ from .after_join import Expected, look_after
 from .identities import Identity, identities
 from .joining import LATER, Joining, fill_pod_cidr
 from .options import INTERFACE
-from .secret_file import SecretFile
 
 CHECK_TOKEN = "000000.0000000000000000"  # stands for the token in check mode, which makes none
 ASKS_NOBODY = Notice("the cluster", "skip asking the cluster about this node (winkube_cluster.kubeconfig is empty)")
@@ -65,21 +65,20 @@ def files(given: Given) -> Resources:
     options, layout = given.options, given.layout
     made: Resources = (
         *join.folders(layout),
-        *(_secret(given, item) for item in _identities(given)[1]),
+        *(resource for item in _identities(given)[1] for resource in _build_kubeconfig(given, item)),
     )
     if not joins(given):
-        return (*made, *material.build_own_kubeconfig(options, layout, given.mark))
+        return (*made, *material.build_own_kubeconfig(options, layout, given.reading, given.mark))
     if options["join"] != "kubeadm":
         return made
     wanted = source_of(given, component=join.KUBEADM, version=str(kubernetes_version(given)))
     return (*join.kubeadm(layout, wanted, given.mark), *made)
 
 
-def _secret(given: Given, item: Identity) -> SecretFile:
-    layout = given.layout
-    return SecretFile(
-        item.path, item.text, layout.backup(given.mark), f"the kubeconfig of {item.program}", item.service
-    )
+def _build_kubeconfig(given: Given, item: Identity) -> Resources:
+    """The kubeconfig of a program, and its service if that runs."""
+    kubeconfig = File(item.path, item.text.encode(), given.layout.backup(given.mark), private=True)
+    return (kubeconfig, *join.build_reader(item.service, item.binary, item.path, given.reading))
 
 
 def _identities(given: Given) -> tuple[Sequence[str], Sequence[Identity]]:

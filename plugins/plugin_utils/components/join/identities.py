@@ -193,11 +193,11 @@ LATER = "(known when the ServiceAccount is made)"
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A kubeconfig for `program`, at `path` on the node, read by `service`."""
+    """A kubeconfig at `path` on the node, read by `service`, which runs `binary`."""
 
-    program: str
     path: str
     service: str
+    binary: str
     text: str = field(repr=False)
 
 
@@ -212,10 +212,10 @@ def identities(
     steps: list[str] = []
     found: list[Identity] = []
     programs = (
-        ("flanneld", FLANNELD, layout.flanneld_kubeconfig, layout.flanneld_service),
-        ("kube_proxy", KUBE_PROXY, layout.kube_proxy_kubeconfig, layout.kube_proxy_service),
+        ("flanneld", FLANNELD, layout.flanneld_kubeconfig, layout.flanneld_service, layout.flanneld_binary),
+        ("kube_proxy", KUBE_PROXY, layout.kube_proxy_kubeconfig, layout.kube_proxy_service, layout.kube_proxy_binary),
     )
-    for option, account, path, service in programs:
+    for option, account, path, service, binary in programs:
         wanted = options[option]
         if not wanted["kubeconfig"]:
             continue
@@ -230,7 +230,7 @@ def identities(
             made, text = _of_account(cluster, account, str(options["api_server"]), check=check, clock=clock)
             steps += made
         if text is not None:
-            found.append(Identity(option.replace("_", "-"), path, service, text))
+            found.append(Identity(path, service, binary, text))
     return steps, tuple(found)
 
 

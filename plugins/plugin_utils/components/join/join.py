@@ -20,14 +20,15 @@ from ...engine import windows_path
 from ...engine.reading import Query, Reading, file_key, file_query, services_query
 from ...engine.resource import Refused, Resource
 from ...engine.resources.directory import guard
+from ...engine.resources.file import READ_LIMIT, private_query
 from ...engine.resources.programs import Programs, Source
-from ...engine.resources.text_file import READ_LIMIT
+from ...engine.resources.service import ACTIVE, Service
+from ...engine.services.existing import AsFound
 from ...engine.tools import WINDOWS_PATH
 from ..declaration import Started
 from ..kubelet.kubelet import ca_file, cert_dir, config_file, env_file
 from ..layout import Layout
 from . import node_object
-from .secret_file import secret_query
 
 NAME = "join"
 KUBEADM = "kubeadm"
@@ -80,9 +81,9 @@ def reads(layout: Layout) -> tuple[Query, ...]:
     return (
         *(file_query(path) for path in list_made(layout)),
         file_query(config_file(layout), content_limit=READ_LIMIT),
-        secret_query(layout.kubelet_kubeconfig),
-        secret_query(layout.flanneld_kubeconfig),
-        secret_query(layout.kube_proxy_kubeconfig),
+        private_query(layout.kubelet_kubeconfig),
+        private_query(layout.flanneld_kubeconfig),
+        private_query(layout.kube_proxy_kubeconfig),
         file_query(cert_dir(layout), entries=True, sddl=True),
         Query(certificate_key(layout), "certificate", (("path", client_certificate(layout)),)),
         *(query for folder in folders(layout) for query in folder.reads()),
@@ -110,6 +111,19 @@ def kubeadm(layout: Layout, source: Source, mark: str) -> tuple[Resource, ...]:
         *guard(windows_path.parent(layout.kubeadm_binary)),
         Programs(KUBEADM, source, (("", layout.kubeadm_binary),), layout.state_dir, mark[:8]),
     )
+
+
+def build_reader(service: str, program: str, path: str, reading: Reading) -> tuple[Service, ...]:
+    """The running `service`, restarted if its kubeconfig at `path` changes; nothing for one that does not run. One that
+    never had this file and does not name it reads another; its own role changes that."""
+    found = reading.service(service)
+    if found is None or found.get("state") not in ACTIVE:
+        return ()
+    told = f"{found.get('image_path')} {(found.get('nssm') or {}).get('AppParameters')}"
+    if not reading.file(path).get("exists") and path.casefold() not in told.replace("/", "\\").casefold():
+        return ()
+    # A service that crashes and waits for its restart rests; only a new kubeconfig starts it.
+    return (Service(service, AsFound(found, program), frozenset({file_key(path)}), retries=True, rests=True),)
 
 
 def check_name(name: str) -> None:

@@ -46,7 +46,6 @@ from .join import (
     list_made,
     reads,
 )
-from .secret_file import SDDL
 
 KUBEADM_S = 600
 """kubeadm waits 5 min for discovery, 4 for the kubelet's health, 5 for its certificate. Source: kubernetes.io,
@@ -122,7 +121,7 @@ class Joining:
             "bootstrap_kubeconfig": self._bootstrap,
             "kubeconfig": self._kubeconfig,
         }[self.way]
-        there = {"exists": True, "kind": "file", "sha256": LATER, "sddl": SDDL}
+        there = {"exists": True, "kind": "file", "sha256": LATER, "sddl": security.ADMINS_ONLY_FILE}
         certificate = {} if self.way == "kubeconfig" else {certificate_key(layout): {"exists": True}}
         return Change(
             text=f"join the cluster {'again ' if self.again else ''}as {self.node_name} by {self.way}, podCIDR {LATER}",
@@ -183,7 +182,7 @@ class Joining:
         layout = self.layout
         path = windows_path.join(layout.state_dir, f"join-{self.mark[:8]}.yaml")
         gone = Op("remove", {"path": path})
-        content = {"path": path, "content": as_base64(self.configuration.encode()), "sddl": SDDL}
+        content = {"path": path, "content": as_base64(self.configuration.encode()), "sddl": security.ADMINS_ONLY_FILE}
         program = run(layout.kubeadm_binary, "join", "--config", path, timeout_s=KUBEADM_S, encoding="utf-8")
         # kubeadm reads no stdin: the token is named here only so that it is masked in kubeadm's output.
         args = {**program.args, "stdin": self.token, "cwd": "C:\\", "env": {"Path": ";".join(KUBEADM_RUN.path(layout))}}
@@ -227,7 +226,7 @@ class Joining:
         )
 
     def _secret(self, path: str) -> Op:
-        args = {"path": path, "content": as_base64(self.kubeconfig.encode()), "sddl": SDDL}
+        args = {"path": path, "content": as_base64(self.kubeconfig.encode()), "sddl": security.ADMINS_ONLY_FILE}
         return Op("write", args, secrets=("content",)).with_undo(Op("remove", {"path": path}))
 
     def _start(self, reading: Reading) -> tuple[Op, ...]:

@@ -17,6 +17,7 @@ from ...cluster.documents import kubeconfig as read_kubeconfig
 from ...cluster.documents import public_key_sha256
 from ...engine.reading import Reading
 from ...engine.resource import Refused, Resource
+from ...engine.resources.file import File
 from ...facts.version import Line, Version
 from ..declaration import LOCAL_SYSTEM
 from ..kubelet.kubelet_args import endpoint
@@ -24,7 +25,6 @@ from ..layout import Layout
 from . import identities, join, node_object
 from .identities import users_kubeconfig
 from .joining import Joining
-from .secret_file import SecretFile
 
 FIRST = Line(1, 22)
 """The first minor release that reads v1beta3. Source: kubernetes v1.28.0
@@ -196,13 +196,14 @@ def delete_node(cluster: Cluster | None, name: str, *, check: bool) -> list[str]
     return [f"delete the Node {name}"]
 
 
-def build_own_kubeconfig(options: Options, layout: Layout, mark: str) -> tuple[Resource, ...]:
-    """On a node that has joined with a kubeconfig of the user's: that file, as it is now."""
+def build_own_kubeconfig(options: Options, layout: Layout, reading: Reading, mark: str) -> tuple[Resource, ...]:
+    """On a node that has joined with a kubeconfig of the user's: that file, as it is now, and the kubelet, which reads
+    it."""
     if options["join"] != "kubeconfig" or not options["kubeconfig_source"]:
         return ()
     text = _users_file(options, "kubeconfig_source")
-    service = layout.kubelet_service
-    return (SecretFile(layout.kubelet_kubeconfig, text, layout.backup(mark), "the kubelet's kubeconfig", service),)
+    kubeconfig = File(layout.kubelet_kubeconfig, text.encode(), layout.backup(mark), private=True)
+    return (kubeconfig, *join.build_reader(layout.kubelet_service, layout.kubelet_binary, kubeconfig.path, reading))
 
 
 def _users_file(options: Options, option: str) -> str:

@@ -22,8 +22,8 @@ from ...engine import security, windows_path
 from ...engine.reading import Query
 from ...engine.resource import Refused, Resource
 from ...engine.resources.directory import Directory
+from ...engine.resources.file import File, is_same_json
 from ...engine.resources.programs import Programs, Source
-from ...engine.resources.text_file import TextFile, is_same_json
 from ...facts import feature_gates
 from ...facts.version import Line, Version
 from ..layout import Layout
@@ -127,7 +127,7 @@ def build_resources(layout: Layout, wanted: Sequence[Provider], version: Version
     return (
         Directory(folder(layout), sddl=security.ADMINS_WRITE),
         *(_program(layout, one.name, one.source, mark) for one in wanted),
-        TextFile(config_file(layout), text(wanted, version), backup=layout.backup(mark), equal=is_same_json),
+        File(config_file(layout), text(wanted, version).encode(), backup=layout.backup(mark), equal=is_same_json),
     )
 
 
@@ -142,7 +142,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
     resources: tuple[Resource, ...] = (
         Directory(folder(layout), sddl=security.ADMINS_WRITE),
         *(_program(layout, name, Source("", None, ""), "") for name in layout.credential_providers),
-        TextFile(config_file(layout), "", backup=""),
+        File(config_file(layout), b"", backup=""),
     )
     return tuple(query for resource in resources for query in resource.reads()) if layout.credential_providers else ()
 

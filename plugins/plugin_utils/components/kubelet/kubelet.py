@@ -20,10 +20,10 @@ from ...engine.batch import Op
 from ...engine.reading import Query, Reading, file_key, http_query, services_query
 from ...engine.resource import Notice, Refused, ReliesOn, Resource, whole_file
 from ...engine.resources.directory import Directory, add_parents, guard
+from ...engine.resources.file import READ_LIMIT, File, is_same_json
 from ...engine.resources.firewall_rule import FirewallRule, Network
 from ...engine.resources.programs import Programs, Source
 from ...engine.resources.service import Service
-from ...engine.resources.text_file import READ_LIMIT, TextFile, is_same_json
 from ...engine.tools import wait_service
 from ...facts.flags import KUBELET
 from .. import healthz, inbound, log_runner, networks, nssm
@@ -222,7 +222,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
     resources: tuple[Resource, ...] = (
         *_folders(layout, drop_in=True),
         _programs(layout, Source("", None, ""), ""),
-        TextFile(windows_path.join(drop_in_dir(layout), DROP_IN_NAME), "", backup=""),
+        File(windows_path.join(drop_in_dir(layout), DROP_IN_NAME), b"", backup=""),
         inbound.kubelet(),
     )
     return (
@@ -272,17 +272,20 @@ def _programs(layout: Layout, source: Source, mark: str) -> Programs:
     return Programs(NAME, source, (("", layout.kubelet_binary),), layout.state_dir, mark[:8])
 
 
-def _drop_in(args: KubeletArgs) -> TextFile:
+def _drop_in(args: KubeletArgs) -> File:
     path = windows_path.join(args.settings.drop_in_dir, DROP_IN_NAME)
     text = json.dumps(configuration(args.settings), indent=2, sort_keys=True) + "\n"
-    return TextFile(path, text, backup=args.layout.backup(args.mark), equal=is_same_json)
+    return File(path, text.encode(), backup=args.layout.backup(args.mark), equal=is_same_json)
 
 
 def _ca(args: KubeletArgs) -> tuple[Resource, ...]:
     if not args.ca_pem:
         return ()
     path = ca_file(args.layout)
-    return (Directory(windows_path.parent(path)), TextFile(path, args.ca_pem, backup=args.layout.backup(args.mark)))
+    return (
+        Directory(windows_path.parent(path)),
+        File(path, args.ca_pem.encode(), backup=args.layout.backup(args.mark)),
+    )
 
 
 def _service(args: KubeletArgs) -> Service:

@@ -48,18 +48,10 @@ def _find_planted(folder: str, inside: Mapping[str, str]) -> tuple[str, ...]:
     """One sentence for each file that a SYSTEM service would use and others may change."""
     found: list[str] = []
     for name, sddl in sorted(inside.items()):
-        stranger = security.foreign_owner(sddl)
-        writers = security.strangers_who_write(sddl)
-        if sddl == "link":
-            what = "is a link, and others may change its target"
-        elif stranger:
-            what = f"is owned by {stranger}, not by SYSTEM or Administrators"
-        elif writers:
-            what = f"can be changed by {', '.join(writers)}"
-        else:
-            continue
-        path = windows_path.join(folder, name)
-        found.append(f"{path} {what}: SYSTEM services run or read the files there. Check it and remove it.")
+        why = "is a link, and others may change its target" if sddl == "link" else security.complain(sddl)
+        if why:
+            path = windows_path.join(folder, name)
+            found.append(f"{path} {why}: SYSTEM services run or read the files there. Check it and remove it.")
     return tuple(found)
 
 
@@ -83,12 +75,12 @@ class MadeByUs:
         found = reading.file(self.path)
         if not found.get("exists"):
             return None
-        stranger = security.foreign_owner(str(found.get("sddl") or ""))
-        what = f"is owned by {stranger}, not by SYSTEM or Administrators" if stranger else ""
+        owner = security.judge(found.get("sddl")).owner
+        why = f"is owned by {owner}, not by SYSTEM or Administrators" if owner else ""
         if found.get("kind") != "directory":
-            what = f"should be a folder, but is a {found.get('kind')}"
-        if what:
-            raise Refused(f"{self.path} {what}: a SYSTEM service trusts its content. Check it and remove it.")
+            why = f"should be a folder, but is a {found.get('kind')}"
+        if why:
+            raise Refused(f"{self.path} {why}: a SYSTEM service trusts its content. Check it and remove it.")
         return None
 
 
@@ -134,29 +126,16 @@ class Directory:
             return None
         if planted := _find_planted(self.path, found.get("inside") or {}):
             raise Refused(*planted)
-        present = str(found.get("sddl", ""))
-        complaint = self._complaint(present)
-        if complaint is None:
+        present = found.get("sddl")
+        complaint = security.complain(present, private=self.private)
+        if not complaint:
             return None
-        op = Op("mkdir", self._args()).with_undo(Op("mkdir", {"path": self.path, "sddl": present}))
-        text = f"secure the folder {self.path} ({complaint})"
-        return self._change(text, present, op, found)
+        op = Op("mkdir", self._args()).with_undo(Op("mkdir", {"path": self.path, "sddl": str(present)}))
+        text = f"secure the folder {self.path} (it {complaint})"
+        return self._change(text, str(present), op, found)
 
     def _args(self) -> dict[str, str]:
         return {"path": self.path} | ({"sddl": self.sddl} if self.sddl else {})
-
-    def _complaint(self, present: str) -> str | None:
-        owner = security.foreign_owner(present)
-        if owner:
-            return f"its owner is {owner}"
-        writers = security.strangers_who_write(present)
-        if writers:
-            return f"{', '.join(writers)} may write to it"
-        if self.private and self.sddl:
-            extra = [sid for sid in security.readers(present) if sid not in security.readers(self.sddl)]
-            if extra:
-                return f"{', '.join(extra)} may read it"
-        return None
 
     def _change(self, text: str, before: str, op: Op, found: Mapping[str, object]) -> Change:
         (query,) = self.reads()
