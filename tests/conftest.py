@@ -21,6 +21,13 @@ if str(ROOT) not in sys.path:
 # its time to collect the tests; the runs of Ansible leave such files here anyway.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# The link that `make setup` has made: of the environment that runs the tests, else of .venv. pytest-ansible takes it from
+# the environment (--ansible-unit-inject-only), and would else make a folder `collections` here.
+COLLECTIONS = next(
+    (place for place in (Path(sys.prefix) / "collections", ROOT / ".venv" / "collections") if place.is_dir()), None
+)
+if COLLECTIONS:
+    os.environ["ANSIBLE_COLLECTIONS_PATH"] = str(COLLECTIONS)
 
 from tests import iri_syntax  # noqa: E402
 from tests.compiled_once import keep_code  # noqa: E402
@@ -70,9 +77,7 @@ def import_as_collection() -> None:
     from ansible.utils.collection_loader._collection_finder import _AnsibleCollectionFinder
 
     keep_code()
-    # The link that `make setup` has made: of the environment that runs the tests, else of .venv.
-    places = (Path(sys.prefix) / "collections", ROOT / ".venv" / "collections")
-    _AnsibleCollectionFinder(paths=[str(place) for place in places if place.is_dir()][:1])._install()
+    _AnsibleCollectionFinder(paths=[str(COLLECTIONS)] if COLLECTIONS else [])._install()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -327,6 +327,7 @@ PAGES = (
         (
             Step("make setup && . .venv/bin/activate", left_out="the walk's environment is another one"),
             Step("molecule test -s default", left_out=MINUTES.format(MOLECULE)),
+            Step("pytest --molecule molecule/default", left_out=MINUTES.format("`make molecule-pytest`")),
             Step("WINKUBE_TEST_HOST=win1 WINKUBE_TEST_INVENTORY=~/infra/nodes.yml molecule test -s windows"),
             *(Step(command, left_out="it starts a lab, and plain ansible-core has none") for command in MATRIX),
         ),
