@@ -21,8 +21,8 @@ if str(ROOT) not in sys.path:
 # its time to collect the tests; the runs of Ansible leave such files here anyway.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-# The link that `make setup` has made: of the environment that runs the tests, else of .venv. pytest-ansible takes it from
-# the environment (--ansible-unit-inject-only), and would else make a folder `collections` here.
+# The link that `make setup` has made: of the environment that runs the tests, else of .venv. pytest-ansible takes it
+# from the environment (--ansible-unit-inject-only), and would else make a folder `collections` here.
 COLLECTIONS = next(
     (place for place in (Path(sys.prefix) / "collections", ROOT / ".venv" / "collections") if place.is_dir()), None
 )
