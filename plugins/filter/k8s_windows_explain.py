@@ -50,13 +50,13 @@ def k8s_windows_explain(files: list[str], text: str = "") -> list[str]:
     """The sentences; AnsibleFilterError for a file that cannot be read."""
     # Here, not above: Ansible loads every filter of the collection when a playbook names one.
     from ..plugin_utils.diagnosis.explain import explain
-    from ..plugin_utils.diagnosis.explain_cli import read_all
+    from ..plugin_utils.diagnosis.explain_cli import Given, read_all
 
-    try:
-        texts = read_all([str(each) for each in files]) if files else {}
-    except OSError as error:
-        raise AnsibleFilterError(f"{error.filename}: {error.strerror or error}") from error
-    return explain({"the message": str(text), **texts} if text else texts)
+    given = read_all([str(each) for each in files]) if files else Given()
+    texts = {"the message": str(text), **given.texts} if text else given.texts
+    if given.refused and not texts:
+        raise AnsibleFilterError(" ".join(given.refused))
+    return [*given.refused, *explain(texts)]
 
 
 class FilterModule:

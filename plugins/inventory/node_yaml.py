@@ -85,6 +85,7 @@ from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructa
 from ansible.plugins.loader import connection_loader
 from ansible.template import trust_as_template
 
+from ..plugin_utils.foreign.encoding import decode
 from ..plugin_utils.node.ssh import add_keep_alive
 from ..plugin_utils.node_yaml import reading, source, syntax
 from ..plugin_utils.node_yaml.problems import Problem, did_you_mean, one_of, quote, tidy
@@ -159,7 +160,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         name = reading.file_name(here)
         if problem := reading.check_size(here):
             return [], [f"{name}:1:1: {problem}"]
-        composed = syntax.compose(source.decode(here.read_bytes()))
+        composed = syntax.compose(decode(here.read_bytes()))
         problems = [*composed.problems]
         for document in composed.documents if not problems else ():
             problems += self._unknown_options(document) if document is not None else ()

@@ -13,29 +13,31 @@ UTILS = PurePosixPath("plugins/plugin_utils")
 # Layer -> the other layers, or modules of them, that it may import. Each may import Python's own library, itself and
 # PACKAGES, nothing else.
 LAYERS: Mapping[str, tuple[str, ...]] = {
+    "foreign": (),
     "engine": (),
     "facts": (),
     "pages": (),
-    "cluster": ("engine.address", "engine.local_path", "engine.time_limit"),
+    "cluster": ("engine.address", "engine.local_path", "engine.time_limit", "foreign"),
     "cri": ("cluster", "engine.local_path", "facts", "pages"),
-    "components": ("cluster", "engine", "facts"),
+    "components": ("cluster", "engine", "facts", "foreign"),
     "calico": ("cluster", "engine", "facts"),
     "provision": ("cluster", "components", "engine", "facts", "node", "transfer"),
     "workloads": ("facts",),
     "scheduling": ("cluster", "components", "engine", "facts", "lint"),
     "workload_tests": ("cluster", "components", "cri", "engine", "facts", "scheduling"),
     "cri_tcp": ("components", "cri", "engine", "facts"),
-    "messages": ("facts",),
-    "network": ("cluster", "components", "engine", "facts"),
+    "messages": ("facts", "foreign"),
+    "network": ("cluster", "components", "engine", "facts", "foreign"),
     "diagnosis": (
         *("cluster", "components", "cri", "cri_tcp", "engine", "facts", "lint", "messages", "network", "pages"),
-        *("calico", "repair"),
+        *("calico", "foreign", "repair"),
     ),
-    "bundle": ("components", "diagnosis", "engine", "facts", "node"),
+    "bundle": ("components", "diagnosis", "engine", "facts", "foreign", "node"),
     "repair": ("cluster", "components", "engine", "facts", "network", "provision"),
 }
 # Layer -> packages from outside that it may import. ansible-core brings yaml and cryptography with it.
 PACKAGES: Mapping[str, tuple[str, ...]] = {
+    "foreign": ("yaml",),
     "components": ("yaml",),
     "cluster": ("cryptography", "kubernetes", "urllib3", "websocket", "yaml"),
     "cri": ("grpc", "google"),

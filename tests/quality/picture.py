@@ -43,7 +43,7 @@ GROUPS: Sequence[tuple[str, str, frozenset[str]]] = (
         frozenset({"bundle", "cri", "cri_tcp", "diagnosis", "lint", "messages", "network", "pages", "workload_tests"}),
     ),
     ("speaks with node and cluster", "#8a4fa3", frozenset({"cluster", "host_process", "node", "transfer"})),
-    ("the ground", "#5b6470", frozenset({"engine", "facts"})),
+    ("the ground", "#5b6470", frozenset({"engine", "facts", "foreign"})),
 )
 """What a room is for, its colour, the rooms."""
 

@@ -24,10 +24,11 @@ from ..engine.batch import Batch, Op
 from ..engine.reading import Expectation, Query, Reading, file_key, file_query, merge_queries, system_query
 from ..engine.tools import ANY_EXIT, SC, SYSTEM32, run
 from ..facts.flannel import NET_CONF
+from ..foreign.encoding import decode_anyhow
 from ..node.link import NodeError
 from . import redact
 from .redact import name_in_bundle
-from .store import HEAD, LIMIT, TAIL, Store, decode, join_ends, whole_lines
+from .store import HEAD, LIMIT, TAIL, Store, join_ends, whole_lines
 
 HNS_OBJECTS = ("networks", "endpoints", "policylists", "namespaces")
 
@@ -390,7 +391,7 @@ def _content_query(path: str, size: int) -> Query:
 
 def _text(found: Mapping[str, Any], size: int) -> str | None:
     if found.get("content") is not None:
-        return decode(base64.b64decode(found["content"]))
+        return decode_anyhow(base64.b64decode(found["content"]))
     if found.get("tail") is not None:
         head, tail = (base64.b64decode(found.get(name) or "") for name in ("head", "tail"))
         return join_ends(head, tail, max(size, len(head) + len(tail)))

@@ -9,7 +9,6 @@ since, and whose copy is complete, is not fetched again.
 
 from __future__ import annotations
 
-import codecs
 import hashlib
 import json
 import os
@@ -20,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..foreign.encoding import decode_anyhow, encoding_of
 from .redact import redact
 
 # Texts of limited size: the beginning and the end of a long one, cut at lines; pure.
@@ -32,27 +32,11 @@ LIMIT = HEAD + TAIL
 _CUT_BY_NODE = re.compile(r"[^\n]*\n(\.\.\. \d+ bytes left out \.\.\.)\r?\n[^\n]*")
 
 
-def decode(data: bytes) -> str:
-    """The text in any encoding: Windows' own tools and PowerShell's > write UTF-16, Go UTF-8."""
-    for mark, encoding in (
-        (codecs.BOM_UTF8, "utf-8"),
-        (codecs.BOM_UTF16_LE, "utf-16-le"),
-        (codecs.BOM_UTF16_BE, "utf-16-be"),
-    ):
-        if data.startswith(mark):
-            return data[len(mark) :].decode(encoding, errors="replace")
-    if data[:400].count(0) > len(data[:400]) // 4:
-        even = data[: len(data) // 2 * 2]
-        return even.decode("utf-16-le", errors="replace")
-    return data.decode("utf-8", errors="replace")
-
-
 def join_ends(head: bytes, tail: bytes, size: int) -> str:
     """Beginning and end of a file of `size` bytes, with a line between them that says how much is missing. Lines cut
     in the middle are left out: their rest might hide a secret from the redaction."""
-    wide = len(head) > 1 and head[:400].count(0) > len(head[:400]) // 4
-    first = decode(head)
-    last = tail.decode("utf-16-le", errors="replace") if wide else tail.decode("utf-8", errors="replace")
+    first = decode_anyhow(head)
+    last = decode_anyhow(tail, encoding_of(head))
     first = first[: first.rfind("\n") + 1]
     last = last[last.find("\n") + 1 :] if "\n" in last else ""
     return f"{first}... {size - len(head) - len(tail)} bytes left out ...\n{last}"

@@ -28,8 +28,9 @@ from urllib.parse import quote, urlsplit
 
 from ..engine.address import mask
 from ..engine.local_path import expand_home
+from ..foreign.files import read_text
 from .answer import read_first_line
-from .documents import index_by_name, load_kubeconfig
+from .documents import MOST_BYTES, index_by_name, load_kubeconfig
 from .error import ClusterError
 from .proxy import find_proxy
 
@@ -123,7 +124,7 @@ def _load(files: Sequence[Path]) -> list[_Entry]:
     found = []
     for file in files:
         with suppress(FileNotFoundError):
-            text = file.read_text(encoding="utf-8")
+            text = read_text(file, MOST_BYTES)
             found.append(_Entry(load_kubeconfig(text, f"cluster.kubeconfig: {file}"), file.absolute().parent))
     if not any(each.fields.get("clusters") for each in found):
         raise ValueError("it has no clusters")

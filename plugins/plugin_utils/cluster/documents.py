@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import yaml
-
 try:
     from cryptography import x509
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
@@ -21,15 +19,12 @@ try:
 except ImportError:  # ansible-core depends on it, but importing this file must not need it
     x509 = None  # type: ignore[assignment]
 
+from ..foreign.files import ForeignError
+from ..foreign.values import load_yaml
 from .error import ClusterError
 
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-def load_yaml(text: str) -> Any:
-    """What a plan reads of each node, so by the parser in C, where PyYAML has it. YAMLError, whose words quote the
-    text."""
-    return yaml.load(text, _LOADER)
+MOST_BYTES = 8 << 20
+"""Of a kubeconfig."""
 
 
 def public_key_sha256(ca_pem: bytes) -> str:
@@ -104,8 +99,8 @@ def load_kubeconfig(text: str, where: str) -> dict[str, Any]:
     """The document in `text`. ClusterError, with `where` as its name, if it is not a kubeconfig."""
     try:
         document = load_yaml(text)
-    except yaml.YAMLError:
-        raise ClusterError(f"{where}: no kubeconfig: the text is not YAML.") from None
+    except ForeignError as error:
+        raise ClusterError(f"{where}: no kubeconfig: {error}") from None
     if not isinstance(document, dict | None):
         raise ClusterError(f"{where}: no kubeconfig: the text is not a mapping.")
     return document or {}

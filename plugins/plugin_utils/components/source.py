@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Callable, Collection
 from urllib.error import HTTPError
@@ -16,6 +15,7 @@ from ..engine.local_path import expand_home
 from ..engine.resource import Refused
 from ..engine.resources.programs import Source
 from ..facts.pins import find_pin
+from ..foreign.encoding import decode_anyhow
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SUM_LINE = re.compile(r"^([0-9a-fA-F]{64})(?:\s+\*?(\S+))?\s*$")
@@ -157,8 +157,7 @@ def _strip_query(address: str) -> str:
 
 def text_of(data: bytes) -> str:
     """The text of a sum file; Windows' own programs write it with a byte order mark, or in UTF-16."""
-    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return data.decode("utf-16" if wide else "utf-8-sig", errors="replace")
+    return decode_anyhow(data)
 
 
 def _read_file(path: str) -> str:

@@ -22,6 +22,7 @@ from ..engine import windows_path
 from ..engine.reading import Reading, file_key
 from ..engine.resource import Refused
 from ..engine.resources.file import File
+from ..foreign.encoding import decode_anyhow
 from .checks_cni import subject_of
 from .expectations import Expectations, network_name
 from .scene import cni_folder
@@ -115,6 +116,4 @@ def _decode(content: bytes) -> tuple[str, str]:
     try:
         return decode(content), ""
     except ConfError as error:
-        wide = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-16-le"
-        name = "utf-8-sig" if content.startswith(b"\xef\xbb\xbf") else wide
-        return content.decode(name, errors="replace"), str(error)
+        return decode_anyhow(content), str(error)

@@ -11,13 +11,12 @@ show stands before what logs say.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from ipaddress import ip_network
 from tomllib import TOMLDecodeError
 from typing import Any
-
-import yaml
 
 from ..components.cni.judge import judge
 from ..components.cni.rules import Subject
@@ -26,6 +25,8 @@ from ..components.layout import Layout
 from ..components.registry import PLACES
 from ..engine.reading import Reading
 from ..facts.containerd import CRI, IMAGES, RUNTIME
+from ..foreign.files import ForeignError
+from ..foreign.values import check_toml, load_json, load_yaml, shorten
 from ..messages.scan import words_of
 from ..network.parse import KINDS as HNS_KINDS
 from ..network.pasted import PastedError, json_values
@@ -53,6 +54,9 @@ _FORMS = (
 _ENDPOINT_KEYS = {"IPAddress", "VirtualNetwork", "VirtualNetworkName", "MacAddress", "HostComputeNetwork"}
 _NETWORK_KEYS = {"Subnets", "ManagementIP", "NetworkAdapterName", "Ipams", "MacPools"}
 
+
+_SHOWN = 200
+"""Characters of a parser's sentence, which may quote the text."""
 
 NOTHING = "Nothing is wrong, or known,"
 """So the answer begins where there is nothing to say."""
@@ -136,13 +140,17 @@ def _of_cni(name: str, text: str) -> Iterator[str]:
 def _of_containerd(_name: str, text: str) -> Iterator[str]:
     """What holds for every node; what a node's settings want only a node can say."""
     try:
+        check_toml(text)
         document = Document.parse(text)
-    except TOMLDecodeError as error:
-        yield f"config.toml is not TOML: {error}. containerd does not start."
+    except ForeignError as error:
+        yield f"config.toml is not looked at: {error}"
+        return
+    except (TOMLDecodeError, RecursionError) as error:
+        yield f"config.toml is not TOML: {str(error)[:_SHOWN]}. containerd does not start."
         return
     version = document.get(("version",), 1)
-    if version not in {2, 3, 4}:
-        yield f"{document.at(('version',))}version is {version}: containerd 2 reads 2, 3 and 4, 1.x reads 2."
+    if version not in (2, 3, 4):
+        yield f"{document.at(('version',))}version is {shorten(version)}: containerd 2 reads 2, 3 and 4, 1.x reads 2."
     for name in document.strings(("disabled_plugins",)):
         if name in {CRI, IMAGES, RUNTIME, "cri"}:
             yield f"{document.at(('disabled_plugins',))}disabled_plugins turns {name} off: kubelet finds no runtime."
@@ -155,21 +163,22 @@ validation_windows.go."""
 
 def _of_kubelet(_name: str, text: str) -> Iterator[str]:
     try:
-        config = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        yield f"The kubelet's configuration cannot be read: {' '.join(str(error).split())}."
+        config = load_yaml(text)
+    except ForeignError as error:
+        yield f"The kubelet's configuration cannot be read: {error}"
         return
     if not isinstance(config, Mapping):
         return
     for key in _NO_CGROUPS:
         if config.get(key):
-            yield f"{key}: {config[key]} is for Linux, and a kubelet of Windows does not start with it. Take it out."
+            shown = shorten(config[key])
+            yield f"{key}: {shown} is for Linux, and a kubelet of Windows does not start with it. Take it out."
     if enforced := config.get("enforceNodeAllocatable"):
-        yield f"enforceNodeAllocatable: {enforced} is for Linux: write [] for a node of Windows."
+        yield f"enforceNodeAllocatable: {shorten(enforced)} is for Linux: write [] for a node of Windows."
     if str(config.get("containerRuntimeEndpoint") or "npipe:").startswith("unix:"):
         yield (
-            f"containerRuntimeEndpoint: {config['containerRuntimeEndpoint']} is a socket of Linux: Windows has "
-            r"npipe:////./pipe/containerd-containerd."
+            f"containerRuntimeEndpoint: {shorten(config['containerRuntimeEndpoint'])} is a socket of Linux: Windows "
+            r"has npipe:////./pipe/containerd-containerd."
         )
 
 
@@ -196,8 +205,8 @@ _FIELD = re.compile(r"^\s+(?P<key>[\w ]+?)[ .]*:\s*(?P<value>.*)$")
 def adapters(text: str) -> list[dict[str, Any]]:
     """The adapters of ipconfig (in English) or Get-NetAdapter, as a reading has them."""
     if text.lstrip()[:1] in {"[", "{"}:
-        values = json.loads(text)
-        rows = values if isinstance(values, list) else [values]
+        values = load_json(text)
+        rows = [each for each in (values if isinstance(values, list) else [values]) if isinstance(each, Mapping)]
         return [
             _adapter(str(each.get("Name") or ""), number, str(each.get("Status", "Up")))
             for number, each in enumerate(rows)
@@ -238,7 +247,8 @@ def _set(adapter: dict[str, Any], key: str, value: str) -> None:
     elif key in {"ipv4 address", "ip address", "autoconfiguration ipv4 address"} and value:
         adapter["ipv4"].append({"address": value, "prefix": 24})
     elif key == "subnet mask" and adapter["ipv4"]:
-        adapter["ipv4"][-1]["prefix"] = sum(bin(int(part)).count("1") for part in value.split("."))
+        with suppress(ValueError):  # somebody masked it
+            adapter["ipv4"][-1]["prefix"] = ip_network(f"0.0.0.0/{value}").prefixlen
     elif key == "default gateway" and value:
         adapter["gateways"].append(value)
     elif key == "physical address":

@@ -4,7 +4,7 @@
 """`winkube-explain [FILE ...]`: what logs, listings and configuration files of a Windows node mean, without the node.
 
 Files, folders and bundles of collect_logs (zip), or standard input. Exit status 0: said; 1: nothing is wrong, or known;
-2: a file cannot be read.
+2: nothing could be read. What cannot be read is told, and the rest is looked at.
 
 A file of its own: the command of the wheel, and what the playbook explain.yml runs by explain_files.
 """
@@ -12,16 +12,39 @@ A file of its own: the command of the wheel, and what the playbook explain.yml r
 from __future__ import annotations
 
 import sys
-import zipfile
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..engine.local_path import expand_home
+from ..foreign.encoding import decode_anyhow
+from ..foreign.files import MOST_BYTES, ForeignError, is_zip, read_end, read_input, read_members
 from .explain import NOTHING, explain
 
-MOST = 16 * 1024 * 1024
-"""Characters at the end of a file that are looked at."""
+MOST = 16 << 20
+"""Bytes at the end of a file that are looked at."""
 _TEXTS = {".txt", ".log", ".json", ".conf", ".conflist", ".toml", ".yaml", ".yml", ".md", ".env", ""}
+_INPUT = "standard input"
+
+
+@dataclass(slots=True)
+class Given:
+    """Texts by their names, and a sentence for each file that is not read."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, name: str, text: str) -> None:
+        """Many files are no more than one may have."""
+        if self.size + len(text) > MOST_BYTES:
+            self.refuse(name, f"the files before it have the {MOST_BYTES >> 20} MB that are looked at.")
+            return
+        self.size += len(text)
+        self.texts[name] = text
+
+    def refuse(self, name: str, sentence: str) -> None:
+        self.refused.append(f"{name}: {sentence}")
 
 
 def main(arguments: list[str]) -> int:
@@ -29,12 +52,12 @@ def main(arguments: list[str]) -> int:
     if {"-h", "--help"} & set(arguments):
         print(__doc__)
         return 0
-    try:
-        texts = read_all(arguments)
-    except OSError as error:
-        print(f"winkube-explain: {error.filename}: {error.strerror or error}", file=sys.stderr)
+    given = read_all(arguments)
+    for sentence in given.refused:
+        print(f"winkube-explain: {sentence}", file=sys.stderr)
+    if not given.texts:
         return 2
-    lines = explain(texts)
+    lines = explain(given.texts)
     print(*lines, sep="\n")
     return 1 if lines[-1].startswith(NOTHING) else 0
 
@@ -44,34 +67,49 @@ def run() -> int:
     return main(sys.argv[1:])
 
 
-def read_all(names: Iterable[str]) -> dict[str, str]:
+def read_all(names: Iterable[str]) -> Given:
     """The texts by their names; of a folder and a zip each member's. Without a name, or with -, standard input."""
-    found: dict[str, str] = {}
+    given = Given()
     for name in tuple(names) or ("-",):
-        if name == "-":
-            found["standard input"] = _text(sys.stdin.buffer.read())
+        try:
+            if name == "-":
+                given.add(_INPUT, decode_anyhow(read_input(sys.stdin.buffer))[-MOST:])
+            elif is_zip(path := expand_home(name)):
+                _add_members(given, path)
+            else:
+                for each in _files(path):
+                    _add(given, each)
+        except ForeignError as error:
+            given.refuse(_INPUT if name == "-" else name, str(error))
+    return given
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if not path.is_dir():
+        yield path
+        return
+    found = sorted(each for each in path.rglob("*") if each.suffix.lower() in _TEXTS and each.is_file())
+    if not found:
+        raise ForeignError(f"there is no file in this folder that ends in {', '.join(sorted(_TEXTS - {''}))}.")
+    yield from found
+
+
+def _add(given: Given, path: Path) -> None:
+    try:
+        end = read_end(path, MOST)
+    except ForeignError as error:
+        given.refuse(str(path), str(error))
+        return
+    given.add(f"{path}, its last {MOST >> 20} MB" if end.cut else str(path), end.text)
+
+
+def _add_members(given: Given, path: Path) -> None:
+    for member in read_members(path, lambda name: Path(name).suffix.lower() in _TEXTS):
+        name = f"{path.name}/{member.name}"
+        if member.refused:
+            given.refuse(name, member.refused)
         else:
-            found.update(_of_path(expand_home(name)))
-    return found
-
-
-def _of_path(path: Path) -> Iterator[tuple[str, str]]:
-    if path.is_dir():
-        for each in sorted(each for each in path.rglob("*") if each.is_file() and each.suffix.lower() in _TEXTS):
-            yield str(each), _text(each.read_bytes())
-    elif zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            for member in archive.infolist():
-                if not member.is_dir() and Path(member.filename).suffix.lower() in _TEXTS:
-                    yield f"{path.name}/{member.filename}", _text(archive.read(member))
-    else:
-        yield str(path), _text(path.read_bytes())
-
-
-def _text(data: bytes) -> str:
-    """As UTF-8, or as UTF-16, which Windows' tools and PowerShell's > write."""
-    encoding = "utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig"
-    return data.decode(encoding, errors="replace")[-MOST:]
+            given.add(name, decode_anyhow(member.data)[-MOST:])
 
 
 if __name__ == "__main__":

@@ -21,6 +21,8 @@ from typing import Any
 
 import yaml
 
+from ..foreign.files import ForeignError
+from ..foreign.values import DEEPEST, LOADER, check_node
 from .as_yaml import as_yaml
 from .model import Path, as_list, as_map, as_text
 
@@ -49,17 +51,14 @@ class UnreadableError(Exception):
         self.file, self.line, self.column, self.template = file, line, column, template
 
 
-_BaseLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-class _Loader(_BaseLoader):
+class _Loader(LOADER):
     """YAML as kubectl reads it: no timestamps and no base-60 integers (`10:22` is a string)."""
 
 
 _SCALARS_THAT_KUBECTL_KNOWS = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 _Loader.yaml_implicit_resolvers = {
     first: [entry for entry in resolvers if entry[0] not in _SCALARS_THAT_KUBECTL_KNOWS]
-    for first, resolvers in _BaseLoader.yaml_implicit_resolvers.items()
+    for first, resolvers in LOADER.yaml_implicit_resolvers.items()
 }
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:int",
@@ -317,7 +316,7 @@ def _split_json(text: str) -> list[tuple[int, str]]:
             return pieces
         try:
             _value, end = decoder.raw_decode(text, place_of_value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return []
         pieces.append((line, text[place_of_value:end]))
         line += text.count("\n", place_of_value, end)
@@ -331,11 +330,14 @@ def _read(file: str, text: str) -> list[Document]:
     documents: list[Document] = []
     loader = _Loader(as_yaml(file, text))
     # Without an anchor nothing is shared, and no value contains itself.
-    make = loader.construct_document if _ANCHOR.search(text) else _Maker(loader).value
+    shared = _ANCHOR.search(text) is not None
+    make = loader.construct_document if shared else _Maker(loader).value
     try:
         with pause_garbage_collection():
             while loader.check_node():
                 node = loader.get_node()
+                if shared:
+                    check_node(node)
                 value = make(node)
                 if value is not None:
                     first, last = node.start_mark, node.end_mark
@@ -355,6 +357,9 @@ def _read(file: str, text: str) -> list[Document]:
         # libyaml's reader has the character as a number, PyYAML's as a string.
         number = error.character if isinstance(error.character, int) else ord(error.character)
         raise UnreadableError(f"{file}: this is not text: it holds the character U+{number:04X}.", file) from error
+    except ForeignError as error:
+        where = f"{file}:{error.line}:{error.column}" if error.line else file
+        raise UnreadableError(f"{where}: {error}", file, error.line, error.column, _is_template(text)) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         sentence = f"{file}: this is not valid YAML: {error}.{_hint(text)}"
         raise UnreadableError(sentence, file, template=_is_template(text)) from error
@@ -382,10 +387,13 @@ class _Maker:
         try:
             return self._make(node)
         except _UnusualError:
+            check_node(node)
             return self.loader.construct_document(node)
 
-    def _make(self, node: yaml.Node) -> Any:
+    def _make(self, node: yaml.Node, depth: int = 0) -> Any:
         tag = node.tag
+        if depth > DEEPEST:
+            raise _UnusualError
         if tag == _STR:
             text = node.value
             return sys.intern(text) if len(text) <= _SHARED else text
@@ -394,10 +402,10 @@ class _Maker:
             for key, value in node.value:
                 if key.tag != _STR:
                     raise _UnusualError
-                made[sys.intern(key.value)] = self._make(value)
+                made[sys.intern(key.value)] = self._make(value, depth + 1)
             return made
         if tag == _SEQ:
-            return [self._make(each) for each in node.value]
+            return [self._make(each, depth + 1) for each in node.value]
         if tag not in _SCALARS:
             raise _UnusualError
         found = self.known.get((tag, node.value), self)
@@ -407,7 +415,7 @@ class _Maker:
 
 
 class _UnusualError(Exception):
-    """A tag or key that only PyYAML's own constructor can handle."""
+    """A tag or key that only PyYAML's own constructor can handle, or a value that is too deep."""
 
 
 # longer strings (scripts, certificates) seldom repeat

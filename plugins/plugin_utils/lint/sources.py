@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import codecs
 import glob
 import re
 import shutil
@@ -17,12 +16,16 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from ..foreign.encoding import decode, decode_anyhow, encode
+from ..foreign.files import ForeignError, read_file, read_input
 from .manifest import Document, UnreadableError, read_documents, says_that_it_is_a_manifest
 from .model import as_list, as_map
 
 _CHART = "Chart.yaml"
 _KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _LONGEST_S = 120
+MOST_BYTES = 64 << 20
+"""Of a file. Its values take some thirty times as much."""
 # helm's comment above each document. Source: helm.sh/helm pkg/action, renderResources.
 _SOURCE = re.compile(r"^# Source: [^/\n]+/(\S+)$", re.MULTILINE)
 
@@ -59,8 +62,8 @@ def _list_named(kustomization: Path) -> Iterator[Path]:
 
 def _values(kustomization: Path) -> list[dict[str, Any]]:
     try:
-        documents = read_documents(str(kustomization), kustomization.read_text("utf-8"))
-    except (OSError, ValueError, UnreadableError):
+        documents = read_documents(str(kustomization), read_text(kustomization))
+    except UnreadableError:
         return []
     return [as_map(document.value) for document in documents]
 
@@ -200,8 +203,8 @@ def _read(file: str, inputs: Inputs, named: bool) -> None:
 def _read_anyhow(path: Path) -> str:
     """The text of a file in any encoding."""
     try:
-        return path.read_bytes().decode("utf-8", "replace").replace("\0", "")
-    except OSError:
+        return decode_anyhow(read_file(path, MOST_BYTES)).replace("\0", "")
+    except ForeignError:
         return ""
 
 
@@ -210,16 +213,17 @@ def _standard_input() -> str:
     raw = getattr(sys.stdin, "buffer", None)
     if raw is None:
         return sys.stdin.read()
-    data = raw.read()
     try:
-        return str(data.decode(_encoding(data)))
+        return decode(read_input(raw, MOST_BYTES))
     except UnicodeDecodeError as error:
         raise UnreadableError(f"-: this is not text: byte {error.start} is not {error.encoding}.", "-") from error
+    except ForeignError as error:
+        raise UnreadableError(f"-: {error}", "-") from error
 
 
 def _files(name: str, exclude: Sequence[str]) -> Iterator[str]:
     path = Path(name)
-    if name == "-" or path.is_file():
+    if name == "-" or (path.exists() and not path.is_dir()):
         yield name
     elif path.is_dir():
         # Hidden folders (.git, .venv) contain nothing that is deployed.
@@ -254,26 +258,16 @@ def _is_excluded(file: str, patterns: Sequence[str]) -> bool:
 def read_text(path: Path) -> str:
     """The text of a UTF-8 file, or UTF-16, which PowerShell's > writes. Line ends are kept."""
     try:
-        data = path.read_bytes()
-        return data.decode(_encoding(data))
+        return decode(read_file(path, MOST_BYTES))
     except UnicodeDecodeError as error:
         raise UnreadableError(
             f"{path}: this is not text: byte {error.start} is not {error.encoding}. Save it as UTF-8, or leave it out.",
             str(path),
         ) from error
-    except OSError as error:
-        raise UnreadableError(f"{path}: it cannot be read: {error.strerror}.", str(path)) from error
+    except ForeignError as error:
+        raise UnreadableError(f"{path}: {error}", str(path)) from error
 
 
 def write_text(path: Path, text: str) -> None:
     """Write the text in the file's present encoding."""
-    path.write_bytes(text.encode(_encoding(path.read_bytes())))
-
-
-def _encoding(data: bytes) -> str:
-    if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        return "utf-16"
-    # UTF-16 without a mark: a manifest begins with letters, whose high bytes are zero.
-    if data[1:4:2] == b"\0\0" and data[:1] != b"\0":
-        return "utf-16-le"
-    return "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8"
+    path.write_bytes(encode(text, path.read_bytes()))

@@ -12,7 +12,6 @@ Forms: klog, logrus, logfmt, JSON, events of describe, PowerShell's error record
 
 from __future__ import annotations
 
-import json
 import re
 from collections import deque
 from collections.abc import Mapping
@@ -23,6 +22,7 @@ from ..facts.codes import meaning, names
 from ..facts.literals import Place, find_place
 from ..facts.message_places import CODES, GROUPS, OBJECTS, OPERATIONS, OTHERWISE, SPEAKERS, SPOKEN
 from ..facts.windows_codes import TEXTS
+from ..foreign.values import load_json
 from .records import plain
 from .scan import Scanner
 
@@ -225,7 +225,7 @@ def _form(said: str) -> tuple[str, str, str, str]:
         return "klog", SPEAKERS.get(file.rpartition("/")[2], ""), _LEVELS[level], _with_error(rest)
     if said.startswith("{"):
         try:
-            given = json.loads(said)
+            given = load_json(said)
         except ValueError:
             given = None
         if isinstance(given, dict):

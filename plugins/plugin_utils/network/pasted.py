@@ -20,6 +20,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..foreign.files import ForeignError
+from ..foreign.values import check_json
+
 Object = Mapping[str, Any]
 
 CUT = re.compile(r"System\.(?:Object|String|Collections)\S*|\.\.\.$|\u2026$")
@@ -64,8 +67,13 @@ def read(text: str, kind: str = "") -> Pasted:
 
 
 def json_values(text: str) -> list[Any] | None:
-    """All values of a text of one or several JSON values in sequence, with or without commas; None for other text."""
+    """All values of a text of one or several JSON values in sequence, with or without commas; None for other text, and
+    for values that are too deep."""
     decoder, values, at = json.JSONDecoder(), [], 0
+    try:
+        check_json(text)
+    except ForeignError:
+        return None
     while at < len(text):
         try:
             value, at = decoder.raw_decode(text, at)
@@ -85,7 +93,8 @@ def _within(text: str) -> list[Any] | None:
             continue
         try:
             value, at = decoder.raw_decode(text, found.start())
-        except ValueError:
+            check_json(text[found.start() : at])
+        except (ValueError, RecursionError, ForeignError):
             continue
         values.append(value)
     return values or None

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ..engine.local_path import expand_home
+from ..foreign.encoding import decode
+from ..foreign.files import ForeignError, read_file
 from . import document, schema, source, variables
 from .problems import Problem, quote
 from .schema import has_template
@@ -54,9 +56,9 @@ def read(path: Path, reader: Reader) -> Reading:
     try:
         if problem := check_size(path):
             return Reading(problems=(f"{name}:1:1: {problem}",))
-        data = path.read_bytes()
+        data = read_file(path, source.MOST_BYTES)
         encrypted = source.is_vaulted(data)
-        text = reader.decrypt(path) if encrypted else source.decode(data)
+        text = reader.decrypt(path) if encrypted else decode(data)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
@@ -66,6 +68,8 @@ def read(path: Path, reader: Reader) -> Reading:
         return Reading(
             problems=(f"{name}:1:1: found a file that cannot be read ({error.strerror}), wanted a Node YAML.",)
         )
+    except ForeignError as error:
+        return Reading(problems=(f"{name}:1:1: {error}",))
     except VaultError as error:
         found = f"found a vaulted file that cannot be decrypted ({error})"
         return Reading(

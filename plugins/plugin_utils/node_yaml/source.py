@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import codecs
 import glob
 import json
 import re
@@ -14,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..engine.local_path import expand_home
+from ..foreign.encoding import decode
 
 API_GROUP = "windows.k8s.io"
 API_VERSION = "windows.k8s.io/v1alpha1"
@@ -23,20 +23,8 @@ HEAD_BYTES = 256 * 1024
 MOST_BYTES = 8 * 1024 * 1024
 """Holds about 10,000 nodes, which take half a minute to read."""
 
-_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _FIRST_KEY = re.compile(r"^(?P<indent>[ ]*)[^\s#%\-{]", re.MULTILINE)
 _NODE_INSIDE = re.compile(r"^\s*(?:-\s+)?kind\s*:\s*[\"']?Node[\"']?\s*(?:#.*)?$", re.MULTILINE)
-
-
-def decode(data: bytes) -> str:
-    """The text of a file: UTF-8, or UTF-16 with a byte order mark (what Windows PowerShell's `>` writes).
-
-    Raises UnicodeDecodeError.
-    """
-    for mark, encoding in _BOMS:
-        if data.startswith(mark):
-            return data.decode(encoding)
-    return data.decode("utf-8")
 
 
 def _top_level(text: str, key: str) -> list[str]:

@@ -15,10 +15,10 @@ from typing import Any
 
 import yaml
 
+from ..foreign.files import ForeignError
+from ..foreign.values import check_node
 from .problems import Position, Problem, position_of, quote
 
-_VALUES_MAX = 20_000  # aliases can blow a small file up; no honest Node YAML comes near
-_DEPTH_MAX = 30
 _MERGE = "tag:yaml.org,2002:merge"
 _CORE = "tag:yaml.org,2002:"
 _PLAIN_TAGS = frozenset(_CORE + name for name in ("str", "int", "float", "bool", "null", "timestamp", "value"))
@@ -99,42 +99,23 @@ def plain(value: Value, leaf: Callable[[Scalar], Any] = lambda scalar: scalar.va
 @dataclass
 class _Builder:
     problems: list[Problem] = field(default_factory=list)
-    count: int = 0
-    open_nodes: set[int] = field(default_factory=set)
 
     def report(self, at: Position, found: str, wanted: str) -> None:
         self.problems.append(Problem(at, f"found {found}, wanted {wanted}."))
 
     def build(self, node: yaml.Node) -> Value:
         at = position_of(node.start_mark)
-        self.count += 1
-        if self.count > _VALUES_MAX:
-            if self.count == _VALUES_MAX + 1:
-                self.report(
-                    at, f"more than {_VALUES_MAX} values", "a Node YAML; look for aliases that repeat each other"
-                )
-            return Scalar(at, None, "")
         if isinstance(node, yaml.ScalarNode):
             return self.scalar(node, at)
-        if len(self.open_nodes) > _DEPTH_MAX:
-            self.report(at, f"values nested more than {_DEPTH_MAX} deep", "a Node YAML")
-            return Scalar(at, None, "")
-        if id(node) in self.open_nodes:
-            self.report(at, "an alias inside the very value it stands for", "values that end; remove the alias")
-            return Scalar(at, None, "")
-        self.open_nodes.add(id(node))
-        try:
-            if node.tag not in (_CORE + "seq", _CORE + "map"):
-                self.unknown_tag(at)
-            if isinstance(node, yaml.MappingNode) and any(isinstance(pair[0], yaml.MappingNode) for pair in node.value):
-                found = "a template without quotes, which YAML takes for a mapping"
-                self.report(at, found, 'quotes around it: "{{ name }}"')
-                return Scalar(at, "{{ }}", "{{ }}")
-            if isinstance(node, yaml.MappingNode):
-                return Mapping(at, self.members(node))
-            return Sequence(at, tuple(self.build(item) for item in node.value))
-        finally:
-            self.open_nodes.discard(id(node))
+        if node.tag not in (_CORE + "seq", _CORE + "map"):
+            self.unknown_tag(at)
+        if isinstance(node, yaml.MappingNode) and any(isinstance(pair[0], yaml.MappingNode) for pair in node.value):
+            found = "a template without quotes, which YAML takes for a mapping"
+            self.report(at, found, 'quotes around it: "{{ name }}"')
+            return Scalar(at, "{{ }}", "{{ }}")
+        if isinstance(node, yaml.MappingNode):
+            return Mapping(at, self.members(node))
+        return Sequence(at, tuple(self.build(item) for item in node.value))
 
     def members(self, node: yaml.MappingNode) -> tuple[Member, ...]:
         own: dict[str, Member] = {}
@@ -184,5 +165,10 @@ class _Builder:
 
 def build(node: yaml.Node) -> tuple[Value, list[Problem]]:
     """Build the values of a parsed document; duplicate keys, endless aliases and unknown tags are problems."""
+    try:
+        check_node(node)
+    except ForeignError as error:
+        at = Position(error.line, error.column)
+        return Scalar(at, None, ""), [Problem(at, f"found values that are not read: {error}", "syntax")]
     builder = _Builder()
     return builder.build(node), builder.problems

@@ -231,7 +231,7 @@ def test_a_program_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "context", "sentence"),
     [
-        ("a: [", "", "the text is not YAML"),
+        ("a: [", "", "it is not valid YAML"),
         ("a: 1", "", "it has no clusters"),
         (
             "clusters: [{name: a, cluster: {server: x}}]",
@@ -299,7 +299,7 @@ def test_several_kubeconfigs_are_one_as_for_kubectl(tmp_path: Path) -> None:
     ann = access(files, "of-ann")
     assert ann.identity() == [("Impersonate-User", "a")], "nothing of an entry comes from a later file"
     part(tmp_path / "third", clusters=3).write_text("a: [", encoding="utf-8")
-    with pytest.raises(ClusterError, match="third: no kubeconfig: the text is not YAML"):
+    with pytest.raises(ClusterError, match="third: no kubeconfig: it is not valid YAML"):
         access(files, "")
 
 

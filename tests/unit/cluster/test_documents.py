@@ -90,7 +90,11 @@ def test_files_that_a_kubeconfig_needs_are_named() -> None:
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("{", "not YAML"), ("kind: Config", "no clusters"), ('{"clusters": [{"name": "a"}]}', "no cluster with a server")],
+    [
+        ("{", "not valid YAML"),
+        ("kind: Config", "no clusters"),
+        ('{"clusters": [{"name": "a"}]}', "no cluster with a server"),
+    ],
 )
 def test_what_is_no_kubeconfig_is_said_without_its_content(text: str, said: str) -> None:
     with pytest.raises(ClusterError, match=f"^here: no kubeconfig: .*{said}"):

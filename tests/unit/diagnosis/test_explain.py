@@ -112,3 +112,64 @@ def test_the_command_reads_files_folders_and_bundles(tmp_path: Path, capsys: pyt
     assert "absent.log" in capsys.readouterr().err
     log.write_text("the dog ate my kubeconfig")
     assert explain_cli.main([str(log)]) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("kind: KubeletConfiguration\ncgroupRoot: &a [*a]\n", "an alias stands inside"),
+        (
+            "kind: KubeletConfiguration\na: &a [x,x,x,x,x,x,x,x,x]\n"
+            + "".join(f"{new}: &{new} [{f'*{old},' * 9}]\n" for old, new in zip("abcdefgh", "bcdefghi", strict=True))
+            + "enforceNodeAllocatable: *i\n",
+            "its aliases make more than",
+        ),
+        ("kind: KubeletConfiguration\ncgroupRoot: [" + "x, " * 5000 + "]\n", "... is for Linux"),
+        ("version = 2\n[plugins]\na = " + "[" * 5000, "not TOML"),
+        ("version = 2\n[plugins]\na" + ".a" * 500 + " = 1", "nested more than 128 deep"),
+        ("version = [2]\n[plugins]\n", "version is [2]"),
+        ('[{"Name": "a", "InterfaceDescription": "x", "ifIndex": 3}, 5]', NOTHING),
+        (IPCONFIG.replace("255.255.240.0", "xxx.xxx.xxx.0"), NOTHING),
+        ('{"a": ' * 100_000, NOTHING),
+        ("[" * 100_000, NOTHING),
+        ("ID : 1\n" + '{"a": ' * 900 + "1" + "}" * 900, NOTHING),
+        ('{"level": "error", "msg": ' + "[" * 5000, "Looked at: it (messages)"),
+    ],
+)
+def test_what_would_never_end_or_cannot_be_read_is_a_sentence(text: str, said: str) -> None:
+    lines = explain({"it": text})
+    assert any(said in line for line in lines)
+    assert max(map(len, lines)) < 1000
+
+
+def test_what_cannot_be_read_is_told_and_the_rest_looked_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "kubelet.log"
+    log.write_text(BROKEN)
+    bundle = tmp_path / "bundle.zip"
+    with zipfile.ZipFile(bundle, "w") as archive:
+        archive.writestr("node/bad.log", BROKEN)
+        archive.writestr("node/good.log", BROKEN)
+    data = bytearray(bundle.read_bytes())
+    data[data.index(b"hcn")] ^= 1
+    bundle.write_bytes(data)
+    (tmp_path / "empty").mkdir()
+    assert explain_cli.main([str(log), str(bundle), str(tmp_path / "empty"), "/dev/zero"]) == 0
+    out, err = capsys.readouterr()
+    assert out.count("HNS refuses a policy") == 2
+    assert [line.split(": ")[1] for line in err.splitlines()] == [
+        "bundle.zip/node/bad.log",
+        str(tmp_path / "empty"),
+        "/dev/zero",
+    ]
+    assert explain_cli.main(["/dev/zero"]) == 2
+    assert "more than the 16 MB" in capsys.readouterr().err
+
+
+def test_of_a_long_log_the_end_is_looked_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "kubelet.log"
+    log.write_bytes(b"x\n" * (explain_cli.MOST // 2) + BROKEN.encode())
+    assert explain_cli.read_all([str(log)]).texts[f"{log}, its last 16 MB"].endswith(BROKEN)
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("large.log", b"\0" * (17 << 20))
+    given = explain_cli.read_all([str(tmp_path / "bomb.zip")])
+    assert [len(text) for text in given.texts.values()] == [16 << 20]

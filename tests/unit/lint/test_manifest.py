@@ -14,7 +14,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import 
     read_documents,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.sources import read_paths, write_text
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.sources import read_inputs, read_paths, write_text
 
 SPEC = {"os": {"name": "windows"}, "hostPID": True, "containers": [{"name": "c"}]}
 
@@ -86,18 +86,39 @@ def test_scalars_are_read_as_kubectl_reads_them() -> None:
     assert document.value == {"a": "10:22", "b": "2024-01-01", "c": 420, "d": 1.3, "e": True, "f": 1000, "g": -1}
 
 
+BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{new}: &{new} [{','.join([f'*{old}'] * 10)}]\n" for old, new in zip("abcdefg", "bcdefgh", strict=True)
+)
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
         ("a: b: c\n", "f.yml:1:5: this is not valid YAML: mapping values are not allowed in this context."),
         ("a: {{ .Values.x }}\nb: [", "render it first"),
         ('a: "C:\\data"\n', "write single quotes, or each backslash twice"),
+        ("kind: Pod\nspec: &s {containers: [*s]}\n", "f.yml:2:7: an alias stands inside the very value that it names."),
+        (BOMB, "its aliases make more than 100000 characters"),
+        ("a: " + "[" * 300 + "]" * 300, "f.yml:1:132: its values are nested more than 128 deep."),
+        ("a: !tag " + "[" * 300 + "]" * 300, "its values are nested more than 128 deep."),
+        ("[" * 5000, "this is not valid YAML"),
+        ('{"a": ' * 5000, "this is not valid YAML"),
     ],
 )
 def test_what_is_no_manifest_is_a_sentence(text: str, sentence: str) -> None:
     with pytest.raises(UnreadableError) as caught:
         read_documents("f.yml", text)
     assert sentence in str(caught.value) and "f.yml" in str(caught.value)
+
+
+def test_what_has_no_end_is_a_sentence_and_the_rest_is_read(tmp_path: Path) -> None:
+    pod = tmp_path / "pod.yml"
+    pod.write_text("{apiVersion: v1, kind: Pod}", encoding="utf-8")
+    inputs = read_inputs([str(pod), "/dev/zero"])
+    assert [each.file for each in inputs.documents] == [str(pod)]
+    assert [str(each) for each in inputs.unreadable] == [
+        "/dev/zero: it has more than the 64 MB that are read: give a part of it."
+    ]
 
 
 def test_documents_that_are_no_kubernetes_objects_are_left_alone() -> None:

@@ -145,6 +145,5 @@ def test_an_alias_that_repeats_itself_without_end_is_stopped() -> None:
     levels += [
         f"{name}: &{name} [{','.join([f'*{before}'] * 10)}]" for before, name in zip("abcdef", "bcdefg", strict=True)
     ]
-    assert any(
-        "more than 20000 values" in line for line in said("\n".join(["apiVersion: windows.k8s.io/v1alpha1", *levels]))
-    )
+    lines = said("\n".join(["apiVersion: windows.k8s.io/v1alpha1", *levels]))
+    assert any("its aliases make more than" in line for line in lines)

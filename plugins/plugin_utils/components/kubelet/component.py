@@ -9,13 +9,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import yaml
-
-from ...cluster.documents import load_yaml
 from ...cluster.endpoint import endpoint
 from ...engine import windows_path
 from ...facts.version import Version
 from ...facts.windows import KUBELET_RULE
+from ...foreign.files import ForeignError
+from ...foreign.values import load_yaml
 from .. import networks
 from ..declaration import Component
 from ..kubernetes_fit import pause_image, release
@@ -134,7 +133,7 @@ def _kubeadm_config(given: Given) -> Mapping[str, Any]:
     """kubeadm's KubeletConfiguration on the node; empty if it does not exist or cannot be parsed."""
     try:
         found = load_yaml(kubelet.text_of(kubelet.config_file(given.layout), given.reading))
-    except yaml.YAMLError:
+    except ForeignError:
         return {}
     return found if isinstance(found, dict) else {}
 

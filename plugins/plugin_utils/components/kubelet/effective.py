@@ -16,13 +16,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import yaml
-
-from ...cluster.documents import load_yaml
 from ...engine import windows_path
 from ...facts import feature_gates, kubelet_config
 from ...facts.flags import line_for
 from ...facts.version import Line, Version
+from ...foreign.files import ForeignError
+from ...foreign.values import load_yaml
 from ..flag_check import CommandLine
 from .duration import go_duration, nanoseconds
 from .validation import broken_rules, is_on, is_zero
@@ -260,9 +259,8 @@ class _Work:
             return None
         try:
             document = load_yaml(part.text)
-        except yaml.YAMLError as error:
-            mark = getattr(error, "problem_mark", None)
-            refuse(f"not YAML{f' in line {mark.line + 1}' if mark else ''}; the kubelet ends on it.")
+        except ForeignError as error:
+            refuse(f"not YAML{f' in line {error.line}' if error.line else ''}; the kubelet ends on it.")
             return None
         if not isinstance(document, dict):
             refuse("not a mapping; the kubelet ends on it.")
