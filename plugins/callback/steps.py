@@ -23,8 +23,8 @@ author: The winkube.node authors
 description:
   - Prints the C(steps) of a result as one line each, after the line of the stdout callback. Results without C(steps)
     print nothing.
-  - Of several nodes with equal steps it prints them once, when the task is done on all of them; with C(-v) it prints
-    each node's own at once.
+  - Each line begins with what it is about, such as C(kubelet). Of several nodes with equal steps it prints them once,
+    when the task is done on all of them and before the next one begins; with C(-v) it prints each node's own at once.
   - Of a plan for a whole node, which the first task of C(site.yml) makes, it prints one line, with how many steps each
     role has; with C(-v) each step. One line more, once in a run, names the programs that nothing but the server that
     they come from vouches for.
@@ -39,6 +39,7 @@ description:
 LEFT_OUT = "all:!all"
 """The hosts of a play that a playbook leaves out."""
 _NUMBERED = re.compile(r"(.*?)(\d+)")
+_PREFIX = re.compile(r"^(win_k8s_|win_|k8s_windows_)")
 
 
 @dataclass(slots=True)
@@ -71,8 +72,11 @@ class CallbackModule(CallbackBase):
         super().__init__(display=display, options=options)
         self._clock = clock
         self._nodes: dict[str, _Node] = {}
-        self._waiting: dict[tuple[tuple[str, str], ...], list[str]] = {}
-        """Lines with their colours -> the hosts that they are about, until the task is done on all hosts."""
+        self._waiting: dict[tuple[str, tuple[tuple[str, str], ...]], list[str]] = {}
+        """What lines are about, and the lines with colours -> their hosts, until the task is done on all hosts."""
+        self._running = 0
+        """The hosts on which the task has begun and not ended. Ansible begins on the next before it tells of an end, so
+        there are none only when the task is done on all of them."""
         self._chosen = 0
         """The plays that have hosts and of which tags choose the tasks."""
         self._began = False
@@ -109,10 +113,12 @@ class CallbackModule(CallbackBase):
     def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:
         """The task before is done on all hosts."""
         self._flush()
+        self._running = 0
         self._began |= not str(task.action).endswith("validate_argument_spec")
 
     def v2_runner_on_start(self, host: Any, task: Any) -> None:
         """A task begins on a host."""
+        self._running += 1
         self._node(host.get_name())
 
     def v2_runner_on_ok(self, result: Any) -> None:
@@ -120,21 +126,33 @@ class CallbackModule(CallbackBase):
         host, task, values = _parts(result)
         node = self._node(host)
         if lines := self._lines(node, values):
-            self._waiting.setdefault(lines, []).append(host)
-            if self._display.verbosity or len(self._nodes) == 1:
-                self._flush()
+            subject = "plan" if "plan" in values else _subject(str(_task(result).action))
+            self._waiting.setdefault((subject, lines), []).append(host)
         _count(node, task, values)
+        self._end_on_host()
+
+    def v2_runner_on_skipped(self, result: Any) -> None:
+        """A task is left out on a host."""
+        self._end_on_host()
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
         """A task failed."""
         host, task, _values = _parts(result)
         if not ignore_errors:
             self._node(host).failed = f"failed in '{task}'"
+        self._end_on_host()
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
         """A node could not be reached."""
         host, task, _values = _parts(result)
         self._node(host).failed = f"not reached in '{task}'"
+        self._end_on_host()
+
+    def _end_on_host(self) -> None:
+        """Print what waits before the next heading comes: the stdout callback prints that one before this is told."""
+        self._running -= 1
+        if self._running <= 0 or self._display.verbosity:
+            self._flush()
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
         """The run is over."""
@@ -149,7 +167,7 @@ class CallbackModule(CallbackBase):
                 longest[text] = max(longest.get(text, 0.0), node.ended - node.began)
         for text, hosts in alike.items():
             color = C.COLOR_ERROR if self._nodes[hosts[0]].failed else C.COLOR_CHANGED
-            self._print(f"{name_hosts(hosts)}: {text}; {_duration(longest[text])}", color=color)
+            self._print(f"{name_hosts(sorted(hosts, key=_by_number))}: {text}; {_duration(longest[text])}", color=color)
 
     def _node(self, host: str) -> _Node:
         now = self._clock()
@@ -174,14 +192,15 @@ class CallbackModule(CallbackBase):
 
     def _flush(self) -> None:
         """Print what waits: each group of lines once, with the names of its hosts."""
-        for lines, hosts in self._waiting.items():
-            name = name_hosts(sorted(hosts, key=list(self._nodes).index))
+        for (subject, lines), hosts in self._waiting.items():
+            name = name_hosts(sorted(hosts, key=_by_number))
             for text, color in lines:
-                self._print(f"  {name}: {text}", color=color)
+                self._print(f"  {subject}: {name}: {text}", color=color)
         self._waiting = {}
         if new := [program for program, told in self._unpinned.items() if not told]:
             self._print(
-                f"  not pinned: {', '.join(new)}: only the server of the file vouches for it", color=C.COLOR_VERBOSE
+                f"  plan: not pinned: {', '.join(new)}: only the server of the file vouches for it",
+                color=C.COLOR_VERBOSE,
             )
             self._unpinned = dict.fromkeys(self._unpinned, True)
 
@@ -197,6 +216,12 @@ def name_hosts(hosts: Iterable[str]) -> str:
     return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
 
 
+def _by_number(host: str) -> tuple[str, int, str]:
+    """win2 before win10."""
+    match = _NUMBERED.fullmatch(host)
+    return (match[1], int(match[2]), host) if match else (host, -1, host)
+
+
 def _follows(one: str, other: str) -> bool:
     """Whether the second name is the first with the next number at its end."""
     first, second = _NUMBERED.fullmatch(one), _NUMBERED.fullmatch(other)
@@ -208,9 +233,17 @@ def _follows(one: str, other: str) -> bool:
 def _parts(result: Any) -> tuple[str, str, Mapping[str, Any]]:
     """Host, name of the task and values of a result, under each ansible-core."""
     host = result.host if hasattr(result, "host") else result._host
-    task = result.task if hasattr(result, "task") else result._task
     values = result.result if hasattr(result, "result") else result._result
-    return host.get_name(), task.get_name(), values
+    return host.get_name(), _task(result).get_name(), values
+
+
+def _task(result: Any) -> Any:
+    return result.task if hasattr(result, "task") else result._task
+
+
+def _subject(action: str) -> str:
+    """What a module is about: `kubelet` of winkube.node.win_kubelet, `drain` of winkube.node.win_k8s_drain."""
+    return _PREFIX.sub("", action.rpartition(".")[2])
 
 
 def _texts(values: Mapping[str, Any]) -> list[str]:

@@ -71,8 +71,7 @@ class Loop:
         line += [str(ROOT / "playbooks" / f"{name}.yml"), "-e", f"@{extra}"]
         self.bench.reset_ledger()
         started = time.monotonic()
-        environment = self.bench.environment() | {"ANSIBLE_DISPLAY_SKIPPED_HOSTS": "false"}
-        folder = self.bench.directory
+        environment, folder = self.bench.environment(), self.bench.directory
         done = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, check=False)
         seconds = time.monotonic() - started
         account = self.bench.account()

@@ -26,7 +26,7 @@ class Named:
     """A host or a task."""
 
     name: str
-    action: str = "winkube.node.any"
+    action: str = "winkube.node.win_any"
 
     def get_name(self) -> str:
         return self.name
@@ -84,30 +84,54 @@ PLAN = {"plan": {"steps": {"containerd": ["a", "b"], "join": ["c"]}, "converged"
 def test_equal_steps_are_printed_once_when_the_task_is_done_on_all_hosts() -> None:
     run = Run()
     hosts = [f"win{number}" for number in range(1, 11)]
-    run.task("role : Install", {host: changed("wrote x", "started y") for host in hosts[:9]} | {hosts[9]: changed("z")})
-    assert run.screen.lines == [], "others may still come"
-    run.task("role : Next", {})
-    assert run.screen.lines == ["  win1 to win9: wrote x", "  win1 to win9: started y", "  win10: z"]
+    task = Named("role : Install", "winkube.node.win_kubelet")
+    run.callback.v2_playbook_on_task_start(task, False)
+    results = {host: changed("wrote x", "started y") for host in hosts[:9]} | {hosts[9]: changed("z")}
+    waiting = sorted(hosts)  # as Ansible takes them, five at a time
+    for host in waiting[:5]:
+        run.callback.v2_runner_on_start(Named(host), task)
+    for number, host in enumerate(waiting):
+        if later := waiting[number + 5 : number + 6]:
+            run.callback.v2_runner_on_start(Named(later[0]), task)
+        assert run.screen.lines == [], "others may still come"
+        run.callback.v2_runner_on_ok(Result(Named(host), task, results[host]))
+    assert run.screen.lines == [
+        "  kubelet: win1 to win9: wrote x",
+        "  kubelet: win1 to win9: started y",
+        "  kubelet: win10: z",
+    ], "before the next heading"
+
+
+@pytest.mark.parametrize("last", ["failed", "unreachable", "skipped"])
+def test_the_lines_do_not_wait_for_the_next_task_where_the_last_host_has_none(last: str) -> None:
+    run = Run()
+    task = Named("Uncordon the node", "winkube.node.win_k8s_uncordon")
+    for host in ("win1", "win2"):
+        run.callback.v2_runner_on_start(Named(host), task)
+    run.callback.v2_runner_on_ok(Result(Named("win1"), task, changed("uncordoned it")))
+    ended = getattr(run.callback, f"v2_runner_on_{last}")
+    ended(Result(Named("win2"), task, {}))
+    assert run.screen.lines == ["  uncordon: win1: uncordoned it"]
 
 
 def test_verbose_prints_each_node_at_once() -> None:
     run = Run(Screen(verbosity=1))
     run.task("role : Install", {"win1": changed("wrote x"), "win2": changed("wrote x")})
-    assert run.screen.lines == ["  win1: wrote x", "  win2: wrote x"]
+    assert run.screen.lines == ["  any: win1: wrote x", "  any: win2: wrote x"]
 
 
 def test_a_plan_is_one_line_for_all_with_its_steps_when_verbose() -> None:
     run = Run()
     run.task("Read the node", {"win1": PLAN, "win2": PLAN})
     run.task("Next", {})
-    assert run.screen.lines == ["  win1, win2: 3 steps: containerd 2, join 1"]
+    assert run.screen.lines == ["  plan: win1, win2: 3 steps: containerd 2, join 1"]
     run = Run(Screen(verbosity=1))
     run.task("Read the node", {"win1": PLAN})
     assert run.screen.lines == [
-        "  win1: 3 steps: containerd 2, join 1",
-        "  win1: containerd: a",
-        "  win1: containerd: b",
-        "  win1: join: c",
+        "  plan: win1: 3 steps: containerd 2, join 1",
+        "  plan: win1: containerd: a",
+        "  plan: win1: containerd: b",
+        "  plan: win1: join: c",
     ]
 
 
@@ -118,8 +142,8 @@ def test_what_is_not_pinned_is_one_line_in_a_run() -> None:
     ]
     run.task("Read the node", {"win1": planned[0], "win2": planned[1]})
     run.task("Next", {})
-    told = "  not pinned: a 1, b 2: only the server of the file vouches for it"
-    assert run.screen.lines == ["  win1, win2: 3 steps: containerd 2, join 1", told]
+    told = "  plan: not pinned: a 1, b 2: only the server of the file vouches for it"
+    assert run.screen.lines == ["  plan: win1, win2: 3 steps: containerd 2, join 1", told]
     run.task("Read the node", {"win3": planned[2], "win4": planned[3]})
     run.task("Next", {})
     assert [line for line in run.screen.lines if "not pinned" in line] == [told, told.replace("a 1, b 2", "c 3")]
@@ -223,4 +247,4 @@ def test_json_on_stdout_stays_json(name: str, monkeypatch: pytest.MonkeyPatch) -
     run = Run()
     run.task("role : Install", {"win1": changed("wrote x")})
     assert run.end() == []
-    assert run.screen.errors == ["  win1: wrote x", "win1: 1 step (role); 1 s"]
+    assert run.screen.errors == ["  any: win1: wrote x", "win1: 1 step (role); 1 s"]
