@@ -20,7 +20,7 @@ PYTEST_ARGS ?=
 PYTEST_JOBS ?= 3
 PYTEST = -m pytest -n $(PYTEST_JOBS) --dist worksteal
 
-.PHONY: bisect fields cover picture pictures recording pairs pins redaction help figures generate lookups catalogue docs judge setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows soak rows molecule molecule-pytest bench mutate check check-whole check-with build clean faults contract-archive contract-judge corpus release walk loop mesh
+.PHONY: bisect fields cover picture pictures recording pairs pins redaction help figures walls generate lookups catalogue docs judge setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows soak rows molecule molecule-pytest bench mutate check check-whole check-with build clean faults contract-archive contract-judge corpus release walk loop mesh
 
 help: ## this list
 	@echo "winkube.node: make TARGET"
@@ -121,6 +121,9 @@ generate: setup ## the files of roles that only repeat a component's declaration
 
 picture: setup ## the picture of the rooms in docs/architecture.md, from the imports (make generate draws it, too)
 	@$(PYTHON) -m tests.quality.picture
+
+walls: setup ## one import planted across every wall of the house and of the lab; the last line is one JSON object
+	@$(PYTHON) -m tests.quality.walls
 
 pictures: setup ## the pages as Chromium shows them: the pictures in docs, and at 400, 800 and 1300 pixels in build/pictures (needs Chromium)
 	@PYTHONPATH=.venv/collections $(PYTHON) -m tests.browser.pictures

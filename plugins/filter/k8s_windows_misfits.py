@@ -50,7 +50,7 @@ _value:
 def k8s_windows_misfits(pods: Sequence[Mapping[str, Any]], build: Any) -> list[str]:
     """AnsibleFilterError for what is not a build."""
     # Here, not above: Ansible loads every filter of the collection when a playbook names one.
-    from ..plugin_utils.task.drain import list_misfits
+    from ..plugin_utils.scheduling.misfits import list_misfits
 
     try:
         return list(list_misfits(pods, int(build)))

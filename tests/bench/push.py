@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.integration.lab import ROOT, Bench
 from tests.integration.site import BINARY
 from tests.integration.test_cri import containerd
-from tests.lab.programs.builds import build
+from tests.lab.machine.builds import build
 from tests.lab.server.host import NodeHost
 
 BEFORE, PUSHES = "1.6.25", ("1.6.26", "1.6.27", "1.6.28")

@@ -9,12 +9,13 @@ from typing import Any
 from tests.contract.case import Tree
 from tests.contract.implementations import CONTRACT_KEY, Found, Link, Place, ReadOnly, content
 from tests.contract.provides import SIMULATED
+from tests.lab.machine.builds import build
 from tests.lab.machine.drive import LONG
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.registry import Value
-from tests.lab.programs.builds import build
 from tests.lab.server import modules
 from tests.lab.twin.modules import run_module
+from tests.lab.twin.node import LabNode
 from tests.lab.twin.submit import with_hns
 from tests.lab.twin.task import POWERSHELL, command
 
@@ -56,7 +57,7 @@ class Simulated:
 
     def make(self, hosts: Mapping[str, str]) -> SimulatedNode:
         """The machine of a case."""
-        return SimulatedNode("contract", hosts=hosts)
+        return LabNode("contract", hosts=hosts)
 
     def prepare(self, tree: Tree) -> Place:
         self._node = self.make(self._hosts)

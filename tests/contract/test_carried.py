@@ -23,7 +23,7 @@ from tests.contract.powershell import payload, wire
 from tests.contract.provides import ARCHIVE
 from tests.contract.simulated import RUNNER, Simulated
 from tests.contract.web import PAGES, serve
-from tests.lab.programs.builds import release_archive
+from tests.lab.machine.builds import release_archive
 from tests.lab.server.source import SourceServer
 from tests.unit.powershell import names, rules
 from tests.unit.powershell.source import Source

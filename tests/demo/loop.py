@@ -19,9 +19,9 @@ from typing import Any
 
 from tests.integration.lab import ROOT, SCRIPTS, Bench
 from tests.integration.test_cri import containerd, serve
+from tests.lab.machine.builds import build
 from tests.lab.machine.faults import ServiceFault
 from tests.lab.programs import containers
-from tests.lab.programs.builds import build
 from tests.lab.server.host import NodeHost
 
 SICK, CRASHES, FIXED = "1.7.12", "1.6.26", "1.6.27"

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tests.integration.lab import ROOT, Bench, Run
-from tests.lab.programs.builds import release_archive
+from tests.lab.machine.builds import release_archive
 
 SITE = ROOT / "playbooks" / "site.yml"
 VERSION = "1.7.11"

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from tests.lab.machine.node import SimulatedNode
+from tests.lab.machine.program import Caller, Completed, Main, Run, Serve, text
 from tests.lab.machine.services import ServiceHost
 from tests.lab.programs import worker
 from tests.lab.programs.catalogue import PROGRAMS
-from tests.lab.programs.program import Caller, Completed, Main, Run, Serve, text
 
 
 def healthy_at(monkeypatch: pytest.MonkeyPatch, name: str, port: int) -> None:

@@ -9,8 +9,8 @@ import pytest
 from tests.integration.lab import ROOT, Bench, Run
 from tests.integration.site import converge, served, site
 from tests.lab.machine import image
+from tests.lab.machine.builds import CONTAINERD_RELEASE, build
 from tests.lab.machine.faults import ServiceFault
-from tests.lab.programs.builds import CONTAINERD_RELEASE, build
 from tests.lab.programs.cri import SHIM, connect
 from tests.lab.server.host import NodeHost
 

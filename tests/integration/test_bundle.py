@@ -13,7 +13,7 @@ import pytest
 from tests.integration.lab import ROOT, Bench, Run
 from tests.integration.records import leaks
 from tests.integration.site import SITE, VERSION, checksum
-from tests.lab.programs.builds import nssm_archive
+from tests.lab.machine.builds import nssm_archive
 
 BUNDLE = ROOT / "playbooks" / "bundle.yml"
 ARCHIVE = f"github.com/containerd/containerd/releases/download/v{VERSION}/containerd-{VERSION}-windows-amd64.tar.gz"

@@ -11,7 +11,7 @@ import pytest
 
 from tests.integration.lab import ROOT, Bench, Run
 from tests.integration.site import CONFIG, converge
-from tests.lab.programs.builds import build
+from tests.lab.machine.builds import build
 from tests.lab.programs.wevtutil import FOLDER as EVENTS
 from tests.lab.server.host import NodeHost
 

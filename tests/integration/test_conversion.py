@@ -12,9 +12,9 @@ from tests.integration.lab import Bench, Run
 from tests.integration.site import site
 from tests.integration.test_fault_injection import SEED, ops_of_last_batch
 from tests.integration.test_nssm import URL, sha256
+from tests.lab.machine.builds import nssm_archive
 from tests.lab.machine.faults import Fault
 from tests.lab.machine.node import SimulatedNode
-from tests.lab.programs.builds import nssm_archive
 from tests.lab.server.host import NodeHost
 
 KEY = r"HKLM\SYSTEM\CurrentControlSet\Services\containerd"

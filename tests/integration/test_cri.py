@@ -18,8 +18,8 @@ import pytest
 
 from tests.integration.lab import ROOT, Bench
 from tests.lab.cluster.cluster import Cluster
+from tests.lab.machine.builds import release_archive
 from tests.lab.programs import containers
-from tests.lab.programs.builds import release_archive
 from tests.lab.programs.cri_stats import Stats
 from tests.lab.server.host import NodeHost
 from tests.lab.twin.ops_transfer import read_archive

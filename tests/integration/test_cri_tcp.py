@@ -9,9 +9,9 @@ import pytest
 
 from tests.integration.lab import ROOT, Bench, Run
 from tests.integration.site import CONFIG, converge
+from tests.lab.machine.builds import build
 from tests.lab.machine.firewall import RULES
 from tests.lab.programs import containers
-from tests.lab.programs.builds import build
 from tests.lab.server.host import NodeHost
 
 CRI = "io.containerd.grpc.v1.cri"

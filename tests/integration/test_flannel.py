@@ -12,7 +12,7 @@ from tests.integration.lab import ROOT, Bench, Run
 from tests.integration.site import differences, served
 from tests.lab.cluster.cluster import Cluster
 from tests.lab.cluster.kinds import BY_NAME
-from tests.lab.programs.builds import build, nssm_archive
+from tests.lab.machine.builds import build, nssm_archive
 from tests.lab.server.host import NodeHost
 from tests.unit.calico.objects import operator
 

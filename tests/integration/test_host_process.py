@@ -26,7 +26,7 @@ from tests.integration.whole import Kind as NodeKind
 from tests.lab.cluster.api import Call
 from tests.lab.cluster.kinds import Kind
 from tests.lab.cluster.store import ApiError
-from tests.lab.programs.builds import build
+from tests.lab.machine.builds import build
 
 NAMESPACE = "winkube-node"
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"

@@ -9,8 +9,8 @@ import pytest
 
 from tests.integration.lab import Bench
 from tests.integration.site import converge, served, site
+from tests.lab.machine.program import Caller, Run, text
 from tests.lab.programs import catalogue, ctr
-from tests.lab.programs.program import Caller, Run, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

@@ -15,7 +15,7 @@ from tests.lab.cluster import kubeconfig
 from tests.lab.cluster.cluster import Cluster
 from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.cluster.pki import Identity
-from tests.lab.programs.builds import build, nssm_archive
+from tests.lab.machine.builds import build, nssm_archive
 from tests.lab.server.host import NodeHost
 
 PLAY = """

@@ -12,7 +12,7 @@ from tests.integration import stand_ins
 from tests.integration.lab import Bench, Run
 from tests.integration.site import differences
 from tests.lab.cluster.kinds import BY_NAME
-from tests.lab.programs.builds import build, nssm_archive
+from tests.lab.machine.builds import build, nssm_archive
 from tests.lab.server.host import NodeHost
 
 PLAY = """

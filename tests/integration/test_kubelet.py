@@ -12,8 +12,8 @@ import pytest
 from tests.integration import stand_ins
 from tests.integration.lab import Bench, Run
 from tests.integration.site import differences
+from tests.lab.machine.builds import build, nssm_archive
 from tests.lab.machine.image import ENVIRONMENT
-from tests.lab.programs.builds import build, nssm_archive
 from tests.lab.server.host import NodeHost
 
 PLAY = """

@@ -10,8 +10,8 @@ import pytest
 
 from tests.integration.lab import Bench, Run
 from tests.integration.site import CONFIG, differences, site
+from tests.lab.machine.builds import build, identify, nssm_archive, zip_of
 from tests.lab.machine.faults import ServiceFault
-from tests.lab.programs.builds import build, identify, nssm_archive, zip_of
 from tests.lab.server.host import NodeHost
 
 NSSM = r"C:\k\nssm.exe"

@@ -15,12 +15,12 @@ from tests.integration import stand_ins
 from tests.integration.lab import ROOT, Bench, Run
 from tests.integration.site import BINARY, converge, differences
 from tests.integration.test_kubelet import variables as kubelet_variables
+from tests.lab.machine.builds import build, identify
 from tests.lab.machine.node import SimulatedNode
+from tests.lab.machine.program import Caller, Completed, text
+from tests.lab.machine.program import Run as ProgramRun
 from tests.lab.machine.services import ServiceHost
 from tests.lab.programs import worker
-from tests.lab.programs.builds import build, identify
-from tests.lab.programs.program import Caller, Completed, text
-from tests.lab.programs.program import Run as ProgramRun
 from tests.lab.server.host import NodeHost
 
 PROVISION = ROOT / "playbooks" / "provision.yml"

@@ -11,7 +11,7 @@ import pytest
 
 from tests.integration.lab import ROOT, Bench
 from tests.integration.test_provisioner import KUBELET, program, service, stand_in, state
-from tests.lab.programs.builds import build
+from tests.lab.machine.builds import build
 from tests.lab.server.host import NodeHost
 
 PUSH = ROOT / "playbooks" / "push.yml"

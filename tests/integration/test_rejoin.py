@@ -9,8 +9,8 @@ import pytest
 from tests.integration.lab import ROOT, Bench
 from tests.integration.whole import BRIDGE, SITE, Whole
 from tests.lab.cluster.kinds import BY_NAME
+from tests.lab.machine.builds import build
 from tests.lab.machine.processes import Process
-from tests.lab.programs.builds import build
 
 REPAIR = ROOT / "playbooks" / "repair.yml"
 VIP, REQUEST = r"C:\k\SourceVip.json", r"C:\k\SourceVipRequest.json"

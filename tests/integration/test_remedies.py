@@ -18,8 +18,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table impor
 from tests.integration.lab import ROOT, Bench
 from tests.integration.whole import BRIDGE, OVERLAY, Whole
 from tests.lab.cluster.kinds import BY_NAME
+from tests.lab.machine.builds import build, tar_gz
 from tests.lab.machine.node import SimulatedNode
-from tests.lab.programs.builds import build, tar_gz
 
 SC = r"C:\Windows\System32\sc.exe"
 NSSM = r"C:\k\nssm.exe"

@@ -20,7 +20,7 @@ import pytest
 from tests.integration.lab import SCRIPTS, Bench, Run
 from tests.integration.optional import OPTIONAL
 from tests.integration.site import BINARY, CONFIG, SITE, URL, VERSION, variables
-from tests.lab.programs.builds import identify, release_archive
+from tests.lab.machine.builds import identify, release_archive
 from tests.lab.server.source import Answer
 from tests.lab.twin.submit import apply, envelope, wait
 

@@ -15,8 +15,8 @@ import pytest
 
 from tests.integration.lab import Bench, Run
 from tests.integration.site import converge, site
+from tests.lab.machine.builds import build
 from tests.lab.machine.faults import Fault
-from tests.lab.programs.builds import build
 from tests.lab.server.host import NodeHost
 
 PATIENCE_S = 60.0

@@ -462,7 +462,11 @@ def _settings() -> Iterator[str]:
 
 def main() -> int:
     """Writes what differs, takes away what nothing declares any more, and says what."""
-    tree = generated()
+    try:
+        tree = generated()
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 1
     for path, text in tree.items():
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -22,7 +22,6 @@ NAMES = project_files()
         pytest.param(text_checks.typographic_commands, marks=pytest.mark.row("CT-30")),
         text_checks.without_license,
         import_checks.lab_reaches_plugins,
-        import_checks.layers_crossed,
     ],
 )
 def test_project(check: Callable[[Path, list[str]], list[str]]) -> None:
@@ -84,26 +83,6 @@ def _write(root: Path, name: str, data: bytes | str) -> list[str]:
             "",
         ),
         (import_checks.lab_reaches_plugins, "tests/lab/a.py", "TABLE = 'plugins/plugin_" + "utils/facts'\n", ""),
-        (import_checks.layers_crossed, "plugins/plugin_utils/engine/a.py", "import ansible.errors\n", "import json\n"),
-        (
-            import_checks.layers_crossed,
-            "plugins/plugin_utils/engine/b/a.py",
-            "from ...facts import x\n",
-            "from ..a import x\n",
-        ),
-        (import_checks.layers_crossed, "plugins/plugin_utils/engine/a.py", "import kubernetes\n", "from .b import x\n"),
-        (
-            import_checks.layers_crossed,
-            "plugins/plugin_utils/facts/a.py",
-            "from ..engine import x\n",
-            "from . import x\n",
-        ),
-        (
-            import_checks.layers_crossed,
-            "plugins/plugin_utils/components/a.py",
-            "from ..cri import x\n",
-            "from ..engine import x\n",
-        ),
     ],
 )
 def test_check_finds_what_it_is_for(

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from pathlib import Path
+
+import pytest
 
 from tests.quality import picture
 
@@ -33,3 +36,12 @@ def test_no_two_rooms_touch() -> None:
     for row in made.rows:
         places = [made.x[name] for name in row if ">" not in name]
         assert all(right - left >= picture.WIDE for left, right in pairwise(places)), row
+
+
+def test_an_import_that_crosses_a_wall_is_not_drawn(tmp_path: Path) -> None:
+    for name, text in (("engine", ""), ("node", "from ..lint import x"), ("lint", "")):
+        file = tmp_path / "plugins" / "plugin_utils" / name / "a.py"
+        file.parent.mkdir(parents=True)
+        file.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"node/a.py:1: imports plugins.plugin_utils.lint.x; .* may import"):
+        picture.svg(tmp_path)

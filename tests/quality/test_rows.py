@@ -187,6 +187,6 @@ def test_a_judge_is_of_a_kind_and_a_source_has_tag_and_path(line: str, judge: st
 
 
 def test_programs_are_counted_by_their_judge(tmp_path: Path) -> None:
-    for name, text in (("a", "a.exe, judged by memory."), ("b", "b.exe."), ("builds", "The lab's own.")):
+    for name, text in (("a", "a.exe, judged by memory."), ("b", "b.exe."), ("worker", "The lab's own.")):
         (tmp_path / f"{name}.py").write_text(f'"""{text}"""\n', encoding="utf-8")
     assert count_judges(tmp_path) == {"memory": 1, "nothing": 1}

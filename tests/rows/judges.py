@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 MEMORY = "memory"
-LABS_OWN = frozenset({"__init__", "builds", "catalogue", "program", "unsimulated", "worker"})
+LABS_OWN = frozenset({"__init__", "catalogue", "unsimulated", "worker"})
 """Modules that stand for no program of a real machine."""
 _JUDGE = re.compile(r", judged by (?:(transcripts|Wine|memory)|\S+ (?:v?\d[\d.]+|[\da-f]{7,40}) \S+\.\w+)\.$")
 

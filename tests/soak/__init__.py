@@ -49,9 +49,9 @@ from tests.integration.troubles import troubles_of
 from tests.integration.whole import BRIDGE, OVERLAY, Kind, Whole
 from tests.lab.cluster import tenants
 from tests.lab.cluster.trouble import MODES, Trouble
+from tests.lab.machine.builds import build
 from tests.lab.machine.faults import CutKind, Fault
 from tests.lab.machine.session import Session
-from tests.lab.programs.builds import build
 from tests.lab.server.fork import in_copies
 from tests.lab.twin.apply import read_envelope
 

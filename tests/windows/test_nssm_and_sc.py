@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.lab.machine.builds import build
 from tests.lab.machine.node import SimulatedNode
-from tests.lab.programs.builds import build
+from tests.lab.twin.node import LabNode
 from tests.windows import crash_loop
 from tests.windows.conftest import require
 from tests.windows.crash_loop import LOG, LOGS, NSSM, PROGRAM, SC, SETTINGS
@@ -62,7 +63,7 @@ def test_what_nssm_rotates(version: str, tmp_path: Path, judged: Callable[..., N
     assert first == 3000
     assert bool(later) == ROTATES_AT_EACH_START[version]
     assert all(size < BYTES for size in later)
-    simulated = SimulatedNode("win1")
+    simulated = LabNode("win1")
     simulated.drive.mkdir(r"C:\k")
     simulated.drive.write(NSSM, build("nssm", "2.24"))
     simulated.drive.write(PROGRAM, build("kubelet", crash_loop.KUBERNETES))
@@ -108,7 +109,7 @@ def test_the_kubelet_as_a_service_by_itself(tmp_path: Path, judged: Callable[...
         pytest.skip("lane windows: nssm.exe and witness.exe are needed")
     with crash_loop.on_wine(tmp_path / "prefix", version) as node:
         on_wine = by_itself(node)
-    simulated = SimulatedNode("win1")
+    simulated = LabNode("win1")
     simulated.drive.mkdir(r"C:\k")
     simulated.drive.write(PROGRAM, build("kubelet", crash_loop.KUBERNETES))
     assert on_wine == by_itself(simulated) == (True, 0, True, 1)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.machine.node import SimulatedNode
-from tests.lab.programs.builds import build
+from tests.lab.machine.builds import build
+from tests.lab.twin.node import LabNode
 from tests.windows.conftest import CONTAINERDS, require
 from tests.windows.programs import Programs
 from tests.wine.prefix import SC
@@ -49,7 +49,7 @@ def test_its_own_service(version: str, windows: Programs, tmp_path: Path, judged
     config = program.replace("containerd.exe", "registration.toml")
     text = f"version = 2\nroot = '{config}.root'\nstate = '{config}.state'\n".encode()
     windows.prefix.path(config).write_bytes(text)
-    node = SimulatedNode("win1")
+    node = LabNode("win1")
     node.drive.mkdir(node.drive.parent(program))
     node.drive.write(program, build("containerd", version))
     node.drive.write(config, text)

@@ -24,8 +24,9 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.service im
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Op
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 
+from tests.lab.machine.builds import build
 from tests.lab.machine.node import SimulatedNode
-from tests.lab.programs.builds import build
+from tests.lab.twin.node import LabNode
 from tests.lab.twin.ops import execute_op
 from tests.wine import chroot, nssm
 from tests.wine.prefix import REG, SC, Prefix, Registry
@@ -207,7 +208,7 @@ def differences(real: Registry, simulated: Registry) -> list[str]:
 @pytest.fixture
 def node() -> SimulatedNode:
     """A simulated node with the same nssm.exe."""
-    node = SimulatedNode("win1")
+    node = LabNode("win1")
     node.drive.mkdir(r"C:\k")
     node.drive.write(NSSM, build("nssm", "2.24", resource="2.24"))
     return node

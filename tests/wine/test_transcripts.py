@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from tests.lab.machine.builds import build
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.registry import Value
-from tests.lab.programs.builds import build
+from tests.lab.twin.node import LabNode
 from tests.wine.record import KEY, flat, keys
 from tests.wine.transcripts import (
     CONTAINERD_LINES,
@@ -269,7 +270,7 @@ def agree(whole: Transcript, line: Line, lab: Answer) -> tuple[Answer, Answer, s
 
 
 def node_for(transcript: Transcript) -> SimulatedNode:
-    node = SimulatedNode("win1")
+    node = LabNode("win1")
     node.drive.mkdir(r"C:\k")
     node.drive.write(NSSM, build("nssm", "2.24", resource="2.24"))
     node.drive.write(WORKER, build("worker", "1"))

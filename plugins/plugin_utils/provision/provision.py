@@ -33,7 +33,7 @@ from ..engine.reading import (
 from ..engine.resource import Notice, Refused, Resource
 from ..engine.resources import programs as places
 from ..engine.resources.directory import Directory, guard
-from ..engine.resources.programs import find_push_receipt
+from ..engine.resources.programs import find_push_receipt, previous_path
 from ..engine.resources.service import ACTIVE, Service
 from ..engine.tools import run
 from ..node.link import person
@@ -41,7 +41,7 @@ from . import pe_image, provision_service
 from .provision_items import Item
 from .provision_service import Timeouts, explain_bad_start, explain_rest, needs, runs_another, service
 from .provision_source import Origin
-from .provision_swap import Swap, previous_path, program_queries, receipt_query, staged_query
+from .provision_swap import Swap, program_queries, receipt_query, staged_query
 
 NAME = "provisioner"
 

@@ -16,10 +16,11 @@ from ..components.layout import Layout
 from ..engine import windows_path
 from ..engine.batch import Batch
 from ..engine.reading import Query, Reading
+from ..engine.resources.programs import previous_path
 from ..engine.tools import SC
 from . import pe_image
 from .provision import Task
-from .provision_swap import find_leftovers, previous_path
+from .provision_swap import find_leftovers
 
 JOURNAL_LIMIT = 512 * 1024
 JOURNAL = "journal"

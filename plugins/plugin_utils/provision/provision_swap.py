@@ -17,7 +17,7 @@ from ..engine import windows_path
 from ..engine.batch import Op
 from ..engine.reading import Query, Reading, file_key, file_query
 from ..engine.resource import Change, Refused
-from ..engine.resources.programs import LEFT_BEHIND, PREVIOUS, RECEIPT_LIMIT, rename_op
+from ..engine.resources.programs import LEFT_BEHIND, RECEIPT_LIMIT, previous_path, rename_op
 from .pe_image import HEAD
 
 
@@ -135,11 +135,6 @@ class Swap:
         )
         args = {"path": self.receipt, "source": dict(self.origin), "files": [self.destination]}
         return Op("record", args).with_undo(back)
-
-
-def previous_path(destination: str) -> str:
-    """Where the program before is kept."""
-    return f"{destination}{PREVIOUS}"
 
 
 def program_queries(destination: str) -> tuple[Query, ...]:

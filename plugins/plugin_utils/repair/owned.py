@@ -19,10 +19,9 @@ from ..components.layout import Layout
 from ..engine import windows_path
 from ..engine.reading import Query, Reading, file_key, file_query, merge_queries
 from ..engine.resource import Refused
-from ..engine.resources.programs import LEFT_BEHIND, PREVIOUS, RECEIPT_LIMIT
+from ..engine.resources.programs import LEFT_BEHIND, PREVIOUS, RECEIPT_LIMIT, previous_path
 from ..facts.containerd import DEFAULT_ROOT, DEFAULT_STATE
 from ..facts.flannel import NET_CONF
-from ..provision.provision_swap import previous_path
 from . import hns
 
 KEEP = ("images", "logs", "programs", "networks")

@@ -13,7 +13,7 @@ run fails, the next one does.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -24,7 +24,6 @@ from ..components.join.node_object import MIRROR, pods_of
 from ..engine.batch import Batch, Op
 from ..engine.resource import Refused
 from ..facts.node_labels import BUILD_LABEL
-from ..facts.windows import describe_images, runs_image
 from ..node.link import NodeError
 from ..node.run_id import RUN_ID
 
@@ -217,22 +216,6 @@ class NodeDrain:
             if error.status != 404:
                 raise
         return True
-
-
-def list_misfits(pods: Iterable[Object], build: int) -> Iterator[str]:
-    """What of these pods (`NodeDrain.list_evictable`) a host of this build does not run, a sentence each."""
-    from ..lint.images import image_build  # the linter: only a build that changes needs it
-
-    for pod in pods:
-        name = f"{pod['namespace']}/{pod['name']}"
-        for image in pod["images"]:
-            made_for = image_build(image)
-            if made_for is not None and not runs_image(build, made_for):
-                runs = f"a host of build {build} runs images of {describe_images(build)}"
-                yield f"{name}: {image} is for build {made_for}; {runs}."
-        wanted = str(pod.get("build") or "")
-        if wanted and wanted != f"10.0.{build}":
-            yield f"{name}: its nodeSelector wants {BUILD_LABEL}={wanted}; the host is now 10.0.{build}."
 
 
 def empty_before(batch: Batch, options: Mapping[str, Any], asks: Asks) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from tests.lab.cluster import host_process, kubeconfig, shipped
+from tests.lab.cluster import host_process, kubeconfig, pod_programs, shipped
 from tests.lab.cluster.access import encoded
 from tests.lab.cluster.api import Api, Call, Request, Response
 from tests.lab.cluster.controllers import Controllers, ready
@@ -143,7 +143,8 @@ class Cluster:
         machine = self.machine_of(str((pod.get("spec") or {}).get("nodeName") or ""))
         if isinstance(machine, host_process.Inside) and host_process.is_host_process(pod):
             return replace(response, program=partial(host_process.serve, machine, pod, asked["argv"]))
-        return replace(response, body=self.flows.messages(asked["namespace"], asked["pod"], asked["argv"]))
+        said = pod_programs.messages(self.flows, asked["namespace"], asked["pod"], asked["argv"])
+        return replace(response, body=said)
 
     def _kubelet_unreached(self, path: str) -> Response | None:
         """Why the API server gets nowhere with a kubelet: the sentence of its dial that timed out."""

@@ -14,7 +14,6 @@ kube-proxy, and with vxlan the tunnel's, which every packet between the pods of 
 from __future__ import annotations
 
 import ipaddress
-import json
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -70,17 +69,7 @@ class Flows:
         self.broken: set[str] = set()
         self.internet: dict[str, str] = {"www.msftconnecttest.com": "203.0.113.10", "one.one.one.one": "1.1.1.1"}
 
-    # -- a pod's programs ----------------------------------------------------------------------------------------
-
-    def messages(self, namespace: str, pod: str, argv: list[str]) -> bytes:
-        """What a program answers, as JSON: what it said, (channel, text), and its exit code, null with the reason."""
-        from tests.lab.cluster.pod_programs import run
-
-        place = self.place_of(namespace, pod)
-        code, stdout, stderr = run(self, place, argv)
-        said = f'error executing command in container: "{argv[0]}": The system cannot find the file specified.'
-        found = [(channel, text) for channel, text in ((1, stdout), (2, stderr)) if text]
-        return json.dumps({"said": found, "code": code, "why": said}).encode()
+    # -- a pod -----------------------------------------------------------------------------------------------------
 
     def place_of(self, namespace: str, name: str) -> Place:
         pod = self._find("Pod", namespace, name) or {}

@@ -23,7 +23,7 @@ from tests.lab.machine.errors import NotSimulated, PowerLost, SessionKilled, Win
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode
-    from tests.lab.server.shell import Reply
+    from tests.lab.machine.session import Reply
 
 Object = dict[str, Any]
 POWERSHELL = "C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe"
@@ -47,6 +47,10 @@ class Inside(Protocol):
 
     def inside(self, command: str, stdin: bytes) -> Reply:
         """Run a command line at the machine itself, as SYSTEM. PowerLost."""
+        ...
+
+    def reads_stdin(self, command: str) -> bool:
+        """Whether the command reads its standard input to its end."""
         ...
 
 
@@ -108,18 +112,11 @@ def _run(host: Inside, pod: Object, argv: list[str], channels: Channels) -> Ende
     words = [word.lower() for word in argv]
     if "-inputformat" in words and words[words.index("-inputformat") + 1] == "none":
         return _order(host, argv, channels)
-    reads = _reads_input(argv)
-    stdin = b"".join(channels.stdin()) if reads else b""
+    stdin = b"".join(channels.stdin()) if host.reads_stdin(" ".join(argv)) else b""
     if channels.gone:
         return None
     reply = host.inside(" ".join(argv), stdin)
     return Ended(reply.exit_status, reply.stdout, reply.stderr)
-
-
-def _reads_input(argv: list[str]) -> bool:
-    from tests.lab.server.shell import reads_stdin  # the server starts with the cluster, the cluster not with it
-
-    return reads_stdin(" ".join(argv))
 
 
 class _Source:

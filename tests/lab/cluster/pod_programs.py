@@ -6,6 +6,7 @@ curl: 6 (name), 7 (refused), 28 (time). Source: curl's man page.
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Callable
@@ -23,6 +24,14 @@ _DEV_UDP = re.compile(r"/dev/udp/([0-9A-Za-z.-]+)/(\d+)")
 _ECHO = re.compile(r"echo (?:-n )?(\w+)")
 _WITH_VALUE = {"-m", "--max-time", "-o", "--output", "-w", "--write-out", "--noproxy", "--connect-timeout", "-H"}
 _DENIED = ("C:\\Windows\\", "C:\\Program Files\\")
+
+
+def messages(flows: Flows, namespace: str, pod: str, argv: list[str]) -> bytes:
+    """What a program answers, as JSON: what it said, (channel, text), and its exit code, null with the reason."""
+    code, stdout, stderr = run(flows, flows.place_of(namespace, pod), argv)
+    said = f'error executing command in container: "{argv[0]}": The system cannot find the file specified.'
+    found = [(channel, text) for channel, text in ((1, stdout), (2, stderr)) if text]
+    return json.dumps({"said": found, "code": code, "why": said}).encode()
 
 
 def run(flows: Flows, place: Place, argv: list[str]) -> Answer:

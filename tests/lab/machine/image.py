@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from tests.lab.machine import remote_desktop
 from tests.lab.machine.adapters import Address, ByHand, Family, Route, Settings
+from tests.lab.machine.builds import build
 from tests.lab.machine.drive import SYSTEM, Drive
 from tests.lab.machine.firewall import POLICY, PROFILES, RULES
 from tests.lab.machine.registry import Registry
 from tests.lab.machine.security import sid_of
 from tests.lab.machine.service_config import key_of
-from tests.lab.programs.builds import build
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

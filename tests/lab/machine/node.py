@@ -7,10 +7,11 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.lab.machine import firewall, image
 from tests.lab.machine.adapters import Adapters
+from tests.lab.machine.builds import LabBuild, identify, machine_of
 from tests.lab.machine.clock import START, Clock, Timer
 from tests.lab.machine.commandline import arguments_after, candidates, join
 from tests.lab.machine.counters import Counters
@@ -24,15 +25,13 @@ from tests.lab.machine.network import Network
 from tests.lab.machine.pipes import Pipes
 from tests.lab.machine.pods import Pods
 from tests.lab.machine.processes import Body, Process, ProcessTable, overlaid
+from tests.lab.machine.program import Caller, Completed, Main, Serve
 from tests.lab.machine.registry import Registry
 from tests.lab.machine.release import WINDOWS_SERVER_2022, Release
 from tests.lab.machine.service_config import ServiceConfig
 from tests.lab.machine.services import SERVICES_EXE, ServiceHost, ServiceManager
 from tests.lab.machine.session import Session
 from tests.lab.machine.tasks import TaskScheduler
-from tests.lab.programs.builds import LabBuild, identify, machine_of
-from tests.lab.programs.catalogue import PROGRAMS
-from tests.lab.programs.program import Caller, Completed, Serve
 
 SYSTEM = "S-1-5-18"
 SSH = 22
@@ -68,6 +67,8 @@ class SimulatedNode:
     network_type: type[Network] = Network
     processes_type: type[ProcessTable] = ProcessTable
     services_type: type[ServiceManager] = ServiceManager
+    programs: ClassVar[Mapping[str, tuple[Main, Serve | None]]] = {}
+    """What its files do when they are started, by the name of the lab build: twin/node.py hands them in."""
     # What a machine is made of: tests/windows/machine has one that is made of Wine.
 
     def __init__(
@@ -347,7 +348,7 @@ class SimulatedNode:
         if arch not in {self.release.architecture, "386"}:
             raise WinError(216, path)
         found = identify(data)
-        if found is None or found.name not in PROGRAMS:
+        if found is None or found.name not in self.programs:
             raise WinError(193, path)
         return found
 
@@ -384,7 +385,7 @@ class SimulatedNode:
             started.on_exit.append(foreign.ended)
             return started, result
         found = self.build_of(path)
-        main, serve = PROGRAMS[found.name]
+        main, serve = self.programs[found.name]
         self.counters.add(self.counters.programs, found.name)
 
         def body() -> Body:
@@ -447,7 +448,7 @@ class SimulatedNode:
         if path is None:
             raise WinError(2, line)
         arguments = arguments_after(line, path)
-        main, serve = PROGRAMS[self.build_of(path).name]
+        main, serve = self.programs[self.build_of(path).name]
         environment = overlaid(self.environment, dict(item.split("=", 1) for item in config.environment if "=" in item))
 
         def body() -> Body:

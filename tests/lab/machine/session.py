@@ -17,3 +17,12 @@ class Session:
     """At the machine itself: it needs no network."""
     lingers: bool = False
     """It outlives its connections, as a WinRM shell does until it is deleted or has been idle too long."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a session's command gives back on its channel."""
+
+    stdout: bytes = b""
+    stderr: bytes = b""
+    exit_status: int = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from pkgutil import iter_modules
 
+from tests.lab.machine.program import Main, Serve
 from tests.lab.programs import (
     cni_plugins,
     containerd,
@@ -26,7 +27,6 @@ from tests.lab.programs import (
     nssm,
     nssm_service,
     optional,
-    powershell,
     sc,
     schtasks,
     shutdown,
@@ -37,7 +37,6 @@ from tests.lab.programs import (
     wevtutil,
     worker,
 )
-from tests.lab.programs.program import Main, Serve
 
 _UNSIMULATED = ("reg", "tar", "cmd", "xcopy", "containerd-stress", "containerd-shim-runhcs-v1")
 PROGRAMS: dict[str, tuple[Main, Serve | None]] = {
@@ -45,7 +44,6 @@ PROGRAMS: dict[str, tuple[Main, Serve | None]] = {
     "curl": (curl.main, None),
     "services": (svchost.main, None),
     "lsass": (svchost.main, None),
-    "powershell": (powershell.main, None),
     "worker": (worker.main, worker.serve),
     "sc": (sc.main, None),
     "schtasks": (schtasks.main, None),

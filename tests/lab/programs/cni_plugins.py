@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from tests.lab.programs.builds import identify
+from tests.lab.machine.builds import identify
+from tests.lab.machine.program import Caller, Completed, Run, text
 from tests.lab.programs.daemon import version_of
-from tests.lab.programs.program import Caller, Completed, Run, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

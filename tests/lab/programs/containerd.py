@@ -16,12 +16,12 @@ import json
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
+from tests.lab.machine.builds import identify
 from tests.lab.machine.commandline import go_escape
 from tests.lab.machine.errors import WinError
+from tests.lab.machine.program import Caller, Completed, Run, text
 from tests.lab.machine.service_config import FailureActions
-from tests.lab.programs.builds import identify
 from tests.lab.programs.containerd_config import CRI, CRI_RUNTIME, ConfigError, Loaded, default_text, dump_text, load
-from tests.lab.programs.program import Caller, Completed, Run, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from tests.lab.machine.program import Caller, Run, text
 from tests.lab.programs import containers, images
 from tests.lab.programs.containerd import version_of
-from tests.lab.programs.program import Caller, Run, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.lab.machine.program import Caller, Run, text
 from tests.lab.programs import containers, images
 from tests.lab.programs.containerd import revision, version_of
 from tests.lab.programs.containerd_config import DEFAULT_ADDRESS
-from tests.lab.programs.program import Caller, Run, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from tests.lab.machine.network import NetworkError
-from tests.lab.programs.program import Caller, Run, text
+from tests.lab.machine.program import Caller, Run, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
+from tests.lab.machine.builds import identify
 from tests.lab.machine.errors import WinError
-from tests.lab.programs.builds import identify
+from tests.lab.machine.program import Caller, Run, text
 from tests.lab.programs.flags import Flags
-from tests.lab.programs.program import Caller, Run, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

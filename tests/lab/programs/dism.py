@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tests.lab.machine import image
 from tests.lab.machine.errors import WinError
-from tests.lab.programs.program import Caller, Run, crlf, text
+from tests.lab.machine.program import Caller, Run, crlf, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

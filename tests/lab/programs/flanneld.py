@@ -17,10 +17,10 @@ from tests.lab.cluster.kubeconfig import BadKubeconfigError
 from tests.lab.machine.adapters import Adapter
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.hns_errors import HnsError
+from tests.lab.machine.program import Caller, Run, text
 from tests.lab.programs.daemon import Daemon, ExitError, Steps, run, unanswering, version_of
 from tests.lab.programs.flags import FlagError, Flags
 from tests.lab.programs.flannel_networks import Backend, SetupError, make, read_backend
-from tests.lab.programs.program import Caller, Run, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.lab.machine.program import Caller, Run, crlf, text
 from tests.lab.programs import containers
-from tests.lab.programs.program import Caller, Run, crlf, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

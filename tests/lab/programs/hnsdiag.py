@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING
 
 from tests.lab.machine.hns_errors import HnsError
-from tests.lab.programs.program import Caller, Run, crlf, text
+from tests.lab.machine.program import Caller, Run, crlf, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from tests.lab.cluster.client import windows
 from tests.lab.machine.errors import WinError
+from tests.lab.machine.program import Caller, Completed, Run, text
 from tests.lab.programs.cni_plugins import CODE_DECODING, CODE_ENVIRONMENT, CODE_INTERNAL, about, error, supported
 from tests.lab.programs.daemon import version_of
-from tests.lab.programs.program import Caller, Completed, Run, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tests.lab.machine.errors import WinError
+from tests.lab.machine.program import Caller, Completed, Run, crlf, text
 from tests.lab.machine.security import Ace, Security
-from tests.lab.programs.program import Caller, Completed, Run, crlf, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING
 
-from tests.lab.programs.program import Caller, Run, crlf, text
+from tests.lab.machine.program import Caller, Run, crlf, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.adapters import Adapter

@@ -16,8 +16,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from tests.lab.machine.errors import WinError
+from tests.lab.machine.program import Caller, Completed, Run, text
 from tests.lab.programs.daemon import version_of
-from tests.lab.programs.program import Caller, Completed, Run, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

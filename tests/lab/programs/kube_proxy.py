@@ -18,12 +18,12 @@ from tests.lab.cluster.client import NodeClient, RefusedError, UnreachableError,
 from tests.lab.cluster.kubeconfig import BadKubeconfigError
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.hns_errors import HnsError
+from tests.lab.machine.program import Caller, Run, text
 from tests.lab.programs.daemon import NO_CONTROLLER, Daemon, ExitError, Steps, unanswering, version_of
 from tests.lab.programs.daemon import run as run_daemon
 from tests.lab.programs.daemon import serve as serve_daemon
 from tests.lab.programs.flags import FlagError, Flags, check_gates, pairs, parse
 from tests.lab.programs.kube_proxy_policies import Policies
-from tests.lab.programs.program import Caller, Run, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

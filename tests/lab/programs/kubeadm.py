@@ -21,12 +21,12 @@ from tests.lab.cluster.kubeconfig import Access, BadKubeconfigError
 from tests.lab.cluster.pki import BadCertificateError, key_hash
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.network import NetworkError
+from tests.lab.machine.program import Caller, Completed, Run, text
 from tests.lab.programs import kubeadm_preflight
 from tests.lab.programs.daemon import version_of
 from tests.lab.programs.flags import FlagError, minor_of, parse
 from tests.lab.programs.kubeadm_config import Join, JoinError, read
 from tests.lab.programs.kubelet_config import REFUSED_ON_WINDOWS
-from tests.lab.programs.program import Caller, Completed, Run, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

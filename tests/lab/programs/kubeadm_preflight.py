@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.lab.machine.builds import identify
 from tests.lab.machine.errors import WinError
-from tests.lab.programs.builds import identify
+from tests.lab.machine.program import Caller
 from tests.lab.programs.cri import connect
 from tests.lab.programs.flags import minor_of
 from tests.lab.programs.kubeadm_config import Join, JoinError
 from tests.lab.programs.lookup import NotFoundError, look_up
-from tests.lab.programs.program import Caller
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tests.lab.cluster.client import MERGE, NodeClient, RefusedError, UnreachableError
 from tests.lab.cluster.workloads import scheduled
 from tests.lab.machine.pods import waiting
+from tests.lab.machine.program import Caller, Run, text
 from tests.lab.programs import containers, kubelet_config, kubelet_credentials, kubelet_node, kubelet_shutdown
 from tests.lab.programs.cri import Runtime, connect, delegate, network_problem
 from tests.lab.programs.daemon import NO_CONTROLLER, Daemon, ExitError, Steps, unanswering, version_of
@@ -21,7 +22,6 @@ from tests.lab.programs.daemon import serve as serve_daemon
 from tests.lab.programs.flags import FlagError, Flags, known, minor_of, parse
 from tests.lab.programs.kubelet_bootstrap import ServingCertificate, client
 from tests.lab.programs.lookup import NotFoundError, look_up
-from tests.lab.programs.program import Caller, Run, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

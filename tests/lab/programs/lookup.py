@@ -13,7 +13,7 @@ from tests.lab.machine.errors import WinError
 
 if TYPE_CHECKING:
     from tests.lab.machine.drive import Drive
-    from tests.lab.programs.program import Caller
+    from tests.lab.machine.program import Caller
 
 _ENDINGS = ".COM;.EXE;.BAT;.CMD"
 

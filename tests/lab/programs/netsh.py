@@ -11,8 +11,8 @@ import uuid
 from typing import TYPE_CHECKING
 
 from tests.lab.machine.firewall import RULES
+from tests.lab.machine.program import Caller, Completed, Run, crlf, text
 from tests.lab.programs import netsh_interface, netsh_trace
-from tests.lab.programs.program import Caller, Completed, Run, crlf, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tests.lab.machine.adapters import Adapter, Address, Settings
-from tests.lab.programs.program import Caller, Completed, Run, crlf, text
+from tests.lab.machine.program import Caller, Completed, Run, crlf, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.lab.programs.program import Caller, Completed, crlf, text
+from tests.lab.machine.program import Caller, Completed, crlf, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

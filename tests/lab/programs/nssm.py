@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
+from tests.lab.machine.builds import identify
 from tests.lab.machine.errors import MESSAGES, WinError
+from tests.lab.machine.program import Caller, Completed, Run
 from tests.lab.machine.registry import Data
 from tests.lab.machine.service_config import key_of
-from tests.lab.programs.builds import identify
-from tests.lab.programs.program import Caller, Completed, Run
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

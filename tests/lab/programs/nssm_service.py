@@ -19,8 +19,8 @@ from tests.lab.machine.commandline import split_arguments
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.image import expand
 from tests.lab.machine.processes import Process
+from tests.lab.machine.program import Caller, Completed
 from tests.lab.programs.nssm import parameters
-from tests.lab.programs.program import Caller, Completed
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

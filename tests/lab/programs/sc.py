@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from tests.lab.machine.descriptor import encode
 from tests.lab.machine.errors import MESSAGES, WinError
+from tests.lab.machine.program import Caller, Completed, Run, crlf, text
 from tests.lab.machine.service_config import FailureActions, key_of
 from tests.lab.machine.services import STATE_NUMBERS
-from tests.lab.programs.program import Caller, Completed, Run, crlf, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

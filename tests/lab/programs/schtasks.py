@@ -14,8 +14,8 @@ from xml.etree import ElementTree
 
 from tests.lab.machine.commandline import split_arguments
 from tests.lab.machine.errors import WinError
+from tests.lab.machine.program import Caller, Completed, Run, crlf, text
 from tests.lab.machine.tasks import Task
-from tests.lab.programs.program import Caller, Completed, Run, crlf, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

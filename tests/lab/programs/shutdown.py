@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tests.lab.machine.errors import MESSAGES
-from tests.lab.programs.program import Caller, Completed, Run, crlf, text
+from tests.lab.machine.program import Caller, Completed, Run, crlf, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.lab.programs.program import Caller, Run, text
+from tests.lab.machine.program import Caller, Run, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

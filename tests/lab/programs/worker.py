@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
-from tests.lab.programs.program import Caller, Completed, Run
+from tests.lab.machine.program import Caller, Completed, Run
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

@@ -17,7 +17,7 @@ import asyncssh
 
 from tests.lab.machine.errors import PowerLost, SessionKilled
 from tests.lab.machine.node import SimulatedNode
-from tests.lab.machine.session import Session
+from tests.lab.machine.session import Reply, Session
 from tests.lab.server import shell
 from tests.lab.server.files import Keys
 from tests.lab.server.ledger import Ledger
@@ -272,11 +272,11 @@ class NodeHost:
             return
         self._finish(process, reply)
 
-    async def respond(self, session: Session, command: str, stdin: bytes) -> shell.Reply:
+    async def respond(self, session: Session, command: str, stdin: bytes) -> Reply:
         """Run one command line in its session, which ends with it. SessionKilled, PowerLost."""
         return await asyncio.get_running_loop().run_in_executor(self._executor, self._respond, session, command, stdin)
 
-    def inside(self, command: str, stdin: bytes) -> shell.Reply:
+    def inside(self, command: str, stdin: bytes) -> Reply:
         """A program of a HostProcess pod: at the machine itself, as SYSTEM. Counted as an exec. PowerLost."""
         self.count(execs=1, bytes_in=len(command.encode()) + len(stdin))
         time.sleep(self.spec.latency_s)
@@ -284,7 +284,10 @@ class NodeHost:
         self.count(bytes_out=len(reply.stdout) + len(reply.stderr))
         return reply
 
-    def _respond(self, session: Session, command: str, stdin: bytes) -> shell.Reply:
+    def reads_stdin(self, command: str) -> bool:
+        return shell.reads_stdin(command)
+
+    def _respond(self, session: Session, command: str, stdin: bytes) -> Reply:
         """Runs in a thread. The node's lock is held step by step: another session can come in between, as it would."""
         node = self.node
         try:
@@ -294,7 +297,7 @@ class NodeHost:
                 if session in node.sessions:  # else it was killed, and its process id may be another's by now
                     node.close_session(session)
 
-    def _finish(self, process: asyncssh.SSHServerProcess[bytes], reply: shell.Reply) -> None:
+    def _finish(self, process: asyncssh.SSHServerProcess[bytes], reply: Reply) -> None:
         self.count(bytes_out=len(reply.stdout) + len(reply.stderr))
         # The client may be gone by now: then nobody is there to read the answer.
         with contextlib.suppress(OSError, asyncssh.Error):

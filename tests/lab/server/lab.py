@@ -36,6 +36,7 @@ from tests.lab.server.linux import LinuxHost
 from tests.lab.server.nodes import WINRM_HTTP, NodesError, NodeSpec
 from tests.lab.server.source import SourceServer
 from tests.lab.server.winrm.door import Door
+from tests.lab.twin.node import LabNode
 
 T = TypeVar("T")
 # Sessions that work or wait for their node's turn at the same time.
@@ -146,7 +147,7 @@ class Lab:
         if spec.release is not None and spec.release not in RELEASES:
             raise NodesError(f"{spec.name}: release is one of {', '.join(RELEASES)}, not {spec.release!r}")
         release = RELEASES[spec.release] if spec.release else WINDOWS_SERVER_2022
-        node = SimulatedNode(
+        node = LabNode(
             spec.name,
             release=release,
             hosts=self.sources.hosts,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from tests.lab.machine import image
 from tests.lab.machine.errors import NotSimulated, WinError
 from tests.lab.machine.node import SimulatedNode
-from tests.lab.machine.session import Session
+from tests.lab.machine.session import Reply, Session
 from tests.lab.server import modules
 from tests.lab.server.ledger import Ledger
 from tests.lab.server.payload import (
@@ -34,15 +34,6 @@ SYSTEM_HOME = "C:\\Windows\\system32\\config\\systemprofile"
 _FILE_PAYLOAD = re.compile(r"^type .+ \| PowerShell .*-EncodedCommand ", re.IGNORECASE | re.DOTALL)
 # How Ansible removes its own temporary folder. Source: ansible-core 2.21.5 plugins/shell/powershell.py, remove.
 _REMOVE = re.compile(r"^Remove-Item (?:'(?P<quoted>(?:[^']|'')+)'|(?P<bare>[^' ]+)) -Force(?: -Recurse)?;?$")
-
-
-@dataclass(frozen=True)
-class Reply:
-    """What comes back on the channel."""
-
-    stdout: bytes = b""
-    stderr: bytes = b""
-    exit_status: int = 0
 
 
 @dataclass(frozen=True)

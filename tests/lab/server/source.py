@@ -32,7 +32,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from tests.lab.programs.builds import build, nssm_archive, release_archive
+from tests.lab.machine.builds import build, nssm_archive, release_archive
 from tests.lab.twin import choco_feed
 
 # The names that the documents' own samples and the publishers' release pages use.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from tests.lab.programs.builds import zip_of
+from tests.lab.machine.builds import zip_of
 
 # Oldest first. 1.4.0 is the last Chocolatey that is content with the .NET Framework of Windows Server 2019.
 PACKAGES: dict[str, tuple[str, ...]] = {

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tests.lab.machine import image
-from tests.lab.programs.builds import build
+from tests.lab.machine.builds import build
 from tests.lab.twin import choco
 from tests.lab.twin.choco_feed import SCRIPT
 from tests.lab.twin.modules_process import Answer, Work, failed, work_in_session

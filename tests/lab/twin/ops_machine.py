@@ -11,10 +11,10 @@ from typing import Any
 
 from tests.lab.machine import image
 from tests.lab.machine.adapters import Adapter, Address
+from tests.lab.machine.builds import identify
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.hns_errors import HnsError
 from tests.lab.machine.network import NetworkError
-from tests.lab.programs.builds import identify
 from tests.lab.twin import dotnet
 from tests.lab.twin.state import StateFolder
 from tests.lab.twin.work import Args, OpError, OpRun, Work

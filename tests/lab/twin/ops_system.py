@@ -11,8 +11,8 @@ from tests.lab.machine.errors import WinError
 from tests.lab.machine.language import CODE_PAGES
 from tests.lab.machine.network import NetworkError
 from tests.lab.machine.processes import Process
+from tests.lab.machine.program import Completed
 from tests.lab.machine.registry import TYPES, Data
-from tests.lab.programs.program import Completed
 from tests.lab.twin import dotnet, ops_machine
 from tests.lab.twin.holders import holders
 from tests.lab.twin.ops_transfer import USER_AGENT

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tests.lab.machine import image
+from tests.lab.machine.builds import resource_version
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.network import NetworkError
 from tests.lab.machine.registry import Registry, Value
-from tests.lab.programs.builds import resource_version
 from tests.lab.twin import dotnet, probe_machine
 from tests.lab.twin.hashes import Hashes
 from tests.lab.twin.holders import holders

@@ -15,7 +15,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import O
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.node import verdict
 
-from tests.lab.machine.node import SimulatedNode
+from tests.lab.twin.node import LabNode
 from tests.lab.twin.ops import execute_op
 from tests.lab.twin.ops_system import accepts
 from tests.unit.components.nodes import LAYOUT
@@ -98,7 +98,7 @@ def test_a_node_that_will_not_work_gives_a_bundle_all_the_same(store: Store) -> 
 def test_a_command_that_is_refused_is_what_it_says_and_fails_nothing(words: tuple[str, ...]) -> None:
     """Failed before: sc.exe's 1639 was in no list of exit codes, so the whole batch of eight failed."""
     op = Command("services/x.txt", r"C:\Windows\System32\sc.exe", words).op
-    result = execute_op(SimulatedNode("win1"), op.op, dict(op.wire()["args"]))
+    result = execute_op(LabNode("win1"), op.op, dict(op.wire()["args"]))
     assert "failed" not in result and result["exit_code"] != 0, result
 
 

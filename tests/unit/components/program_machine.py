@@ -13,8 +13,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Link
 
-from tests.lab.machine.node import SimulatedNode
 from tests.lab.twin.modules import run_module
+from tests.lab.twin.node import LabNode
 
 from .nodes import LAYOUT
 
@@ -24,7 +24,7 @@ class Machine:
 
     def __init__(self, declaration: ProgramService, **values: Any) -> None:
         self.declaration, self.values = declaration, values
-        self.node = SimulatedNode("win1")
+        self.node = LabNode("win1")
         session = self.node.open_session()
         version = declaration.recipe.version
         name, data = import_module(f"tests.lab.programs.optional.{declaration.component.role}").release(version)

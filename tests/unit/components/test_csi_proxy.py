@@ -18,10 +18,11 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource impor
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Link
 
+from tests.lab.machine.builds import build, nssm_archive, tar_gz
 from tests.lab.machine.faults import ServiceFault
 from tests.lab.machine.node import SimulatedNode
-from tests.lab.programs.builds import build, nssm_archive, tar_gz
 from tests.lab.twin.modules import run_module
+from tests.lab.twin.node import LabNode
 
 from .nodes import LAYOUT, bare, lines
 
@@ -105,7 +106,7 @@ def test_releases_before_1_0_are_refused() -> None:
 
 
 def machine() -> tuple[SimulatedNode, Link]:
-    node = SimulatedNode("win1")
+    node = LabNode("win1")
     session = node.open_session()
     node.drive.write(ON_NODE, ARCHIVE)
     node.drive.write(NSSM_ON_NODE, nssm_archive())

@@ -25,8 +25,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.file
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Link
 
-from tests.lab.machine.node import SimulatedNode
 from tests.lab.twin.modules import run_module
+from tests.lab.twin.node import LabNode
 from tests.unit.cri_tcp.test_cri_tcp import arguments, node
 from tests.unit.engine.descriptors import CLOSED, OPEN, OPEN_ELSEWHERE
 
@@ -101,7 +101,7 @@ def test_whatever_others_have_of_it_is_a_difference(tmp_path: Path, place: str) 
 @pytest.mark.parametrize("place", PLACES)
 def test_after_the_run_only_administrators_have_it(tmp_path: Path, place: str) -> None:
     secret = _private(tmp_path)[place]
-    machine = SimulatedNode("win1")
+    machine = LabNode("win1")
     session = machine.open_session()
     link = Link(
         lambda module, args: run_module(machine, session, module, args, False),

@@ -9,6 +9,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.services.exist
 
 from tests.lab.machine.descriptor import encode
 from tests.lab.machine.node import SimulatedNode
+from tests.lab.twin.node import LabNode
 from tests.lab.twin.ops import execute_op
 from tests.lab.twin.probe import Asker, answer_queries
 from tests.lab.twin.work import STATE_DIR
@@ -25,7 +26,7 @@ def registry(node: SimulatedNode) -> dict[str, Any]:
 
 def test_keys_below_and_who_may_do_what_are_kept() -> None:
     """Before, triggers, performance counters, nssm's hooks and the security descriptor were lost."""
-    node = SimulatedNode("existing")
+    node = LabNode("existing")
     node.services.create("other", r"C:\other\other.exe", start=2)
     node.registry.set(f"{KEY}\\Security", "Security", "binary", encode(ACCESS))
     node.registry.set(f"{KEY}\\TriggerInfo\\0", "Action", "dword", 1)

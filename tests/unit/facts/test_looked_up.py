@@ -14,7 +14,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource impor
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import looked_up
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.looked_up import CMDLETS, NEEDS, SPARED, Need, Spared
 
-from tests.lab.machine.node import SimulatedNode
+from tests.lab.twin.node import LabNode
 from tests.lookups.__main__ import PROGRAMS, TABLE, Row, read
 from tests.unit.components.nodes import LAYOUT, bare
 
@@ -135,6 +135,6 @@ def test_a_path_of_the_users_own_has_what_the_program_looks_up(name: str, manage
 
 @pytest.mark.parametrize("folder", [looked_up.POWERSHELL, looked_up.WBEM, looked_up.SYSTEM32])
 def test_the_labs_machine_has_in_its_own_path_what_windows_has(folder: str) -> None:
-    node = SimulatedNode("win1")
+    node = LabNode("win1")
     path = node.environment["Path"].lower().split(";")
     assert folder.lower() in [one.rstrip("\\") for one in path]

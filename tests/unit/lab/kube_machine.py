@@ -10,10 +10,11 @@ from typing import Any, TypeVar
 
 from tests.lab.cluster.cluster import Cluster
 from tests.lab.cluster.seed import Settings
+from tests.lab.machine.builds import build, release_archive
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.processes import Process
-from tests.lab.programs.builds import build, release_archive
-from tests.lab.programs.program import Completed
+from tests.lab.machine.program import Completed
+from tests.lab.twin.node import LabNode
 from tests.lab.twin.ops_transfer import read_archive
 
 T = TypeVar("T")
@@ -82,7 +83,7 @@ def make(
     folder: Path, version: str = "1.30.4", containerd: str = "2.0.1", cluster: str = "1.37.1", **settings: Any
 ) -> Kube:
     """containerd runs, the kubelet's programs lie in C:\\k, and config.yaml is there; nothing else is done."""
-    node = SimulatedNode("win1")
+    node = LabNode("win1")
     for member in read_archive("a", release_archive("containerd", containerd)):
         node.drive.mkdir("C:\\Program Files\\containerd\\bin")
         node.drive.write(f"C:\\Program Files\\containerd\\{member.name}".replace("/", "\\"), member.data or b"")

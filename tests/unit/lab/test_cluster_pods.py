@@ -12,8 +12,8 @@ import pytest
 from tests.lab.cluster.api import Request
 from tests.lab.cluster.flows import Place, SilenceError
 from tests.lab.cluster.pod_programs import run, run_on_linux
+from tests.lab.machine.builds import build
 from tests.lab.machine.pods import starts
-from tests.lab.programs.builds import build
 from tests.unit.lab import kube_machine
 from tests.unit.lab.kube_machine import CNI_CONF, CONFIG, KUBECONFIG, Kube
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.lab.machine.node import SimulatedNode
 from tests.lab.programs.cri import Runtime, network_problem
+from tests.lab.twin.node import LabNode
 from tests.unit.lab.kube_machine import CNI_BIN, CNI_CONF
 
 ONE = {"name": "cbr0", "cniVersion": "1.0.0", "type": "win-bridge"}
@@ -16,7 +16,7 @@ TEXT = json.dumps(ONE)
 
 
 def problem(files: dict[str, bytes]) -> str:
-    node = SimulatedNode("win1")
+    node = LabNode("win1")
     for folder in (CNI_BIN, CNI_CONF):
         parts = folder.split("\\")
         for depth in range(2, len(parts) + 1):

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.lab.machine.node import SimulatedNode
-from tests.lab.programs.builds import build
+from tests.lab.machine.builds import build
+from tests.lab.twin.node import LabNode
 from tests.windows import crash_loop
 from tests.windows.crash_loop import Said, Story
 
@@ -25,7 +25,7 @@ STARTED_AGAIN = {"2.23": "running", "2.24-101-g897c7ad": "start_pending"}
 
 
 def in_the_lab() -> Story:
-    node = SimulatedNode("win1")
+    node = LabNode("win1")
     node.drive.mkdir(r"C:\k")
     node.drive.write(crash_loop.NSSM, build("nssm", "2.24", resource="2.24"))
     node.drive.write(crash_loop.PROGRAM, build("kubelet", crash_loop.KUBERNETES))

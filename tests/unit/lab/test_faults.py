@@ -11,6 +11,7 @@ from tests.integration.troubles import PAGE
 from tests.lab.machine.faults import Fault
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.session import Session
+from tests.lab.twin.node import LabNode
 from tests.lab.twin.submit import STATE_DIR, apply, content, envelope, op, wait
 from tests.lab.twin.task import PATH as TASK
 
@@ -21,7 +22,7 @@ FILE = op("write", path="C:\\k\\f", content=content("x" * 1000), undo=[op("remov
 
 @pytest.fixture
 def node() -> SimulatedNode:
-    return SimulatedNode("win1")
+    return LabNode("win1")
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.lab.programs.builds import build
+from tests.lab.machine.builds import build
 from tests.unit.lab import kube_machine
 from tests.unit.lab.kube_machine import CONFIG, KUBECONFIG, KUBELET_CONFIG, K, Kube
 

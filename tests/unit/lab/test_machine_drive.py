@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tests.lab.machine.builds import build
 from tests.lab.machine.clock import Clock
 from tests.lab.machine.drive import Drive
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.faults import Faults
-from tests.lab.machine.node import SimulatedNode
-from tests.lab.programs.builds import build
+from tests.lab.twin.node import LabNode
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_missing_files_and_folders_have_their_own_errors(drive: Drive) -> None:
 
 
 def test_a_running_program_can_be_renamed_but_not_written_or_deleted() -> None:
-    node = SimulatedNode("win1")
+    node = LabNode("win1")
     node.drive.mkdir("C:\\k")
     node.drive.add_volume("D:", 1_000_000)
     node.drive.write("C:\\k\\w.exe", build("worker", "1"))
@@ -66,7 +66,7 @@ def test_a_running_program_can_be_renamed_but_not_written_or_deleted() -> None:
 
 
 def test_a_rename_onto_a_running_program_is_refused() -> None:
-    node = SimulatedNode("win1")
+    node = LabNode("win1")
     node.drive.write("C:\\w.exe", build("worker", "1"))
     node.start_program("C:\\w.exe", [])
     node.drive.write("C:\\new", b"x")

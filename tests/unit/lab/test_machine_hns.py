@@ -9,6 +9,7 @@ import pytest
 from tests.lab.machine.hns import Object
 from tests.lab.machine.hns_errors import HnsError
 from tests.lab.machine.node import SimulatedNode
+from tests.lab.twin.node import LabNode
 
 L2BRIDGE = {
     "Name": "cbr0",
@@ -32,7 +33,7 @@ OVERLAY = {
 
 @pytest.fixture
 def node() -> SimulatedNode:
-    return SimulatedNode("win1")
+    return LabNode("win1")
 
 
 def settled(node: SimulatedNode, request: Object) -> Object:
@@ -47,9 +48,9 @@ def code(error: pytest.ExceptionInfo[HnsError]) -> int:
 
 
 def test_it_is_there_with_the_feature_and_answers_while_its_service_runs() -> None:
-    bare = SimulatedNode("bare", containers=False)
+    bare = LabNode("bare", containers=False)
     assert not bare.hns.available
-    node = SimulatedNode("win1")
+    node = LabNode("win1")
     assert node.hns.available and node.hns.running and node.hns.networks == []
     node.services.stop("hns")
     node.clock.advance(5)

@@ -8,13 +8,14 @@ import pytest
 
 from tests.lab.machine import image
 from tests.lab.machine.adapters import Address, ByHand, Route
+from tests.lab.machine.builds import build
 from tests.lab.machine.errors import PowerLost, SessionKilled, Unreachable
 from tests.lab.machine.hns_errors import HnsError
 from tests.lab.machine.image import Nic
 from tests.lab.machine.network import NetworkError
 from tests.lab.machine.node import SimulatedNode
-from tests.lab.programs.builds import build
-from tests.lab.programs.program import Completed
+from tests.lab.machine.program import Completed
+from tests.lab.twin.node import LabNode
 from tests.unit.lab.test_machine_hns import L2BRIDGE, OVERLAY
 
 NETSH = "C:\\Windows\\System32\\netsh.exe"
@@ -25,7 +26,7 @@ DHCP = Nic(dhcp=True)
 
 @pytest.fixture
 def node() -> SimulatedNode:
-    return SimulatedNode("win1", nic=STATIC)
+    return LabNode("win1", nic=STATIC)
 
 
 def netsh(node: SimulatedNode, *arguments: str) -> Completed:
@@ -40,7 +41,7 @@ def switch_adapter(node: SimulatedNode) -> list[str]:
 
 @pytest.mark.parametrize("nic", [STATIC, DHCP], ids=["static", "dhcp"])
 def test_the_first_switch_takes_the_network_away_and_brings_it_back(nic: Nic) -> None:
-    node = SimulatedNode("win1", nic=nic, hosts={"api": "127.0.0.1:1"})
+    node = LabNode("win1", nic=nic, hosts={"api": "127.0.0.1:1"})
     session = node.open_session()
     cuts: list[tuple[float, bool]] = []
     node.on_cut.append(lambda told: cuts.append((node.clock.now(), told)))
@@ -87,7 +88,7 @@ def test_the_management_ip_comes_within_5_s(node: SimulatedNode) -> None:
 
 
 def test_the_last_network_gives_the_nic_its_address_back_with_a_blip() -> None:
-    node = SimulatedNode("win1", nic=replace(STATIC, dns=(), by_hand=ByHand()))
+    node = LabNode("win1", nic=replace(STATIC, dns=(), by_hand=ByHand()))
     before = node.dump()
     first = node.hns.create_network(L2BRIDGE)
     second = node.hns.create_network({**L2BRIDGE, "Name": "second"})
@@ -147,7 +148,7 @@ def test_a_lost_static_address_is_lost_until_somebody_sets_it(node: SimulatedNod
 
 
 def test_a_dhcp_address_is_not_lost_by_that_fault() -> None:
-    node = SimulatedNode("win1", nic=DHCP)
+    node = LabNode("win1", nic=DHCP)
     node.faults.lost_static_address = True
     node.faults.blip_s = 7.0
     node.hns.create_network(L2BRIDGE)

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.lab.machine.builds import build
 from tests.lab.machine.clock import Clock
 from tests.lab.machine.commandline import go_escape, join, split
 from tests.lab.machine.errors import PowerLost, SessionKilled
@@ -13,12 +14,12 @@ from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.processes import Body
 from tests.lab.machine.release import RELEASES
 from tests.lab.machine.tasks import Task
-from tests.lab.programs.builds import build
+from tests.lab.twin.node import LabNode
 
 
 @pytest.fixture
 def node() -> SimulatedNode:
-    return SimulatedNode("win1")
+    return LabNode("win1")
 
 
 def test_two_dumps_of_an_untouched_machine_are_equal(node: SimulatedNode) -> None:
@@ -32,8 +33,8 @@ def test_two_dumps_of_an_untouched_machine_are_equal(node: SimulatedNode) -> Non
 
 
 def test_a_machine_follows_from_name_and_seed() -> None:
-    assert SimulatedNode("a", seed=1).dump() == SimulatedNode("a", seed=1).dump()
-    assert SimulatedNode("a", seed=1).dump() != SimulatedNode("a", seed=2).dump()
+    assert LabNode("a", seed=1).dump() == LabNode("a", seed=1).dump()
+    assert LabNode("a", seed=1).dump() != LabNode("a", seed=2).dump()
 
 
 @pytest.mark.parametrize(("name", "build_number"), [("2019", 17763), ("2022", 20348), ("2025", 26100)])
@@ -42,7 +43,7 @@ def test_releases(name: str, build_number: int) -> None:
 
 
 def test_without_the_containers_feature_its_services_are_absent_until_a_reboot() -> None:
-    node = SimulatedNode("bare", containers=False)
+    node = LabNode("bare", containers=False)
     assert not node.services.exists("hns") and not node.services.exists("vmcompute")
     dism = "C:\\Windows\\System32\\dism.exe"
     arguments = ["/online", "/enable-feature", "/featurename:Containers", "/all", "/norestart", "/English"]

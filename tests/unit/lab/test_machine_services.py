@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.lab.machine.builds import build
 from tests.lab.machine.faults import ServiceFault
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.service_config import FailureActions, key_of
-from tests.lab.programs.builds import build
+from tests.lab.twin.node import LabNode
 
 SC = "C:\\Windows\\System32\\sc.exe"
 WORKER = "C:\\Program Files\\w\\w.exe"
@@ -15,7 +16,7 @@ WORKER = "C:\\Program Files\\w\\w.exe"
 
 @pytest.fixture
 def node() -> SimulatedNode:
-    node = SimulatedNode("win1")
+    node = LabNode("win1")
     node.drive.mkdir("C:\\Program Files\\w")
     node.drive.write(WORKER, build("worker", "1"))
     node.services.create("w", f'"{WORKER}" --run 1000000')

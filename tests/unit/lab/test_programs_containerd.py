@@ -6,10 +6,11 @@ import tomllib
 
 import pytest
 
+from tests.lab.machine.builds import build, identify, machine_of, release_archive
 from tests.lab.machine.faults import ServiceFault
 from tests.lab.machine.node import SimulatedNode
-from tests.lab.programs.builds import build, identify, machine_of, release_archive
-from tests.lab.programs.program import Completed
+from tests.lab.machine.program import Completed
+from tests.lab.twin.node import LabNode
 from tests.lab.twin.ops_transfer import read_archive
 
 BIN = "C:\\Program Files\\containerd\\bin"
@@ -19,7 +20,7 @@ ADDRESS = "\\\\.\\pipe\\containerd-containerd"
 
 
 def machine(version: str = "1.7.11", config: str | None = None) -> SimulatedNode:
-    node = SimulatedNode("win1")
+    node = LabNode("win1")
     node.drive.mkdir(BIN)
     for member in read_archive("a", release_archive("containerd", version)):
         assert member.data is not None

@@ -8,9 +8,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from tests.lab.machine.node import SimulatedNode
+from tests.lab.machine.program import Caller, Completed
 from tests.lab.programs import curl
-from tests.lab.programs.program import Caller, Completed
+from tests.lab.twin.node import LabNode
 
 
 class Server(BaseHTTPRequestHandler):
@@ -40,7 +40,7 @@ def server() -> Iterator[tuple[str, list[str]]]:
 
 
 def run(address: str, *arguments: str, **environment: str) -> Completed:
-    node = SimulatedNode("win1", hosts={"registry.example.com": address, "proxy.example.com:3128": address})
+    node = LabNode("win1", hosts={"registry.example.com": address, "proxy.example.com:3128": address})
     node.boot()
     caller = Caller(next(iter(node.processes.all())), "SYSTEM", True, environment=environment)
     program = curl.main(node, ["curl.exe", *arguments], b"", caller)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.lab.machine import image
-from tests.lab.machine.node import SimulatedNode
+from tests.lab.twin.node import LabNode
 from tests.lab.twin.ops import execute_op
 
 DISM = {
@@ -15,7 +15,7 @@ PENDING = f"{image.FEATURES_KEY}\\RebootPending"
 
 
 def test_the_servicing_goes_on_when_dism_is_ended() -> None:
-    node = SimulatedNode("dism", containers=False)
+    node = LabNode("dism", containers=False)
     node.faults.servicing_s = 900
     said = execute_op(node, "run", {**DISM, "timeout_s": 600})
     assert "did not end within 600 s" in said["failed"]
@@ -27,6 +27,6 @@ def test_the_servicing_goes_on_when_dism_is_ended() -> None:
 
 
 def test_a_limit_of_an_hour_lets_it_end() -> None:
-    node = SimulatedNode("dism", containers=False)
+    node = LabNode("dism", containers=False)
     node.faults.servicing_s = 900
     assert execute_op(node, "run", {**DISM, "timeout_s": 3600})["exit_code"] == 3010

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from tests.lab.machine.builds import build, release_archive
 from tests.lab.machine.hns_errors import NO_MEMORY
-from tests.lab.programs.builds import build, release_archive
-from tests.lab.programs.program import Completed
+from tests.lab.machine.program import Completed
 from tests.lab.twin.ops_transfer import read_archive
 from tests.unit.lab import kube_machine
 from tests.unit.lab.kube_machine import CNI_BIN, SC, K, Kube

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.machine.node import SimulatedNode
+from tests.lab.machine.builds import build
 from tests.lab.programs import kube_log_runner
-from tests.lab.programs.builds import build
+from tests.lab.twin.node import LabNode
 from tests.unit.lab import kube_machine
 from tests.unit.lab.kube_machine import CONFIG, KUBECONFIG, SC, K, Kube
 from tests.windows import log_runner
@@ -115,7 +115,7 @@ def test_before_1_34_it_knows_no_rotation(make: Make) -> None:
 @pytest.mark.parametrize("case", log_runner.CASES, ids=lambda case: " ".join(case.line) or "nothing")
 def test_it_does_what_kube_log_runner_exe_did_on_wine(case: log_runner.Case) -> None:
     """It raised for a program that is not there, kept stderr with -redirect-stderr=false, and printed nothing."""
-    node = SimulatedNode("win1")
+    node = LabNode("win1")
     for folder in (log_runner.FOLDER, node.drive.parent(log_runner.RUNNER)):
         node.drive.mkdir(folder)
     node.drive.write(log_runner.RUNNER, build("kube-log-runner", log_runner.VERSION))

@@ -12,8 +12,8 @@ import yaml
 
 from tests.lab.cluster import kubespray
 from tests.lab.machine import image
-from tests.lab.programs.builds import build
-from tests.lab.programs.program import Completed
+from tests.lab.machine.builds import build
+from tests.lab.machine.program import Completed
 from tests.unit.lab import kube_machine
 from tests.unit.lab.kube_machine import BOOTSTRAP, CONFIG, KUBECONFIG, SC, K, Kube
 

@@ -6,10 +6,11 @@ from itertools import pairwise
 
 import pytest
 
+from tests.lab.machine.builds import build
 from tests.lab.machine.node import SimulatedNode
+from tests.lab.machine.program import Completed
 from tests.lab.machine.service_config import key_of
-from tests.lab.programs.builds import build
-from tests.lab.programs.program import Completed
+from tests.lab.twin.node import LabNode
 from tests.lab.twin.ops import execute_op
 
 NSSM = "C:\\k\\nssm.exe"
@@ -19,7 +20,7 @@ KEY = f"{key_of('kubelet')}\\Parameters"
 
 @pytest.fixture
 def node() -> SimulatedNode:
-    node = SimulatedNode("win1")
+    node = LabNode("win1")
     node.drive.mkdir("C:\\k")
     node.drive.write(NSSM, build("nssm", "2.24", resource="2.24.0.0"))
     node.drive.write(WORKER, build("worker", "1"))

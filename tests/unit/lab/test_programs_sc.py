@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.lab.machine.builds import build
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.service_config import key_of
-from tests.lab.programs.builds import build
+from tests.lab.twin.node import LabNode
 
 SC = "C:\\Windows\\System32\\sc.exe"
 WORKER = "C:\\k\\w.exe"
@@ -14,7 +15,7 @@ WORKER = "C:\\k\\w.exe"
 
 @pytest.fixture
 def node() -> SimulatedNode:
-    node = SimulatedNode("win1")
+    node = LabNode("win1")
     node.drive.mkdir("C:\\k")
     node.drive.write(WORKER, build("worker", "1"))
     return node

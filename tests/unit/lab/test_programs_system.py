@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from tests.lab.machine.builds import build
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.firewall import RULES
 from tests.lab.machine.node import SimulatedNode
-from tests.lab.programs.builds import build
-from tests.lab.programs.program import Completed
+from tests.lab.machine.program import Completed
+from tests.lab.twin.node import LabNode
 
 
 @pytest.fixture
 def node() -> SimulatedNode:
-    return SimulatedNode("win1")
+    return LabNode("win1")
 
 
 def run(node: SimulatedNode, name: str, *arguments: str) -> Completed:

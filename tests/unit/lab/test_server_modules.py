@@ -8,21 +8,23 @@ from typing import Any
 import pytest
 
 from tests.lab.machine.node import SimulatedNode
+from tests.lab.machine.session import Reply
 from tests.lab.server import modules, shell
 from tests.lab.server.ledger import Ledger
 from tests.lab.server.recordings import known
+from tests.lab.twin.node import LabNode
 
 
 @pytest.fixture
 def node() -> SimulatedNode:
-    return SimulatedNode("win1")
+    return LabNode("win1")
 
 
 def answer(node: SimulatedNode, name: str, **arguments: Any) -> dict[str, Any]:
     return modules.answer(node, node.open_session(), name, arguments)
 
 
-def run(node: SimulatedNode, command: str, stdin: bytes = b"") -> shell.Reply:
+def run(node: SimulatedNode, command: str, stdin: bytes = b"") -> Reply:
     return shell.respond(shell.Request(node, node.open_session(), command, stdin), Ledger(), known())
 
 

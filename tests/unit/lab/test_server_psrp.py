@@ -14,11 +14,12 @@ from pypsrp.exceptions import AuthenticationError, WinRMTransportError, WSManFau
 from pypsrp.powershell import PowerShell, RunspacePool
 from pypsrp.wsman import WSMan
 
+from tests.lab.machine.session import Reply
 from tests.lab.server import shell
 from tests.lab.server.host import NodeHost
 from tests.lab.server.lab import Lab
 from tests.lab.server.nodes import NodeSpec
-from tests.lab.server.shell import Reply, Request
+from tests.lab.server.shell import Request
 from tests.lab.server.winrm import pools
 
 pytestmark = pytest.mark.slow

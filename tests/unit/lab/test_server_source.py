@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.lab.programs.builds import build, release_archive
+from tests.lab.machine.builds import build, release_archive
 from tests.lab.server.source import Answer, SourceServer
 
 ARCHIVE = "/containerd-2.3.2-windows-amd64.tar.gz"

@@ -8,18 +8,19 @@ from tests.lab.machine import image, sysprep
 from tests.lab.machine.image import CRYPTOGRAPHY, HOST_KEYS, Nic
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.tasks import Task
+from tests.lab.twin.node import LabNode
 
 PROGRAM = "C:\\k\\kubelet.exe"
 
 
 def made() -> tuple[SimulatedNode, SimulatedNode]:
     """A machine that was generalised, and one that is made of its image."""
-    first = SimulatedNode("build")
+    first = LabNode("build")
     first.drive.mkdir("C:\\k")
     first.drive.write(PROGRAM, b"MZ")
     first.services.create("kubelet", PROGRAM, start=2)
     first.tasks.register(Task("\\winkube\\runner", PROGRAM, [], at_boot=True, enabled=False))
-    second = SimulatedNode("win7", nic=Nic(address="10.7.0.77"), containers=False)
+    second = LabNode("win7", nic=Nic(address="10.7.0.77"), containers=False)
     sysprep.deploy(sysprep.generalise(first), second)
     return first, second
 
@@ -50,17 +51,17 @@ def test_all_nodes_have_the_host_keys_unless_somebody_deletes_them() -> None:
     """Unkind, and so it is: sysprep leaves ProgramData alone; sshd makes keys only where there are none."""
     first, second = made()
     assert [second.drive.read(path) for path in HOST_KEYS] == [first.drive.read(path) for path in HOST_KEYS]
-    build = SimulatedNode("build")
+    build = LabNode("build")
     for path in HOST_KEYS:
         build.drive.delete(path)
-    own = SimulatedNode("win8")
+    own = LabNode("win8")
     sysprep.deploy(sysprep.generalise(build), own)
     assert own.drive.read(HOST_KEYS[0]) != first.drive.read(HOST_KEYS[0])
 
 
 @pytest.mark.parametrize("case", ["restart", "BitLocker"])
 def test_sysprep_refuses_what_would_break_the_image(case: str) -> None:
-    node = SimulatedNode("build", containers=False, encryption={"C:": "on"} if case == "BitLocker" else {})
+    node = LabNode("build", containers=False, encryption={"C:": "on"} if case == "BitLocker" else {})
     if case == "restart":
         image.enable_containers(node)
     with pytest.raises(sysprep.Refused):

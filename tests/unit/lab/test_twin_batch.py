@@ -7,12 +7,13 @@ import json
 
 import pytest
 
+from tests.lab.machine.builds import build
 from tests.lab.machine.errors import SessionKilled
 from tests.lab.machine.faults import Fault
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.session import Session
-from tests.lab.programs.builds import build
 from tests.lab.twin.modules import run_module
+from tests.lab.twin.node import LabNode
 from tests.lab.twin.submit import RUNNER, STATE_DIR, apply, content, envelope, op, probe, wait
 
 WORKER = "C:\\w.exe"
@@ -23,7 +24,7 @@ FAILING_UNDO = op("run", program="C:\\Windows\\System32\\sc.exe", args=["stop", 
 
 @pytest.fixture
 def node() -> SimulatedNode:
-    node = SimulatedNode("win1")
+    node = LabNode("win1")
     node.drive.write(WORKER, build("worker", "1"))
     return node
 

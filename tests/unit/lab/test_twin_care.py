@@ -6,10 +6,11 @@ import json
 
 import pytest
 
+from tests.lab.machine.builds import build
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.session import Session
-from tests.lab.programs.builds import build
 from tests.lab.twin.apply import limited
+from tests.lab.twin.node import LabNode
 from tests.lab.twin.submit import STATE_DIR, apply, envelope, op, probe, wait
 from tests.lab.twin.task import PATH as TASK
 
@@ -19,7 +20,7 @@ DIR = op("mkdir", path="C:\\k", undo=[op("remove", path="C:\\k", only_if_empty=T
 
 @pytest.fixture
 def node() -> SimulatedNode:
-    node = SimulatedNode("win1")
+    node = LabNode("win1")
     node.drive.write(WORKER, build("worker", "1"))
     return node
 

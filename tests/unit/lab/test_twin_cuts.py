@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
+from tests.lab.machine.builds import build, tar_gz
 from tests.lab.machine.errors import PowerLost, SessionKilled
 from tests.lab.machine.faults import CutKind, Fault, Moment
 from tests.lab.machine.node import SimulatedNode
-from tests.lab.programs.builds import build, tar_gz
+from tests.lab.twin.node import LabNode
 from tests.lab.twin.submit import STATE_DIR, apply, content, envelope, op, wait
 from tests.lab.twin.task import PATH as TASK
 
@@ -35,7 +36,7 @@ Document = dict[str, Any]
 
 def machine() -> SimulatedNode:
     """An app that runs as a service; its next version lies ready in an archive on the node."""
-    node = SimulatedNode("win1")
+    node = LabNode("win1")
     node.drive.mkdir("C:\\app")
     node.drive.write(EXE, build("worker", "1"))
     node.drive.write(CONFIG, b"old = true\n")

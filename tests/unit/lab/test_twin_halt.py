@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.lab.machine.builds import build
 from tests.lab.machine.faults import ServiceFault
 from tests.lab.machine.node import SimulatedNode
-from tests.lab.programs.builds import build
+from tests.lab.twin.node import LabNode
 from tests.lab.twin.ops import execute_op
 from tests.lab.twin.submit import apply, envelope, op
 
@@ -16,7 +17,7 @@ EXE = "C:\\k\\w.exe"
 
 @pytest.fixture
 def node() -> SimulatedNode:
-    made = SimulatedNode("win1")
+    made = LabNode("win1")
     made.drive.mkdir("C:\\k")
     made.drive.write(EXE, build("worker", "1"))
     for name in ("a", "b"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.twin.log_limit import keep_small
+from tests.lab.twin.node import LabNode
 from tests.lab.twin.state import StateFolder
 from tests.lab.twin.submit import STATE_DIR
 
@@ -12,7 +13,7 @@ LOG = f"{FOLDER}\\c.log"
 
 
 def made(**limits: object) -> tuple[SimulatedNode, StateFolder]:
-    node = SimulatedNode("win1")
+    node = LabNode("win1")
     node.drive.mkdir(FOLDER)
     folder = StateFolder(node, STATE_DIR)
     folder.make()

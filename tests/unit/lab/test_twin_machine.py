@@ -16,6 +16,7 @@ from tests.lab.machine.hns_errors import NO_MEMORY
 from tests.lab.machine.image import Nic
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.twin import submit
+from tests.lab.twin.node import LabNode
 from tests.lab.twin.ops import execute_op
 from tests.lab.twin.submit import apply, envelope
 from tests.unit.lab.test_machine_hns import L2BRIDGE
@@ -27,7 +28,7 @@ BACK = {"adapters": ["vEthernet (Ethernet)", "Ethernet"], "ipv4": [{"address": "
 
 @pytest.fixture
 def node() -> SimulatedNode:
-    return SimulatedNode("win1")
+    return LabNode("win1")
 
 
 def probe(node: SimulatedNode, **query: Any) -> Any:
@@ -40,7 +41,7 @@ def recorded(node: SimulatedNode) -> dict[str, str]:
 
 
 def test_without_the_feature_there_is_no_hns() -> None:
-    bare = SimulatedNode("bare", containers=False)
+    bare = LabNode("bare", containers=False)
     assert probe(bare, op="hns", objects=["networks"]) == {"available": False}
     assert "Containers" in execute_op(bare, "hns_network", MAKE)["failed"]
     assert execute_op(bare, "hns_network_remove", {"name": "cbr0"}) == {"changed": False}
@@ -179,7 +180,7 @@ def test_what_was_set_by_hand_is_on_the_adapter_of_the_switch(dhcp: bool, power:
     six = Family(dhcp=False, metric=30, mtu=1400, dns=("fd00:7::2",))
     routes = (Route("169.254.169.254/32", "10.7.0.1"), Route("fd00:9::/48", "fd00:7::1", 5, persistent=False))
     set_by_hand = ByHand(routes, (Address("fd00:7::25", 64),), six, 15, 1460, "corp.example", False, True)
-    node = SimulatedNode("win1", nic=Nic(dhcp=dhcp, by_hand=set_by_hand))
+    node = LabNode("win1", nic=Nic(dhcp=dhcp, by_hand=set_by_hand))
     nic = node.adapters.named("Ethernet")
     assert nic is not None and nic.settings is not None
     nic.settings = replace(nic.settings, dns=("10.7.0.9",))
@@ -209,7 +210,7 @@ def test_what_was_set_by_hand_is_on_the_adapter_of_the_switch(dhcp: bool, power:
 @pytest.mark.parametrize("kind", ["runner", "power"])
 @pytest.mark.parametrize("label", ["noted", "made"])
 def test_a_cut_while_the_network_is_made_is_taken_back(kind: CutKind, when: When, label: str) -> None:
-    node = SimulatedNode("win1", nic=Nic(dns=(), by_hand=ByHand()))
+    node = LabNode("win1", nic=Nic(dns=(), by_hand=ByHand()))
     before = node.dump()
     ops = [{"op": "hns_network", "args": MAKE, "undo": [{"op": "hns_network_remove", "args": {"name": "cbr0"}}]}]
     node.faults.arm(Fault(kind, 0, when, label=label if when == "in" else None, boot_after_s=20))
@@ -226,8 +227,8 @@ def test_a_cut_while_the_network_is_made_is_taken_back(kind: CutKind, when: When
 
 
 def test_encryption_is_what_the_node_is_set_to() -> None:
-    assert probe(SimulatedNode("win1"), op="encryption", volume="C:") == {"state": "unknown"}
-    node = SimulatedNode("win2", encryption={"c:": "on"}, nic=Nic(name="LAN 1", dhcp=True))
+    assert probe(LabNode("win1"), op="encryption", volume="C:") == {"state": "unknown"}
+    node = LabNode("win2", encryption={"c:": "on"}, nic=Nic(name="LAN 1", dhcp=True))
     assert probe(node, op="encryption", volume="C:") == {"state": "on"}
     found = probe(node, op="adapters")
     assert [(item["name"], item["dhcp"]) for item in found] == [("LAN 1", True)]

@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
+from tests.lab.machine.builds import build, tar_gz
 from tests.lab.machine.node import SimulatedNode
-from tests.lab.programs.builds import build, tar_gz
 from tests.lab.twin import dotnet
+from tests.lab.twin.node import LabNode
 from tests.lab.twin.ops import execute_op
 from tests.lab.twin.submit import content
 
@@ -54,7 +55,7 @@ def server() -> Iterator[str]:
 
 @pytest.fixture
 def node(server: str) -> SimulatedNode:
-    node = SimulatedNode("win1", hosts={"xyz": server})
+    node = LabNode("win1", hosts={"xyz": server})
     node.drive.mkdir("C:\\k")
     return node
 

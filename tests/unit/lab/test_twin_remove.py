@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from tests.lab.machine.node import SimulatedNode
+from tests.lab.twin.node import LabNode
 from tests.lab.twin.ops import execute_op
 
 FOLDER = "C:\\k\\old"
 
 
 def node(seconds: float) -> SimulatedNode:
-    made = SimulatedNode("remove")
+    made = LabNode("remove")
     made.drive.mkdir(FOLDER)
     made.faults.denied[FOLDER.lower()] = made.clock.now() + seconds
     return made
@@ -30,7 +31,7 @@ def test_a_folder_that_stays_denied_is_an_error_without_it() -> None:
 
 def test_what_is_held_is_waited_for_within_one_budget() -> None:
     """Each of 200 files for 5 s were a quarter of an hour."""
-    made = SimulatedNode("remove")
+    made = LabNode("remove")
     made.drive.mkdir(FOLDER)
     for number in range(200):
         path = f"{FOLDER}\\{number}"

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.lab.machine.node import SimulatedNode
+from tests.lab.twin.node import LabNode
 from tests.lab.twin.submit import STATE_DIR, apply, envelope, op
 
 ID = "a" * 32
@@ -68,7 +69,7 @@ CASES = [
 
 def spoiled(name: str, at: tuple[Any, ...], value: Any) -> SimulatedNode:
     documents = {**DOCUMENTS, name: changed(DOCUMENTS[name], at, value)}
-    node = SimulatedNode("win1")
+    node = LabNode("win1")
     assert apply(node, node.open_session(), envelope([]))["outcome"] == "done"
     node.drive.mkdir(FOLDER)
     node.drive.mkdir(r"C:\d")

@@ -6,6 +6,7 @@ import pytest
 
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.session import Session
+from tests.lab.twin.node import LabNode
 from tests.lab.twin.state import StateFolder
 from tests.lab.twin.submit import STATE_DIR, apply, envelope, op
 
@@ -15,7 +16,7 @@ ANTIVIRUS = "This script contains malicious content and has been blocked by your
 
 @pytest.fixture
 def node() -> SimulatedNode:
-    return SimulatedNode("win1")
+    return LabNode("win1")
 
 
 @pytest.fixture

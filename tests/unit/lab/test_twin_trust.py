@@ -8,6 +8,7 @@ import pytest
 
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.node import SimulatedNode
+from tests.lab.twin.node import LabNode
 from tests.lab.twin.state import SDDL
 from tests.lab.twin.submit import STATE_DIR, apply, envelope, op
 from tests.lab.twin.task import POWERSHELL, command
@@ -18,7 +19,7 @@ DIR = op("mkdir", path="C:\\made")
 
 @pytest.fixture
 def node() -> SimulatedNode:
-    return SimulatedNode("win1")
+    return LabNode("win1")
 
 
 @pytest.mark.parametrize("name", ["batches", "receipts", "staging", "batches\\x", "batches\\x\\backup", "staging\\y"])

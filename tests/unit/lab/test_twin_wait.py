@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from tests.lab.machine.builds import build
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.machine.service_config import FailureActions
-from tests.lab.programs.builds import build
+from tests.lab.twin.node import LabNode
 from tests.lab.twin.ops import execute_op
 
 WORKER = "C:\\Program Files\\w\\w.exe"
@@ -18,7 +19,7 @@ AGAIN = FailureActions(86400, (("restart", 15000),))
 
 @pytest.fixture
 def node() -> SimulatedNode:
-    node = SimulatedNode("win1")
+    node = LabNode("win1")
     node.drive.mkdir("C:\\Program Files\\w")
     node.drive.write(WORKER, build("worker", "1"))
     node.services.create("w", f'"{WORKER}" --run 1000000')

@@ -14,6 +14,7 @@ from tests.lab.machine.remote_desktop import GROUP, RULES, TERMINAL_SERVER
 from tests.lab.server import modules
 from tests.lab.server.source import SourceServer
 from tests.lab.twin import choco
+from tests.lab.twin.node import LabNode
 
 REGEDIT = "ansible.windows.win_regedit"
 FIREWALL = "community.windows.win_firewall_rule"
@@ -24,7 +25,7 @@ DENY = {"path": "HKLM:\\SYSTEM\\CurrentControlSet\\Control\\Terminal Server", "n
 
 @pytest.fixture
 def node() -> SimulatedNode:
-    return SimulatedNode("win1")
+    return LabNode("win1")
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def fed() -> Any:
     """A node with a feed."""
     source = SourceServer()
     source.start()
-    yield SimulatedNode("win1", hosts=source.hosts)
+    yield LabNode("win1", hosts=source.hosts)
     source.stop()
 
 
@@ -114,7 +115,7 @@ def test_a_package_that_is_not_there_and_one_that_fails(fed: SimulatedNode) -> N
 
 
 def test_windows_server_2019_takes_chocolatey_1_only() -> None:
-    node = SimulatedNode("win1", release=RELEASES["2019"])
+    node = LabNode("win1", release=RELEASES["2019"])
     assert "requires .NET Framework 4.8" in ask(node, CHOCO, name="chocolatey")["msg"]
     older = ask(node, CHOCO, name="chocolatey", version="1.4.0")
     assert "Failed to download Chocolatey script from 'https://community.chocolatey.org/install.ps1'" in older["msg"]

@@ -11,6 +11,7 @@ from tests.lab.machine.language import localised
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.server.lab import Lab
 from tests.lab.server.nodes import Kind, NodesError, NodeSpec
+from tests.lab.twin.node import LabNode
 
 SC = "C:\\Windows\\System32\\sc.exe"
 README = Path(__file__).resolve().parents[2] / "lab" / "README.md"
@@ -43,7 +44,7 @@ def test_a_kind_machine_needs_a_reason() -> None:
 
 
 def test_a_german_machine_says_it_in_german_and_in_its_code_page() -> None:
-    node = SimulatedNode("win1", language="de")
+    node = LabNode("win1", language="de")
     found = node.run(SC, ["query", "none"])
     assert found.exit_code == 1060
     assert b"Der angegebene Dienst ist kein installierter Dienst." in found.stdout

@@ -10,7 +10,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource impor
 from ansible_collections.winkube.node.plugins.plugin_utils.provision import provision_source
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import parse_items
 
-from tests.lab.programs.builds import build
+from tests.lab.machine.builds import build
 from tests.unit.components.nodes import LAYOUT
 
 LINUX = b"\x7fELF\x02\x01\x01" + bytes(11) + b"\x3e\0" + bytes(100)

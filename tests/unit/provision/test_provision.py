@@ -19,7 +19,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_s
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_source import Build, Origin
 from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import load_spec
 
-from tests.lab.programs.builds import build
+from tests.lab.machine.builds import build
 from tests.unit.components.nodes import LAYOUT, bare, file, lines
 
 MARK = "0123456789abcdef0123456789abcdef"

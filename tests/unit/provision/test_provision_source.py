@@ -16,7 +16,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource impor
 from ansible_collections.winkube.node.plugins.plugin_utils.provision import pe_image, provision_source
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import Item, parse_items
 
-from tests.lab.programs.builds import build
+from tests.lab.machine.builds import build
 from tests.unit.components.nodes import LAYOUT
 
 KUBELET = build("kubelet", "1.29.0")

@@ -19,11 +19,11 @@ from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_i
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_service import Timeouts, reads
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_source import Origin
 
+from tests.lab.machine.builds import build
 from tests.lab.machine.errors import PowerLost, SessionKilled
 from tests.lab.machine.faults import CutKind, Fault, Moment, ServiceFault
-from tests.lab.machine.node import SimulatedNode
-from tests.lab.programs.builds import build
 from tests.lab.twin.modules import run_module
+from tests.lab.twin.node import LabNode
 from tests.unit.components.nodes import LAYOUT
 
 pytestmark = pytest.mark.slow
@@ -43,7 +43,7 @@ class Bench:
     disk."""
 
     def __init__(self, chain: bool = False) -> None:
-        node = SimulatedNode("win1")
+        node = LabNode("win1")
         self.node = node
         for folder in (r"C:\app", r"C:\builds"):
             node.drive.mkdir(folder)

@@ -18,7 +18,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Node
 from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import check_arguments
 from ansible_collections.winkube.node.plugins.plugin_utils.task.task_node import TaskNode
 
-from tests.lab.programs.builds import build
+from tests.lab.machine.builds import build
 from tests.unit.components.nodes import LAYOUT, Controller, file
 from tests.unit.provision.test_provision import service
 

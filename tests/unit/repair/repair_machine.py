@@ -14,9 +14,9 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Resource
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Clock, Link
 
-from tests.lab.machine.node import SimulatedNode
-from tests.lab.programs.builds import build
+from tests.lab.machine.builds import build
 from tests.lab.twin.modules import run_module
+from tests.lab.twin.node import LabNode
 from tests.unit.components.nodes import LAYOUT
 
 SC = "C:\\Windows\\System32\\sc.exe"
@@ -49,7 +49,7 @@ class Machine:
     """`node` and `link`; every service of a node runs, made as `sc.exe create` makes it."""
 
     def __init__(self, *, services: Sequence[str] = tuple(PROGRAMS), files: dict[str, bytes] | None = None) -> None:
-        self.node = SimulatedNode("win1")
+        self.node = LabNode("win1")
         self.session = self.node.open_session()
         for name in services:
             path = PROGRAMS[name]

@@ -14,7 +14,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource impor
 from ansible_collections.winkube.node.plugins.plugin_utils.repair import hns, owned, reset
 
 from tests.lab.machine.adapters import ByHand, Route
-from tests.lab.programs.builds import build
+from tests.lab.machine.builds import build
 from tests.unit.components.nodes import LAYOUT
 
 from .repair_cuts import cut_everywhere

@@ -20,7 +20,6 @@ from ansible_collections.winkube.node.plugins.plugin_utils.task.drain import (
     Rules,
     empty_before,
     interrupts,
-    list_misfits,
 )
 
 from tests.unit.components.nodes import Controller
@@ -281,18 +280,3 @@ def test_what_was_on_the_node_is_told_and_planned_without_a_change() -> None:
     assert api.evictions == []
     assert "unschedulable" not in api.known["spec"]
     assert NodeDrain(api, "win9", "run").list_evictable() == []
-
-
-def test_after_an_upgrade_of_windows_the_pods_that_no_longer_fit_are_named() -> None:
-    pods = [
-        {"namespace": "a", "name": "old", "images": ["mcr.microsoft.com/windows/servercore:ltsc2019"], "build": ""},
-        {"namespace": "a", "name": "last", "images": ["mcr.microsoft.com/windows/servercore:ltsc2022"], "build": ""},
-        {"namespace": "a", "name": "who-knows", "images": ["registry.example.com/shop:1.2"], "build": ""},
-        {"namespace": "a", "name": "pinned", "images": [], "build": "10.0.20348"},
-    ]
-    assert list(list_misfits(pods, 26100)) == [
-        "a/old: mcr.microsoft.com/windows/servercore:ltsc2019 is for build 17763; a host of build 26100 runs images of"
-        " the builds 20348 to 26100.",
-        "a/pinned: its nodeSelector wants node.kubernetes.io/windows-build=10.0.20348; the host is now 10.0.26100.",
-    ]
-    assert list(list_misfits(pods[1:], 20348)) == []

@@ -26,13 +26,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.lab.machine.node import SimulatedNode
+from tests.lab.twin.node import LabNode
 from tests.lab.twin.ops import execute_op
 
 ROOT = "C:\\build"
 
 
 def node() -> SimulatedNode:
-    made_node = SimulatedNode("win1")
+    made_node = LabNode("win1")
     made_node.drive.mkdir(ROOT)
     return made_node
 

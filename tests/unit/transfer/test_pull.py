@@ -25,7 +25,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.transfer.serve import
     serve_files,
 )
 
-from tests.lab.machine.node import SimulatedNode
+from tests.lab.twin.node import LabNode
 from tests.lab.twin.ops import execute_op
 
 STAGING = "C:\\ProgramData\\winkube\\staging"
@@ -116,7 +116,7 @@ class Bench:
     """A node that calls the controller `controller`."""
 
     def __init__(self, folder: Path) -> None:
-        self.node = SimulatedNode("win1")
+        self.node = LabNode("win1")
         self.node.drive.mkdir(STAGING)
         self.node.drive.mkdir("C:\\k")
         self.cache = PushCache(folder / "cache")

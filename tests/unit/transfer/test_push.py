@@ -24,6 +24,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.transfer.push import 
 )
 
 from tests.lab.machine.node import SimulatedNode
+from tests.lab.twin.node import LabNode
 from tests.lab.twin.ops import execute_op
 from tests.unit.components.nodes import LAYOUT
 
@@ -48,7 +49,7 @@ class Bench:
     """A node with a staging folder, a controller with a cache, and builds."""
 
     def __init__(self, folder: Path) -> None:
-        self.node = SimulatedNode("win1")
+        self.node = LabNode("win1")
         self.node.drive.mkdir(STAGING)
         self.node.drive.mkdir("C:\\k")
         self.wire = Wire(self.node)

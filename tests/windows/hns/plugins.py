@@ -18,6 +18,7 @@ from typing import Any
 
 from tests.lab.machine.hns import Object
 from tests.lab.machine.node import SimulatedNode
+from tests.lab.twin.node import LabNode
 from tests.windows.hns import library
 from tests.windows.hns.server import HnsServer
 from tests.windows.programs import Programs
@@ -49,7 +50,7 @@ class Story:
 
 def machine(mode: str) -> SimulatedNode:
     """A node with flannel's network."""
-    node = SimulatedNode("win1")
+    node = LabNode("win1")
     request: Object = {
         "Name": "vxlan0" if mode == "overlay" else "cbr0",
         "Type": "Overlay" if mode == "overlay" else "L2Bridge",

@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.integration.lab import Bench, Run
 from tests.integration.site import SITE
-from tests.lab.programs.builds import tar_gz, zip_of
+from tests.lab.machine.builds import tar_gz, zip_of
 from tests.lab.server.host import NodeHost
 from tests.lab.server.nodes import NodeSpec
 from tests.real import build

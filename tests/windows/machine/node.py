@@ -21,12 +21,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from tests.lab.machine.builds import identify, machine_of
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.network import Answer, Network, NetworkError
 from tests.lab.machine.node import Foreign, SimulatedNode
 from tests.lab.machine.processes import Body, Process
-from tests.lab.programs.builds import identify, machine_of
-from tests.lab.programs.program import Completed
+from tests.lab.machine.program import Completed
 from tests.windows.machine.clock import WallClock
 from tests.windows.machine.drive import Disk, WineDrive
 from tests.windows.machine.processes import WinePipes, WineProcesses

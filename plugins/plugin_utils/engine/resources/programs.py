@@ -280,8 +280,8 @@ class Programs:
             # The person who pushed it may want it back.
             mine = {windows_path.key(path) for path in pushed.get("paths") or ()}
             kept = [(path, old) for path, old in aside if windows_path.key(path) in mine]
-            commit += [rename_op(f"{path}{PREVIOUS}", old) for path, old in kept if _has_previous(path, reading)]
-            aside = [(path, f"{path}{PREVIOUS}" if (path, old) in kept else old) for path, old in aside]
+            commit += [rename_op(previous_path(path), old) for path, old in kept if _has_previous(path, reading)]
+            aside = [(path, previous_path(path) if (path, old) in kept else old) for path, old in aside]
         for path, old in aside:
             commit.append(Op("move", {"from": path, "to": old}).with_undo(Op("move", {"from": old, "to": path})))
         for path in swaps:
@@ -356,7 +356,12 @@ class Programs:
 
 def _has_previous(path: str, reading: Reading) -> bool:
     entries = reading.file(windows_path.parent(path)).get("entries") or ()
-    return f"{windows_path.name(path)}{PREVIOUS}".casefold() in {str(entry).casefold() for entry in entries}
+    return previous_path(windows_path.name(path)).casefold() in {str(entry).casefold() for entry in entries}
+
+
+def previous_path(destination: str) -> str:
+    """Where the program before is kept."""
+    return f"{destination}{PREVIOUS}"
 
 
 def rename_op(source: str, target: str) -> Op:

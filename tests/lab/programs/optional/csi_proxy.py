@@ -11,10 +11,10 @@ import contextlib
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
+from tests.lab.machine.builds import build, tar_gz
 from tests.lab.machine.errors import WinError
-from tests.lab.programs.builds import build, tar_gz
+from tests.lab.machine.program import Caller, Run, text
 from tests.lab.programs.daemon import unanswering
-from tests.lab.programs.program import Caller, Run, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from tests.lab.machine.builds import build, zip_of
 from tests.lab.machine.errors import WinError
-from tests.lab.programs.builds import build, zip_of
+from tests.lab.machine.program import Caller, Run, text
 from tests.lab.programs.daemon import version_of
-from tests.lab.programs.program import Caller, Run, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

@@ -17,11 +17,11 @@ from urllib.parse import parse_qs, urlsplit
 from tests.lab.cluster.client import NodeClient, RefusedError, UnreachableError, load, windows
 from tests.lab.cluster.kubeconfig import BadKubeconfigError
 from tests.lab.machine import image
+from tests.lab.machine.builds import build, tar_gz
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.network import NetworkError
-from tests.lab.programs.builds import build, tar_gz
+from tests.lab.machine.program import Caller, Run, text
 from tests.lab.programs.daemon import version_of
-from tests.lab.programs.program import Caller, Run, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
-from tests.lab.programs.builds import build
+from tests.lab.machine.builds import build
+from tests.lab.machine.program import Caller, Run, text
 from tests.lab.programs.daemon import version_of
-from tests.lab.programs.program import Caller, Run, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode

@@ -23,7 +23,7 @@ from typing import Any
 import psrpcore
 from psrpcore.types import HostMethodIdentifier, PSInvocationState
 
-from tests.lab.server import shell as programs
+from tests.lab.machine.session import Reply
 from tests.lab.server.winrm import soap
 from tests.lab.server.winrm.shells import PIECE, Command, Outcome, Shell, Shells
 from tests.lab.server.winrm.soap import POWERSHELL, SHELL, Message, element
@@ -155,7 +155,7 @@ class RunspacePools(Shells):
             del pipeline.stdin[-1:]
             self._start(pipeline)
 
-    def _piece(self, command: Command, reply: programs.Reply) -> str:
+    def _piece(self, command: Command, reply: Reply) -> str:
         """The next messages of a finished pipeline; with the last one its state."""
         assert isinstance(command, Pipeline)
         if command.answers is None:
@@ -173,7 +173,7 @@ class RunspacePools(Shells):
         return f"<rsp:ReceiveResponse>{body}</rsp:ReceiveResponse>"
 
 
-def _said(pipeline: Pipeline, reply: programs.Reply) -> list[bytes]:
+def _said(pipeline: Pipeline, reply: Reply) -> list[bytes]:
     """What a command line has printed, as what a script gives: an object for each line, the host's error lines, an exit
     code that is not 0 as a call of the host."""
     made = pipeline.made

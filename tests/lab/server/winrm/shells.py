@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tests.lab.machine.errors import PowerLost, SessionKilled
-from tests.lab.machine.session import Session
+from tests.lab.machine.session import Reply, Session
 from tests.lab.server import shell as programs
 from tests.lab.server.winrm import soap
 from tests.lab.server.winrm.soap import CMD_SHELL, SHELL, TRANSFER, Message, element
@@ -33,7 +33,7 @@ INTERRUPTED = 0xC000013A
 """STATUS_CONTROL_C_EXIT, a program's exit code after Ctrl+C."""
 CMD = "C:\\Windows\\System32\\cmd.exe"
 
-Outcome = programs.Reply | SessionKilled | PowerLost
+Outcome = Reply | SessionKilled | PowerLost
 
 
 @dataclass(eq=False)
@@ -157,7 +157,7 @@ class Shells:
         shell.commands[command.id] = command
         self._host.count(winrm_commands=1, bytes_in=len(line.encode()))
         if message.options.get("WINRS_SKIP_CMD_SHELL", "FALSE").upper() != "TRUE" and len(line) > CMD_LIMIT:
-            finished.set_result(programs.Reply(stderr=b"The command line is too long.\r\n", exit_status=1))
+            finished.set_result(Reply(stderr=b"The command line is too long.\r\n", exit_status=1))
         elif not command.waits_for_input:
             self._start(command)
         return f"<rsp:CommandResponse>{element('CommandId', command.id)}</rsp:CommandResponse>"
@@ -193,7 +193,7 @@ class Shells:
         if kind not in ("terminate", "ctrl_c", "ctrl_break"):
             raise ValueError(f"the simulated node knows the signals terminate, ctrl_c and ctrl_break, not {code!r}")
         if kind != "terminate" and not command.finished.done():
-            command.finished.set_result(programs.Reply(exit_status=INTERRUPTED))
+            command.finished.set_result(Reply(exit_status=INTERRUPTED))
         await self._host.run(lambda: self._kill(command))
         if kind == "terminate":
             del shell.commands[command.id]
@@ -220,7 +220,7 @@ class Shells:
         if not command.finished.done():  # else a signal has ended it
             command.finished.set_result(outcome)
 
-    def _piece(self, command: Command, reply: programs.Reply) -> str:
+    def _piece(self, command: Command, reply: Reply) -> str:
         """The next piece of a finished command's output; with the last one the exit code."""
         begin, end = command.sent, command.sent + PIECE
         command.sent = min(end, len(reply.stdout) + len(reply.stderr))

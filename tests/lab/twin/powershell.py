@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.lab.programs.program import Caller, Run, text
+from tests.lab.machine.program import Caller, Run, text
 from tests.lab.twin.runner import run
 from tests.lab.twin.state import StateFolder
 from tests.lab.twin.task import runner_of
