@@ -46,7 +46,7 @@ UTILS: Mapping[str, Room] = {
     "lint": Room(("facts", "foreign"), ("yaml",)),
     "workloads": Room(("facts",)),
     "cluster": Room(
-        ("engine.address", "engine.local_path", "engine.time_limit", "foreign"),
+        ("engine.address", "engine.gate", "engine.local_path", "engine.printable", "engine.time_limit", "foreign"),
         ("cryptography", "kubernetes", "urllib3", "websocket", "yaml"),
     ),
     "cri": Room(("cluster", "engine.local_path", "facts", "pages"), ("google", "grpc")),

@@ -10,6 +10,9 @@ import re
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from ..engine.gate import Unexpected
+from ..engine.printable import make_sentence
+from . import objects
 from .error import ClusterError, passes
 
 Object = dict[str, Any]
@@ -17,6 +20,8 @@ Object = dict[str, Any]
 
 DEEPEST = 100
 """The deepest nesting of an API object that is accepted."""
+LONGEST_MESSAGE = 2048
+"""Characters of a refusal's own words that are shown."""
 _SHOWN = 80
 _RESOURCE = re.compile(
     r"/(?:api/[^/]+|apis/[^/]+/[^/]+)(?:/namespaces/[^/]+)?/(?P<plural>[a-z]+)(?:/(?P<name>[^/]+)(?:/(?P<sub>.+))?)?"
@@ -60,8 +65,20 @@ def check_answer(method: str, where: str, path: str, answer: Answer, *, missing:
             wanted = _find_mismatch(method, plain, said)
         if said is None or wanted:
             raise _strange(method, where, path, answer, wanted or "JSON")
-        return said
+        return _check_fields(method, where, plain, said)
     raise refusal(method, where, path, answer)
+
+
+def _check_fields(method: str, where: str, path: str, said: Object) -> Object:
+    """The answer behind the gate. ClusterError for a field that is not of its kind."""
+    match = _RESOURCE.fullmatch(path)
+    if match is None or (match["sub"] or "").startswith("proxy/") or said.get("kind") == "Status":
+        return said
+    try:
+        return objects.check(match["plural"], said)
+    except Unexpected as error:
+        field = f"{error.path} is not {error.expected}" if match["plural"] == "secrets" else str(error)
+        raise ClusterError(f"{method} {where}: the API's answer is not used, since in it {field}.") from None
 
 
 def refusal(method: str, where: str, path: str, answer: Answer) -> ClusterError:
@@ -69,9 +86,8 @@ def refusal(method: str, where: str, path: str, answer: Answer) -> ClusterError:
     said = decode_object(answer.data) or {}
     if 300 <= answer.status < 400 or (answer.status == 404 and not _is_absent(answer.data)):
         return _strange(method, where, path, answer, "the API's own answer")
-    message = (
-        str(said.get("message") or "").strip().rstrip(".") or read_first_line(answer.data) or "no reason was given"
-    )
+    message = make_sentence(said.get("message") or "", LONGEST_MESSAGE).strip().rstrip(".")
+    message = message or read_first_line(answer.data) or "no reason was given"
     hint = f" {UNKNOWN_USER}" if answer.status == 401 else ""
     return ClusterError(
         f"{method} {where} was answered with {answer.status}: {message}.{hint}",
@@ -172,9 +188,16 @@ def plural_of(kind: str) -> str:
     return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
 
 
+def _find_host(location: str) -> str:
+    try:
+        return make_sentence(urlsplit(location).hostname or "", _SHOWN)
+    except ValueError:
+        return ""
+
+
 def _strange(method: str, where: str, path: str, answer: Answer, wanted: str) -> StrangeAnswerError:
     if 300 <= answer.status < 400:
-        host = urlsplit(answer.location).hostname or "an unknown address"
+        host = _find_host(answer.location) or "an unknown address"
         came = f"a redirect to {host}"
     else:
         line = read_first_line(answer.data)

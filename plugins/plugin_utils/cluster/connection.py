@@ -9,6 +9,7 @@ Paths and objects are the API's own: no release of that package has to know them
 from __future__ import annotations
 
 import json
+import re
 import ssl
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,6 +37,12 @@ except ImportError as error:
 
 REQUEST_S = 30
 """Seconds for one request, from the connection to the last byte of the answer."""
+MEGA = 1024 * 1024
+LARGEST = 256 * MEGA
+"""Bytes of an answer that is read: the list of 10,000 full pods has about 200 MB."""
+_PIECE = 256 * 1024
+_SECONDS = re.compile(r"[0-9]{1,6}")
+"""Retry-After, as a number. Source: RFC 9110, 10.2.3."""
 
 
 class Send(Protocol):
@@ -131,12 +138,14 @@ def _sender(reached: Access, dates: deque[str]) -> Send:
                 timeout=urllib3.Timeout(total=REQUEST_S),
                 redirect=False,
                 retries=False,  # urllib3's own have no pause, and would add to ours
+                preload_content=False,
             )
+            data = _read(answer, f"{method} {reached.server}{path}")
         except (HTTPError, OSError, ValueError) as error:  # ValueError: what http.client refuses to send
             raise _unreachable(reached.server, error) from error
         if date := answer.headers.get("Date"):
             dates.append(date)
-        return _answer(answer.status, answer.data, answer.headers)
+        return _answer(answer.status, data, answer.headers)
 
     def send(method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> Answer:
         late = f"{method} {reached.server}{path} was not answered whole within {REQUEST_S:g} s."
@@ -146,6 +155,24 @@ def _sender(reached: Access, dates: deque[str]) -> Send:
             raise ClusterError(late, passing=True) from error
 
     return send
+
+
+def _read(answer: Any, what: str) -> bytes:
+    """The body of an answer. ClusterError for one that is too large, before it is read whole."""
+    pieces, size = [], 0
+    try:
+        for piece in answer.stream(_PIECE, decode_content=True):
+            size += len(piece)
+            if size > LARGEST:
+                answer.close()
+                raise ClusterError(
+                    f"{what} was answered with more than {LARGEST // MEGA} MB, which is not read. Something between "
+                    "the controller and the API server may have spoken, or the cluster has more objects than this."
+                )
+            pieces.append(piece)
+    finally:
+        answer.release_conn()
+    return b"".join(pieces)
 
 
 def _unreachable(server: str, error: Exception) -> ClusterError:
@@ -183,4 +210,4 @@ def _answer(status: int, data: bytes, headers: Mapping[str, str]) -> Answer:
 def _retry_after(headers: Mapping[str, str]) -> float:
     """Seconds; 0 if the server names none, or a date."""
     text = headers.get("Retry-After", "")
-    return float(text) if text.isdigit() else 0
+    return float(text) if _SECONDS.fullmatch(text) else 0

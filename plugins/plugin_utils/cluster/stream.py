@@ -16,8 +16,9 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
+from ..engine.printable import make_sentence
 from .access import Access
-from .answer import decode_object, read_first_line
+from .answer import LONGEST_MESSAGE, decode_object, read_first_line
 from .error import ClusterError, passes
 from .proxy import credentials
 
@@ -116,8 +117,8 @@ def _reason(error: WebSocketBadStatusException) -> str:
     """The message of the Status object in a refusal."""
     body = error.resp_body or b""
     text = body.decode(errors="replace") if isinstance(body, bytes) else str(body)
-    message = (decode_object(text) or {}).get("message")
-    return str(message or read_first_line(text.encode()) or "no reason was given").rstrip(".")
+    message = make_sentence((decode_object(text) or {}).get("message") or "", LONGEST_MESSAGE)
+    return (message or read_first_line(text.encode()) or "no reason was given").rstrip(".")
 
 
 def _options(reached: Access) -> dict[str, Any]:

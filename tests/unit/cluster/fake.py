@@ -68,9 +68,14 @@ def as_api(method: str, path: str, status: int, answer: Mapping[str, Any]) -> by
         return json.dumps({"kind": "Status", "apiVersion": "v1", "status": "Success"}).encode()
     kind = next((each.name for each in ALL if each.plural == match["plural"]), "SelfSubjectAccessReview")
     if method == "GET" and not match["name"]:
-        return json.dumps({"kind": f"{kind}List", "items": [], **answer}).encode()
-    named = {"name": match["name"]} if match["name"] else {}
-    return json.dumps({"kind": kind, **answer, "metadata": {**named, **(answer.get("metadata") or {})}}).encode()
+        items = [named(each, f"unnamed-{n}") for n, each in enumerate(answer.get("items") or ())]
+        return json.dumps({"kind": f"{kind}List", **answer, "items": items}).encode()
+    return json.dumps(named({"kind": kind, **answer}, match["name"] or "made")).encode()
+
+
+def named(item: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """An object; each has a name."""
+    return {**item, "metadata": {"name": name, **(item.get("metadata") or {})}}
 
 
 class Fake:

@@ -135,7 +135,7 @@ def test_create_replace_delete(api: Api, cluster: Cluster) -> None:
     api.answers["POST", "/api/v1/namespaces"] = (201, {"kind": "Namespace"})
     api.answers["PUT", "/api/v1/namespaces/a"] = (200, {"kind": "Namespace"})
     api.answers["DELETE", "/api/v1/namespaces/a"] = (200, {"kind": "Status"})
-    assert cluster.create("/api/v1/namespaces", {"a": 1}) == {"kind": "Namespace", "metadata": {}}
+    assert cluster.create("/api/v1/namespaces", {"a": 1}) == {"kind": "Namespace", "metadata": {"name": "made"}}
     assert cluster.replace("/api/v1/namespaces/a", {"a": 2}) == {"kind": "Namespace", "metadata": {"name": "a"}}
     assert cluster.delete("/api/v1/namespaces/a") is True
     assert cluster.delete("/api/v1/namespaces/b") is False

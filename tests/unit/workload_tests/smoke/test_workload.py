@@ -45,7 +45,7 @@ def test_a_node_is_healthy_where_it_says_that_it_is_ready(
 def pod(name: str, address: str, status: str) -> dict[str, Any]:
     return {
         "metadata": {"name": name},
-        "spec": {"nodeName": "win1", "containers": [{"image": "x"}]},
+        "spec": {"nodeName": "win1", "containers": [{"name": "x", "image": "x"}]},
         "status": {"phase": "Pending", "podIP": address, "conditions": [{"type": "Ready", "status": status}]},
     }
 
