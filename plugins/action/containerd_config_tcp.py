@@ -38,18 +38,18 @@ class ActionModule(ConvergingAction):
         text = ""
         heard: list[proof.Rehearsed] = []
 
-        def build_resources(given: Given) -> Resources:
+        def build_resources(given: Given[Any]) -> Resources:
             """Firewall rule, config.toml, the restart."""
             nonlocal text
             found = node.build_resources(replace(wanted, mark=given.mark), given.reading)
             text = proof.config_of(found).text
             return found
 
-        def rehearse(given: Given, resources: Resources) -> Batch | None:
+        def rehearse(given: Given[Any], resources: Resources) -> Batch | None:
             """Let containerd read the new file before anything is stopped."""
             return proof.rehearsal(wanted, resources, given.reading)
 
-        def judge(_given: Given, batch: Batch, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+        def judge(_given: Given[Any], batch: Batch, answer: Mapping[str, Any]) -> Mapping[str, Any]:
             """What it made of the file decides whether to go on."""
             heard.append(proof.judge_rehearsal(wanted, batch, answer, text))
             return {}

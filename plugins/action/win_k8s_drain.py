@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.components.options import read
+from ..plugin_utils.components.shared_options import DrainOptions
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.engine.sentences import as_steps
 from ..plugin_utils.node.run_id import RUN_ID
@@ -23,13 +25,15 @@ class ActionModule(NodeAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Cordoned and empty; what was on it is told, for the next change of the machine."""
-        cluster = self._asks.cluster(options)
+        cluster = self._asks.cluster(self._shared.cluster)
         if cluster is None:
             raise Refused(
                 f"The Node {options['node_name']} cannot be drained, since the controller has no way to the cluster: "
                 "name its kubeconfig in winkube_cluster.kubeconfig."
             )
-        node = drain.NodeDrain(cluster, options["node_name"], RUN_ID, drain.Rules.from_options(options))
+        node = drain.NodeDrain(
+            cluster, options["node_name"], RUN_ID, drain.Rules.from_options(read(DrainOptions, options))
+        )
         pods = node.list_evictable()
         check = self._task.check_mode
         steps = node.plan_steps() if check else node.cordon_and_drain()

@@ -18,7 +18,9 @@ from ansible.template import trust_as_template
 from ..plugin_utils.components.asks import Asks
 from ..plugin_utils.components.declaration import Component
 from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.components.options import read
 from ..plugin_utils.components.registry import read_plan
+from ..plugin_utils.components.shared_options import Access
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.task import node_plan, preflight
@@ -101,7 +103,7 @@ class ActionModule(NodeAction):
             full = f"{preflight.PREFIX}{name}"
             return self._render_variable(full) if full in self._task_vars else None
 
-        return preflight.Run(value, reading, self._takes_part, layout, lambda given: asks.cluster({"cluster": given}))
+        return preflight.Run(value, reading, self._takes_part, layout, lambda given: asks.cluster(read(Access, given)))
 
     def _goes_on(self) -> bool:
         """Whether later tasks look at a node on which nothing differs: the last one of site.yml uncordons it, the last

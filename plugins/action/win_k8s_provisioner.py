@@ -105,7 +105,7 @@ class ActionModule(NodeAction):
 
     def _daemon_sets(self, items: Sequence[Item], options: Mapping[str, Any]) -> tuple[str, ...]:
         question = in_cluster.ask_daemon_sets(items, in_cluster.node_name(options, self._host))
-        return () if question is None else self._asks.of_cluster(options, "daemon sets", question) or ()
+        return () if question is None else self._asks.of_cluster(self._shared.cluster, "daemon sets", question) or ()
 
     def _push(self, push: Push, reading: Reading) -> dict[str, Any]:
         """One plan and its batches. NotAsReadError if it has to be planned again."""
@@ -150,7 +150,7 @@ class ActionModule(NodeAction):
         """Drain if that is wanted, hand the batch over, wait for the Node."""
         batch = widen_state(planned, self._node.layout)
         sent = replace(batch, state=(*batch.state, provision_report.journal_query(self._node.layout, mark)))
-        drained = drain.empty_before(sent, push.options, self._asks)
+        drained = drain.empty_before(sent, self._shared.drain, self._asks)
         answer = self._node.apply(sent, mark, reading)
         reading = self._node.after(reading, batch, provision_report.drop_journal(answer))
         waited = in_cluster.wait_for_node(push.options, in_cluster.node_name(push.options, self._host), tasks)

@@ -42,7 +42,7 @@ class ActionModule(ConvergingAction):
         node = cluster.node(options["node_name"])
         found = rejoin.Past()
 
-        def build_resources(given: Given) -> Resources:
+        def build_resources(given: Given[Any]) -> Resources:
             """The clean-up; nothing for a machine that is not a previously deleted node."""
             nonlocal found
             ours = hns.Ours(hns.list_own_names(options["network_name"]), options["cluster_cidr"])
@@ -57,7 +57,7 @@ class ActionModule(ConvergingAction):
     def _cni_conf(self, options: dict[str, Any]) -> dict[str, Any]:
         """Mend the CNI configuration that the runtime takes."""
 
-        def build_resources(given: Given) -> Resources:
+        def build_resources(given: Given[Any]) -> Resources:
             expect = cni_mend.expectations(given.options, given.layout)
             return cni_mend.resources(complete_cni(given.reading, expect, self._node.probe), expect, given.mark)
 
@@ -66,12 +66,12 @@ class ActionModule(ConvergingAction):
 
     def _cluster(self, options: dict[str, Any]) -> Cluster | None:
         join.check_name(options["node_name"])
-        return self._asks.cluster(options)
+        return self._asks.cluster(self._shared.cluster)
 
     def _network(self, options: dict[str, Any]) -> dict[str, Any]:
         layout, cluster = self._node.layout, self._cluster(options)
         nodes = None if cluster is None else list(cluster.nodes())
-        repair = NodeRepair(self._node, options, self._asks, network.reads(layout))
+        repair = NodeRepair(self._node, self._shared.drain, self._asks, network.reads(layout))
         wanted = network.Wanted.of(options, layout, nodes, hns.list_recorded(layout, repair.seen))
         if stuck := network.repair(wanted, repair):
             raise NodeError(f"{self.topic}: {stuck}")
@@ -81,7 +81,7 @@ class ActionModule(ConvergingAction):
         return result
 
     def _restart(self, options: dict[str, Any]) -> dict[str, Any]:
-        repair = NodeRepair(self._node, options, self._asks, restart.reads(self._node.layout))
+        repair = NodeRepair(self._node, self._shared.drain, self._asks, restart.reads(self._node.layout))
         batch, text = restart.batch(self._node.layout, options["services"], repair.seen)
         if text:
             repair.apply(batch, text)
@@ -106,7 +106,7 @@ class ActionModule(ConvergingAction):
 
     def _take_over(self, options: dict[str, Any]) -> dict[str, Any]:
         layout = self._node.layout
-        repair = NodeRepair(self._node, options, self._asks, take_over.reads(layout))
+        repair = NodeRepair(self._node, self._shared.drain, self._asks, take_over.reads(layout))
         take_over.refuse_misnamed(layout, repair.seen)
         going = take_over.find_loose(layout, repair.seen)
         services = take_over.services(layout, repair.seen)

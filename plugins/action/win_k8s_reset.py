@@ -93,7 +93,7 @@ class ActionModule(ConvergingAction):
         """What can be rolled back in one batch, then the Node object, then what is deleted for good."""
         join.check_name(options["node_name"])
         owned.check(options["keep"])
-        cluster = self._asks.cluster(options)
+        cluster = self._asks.cluster(self._shared.cluster)
         wanted = Wanted(options, layout)
         nothing = Reading()
         # A bare machine is asked once.
@@ -102,10 +102,10 @@ class ActionModule(ConvergingAction):
         reading = self._look(wanted, self.reading(options, needed))
         wanted = replace(wanted, ours=owned.candidates(wanted.scope(reading), reading))
 
-        def down(given: Given) -> Resources:
+        def down(given: Given[Any]) -> Resources:
             return wanted.down(self._look(wanted, given.reading), given.mark)
 
-        def sweep(given: Given) -> Resources:
+        def sweep(given: Given[Any]) -> Resources:
             return wanted.sweep(self._look(wanted, given.reading))
 
         reading = run.run_stages((Stage("down", down, deadline=_deadline),), reading)
@@ -135,5 +135,5 @@ class ActionModule(ConvergingAction):
         return [f"delete the Node {options['node_name']}"]
 
 
-def _deadline(_given: Given) -> int:
+def _deadline(_given: Given[Any]) -> int:
     return 1800

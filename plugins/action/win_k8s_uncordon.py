@@ -25,7 +25,7 @@ class ActionModule(NodeAction):
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Nothing, unless a run of this collection cordoned the Node; then wait until it is Ready."""
         name = options["node_name"]
-        cluster = self._asks.cluster(options)
+        cluster = self._asks.cluster(self._shared.cluster)
         ours = None if cluster is None else drain.NodeDrain(cluster, name, RUN_ID)
         if cluster is None or ours is None or not ours.is_ours():
             return {"changed": False, "steps": []}

@@ -38,6 +38,6 @@ class ModuleDocFragment:
 
 for _variable, _documented in {
     "DOCUMENTATION": NAMES,
-    **{component.role.upper(): document(component.interface.options) for component in COMPONENTS},
+    **{component.role.upper(): document(component.interface.rows) for component in COMPONENTS},
 }.items():
     setattr(ModuleDocFragment, _variable, yaml.dump({"options": _documented}, Dumper=DUMPER))

@@ -446,7 +446,7 @@ def _components(components: tuple[Component, ...]) -> Schema:
     found: dict[str, Schema] = {}
     for each in components:
         prefix = f"winkube_{each.role}_"
-        given = [one for one in role_variables(each.interface.options) if one.variable.name not in elsewhere]
+        given = [one for one in role_variables(each.interface.rows) if one.variable.name not in elsewhere]
         keys = {one.variable.name.removeprefix(prefix).removeprefix("winkube_"): _variable(one) for one in given}
         listed = {"x-optional": "winkube_optional_components"} if each.optional else {}
         found[each.role] = {"description": f"{each.interface.summary}.", **block(keys), **listed}

@@ -51,7 +51,7 @@ argument_specs:
 
 def options_of(component: Component) -> tuple[Option, ...]:
     """The table of a component's options: the one place where generation reads it."""
-    return component.interface.options
+    return component.interface.rows
 
 
 def files(component: Component, source: str) -> dict[str, str]:

@@ -39,11 +39,18 @@ def test_cri_descriptors_are_those_of_api_proto() -> None:
 NEW = """
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ...engine import windows_path
 from ..declaration import Daemon, NoHealth, ServiceKind
 from ..layout import Layout
-from ..options import Option
+from ..options import option
 from ..program_service import Recipe, declare
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnailOptions:
+    pace: int = option("Its pace.", default=3)
 
 
 def _program(layout: Layout) -> str:
@@ -66,7 +73,7 @@ DECLARATION = declare(
         description=("Runs an agent.",),
         example={"source": {"url": "https://example.com/snail.exe"}},
         url="https://example.com/snail.exe",
-        options=(Option("pace", "int", "Its pace.", 3),),
+        options=SnailOptions,
     ),
 )
 """

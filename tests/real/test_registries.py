@@ -21,6 +21,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd import registries
+from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd.options import RegistryOptions
+from ansible_collections.winkube.node.plugins.plugin_utils.components.options import read
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.client import CriClient, CriError
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 
@@ -144,7 +146,7 @@ class Puller:
 
     def knows(self, registry: Registry, auth: dict[str, str]) -> None:
         """hosts.toml as the role writes it."""
-        option = {"host": registry.host, "server": f"http://{registry.host}", "auth": auth}
+        option = read(RegistryOptions, {"host": registry.host, "server": f"http://{registry.host}", "auth": auth})
         (one,) = registries.registries([option], lambda path: Path(path).read_bytes())
         place = self.folder / "certs.d" / registry.host
         place.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components.log_runner import Rotation, wrapper
+from ansible_collections.winkube.node.plugins.plugin_utils.components.log_runner import wrapper
+from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_options import LogOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.service_wrappers import LOG_RUNNER_ROTATES
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line
 
@@ -23,7 +24,7 @@ def test_it_keeps_what_a_program_prints_under_our_flags(windows: Programs, versi
     """It starts a copy of itself, which complains that it has nothing to run: that complaint is in the file."""
     inner = windows.place(NAME, version)
     log = rf"C:\programs\{version}\kubelet.log"
-    _runner, *flags = wrapper(inner, log, Rotation(1, 2))
+    _runner, *flags = wrapper(inner, log, LogOptions(max_mb=1, keep_days=2))
     for _ in range(2):
         windows.run(NAME, version, [*flags, inner])
     kept = windows.prefix.path(log).read_text(encoding="utf-8", errors="replace")

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from ..cluster.client import Cluster
 from ..cluster.remembered import Remembered
+from .shared_options import Access
 
 T = TypeVar("T")
 
@@ -57,16 +59,9 @@ class Asks:
         found: T = self._answers[what]
         return found
 
-    def cluster(self, options: Mapping[str, Any]) -> Cluster | None:
-        """The cluster of these options. None without a kubeconfig, and for an image, which belongs to no cluster.
-
-        Raises:
-            ClusterError: The kubeconfig cannot be read, or its server does not answer.
-        """
-
-        if options.get("golden_image"):
-            return None
-        reached = options["cluster"]
+    def cluster(self, access: Access) -> Cluster | None:
+        """The cluster. None without a kubeconfig. ClusterError if the kubeconfig cannot be read."""
+        reached = asdict(access)
 
         def open_cluster() -> Cluster | None:
             remembered = self._find_memory(reached)
@@ -80,11 +75,11 @@ class Asks:
             return None
         return Remembered(self._shared, json.dumps([self._task, whose], sort_keys=True, default=str))
 
-    def of_cluster(self, options: Mapping[str, Any], what: str, ask: Callable[[Cluster], T]) -> T | None:
+    def of_cluster(self, access: Access, what: str, ask: Callable[[Cluster], T]) -> T | None:
         """The result of `ask` for the cluster; None without one. ClusterError if the cluster does not answer."""
 
         def ask_cluster() -> T | None:
-            cluster = self.cluster(options)
+            cluster = self.cluster(access)
             return None if cluster is None else ask(cluster)
 
         return self.once(what, ask_cluster)

@@ -10,7 +10,6 @@ the newest five). Ours starts the runner each hour; the runner follows logs.json
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +20,7 @@ from ..engine.resource import Change, Refused
 from ..engine.resources.file import write_ops
 from . import runner_task
 from .layout import Layout
+from .options import option
 
 TASK = r"\winkube\logs"
 ABOUT = "Keeps the logs of Kubernetes' services on this machine within limits, for winkube.node."
@@ -30,25 +30,29 @@ SPARE = 64 * 1024
 READ_LIMIT = 16 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """A log is rotated at `max_mb` megabytes. Its newest `keep_files` rotated files stay, for at most `keep_days`
-    days."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogLimitOptions:
+    """Limits for logs of services that nothing else limits."""
 
-    max_mb: int = 10
-    keep_files: int = 10
-    keep_days: int = 14
+    max_mb: int = option(
+        "Megabytes at which containerd's log is copied aside and emptied.", default=10, variable="winkube_log_max_mb"
+    )
+    keep_files: int = option(
+        "The number of older files that stay of each log. V(0) removes the task, and no file is deleted.",
+        default=10,
+        variable="winkube_log_keep_files",
+    )
+    keep_days: int = option("Days after which older files are removed.", default=14, variable="winkube_log_keep_days")
 
 
-def limits(given: Mapping[str, Any]) -> Limits | None:
-    """From the option `log`; None if `keep_files` is 0: then older files are not ours. Refused for invalid numbers."""
-    found = Limits(int(given["max_mb"]), int(given["keep_files"]), int(given["keep_days"]))
-    if found.max_mb < 1 or found.keep_days < 1 or found.keep_files < 0:
+def limits(wanted: LogLimitOptions) -> LogLimitOptions | None:
+    """The same; None if `keep_files` is 0: then older files are not ours. Refused for invalid numbers."""
+    if wanted.max_mb < 1 or wanted.keep_days < 1 or wanted.keep_files < 0:
         raise Refused(
-            f"log: max_mb is {found.max_mb}, keep_files {found.keep_files} and keep_days {found.keep_days}; max_mb and "
-            "keep_days have to be 1 or more, keep_files 0 (nothing is removed) or more."
+            f"log: max_mb is {wanted.max_mb}, keep_files {wanted.keep_files} and keep_days {wanted.keep_days}; max_mb "
+            "and keep_days have to be 1 or more, keep_files 0 (nothing is removed) or more."
         )
-    return found if found.keep_files else None
+    return wanted if wanted.keep_files else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,7 @@ class LogLimits:
     `backup` is the batch's folder that keeps the old files for the undo."""
 
     layout: Layout
-    limits: Limits | None
+    limits: LogLimitOptions | None
     logs: tuple[str, ...]
     backup: str
 
@@ -136,7 +140,7 @@ class LogLimits:
         return {"schema": 1, "logs": logs}
 
     def _words(self) -> str:
-        found = self.limits or Limits()
+        found = self.limits or LogLimitOptions()
         return f"{found.max_mb} MB each, {found.keep_files} older files and {found.keep_days} days"
 
     def _xml(self, *, stays: bool) -> Op:

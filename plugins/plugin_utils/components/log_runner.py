@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 from ..engine import windows_path
 from ..engine.reading import Query, Reading, file_key
@@ -20,17 +19,10 @@ from ..engine.resources.programs import Programs, Source
 from ..facts import service_wrappers as facts
 from .kubernetes_fit import release
 from .layout import Layout
+from .shared_options import LogOptions
 from .source import ReadUrl, source
 
 NAME = "kube-log-runner"
-
-
-@dataclass(frozen=True, slots=True)
-class Rotation:
-    """When a log gets a new file, and how long kube-log-runner keeps old ones (nssm keeps them forever)."""
-
-    max_mb: int = 10
-    keep_days: int = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +91,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
     return tuple(query for resource in build_resources(layout, Source("", None, ""), "") for query in resource.reads())
 
 
-def wrapper(program: str, log_file: str, rotation: Rotation) -> tuple[str, ...]:
+def wrapper(program: str, log_file: str, rotation: LogOptions) -> tuple[str, ...]:
     """The part of ImagePath before the program and its arguments."""
     return (
         program,
@@ -109,14 +101,11 @@ def wrapper(program: str, log_file: str, rotation: Rotation) -> tuple[str, ...]:
     )
 
 
-def rotation(given: Any) -> Rotation:
-    """From the option `log`. Refused for less than one megabyte or day."""
-    found = Rotation(int(given["max_mb"]), int(given["keep_days"]))
-    if found.max_mb < 1 or found.keep_days < 1:
-        raise Refused(
-            f"service.log: max_mb is {found.max_mb} and keep_days {found.keep_days}; both have to be 1 or more."
-        )
-    return found
+def check_rotation(log: LogOptions) -> LogOptions:
+    """The same. Refused for less than one megabyte or day."""
+    if log.max_mb < 1 or log.keep_days < 1:
+        raise Refused(f"service.log: max_mb is {log.max_mb} and keep_days {log.keep_days}; both have to be 1 or more.")
+    return log
 
 
 def _programs(layout: Layout, wanted: Source, mark: str) -> Programs:

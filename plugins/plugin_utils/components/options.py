@@ -1,18 +1,24 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options of a component's module and the variables of its role, in one table.
+"""The options of a component's module and the variables of its role, in one table: the fields of a frozen dataclass.
 
-It generates the module's documentation and argument_spec, and the role's defaults, specification, task and table of
-variables. The first task of a run plans with it too: `arguments` says which variable sets which option.
+A field has its type, its default and, in its metadata, what `option` takes. The table generates the module's
+documentation and argument_spec, and the role's defaults, specification, task and table of variables. The first task of
+a run plans with it too: `arguments` says which variable sets which option. `read` makes the dataclass of a module's
+options, and from there on everything reads attributes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Hashable, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+T = TypeVar("T")
 
 SECRET = "Secret. "
 """The start of the description of an option whose value is never shown."""
@@ -77,6 +83,7 @@ class Interface:
     """A component's module and role, as users see them.
 
     `module` is the module's name, `summary` the short description of both, `task` the title of the role's task.
+    `options` is the dataclass of its options, `own` are those of its fields that are another option here, or none.
     `shared` are the fragments winkube.node.<name> of options that modules share. `places` are its folders, files and
     names of services on a node, each a field of `Layout` and a suboption of `node`; their variables belong to the role
     winkube.
@@ -85,149 +92,206 @@ class Interface:
     module: str
     summary: str
     task: str
-    options: tuple[Option, ...]
+    options: type[Any]
     shared: tuple[str, ...] = ("node",)
     places: tuple[Option, ...] = ()
+    own: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> tuple[Option, ...]:
+        """The table of its options."""
+        return _rows(self.options, self.own)
+
+    def read(self, given: Mapping[str, Any]) -> Any:
+        """Its options, of the module's: `read`."""
+        return _read(self.options, self.own, given)
 
 
-# Options that several tables have.
+# The fields of a dataclass of options.
 
-PROXY = Option("proxy", "str", "A web proxy for the download.", default="", variable="winkube_http_proxy")
-
-
-def build_unverified_option(*names: str) -> Option:
-    """The option `allow_unverified`, for sources of these names."""
-    return Option(
-        "allow_unverified",
-        "list",
-        f"Components whose sources may come without a checksum, though not over http, such as {' and '.join(names)}.",
-        default=[],
-        elements="str",
-        variable="winkube_allow_unverified",
-    )
+_ABOUT = "option"
 
 
-def checksum_option(name: str, variable: Variable, *, sums: str = "the publisher's sum file") -> Option:
-    """The option `checksum` of a source that `allow_unverified` knows by this name."""
-    return Option(
-        "checksum",
-        "str",
-        (
-            f"V(sha256:) and 64 hex digits, or the https address of {sums}, which the controller reads.",
-            f"Without one the source is refused, unless O(allow_unverified) names C({name}).",
-        ),
-        default="",
-        variable=variable,
-    )
+@dataclass(frozen=True, slots=True)
+class _About:
+    """What a field's metadata says of the option. `of` is the class of a dict with suboptions of its own, `own` are
+    those of its fields that are another option here, or none. `prefix` is not None where the fields of `of` are options
+    of the same level; it begins the variables of those that name none."""
+
+    description: str | tuple[str, ...]
+    variable: Variable | str = ""
+    kind: str = ""
+    choices: tuple[str, ...] = ()
+    flag: str = ""
+    setting: str = ""
+    default: Mapping[str, Any] | None = None
+    of: type[Any] | None = None
+    prefix: str | None = None
+    own: Mapping[str, Field[Any] | None] = field(default_factory=dict)
 
 
-def service_seconds(
-    text: str, start: int, stop: int, start_variable: Variable | str = "", stop_variable: Variable | str = ""
-) -> tuple[Option, Option]:
-    """The time limits of a service; `text` says what the start waits for."""
-    stopping = "Seconds within which the service must stop."
-    return (
-        Option("start_timeout", "int", text, default=start, variable=start_variable),
-        Option("stop_timeout", "int", stopping, default=stop, variable=stop_variable),
-    )
-
-
-KUBERNETES_VERSION = Option(
-    "version",
-    "str",
-    "The release of Kubernetes, such as V(1.37.1). Refused if it does not go with the cluster's API server.",
-    required=True,
-    variable="winkube_kubernetes_version",
-)
-
-NODE_NAME = Option(
-    "node_name",
-    "str",
-    "The name of the Node object, in lower case. The kubelet, kube-proxy and flanneld get the same one.",
-    required=True,
-    variable="winkube_node_name",
-)
-
-NODE_ADDRESS = (
-    Option(
-        "interface_name",
-        "str",
-        "The adapter that the node's address is on.",
-        default="Ethernet",
-        variable="winkube_interface_name",
-    ),
-    Option(
-        "management_ip",
-        "str",
-        "The node's address. Empty for the first IPv4 address of O(interface_name). Refused if no adapter has it.",
-        default="",
-        variable="winkube_management_ip",
-    ),
-)
-
-
-def kubernetes_source(program: str, *, needed: str = "") -> tuple[Option, Option]:
-    """The options `source` of a Kubernetes program and `allow_unverified`. `needed` says when the source is needed,
-    unless always."""
-    prefix = f"winkube_{program.replace('-', '_')}"
-    text = "The program (C(.exe)), fetched by the node; V(http), V(https), or V(file:///C:/...) on the node."
-    base = Variable(
-        f"{prefix}_url",
-        f"{{{{ winkube_kubernetes_base_url }}}}/{program}.exe",
-        shown="below C(winkube_kubernetes_base_url)",
-    )
-    beside = f"({prefix}_url ~ '.sha256') if {prefix}_url.startswith('https://') else ''"
-    sums = Variable(
-        f"{prefix}_checksum",
-        f"{{{{ winkube_kubernetes_checksum or ({beside}) }}}}",
-        shown="the publisher's sum file",
-    )
-    where = Option("url", "str", text, default="" if needed else None, required=not needed, variable=base)
-    return (
-        Option(
-            "source",
-            "dict",
-            f"Where {program}.exe comes from.{f' {needed}' if needed else ''}",
-            required=not needed,
-            options=(where, checksum_option(program, sums), PROXY),
-        ),
-        build_unverified_option(program),
-    )
-
-
-def service_option(
-    managers: tuple[str, ...],
-    text: str | tuple[str, ...],
-    *others: Option,
-    manager: Variable | str = "",
+def option(
+    description: str | tuple[str, ...],
+    *,
+    default: Any = MISSING,
     variable: Variable | str = "",
-) -> Option:
-    """The option `service`, with its `manager` (the first is the default); `text` describes the managers."""
-    chosen = Option("manager", "str", text, default=managers[0], choices=managers, variable=manager)
+    type: str = "",
+    choices: tuple[str, ...] = (),
+    flag: str = "",
+    setting: str = "",
+) -> Any:
+    """A field of a dataclass of options. Without `default` the option is required.
+
+    Args:
+        description: Its documentation; several strings are paragraphs.
+        default: A tuple for a list, a dict for a dict.
+        variable: What sets it in the role (`Option`).
+        type: Ansible's type, where the annotation does not tell it: `path`.
+        choices: Where they are not a Literal's.
+        flag: The program's flag that gets the value, without dashes.
+        setting: The field of the program's configuration file that gets it.
+    """
+    metadata = {_ABOUT: _About(description, variable, type, choices, flag, setting)}
+    if isinstance(default, Mapping):
+        return field(default_factory=lambda: dict(default), metadata=metadata)
+    return field(metadata=metadata) if default is MISSING else field(default=default, metadata=metadata)
+
+
+def suboptions(
+    of: type[T],
+    description: str | tuple[str, ...],
+    *,
+    required: bool = False,
+    default: Mapping[str, Any] | None = None,
+    variable: Variable | str = "",
+    **own: Any,
+) -> T:
+    """A field whose value is a dataclass of options itself. `own` are fields of it, by name, that are another option
+    here than in the class; None: it is no option here, and has the class's default. The default is made of theirs;
+    `default` is what the documentation says besides."""
+    about = _About(description, variable, default=default, of=of, own=own)
+    if required:
+        return cast(T, field(metadata={_ABOUT: about}))
+    return field(default_factory=lambda: _read(of, about.own, {}), metadata={_ABOUT: about})
+
+
+def inlined(of: type[T], *, prefix: str = "", **own: Any) -> T:
+    """A field whose value is a dataclass of options that are options of the class which has the field. One that names
+    no variable gets the one of its name after `prefix`, where there is a prefix. `own` is as for `suboptions`."""
+    about = _About("", of=of, prefix=prefix, own=own)
+    return field(default_factory=lambda: _read(of, about.own, {}), metadata={_ABOUT: about})
+
+
+def list_options(of: type[Any]) -> tuple[Option, ...]:
+    """The table of a dataclass of options."""
+    return _rows(of, {})
+
+
+def _rows(of: type[Any], own: Mapping[str, Field[Any] | None]) -> tuple[Option, ...]:
+    found: list[Option] = []
+    for name, hint, each in _fields(of, own):
+        about: _About = each.metadata[_ABOUT]
+        if about.of is None or about.prefix is None:
+            found.append(_row(name, hint, each))
+            continue
+        for row in _rows(about.of, about.own):
+            named = row.variable or about.prefix == ""
+            found.append(row if named else replace(row, variable=Variable(about.prefix + row.name)))
+    return tuple(found)
+
+
+def _fields(of: type[Any], own: Mapping[str, Field[Any] | None]) -> Iterator[tuple[str, Any, Field[Any]]]:
+    hints = _hints(cast(Hashable, of))
+    for each in fields(of):
+        if (found := own.get(each.name, each)) is not None:
+            yield each.name, hints[each.name], found
+
+
+@cache
+def _hints(of: Hashable) -> Mapping[str, Any]:
+    return get_type_hints(of)
+
+
+def _row(name: str, hint: Any, each: Field[Any]) -> Option:
+    about: _About = each.metadata[_ABOUT]
+    required, default = _is_required(each), None
+    if about.of is not None:
+        kind = Option(name, "dict", about.description, options=_rows(about.of, about.own))
+        default = about.default
+    else:
+        kind = _kind(name, hint, about.description)
+        default = None if required else _documented(_default_of(each))
     return Option(
-        "service", "dict", "How the service is created and run.", options=(chosen, *others), variable=variable
+        name,
+        about.kind or kind.type,
+        about.description,
+        default,
+        required,
+        kind.elements,
+        about.choices or kind.choices,
+        kind.options,
+        about.variable,
     )
 
 
-def extra_arguments(such: str, variable: str) -> Option:
-    """Arguments of a program besides ours."""
-    text = f"Further arguments, such as V({such}). They are checked like the others."
-    return Option("extra_arguments", "list", text, default=[], elements="str", variable=Variable(variable))
+_TYPES = {str: "str", int: "int", bool: "bool", float: "float"}
 
 
-def build_environment_option(variable: Variable | str = "", besides: str = "such as HTTPS_PROXY") -> Option:
-    """The option `environment`: the service's own variables."""
-    text = f"{SECRET}Variables of the service's own environment, {besides}. A change restarts it."
-    return Option("environment", "dict", text, default={}, variable=variable)
+def _kind(name: str, hint: Any, description: str | tuple[str, ...]) -> Option:
+    """Type, elements, choices and suboptions by the annotation."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in {Union, UnionType}:
+        (hint,) = (each for each in inner if each is not NoneType)
+        return _kind(name, hint, description)
+    if origin is Literal:
+        return Option(name, "str", description, choices=inner)
+    if origin is tuple:
+        element = inner[0]
+        if is_dataclass(element):
+            return Option(name, "list", description, elements="dict", options=_rows(cast(type[Any], element), {}))
+        return Option(name, "list", description, elements=_kind(name, element, "").type)
+    if origin in {Mapping, dict}:
+        return Option(name, "dict", description)
+    return Option(name, _TYPES.get(hint, "raw"), description)
 
 
-def depends_on(such: str, variable: Variable) -> Option:
-    """The option `depends_on`: services that Windows starts before this one."""
-    text = (
-        f"Services that Windows has to start before, such as V({such}), and whose stop also stops this one.",
-        "None by default. If one of them does not come up at boot, this service stays down.",
-    )
-    return Option("depends_on", "list", text, default=[], elements="str", variable=variable)
+def _is_required(each: Field[Any]) -> bool:
+    return each.default is MISSING and each.default_factory is MISSING
+
+
+def _default_of(each: Field[Any]) -> Any:
+    return each.default if each.default_factory is MISSING else each.default_factory()
+
+
+def _documented(default: Any) -> Any:
+    return list(default) if isinstance(default, tuple) else default
+
+
+def read(of: type[T], given: Mapping[str, Any]) -> T:
+    """The dataclass of a module's options, which are checked; others among them are left out, and one that is missing
+    or None has its default. TypeError if a required one is missing."""
+    return _read(of, {}, given)
+
+
+def _read(of: type[T], own: Mapping[str, Field[Any] | None], given: Mapping[str, Any]) -> T:
+    values: dict[str, Any] = {}
+    for name, hint, each in _fields(of, own):
+        about: _About = each.metadata[_ABOUT]
+        found = given if about.prefix is not None else given.get(name)
+        if found is not None:
+            values[name] = _value(hint, about, found)
+        elif not _is_required(each):
+            values[name] = _default_of(each)
+    return of(**values)
+
+
+def _value(hint: Any, about: _About, found: Any) -> Any:
+    if about.of is not None:
+        return _read(about.of, about.own, found)
+    if isinstance(found, Collection) and get_origin(hint) is tuple:
+        element = get_args(hint)[0]
+        return tuple(_read(cast(type[Any], element), {}, each) if is_dataclass(element) else each for each in found)
+    return found
 
 
 SHARED: Mapping[str, Mapping[str, Any]] = {
@@ -266,7 +330,7 @@ def document(options: tuple[Option, ...]) -> dict[str, Any]:
 def arguments(interface: Interface) -> dict[str, Any]:
     """The module's options as templates of the collection's variables, as the role's task passes them. The caller
     has Ansible fill them in."""
-    found = _templates(interface.options)
+    found = _templates(interface.rows)
     for fragment, names in SHARED.items():
         if fragment in interface.shared:
             found |= _list_templates(names)

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
 
 import yaml
 
@@ -29,45 +29,80 @@ from ..engine.tools import wait_service
 from . import nssm
 from .declaration import Component, Daemon
 from .layout import Layout
-from .options import (
-    PROXY,
-    Interface,
-    Option,
-    Variable,
-    build_environment_option,
-    build_unverified_option,
-    checksum_option,
-    service_option,
-    service_seconds,
-)
+from .options import Interface, Variable, inlined, option, suboptions
 from .service import Managed, service_of
-from .shared_arguments import inbound_networks, service_options, source_of
+from .shared_arguments import inbound_networks, managed, source_of
+from .shared_options import (
+    ProgramSource,
+    ServiceOptions,
+    checksum_option,
+    environment_option,
+    service_options,
+    start_option,
+    stop_option,
+    unverified_option,
+)
 from .source import is_archive
 from .stage import Given, Resources, Stage
 
-Values = Mapping[str, Any]
-"""The module's options, checked."""
+T = TypeVar("T")
 
 
-def _no_arguments(_layout: Layout, _values: Values) -> tuple[str, ...]:
+class WithPort(Protocol):
+    """Options of a program that listens."""
+
+    @property
+    def port(self) -> int:
+        """The TCP port."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodsAddress:
+    """The options that decide who may reach a port."""
+
+    interface_name: str = option(
+        "The adapter of the node's address.", default="Ethernet", variable="winkube_interface_name"
+    )
+    management_ip: str = option(
+        "That address; empty for the adapter's first one.", default="", variable="winkube_management_ip"
+    )
+    cluster_cidr: str = option(
+        "The pods' network, whose pods may come in by the firewall rule.", default="", variable="winkube_cluster_cidr"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramOptions:
+    """The options of all modules of this kind. `own` are those of the one program."""
+
+    version: str = option("Its release.")
+    source: ProgramSource = suboptions(ProgramSource, "Where it comes from.")
+    allow_unverified: tuple[str, ...] = unverified_option("the program")
+    own: Any = option("Its own.")
+    config_template: str = option("A template.", default="")
+    address: PodsAddress = inlined(PodsAddress)
+    service: ServiceOptions = suboptions(ServiceOptions, "Its service.")
+
+
+def _no_arguments(_layout: Layout, _options: Any) -> tuple[str, ...]:
     return ()
 
 
-def _accept_any(_version: str, _values: Values) -> None:
+def _accept_any(_version: str, _options: Any) -> None:
     return None
 
 
-def answers(url: str) -> Callable[[Values, int], tuple[Op, ...]]:
+def answers(url: str) -> Callable[[WithPort, int], tuple[Op, ...]]:
     """The gate that passes when `url` answers 200; its `{}` is the option `port`."""
 
-    def build_gate(values: Values, seconds: int) -> tuple[Op, ...]:
-        return (Op("wait", {"for": "http", "url": url.format(values["port"]), "status": 200, "timeout_s": seconds}),)
+    def build_gate(options: WithPort, seconds: int) -> tuple[Op, ...]:
+        return (Op("wait", {"for": "http", "url": url.format(options.port), "status": 200, "timeout_s": seconds}),)
 
     return build_gate
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class Recipe(Generic[T]):
     """How one program becomes a service.
 
     `summary` is the short description of role and module, `description` the rest of the module's, `example` its options
@@ -78,14 +113,15 @@ class Recipe:
     of its configuration (JSON or YAML by the name before `.j2`), which lies beside the program and restarts the
     service. The template gets one variable of the role's name: the options, `node` with the layout, and `folder`, the
     program's. `leaves` are files that the program itself makes in that folder. `check` refuses an unsuitable version or
-    options. A start waits for `ready`, within its seconds; the service must also stay up. An item of `options` without
-    a variable gets `winkube_<role>_<name>`. `port` is the TCP port that others may reach, if there is a firewall rule
-    for it. `queries` are read too.
+    options. A start waits for `ready`, within its seconds; the service must also stay up. `options` is the dataclass of
+    its own options; one without a variable gets `winkube_<role>_<name>`. `port` is the TCP port that others may reach,
+    if there is a firewall rule for it. `queries` are read too.
     """
 
     summary: str
     title: str
     version: str
+    options: type[T]
     description: tuple[str, ...] = ()
     example: Mapping[str, Any] = field(default_factory=dict)
     url: str = ""
@@ -94,12 +130,11 @@ class Recipe:
     members: tuple[str, ...] = ()
     config: str = ""
     leaves: tuple[str, ...] = ()
-    options: tuple[Option, ...] = ()
-    arguments: Callable[[Layout, Values], tuple[str, ...]] = _no_arguments
+    arguments: Callable[[Layout, T], tuple[str, ...]] = _no_arguments
     log_arguments: Callable[[str], tuple[str, ...]] = lambda _log: ()
-    check: Callable[[str, Values], None] = _accept_any
-    ready: Callable[[Values, int], tuple[Op, ...]] = lambda _values, _seconds: ()
-    port: Callable[[Values], int] | None = None
+    check: Callable[[str, T], None] = _accept_any
+    ready: Callable[[T, int], tuple[Op, ...]] = lambda _options, _seconds: ()
+    port: Callable[[T], int] | None = None
     queries: tuple[Query, ...] = ()
     start_timeout_s: int = 60
     stop_timeout_s: int = 60
@@ -113,7 +148,7 @@ class Args(Managed):
 
     layout: Layout
     source: Source
-    values: Values
+    options: Any
     archive: bool = False
     config: str = ""
     sources: tuple[Network, ...] | None = None
@@ -126,7 +161,7 @@ class ProgramService:
 
     component: Component
     daemon: Daemon
-    recipe: Recipe
+    recipe: Recipe[Any]
 
     @property
     def rule(self) -> str:
@@ -135,7 +170,7 @@ class ProgramService:
 
     def build_resources(self, args: Args) -> tuple[Resource, ...]:
         """Folders, program, configuration, firewall rule, service. Refused for an unsuitable version or options."""
-        self.recipe.check(args.source.version or "", args.values)
+        self.recipe.check(args.source.version or "", args.options)
         return (
             *self._folders(args.layout),
             *args.tools,
@@ -180,7 +215,7 @@ class ProgramService:
     def _firewall(self, args: Args) -> tuple[FirewallRule, ...]:
         if self.recipe.port is None:
             return ()
-        port = self.recipe.port(args.values)
+        port = self.recipe.port(args.options)
         if not 0 < port < 65536:
             raise Refused(f"{self.component.name}: port: {port} is not a TCP port, which is 1 to 65535.")
         return () if args.sources is None else (FirewallRule(self.rule, "TCP", port, args.sources, adopts=True),)
@@ -193,47 +228,21 @@ class ProgramService:
             self.daemon,
             args.layout,
             args,
-            arguments=self.recipe.arguments(args.layout, args.values),
+            arguments=self.recipe.arguments(args.layout, args.options),
             native_arguments=self.recipe.log_arguments(log),
-            ready=(*self.recipe.ready(args.values, args.start_timeout_s), stays_up),
+            ready=(*self.recipe.ready(args.options, args.start_timeout_s), stays_up),
             uses=_config_paths(self.daemon, self.recipe, args.layout),
             display_name=self.recipe.title,
         )
 
 
-_PORT = (
-    Option(
-        "interface_name",
-        "str",
-        "The adapter of the node's address.",
-        default="Ethernet",
-        variable="winkube_interface_name",
-    ),
-    Option(
-        "management_ip",
-        "str",
-        "That address; empty for the adapter's first one.",
-        default="",
-        variable="winkube_management_ip",
-    ),
-    Option(
-        "cluster_cidr",
-        "str",
-        "The pods' network, whose pods may come in by the firewall rule.",
-        default="",
-        variable="winkube_cluster_cidr",
-    ),
-)
-"""The options that decide who may reach a port."""
-
-
-def declare(name: str, role: str, daemon: Daemon, recipe: Recipe, *, rule: str = "") -> ProgramService:
+def declare(name: str, role: str, daemon: Daemon, recipe: Recipe[Any], *, rule: str = "") -> ProgramService:
     """A component that site.yml runs only where `winkube_optional_components` names its role."""
 
     def reads(layout: Layout) -> tuple[Query, ...]:
         return made.reads(layout)
 
-    def build_wanted(given: Given) -> Resources:
+    def build_wanted(given: Given[ProgramOptions]) -> Resources:
         return made.build_resources(_arguments(made, given))
 
     component = Component(
@@ -258,17 +267,18 @@ def _beside(daemon: Daemon, layout: Layout, name: str) -> str:
     return windows_path.join(windows_path.parent(daemon.program(layout)), name)
 
 
-def _config_paths(daemon: Daemon, recipe: Recipe, layout: Layout) -> tuple[str, ...]:
+def _config_paths(daemon: Daemon, recipe: Recipe[Any], layout: Layout) -> tuple[str, ...]:
     return (_beside(daemon, layout, recipe.config.removesuffix(".j2")),) if recipe.config else ()
 
 
-def _config(made: ProgramService, given: Given) -> str:
+def _config(made: ProgramService, given: Given[ProgramOptions]) -> str:
     """The text of its configuration; empty if it has none. Refused if it does not parse."""
     if not made.recipe.config:
         return ""
-    template, role = str(given.options["config_template"]), made.component.role
+    template, role = given.options.config_template, made.component.role
     folder = windows_path.parent(made.daemon.program(given.layout))
-    variables = {**given.options, "node": asdict(given.layout), "folder": folder}
+    whole = asdict(given.options)
+    variables = {**whole, **whole.pop("own"), "node": asdict(given.layout), "folder": folder}
     text = given.asks.render(template, {role: variables}, role)
     try:
         json.loads(text) if made.recipe.config.endswith(".json.j2") else yaml.safe_load(text)
@@ -280,39 +290,33 @@ def _config(made: ProgramService, given: Given) -> str:
     return text
 
 
-def _arguments(made: ProgramService, given: Given) -> Args:
+def _arguments(made: ProgramService, given: Given[ProgramOptions]) -> Args:
     """The arguments from the module's options. Refused without a source."""
-    url = given.options["source"]["url"]
+    url, address = given.options.source.url, given.options.address
     if not url:
         variable = f"winkube_{made.component.role}_url"
         told = made.recipe.no_url or "Name an archive or the program"
         raise Refused(f"{given.name}: no source. {told} in {variable}, with its checksum.")
     return Args(
         layout=given.layout,
-        source=source_of(given),
-        values=given.options,
+        source=source_of(given, given.name, given.options.version),
+        options=given.options.own,
         archive=is_archive(given.name, url),
         config=_config(made, given),
-        sources=inbound_networks(given) if made.recipe.port else None,
+        sources=inbound_networks(given, address, address.cluster_cidr) if made.recipe.port else None,
         mark=given.mark,
-        **service_options(given, made.daemon),
+        **managed(given, made.daemon),
     )
 
 
-def _template(template: str, variable: Variable) -> Option:
-    name = template.removesuffix(".j2")
-    text = f"A Jinja2 template of C({name}), looked for in the role and then along the usual search path."
-    return Option("config_template", "path", text, default=template, variable=variable)
-
-
-def _interface(name: str, role: str, daemon: Daemon, recipe: Recipe) -> Interface:
+def _interface(name: str, role: str, daemon: Daemon, recipe: Recipe[Any]) -> Interface:
     """The options of all modules of this kind, and those of the recipe."""
 
     def build_variable(option: str, *default: Any, **more: str) -> Variable:
         return Variable(f"winkube_{role}_{option}", *default, **more)
 
     published = f" {recipe.no_url.partition(';')[0]}." if recipe.no_url else ""
-    managers = daemon.kind.managers
+    file = recipe.config.removesuffix(".j2")
     return Interface(
         module=f"win_{role}",
         summary=recipe.summary,
@@ -325,48 +329,48 @@ def _interface(name: str, role: str, daemon: Daemon, recipe: Recipe) -> Interfac
             "nssm",
             *(("inbound", "cluster") if recipe.port else ()),
         ),
-        options=(
-            Option(
-                "version",
-                "str",
+        options=ProgramOptions,
+        own={
+            "version": option(
                 f"The release of {name}, such as V({recipe.version}).",
-                required=True,
                 variable=build_variable("version", recipe.version),
             ),
-            Option(
-                "source",
-                "dict",
+            "source": suboptions(
+                ProgramSource,
                 f"Where {name} comes from.",
-                options=(
-                    Option(
-                        "url",
-                        "str",
-                        f"A release archive or the program, fetched by the node.{published}",
-                        default="",
-                        variable=build_variable("url", recipe.url, shown="the publisher's" if recipe.url else ""),
+                url=option(
+                    f"A release archive or the program, fetched by the node.{published}",
+                    default="",
+                    variable=build_variable("url", recipe.url, shown="the publisher's" if recipe.url else ""),
+                ),
+                checksum=checksum_option(
+                    name,
+                    build_variable(
+                        "checksum",
+                        recipe.sums or "{{ winkube_download_sums }}",
+                        shown="the publisher's" if recipe.sums else "none",
                     ),
-                    checksum_option(
-                        name,
-                        build_variable(
-                            "checksum",
-                            recipe.sums or "{{ winkube_download_sums }}",
-                            shown="the publisher's" if recipe.sums else "none",
-                        ),
-                        sums="a sum file",
-                    ),
-                    PROXY,
+                    sums="a sum file",
                 ),
             ),
-            build_unverified_option(name),
-            *(replace(option, variable=option.variable or build_variable(option.name)) for option in recipe.options),
-            *((_template(recipe.config, build_variable("config_template")),) if recipe.config else ()),
-            *(_PORT if recipe.port else ()),
-            service_option(
-                managers,
+            "allow_unverified": unverified_option(name),
+            "own": inlined(recipe.options, prefix=f"winkube_{role}_"),
+            "config_template": option(
+                f"A Jinja2 template of C({file}), looked for in the role and then along the usual search path.",
+                default=recipe.config,
+                variable=build_variable("config_template"),
+                type="path",
+            )
+            if recipe.config
+            else None,
+            **({} if recipe.port else {"address": None}),
+            "service": service_options(
+                daemon.kind.managers,
                 "V(sc) for sc.exe and the program's own way to be a service, or V(nssm).",
-                build_environment_option(),
-                *service_seconds("Seconds within which it must work.", recipe.start_timeout_s, recipe.stop_timeout_s),
+                environment=environment_option(),
+                start=start_option("Seconds within which it must work.", recipe.start_timeout_s),
+                stop=stop_option(recipe.stop_timeout_s),
                 variable=build_variable("service"),
             ),
-        ),
+        },
     )

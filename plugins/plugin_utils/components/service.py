@@ -21,7 +21,8 @@ from ..engine.tools import NOT_INSTALLED, WINDOWS_PATH, sc
 from ..facts import looked_up
 from .declaration import Daemon, ServiceKind
 from .layout import Layout
-from .log_runner import Rotation, wrapper
+from .log_runner import wrapper
+from .shared_options import LogOptions
 
 RECOVERY = Recovery(reset_s=86400, actions=(("restart", 15_000), ("restart", 30_000), ("restart", 60_000)))
 """Restarts without end; containerd's own default gives up after the second crash of a day (restart, restart, none).
@@ -52,7 +53,7 @@ class ServiceArgs:
     log_file: str | None = None
     environment: tuple[str, ...] = ()
     log_runner: str = ""
-    rotation: Rotation = field(default_factory=Rotation)
+    rotation: LogOptions = field(default_factory=LogOptions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +67,7 @@ class Managed:
 
     manager: str = ""
     tools: tuple[Resource, ...] = ()
-    rotation: Rotation = field(default_factory=Rotation)
+    rotation: LogOptions = field(default_factory=LogOptions)
     environment: tuple[str, ...] = ()
     depends_on: tuple[str, ...] = ()
     start_timeout_s: int = 120

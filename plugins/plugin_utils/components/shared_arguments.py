@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
+from ..engine.reading import Reading
 from ..engine.resource import Notice, Refused, Resource
 from ..engine.resources.firewall_rule import Network
 from ..engine.resources.programs import Source
@@ -21,76 +22,91 @@ from . import inbound, log_runner, networks, nssm
 from .declaration import Daemon
 from .kubernetes_fit import release
 from .layout import Layout
+from .shared_options import ProgramSource, ServiceOptions
 from .source import find_trust, source
 from .stage import Given, Resources
 
 
-def source_of(
-    given: Given,
-    *,
-    component: str = "",
-    version: str = "",
-    option: str = "source",
-    wanted: Mapping[str, Any] | None = None,
-) -> Source:
-    """The source of a program.
+class Downloads(Protocol):
+    """Options of a component that downloads programs."""
 
-    Args:
-        component: The program; by default the component itself.
-        version: Its release; by default the option `version`.
-        option: The option with the source. Without a proxy of its own it uses that of `source`.
-        wanted: Source and release, if they are not in an option of their own.
+    @property
+    def source(self) -> ProgramSource:
+        """Where its own program comes from."""
 
-    Raises:
-        Refused: The program has no checksum.
-    """
+    @property
+    def allow_unverified(self) -> tuple[str, ...]:
+        """The programs that may come without a checksum."""
+
+
+class Serves(Downloads, Protocol):
+    """Options of a component whose program is a service."""
+
+    @property
+    def service(self) -> ServiceOptions:
+        """How the service runs."""
+
+
+class File(Protocol):
+    """An address with its checksum."""
+
+    @property
+    def url(self) -> str:
+        """The address."""
+
+    @property
+    def checksum(self) -> str:
+        """Its checksum; empty for none."""
+
+
+def source_of(given: Given[Downloads], component: str, version: str, wanted: File | None = None) -> Source:
+    """The source of a program: of the component's own, unless another is `wanted`. One without a proxy of its own uses
+    the component's. Refused without a checksum."""
     options = given.options
-    component, version = component or given.name, version or str((wanted or options)["version"])
-    wanted = wanted or options[option]
+    wanted = wanted or options.source
     _note_trust(given, f"{component} {version}", wanted)
     found = source(
         component=component,
         version=version,
-        url=wanted["url"],
-        checksum=wanted["checksum"],
-        unverified=options["allow_unverified"],
+        url=wanted.url,
+        checksum=wanted.checksum,
+        unverified=options.allow_unverified,
         read_url=given.asks.read_url,
-        proxy=wanted.get("proxy", options["source"]["proxy"]) or None,
+        proxy=(wanted if isinstance(wanted, ProgramSource) else options.source).proxy or None,
     )
-    return replace(found, keep_pushed=bool(options.get("keep_pushed_builds")))
+    return replace(found, keep_pushed=given.shared.keep_pushed_builds)
 
 
-def _note_trust(given: Given, program: str, wanted: Mapping[str, Any]) -> None:
-    if trust := find_trust(wanted["url"], wanted["checksum"]):
-        given.asks.unpinned[wanted["url"]] = f"{program} (no sum)" if trust == "no sum" else program
+def _note_trust(given: Given[Any], program: str, wanted: File) -> None:
+    if trust := find_trust(wanted.url, wanted.checksum):
+        given.asks.unpinned[wanted.url] = f"{program} (no sum)" if trust == "no sum" else program
 
 
-def service_options(given: Given, daemon: Daemon) -> dict[str, Any]:
+def managed(given: Given[Any], daemon: Daemon) -> dict[str, Any]:
     """The fields of `Managed` from the options that services share."""
-    options = given.options
-    service = options["service"]
+    service: ServiceOptions = given.options.service
     return {
         "manager": service_manager(given, daemon),
         "tools": service_tools(given, daemon),
-        "rotation": log_runner.rotation(options["log"]),
-        "environment": environment(service.get("environment") or {}),
-        "depends_on": tuple(service.get("depends_on") or ()),
-        "start_timeout_s": service["start_timeout"],
-        "stop_timeout_s": service["stop_timeout"],
-        "rests": options["golden_image"],
+        "rotation": log_runner.check_rotation(given.shared.log),
+        "environment": environment(service.environment),
+        "depends_on": service.depends_on,
+        "start_timeout_s": service.start_timeout,
+        "stop_timeout_s": service.stop_timeout,
+        "rests": given.shared.golden_image,
     }
 
 
-def service_manager(given: Given, daemon: Daemon) -> str:
+def service_manager(given: Given[Any], daemon: Daemon) -> str:
     """The service's manager. `auto` keeps the present one (kube-proxy without one follows the kubelet). A new node
     gets the manager with which graceful node shutdown works, if that is on by default."""
-    wanted = str(given.options["service"]["manager"])
+    wanted: str = given.options.service.manager
     if wanted != "auto":
         return wanted
     for name in (daemon.service(given.layout), given.layout.kubelet_service):
         if found := given.reading.service(name):
             return Existing(found).manager
-    gate = feature_gate("kubelet", GRACEFUL_SHUTDOWN_GATE, kubernetes_version(given).line)
+    gate = feature_gate("kubelet", GRACEFUL_SHUTDOWN_GATE, kubernetes_version(given.options.version).line)
     return "sc" if gate and gate.default else "nssm"
 
 
@@ -99,76 +115,84 @@ def environment(wanted: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(f"{name}={value}" for name, value in sorted(wanted.items()))
 
 
-def service_tools(given: Given, daemon: Daemon) -> Resources:
+def service_tools(given: Given[Any], daemon: Daemon) -> Resources:
     """nssm.exe if the service runs under it, or kube-log-runner.exe if that writes its log: only then a source is
     required."""
     manager = service_manager(given, daemon)
     if manager == "nssm":
         return nssm.build_resources(
-            given.layout, nssm.nssm_source(**_tool(given, "nssm_source", nssm.NAME)), given.mark
+            given.layout, nssm.nssm_source(**_tool(given, given.shared.nssm_source, nssm.NAME)), given.mark
         )
     if manager == "sc" and daemon.kind.wrapped:
-        version = given.options["log_runner_source"]["version"]
+        of_runner = given.shared.log_runner_source
         wanted = log_runner.find_source(
-            version=version, **_tool(given, "log_runner_source", f"{log_runner.NAME} {version}")
+            version=of_runner.version, **_tool(given, of_runner, f"{log_runner.NAME} {of_runner.version}")
         )
         return log_runner.build_resources(given.layout, wanted, given.mark)
     return ()
 
 
-def _tool(given: Given, option: str, program: str) -> dict[str, Any]:
+def _tool(given: Given[Downloads], wanted: File, program: str) -> dict[str, Any]:
     options = given.options
-    _note_trust(given, program, options[option])
+    _note_trust(given, program, wanted)
     return {
-        "url": options[option]["url"],
-        "checksum": options[option]["checksum"],
-        "proxy": options["source"]["proxy"] or None,
-        "unverified": options["allow_unverified"],
+        "url": wanted.url,
+        "checksum": wanted.checksum,
+        "proxy": options.source.proxy or None,
+        "unverified": options.allow_unverified,
         "read_url": given.asks.read_url,
     }
 
 
 def program_alone(
-    given: Given,
+    given: Given[Any],
     daemon: Daemon,
     resources: Callable[[Layout, Source, tuple[Resource, ...], str], Resources],
-    component: str = "",
+    component: str,
 ) -> Resources:
     """An image's part of a program whose service names the machine; nothing if the cluster runs the program."""
-    if given.options["managed_by"] == "cluster":
+    if given.options.managed_by == "cluster":
         return ()
     tools = service_tools(given, daemon)
-    return resources(given.layout, source_of(given, component=component), tools, given.mark)
+    return resources(given.layout, source_of(given, component, given.options.version), tools, given.mark)
 
 
-def kubernetes_version(given: Given) -> Version:
+def kubernetes_version(text: str) -> Version:
     """The wanted release. Refused if it is invalid."""
-    return release(given.options["version"], "winkube_kubernetes_version")
+    return release(text, "winkube_kubernetes_version")
 
 
-def management(given: Given) -> networks.Management:
+class Address(Protocol):
+    """Which of the machine's addresses is the node's."""
+
+    @property
+    def interface_name(self) -> str:
+        """The adapter."""
+
+    @property
+    def management_ip(self) -> str:
+        """The address; empty for the adapter's first one."""
+
+
+def management(reading: Reading, address: Address) -> networks.Management:
     """The node's address in the cluster. Refused if it has none."""
-    options = given.options
-    return networks.management(
-        given.reading, interface_name=options["interface_name"], address=options["management_ip"]
-    )
+    return networks.management(reading, interface_name=address.interface_name, address=address.management_ip)
 
 
-def inbound_networks(given: Given) -> tuple[Network, ...] | None:
+def inbound_networks(given: Given[Any], address: Address, cluster_cidr: str) -> tuple[Network, ...] | None:
     """Who may reach a port of the node. Empty means everyone; None leaves the firewall alone, as in an image, where
     the rule would name this node's network."""
-    options = given.options
-    wanted = options["firewall"]
-    if options["golden_image"] or not wanted["enabled"]:
+    wanted = given.shared.firewall
+    if given.shared.golden_image or not wanted.enabled:
         return None
-    known = given.asks.of_cluster(options, "addresses", inbound.addresses)
-    return inbound.scope(wanted["sources"], management(given), options["cluster_cidr"], known)
+    known = given.ask_cluster("addresses", inbound.addresses)
+    return inbound.scope(wanted.sources, management(given.reading, address), cluster_cidr, known)
 
 
-def check_skew(given: Given, version: Version) -> tuple[Notice, ...]:
+def check_skew(given: Given[Any], version: Version) -> tuple[Notice, ...]:
     """Refused if this release does not work with the cluster's API server; a notice if that is unknown."""
-    server = given.asks.of_cluster(given.options, "version", lambda cluster: cluster.version())
-    if given.options["golden_image"]:
+    server = given.ask_cluster("version", lambda cluster: cluster.version())
+    if given.shared.golden_image:
         return ()
     if server is None:
         text = "skip the comparison with the API server's version (winkube_cluster.kubeconfig is empty)"

@@ -10,26 +10,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
+from ..cluster.client import Cluster
 from ..engine.batch import Batch
 from ..engine.plan import Step
 from ..engine.reading import Query, Reading
 from ..engine.resource import Resource
 from .asks import Asks
 from .layout import Layout
+from .shared_options import Access, SharedOptions
+
+T_co = TypeVar("T_co", covariant=True)
+A = TypeVar("A")
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """The input of planning. `name` is the component's, `mark` the id of the batch to be sent; with `check` none is
-    sent. `programs` are the names of all programs that run as services on a node."""
+class Given(Generic[T_co]):
+    """The input of planning.
+
+    `name` is the component's, `options` are its own, `shared` those of the fragments; `mark` is the id of the batch to
+    be sent; with `check` none is sent. `programs` are the names of all programs that run as services on a node.
+    """
 
     name: str
-    options: Mapping[str, Any]
+    options: T_co
     layout: Layout
     reading: Reading
     asks: Asks
+    shared: SharedOptions = field(default_factory=SharedOptions)
     mark: str = ""
     check: bool = False
     programs: tuple[str, ...] = ()
@@ -38,6 +47,19 @@ class Given:
     def is_unsettled(self) -> bool:
         """Whether this task only plans, on a reading that is itself only planned."""
         return self.check and self.reading.predicted
+
+    def cluster(self) -> Cluster | None:
+        """The cluster. None without a kubeconfig, and for an image, which belongs to no cluster. ClusterError if the
+        kubeconfig cannot be read."""
+        return self.asks.cluster(self._access)
+
+    def ask_cluster(self, what: str, ask: Callable[[Cluster], A]) -> A | None:
+        """The result of `ask` for the cluster, asked once; None without one. ClusterError if it does not answer."""
+        return self.asks.of_cluster(self._access, what, ask)
+
+    @property
+    def _access(self) -> Access:
+        return Access() if self.shared.golden_image else self.shared.cluster
 
     def warn(self, sentences: Iterable[str]) -> None:
         """Warn of each, with the component's name."""
@@ -48,11 +70,11 @@ class Given:
 Resources = tuple[Resource, ...]
 
 
-def _no_steps(_given: Given, _resources: Resources) -> tuple[Step, ...]:
+def _no_steps(_given: Given[Any], _resources: Resources) -> tuple[Step, ...]:
     return ()
 
 
-def _nothing_learned(_given: Given, _batch: Batch, _answer: Mapping[str, Any]) -> Mapping[str, Any]:
+def _nothing_learned(_given: Given[Any], _batch: Batch, _answer: Mapping[str, Any]) -> Mapping[str, Any]:
     return {}
 
 
@@ -65,18 +87,18 @@ class First:
     the error if the node needs the same batch again at once.
     """
 
-    batch: Callable[[Given, Resources], Batch | None]
-    steps: Callable[[Given, Resources], tuple[Step, ...]] = _no_steps
-    learned: Callable[[Given, Batch, Mapping[str, Any]], Mapping[str, Any]] = _nothing_learned
+    batch: Callable[[Given[Any], Resources], Batch | None]
+    steps: Callable[[Given[Any], Resources], tuple[Step, ...]] = _no_steps
+    learned: Callable[[Given[Any], Batch, Mapping[str, Any]], Mapping[str, Any]] = _nothing_learned
     planned: bool = False
     unsettled: str = ""
 
 
-def _nothing(_given: Given) -> None:
+def _nothing(_given: Given[Any]) -> None:
     return None
 
 
-def _always(_given: Given) -> bool:
+def _always(_given: Given[Any]) -> bool:
     return True
 
 
@@ -84,7 +106,7 @@ Probe = Callable[[Sequence[Query]], Mapping[str, Any]]
 """Asks the node."""
 
 
-def _no_more(_given: Given, _probe: Probe) -> str:
+def _no_more(_given: Given[Any], _probe: Probe) -> str:
     return ""
 
 
@@ -104,14 +126,14 @@ class Stage:
     """
 
     name: str
-    build_resources: Callable[[Given], Resources]
-    wanted: Callable[[Given], bool] = _always
-    before: Callable[[Given], object] = _nothing
+    build_resources: Callable[[Given[Any]], Resources]
+    wanted: Callable[[Given[Any]], bool] = _always
+    before: Callable[[Given[Any]], object] = _nothing
     first: tuple[First, ...] = ()
-    deadline: Callable[[Given], int] = lambda _given: 900
+    deadline: Callable[[Given[Any]], int] = lambda _given: 900
     state: Callable[[Layout], tuple[Query, ...]] = _no_state
     called: str = ""
-    failed: Callable[[Given, Probe], str] = _no_more
+    failed: Callable[[Given[Any], Probe], str] = _no_more
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +147,10 @@ class After:
     problem: str = ""
 
 
-Ending = Callable[[Given, Collection[str], bool], After]
+Ending = Callable[[Given[Any], Collection[str], bool], After]
 """From the input (with the last reading), the stages that sent a batch, and whether anything changes."""
 
 
-def nothing_after(_given: Given, _acted: Collection[str], _changed: bool) -> After:
+def nothing_after(_given: Given[Any], _acted: Collection[str], _changed: bool) -> After:
     """The end of most components: nothing."""
     return After()

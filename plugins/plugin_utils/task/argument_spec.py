@@ -67,7 +67,7 @@ def _read_fragment(name: str) -> Mapping[str, Any]:
     file, _dot, variable = name.partition(".")
     if file == "components" and variable:
         component = next(one for one in _import("plugin_utils.components.registry").COMPONENTS if one.role == variable)
-        options: Mapping[str, Any] = tables.document(component.interface.options)
+        options: Mapping[str, Any] = tables.document(component.interface.rows)
         return options
     text = getattr(_import(f"doc_fragments.{file}").ModuleDocFragment, variable.upper() or "DOCUMENTATION")
     return yaml_load(text).get("options") or {}

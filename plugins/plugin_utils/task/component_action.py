@@ -36,19 +36,22 @@ class ConvergingAction(NodeAction):
         *,
         after: Ending = nothing_after,
         needed: tuple[Query, ...] = (),
+        own: object = None,
     ) -> tuple[Reading, dict[str, Any]]:
         """Goes through the stages (Converge.run_stages).
 
         Returns:
             The node as it is then, and the task's result.
         """
-        run = self.begin(options, needed)
+        run = self.begin(options, needed, own)
         reading = run.run_stages(stages, reading or self.reading(options, needed), after=after)
         return reading, self.report_run(run, reading)
 
-    def begin(self, options: Mapping[str, Any], needed: tuple[Query, ...] = ()) -> Converge:
-        """Nothing done yet. `needed` has to be read before anything is planned."""
-        return Converge(self.topic, self._node, options, self._asks, check=self._task.check_mode, needed=needed)
+    def begin(self, options: Mapping[str, Any], needed: tuple[Query, ...] = (), own: object = None) -> Converge:
+        """Nothing done yet. `needed` has to be read before anything is planned; `own` are the options as the stages
+        read them."""
+        check = self._task.check_mode
+        return Converge(self.topic, self._node, options, self._asks, check=check, needed=needed, own=own)
 
     def report_run(self, run: Converge, reading: Reading) -> dict[str, Any]:
         """The task's result: what was done, and the reading for the next task."""
@@ -92,7 +95,8 @@ class ComponentAction(ConvergingAction):
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """All stages of the component."""
         made = self._declared
-        return self.converge(made.stages, options, after=made.after, needed=made.reads(layout))[1]
+        own = made.interface.read(options)
+        return self.converge(made.stages, options, after=made.after, needed=made.reads(layout), own=own)[1]
 
 
 def _as_data(step: Step) -> dict[str, str]:

@@ -18,7 +18,9 @@ from ansible.utils.display import Display
 
 from ..cluster.error import ClusterError
 from ..components.asks import Asks
+from ..components.options import read
 from ..components.registry import DAEMONS
+from ..components.shared_options import SharedOptions
 from ..components.stage import After, Ending, First, Given, Resources, Stage, nothing_after
 from ..engine.batch import Batch
 from ..engine.plan import Plan, Step, confides, make_plan, reads, task_result
@@ -59,9 +61,12 @@ def plan_until_as_read(
 
 
 class Converge:
-    """One component of one node. `name` is the component's; `options` are the module's, checked; `needed` has to be
-    read besides what every component reads. What has been done so far is in the attributes, from which `result` makes
-    the task's."""
+    """One component of one node.
+
+    `name` is the component's; `options` are the module's, checked, and `own` are they as the stages read them; `needed`
+    has to be read besides what every component reads. What has been done so far is in the attributes, from which
+    `result` makes the task's.
+    """
 
     def __init__(
         self,
@@ -72,6 +77,7 @@ class Converge:
         *,
         check: bool,
         needed: tuple[Query, ...] = (),
+        own: object = None,
     ) -> None:
         self.name = name
         self.acted: list[str] = []
@@ -82,7 +88,11 @@ class Converge:
         """The fingerprints of what the plans bring about."""
         self.reboot: list[str] = []
         """Why the machine has, or had, to be restarted."""
-        self._node, self._options, self._asks, self._check = node, options, asks, check
+        self._node, self._asks, self._check = node, asks, check
+        self._own: Any = options if own is None else own
+        self._shared = read(SharedOptions, options)
+        self._restarts = bool(options.get("reboot", True))
+        self._reboot_timeout_s = int(options.get("reboot_timeout", REBOOT_TIMEOUT_S))
         self._needed = needed
         self._emptied: list[str] = []
         self._steps: list[Step] = []
@@ -129,7 +139,7 @@ class Converge:
                     self.name, self._asks.host, partial(self._plan_and_send, stage), reading, self._read
                 )
                 self.reboot += [reason for reason in plan.reboot if reason not in self.reboot]
-                if not plan.reboot or self._check or not self._options.get("reboot", True):
+                if not plan.reboot or self._check or not self._restarts:
                     return reading
                 if restarts == RESTARTS:
                     raise NodeError(
@@ -168,10 +178,11 @@ class Converge:
         self._note(plan)
         return plan, reading
 
-    def _give(self, stage: Stage | None, reading: Reading) -> Given:
+    def _give(self, stage: Stage | None, reading: Reading) -> Given[Any]:
         return Given(
             name=stage.called or self.name if stage else self.name,
-            options=self._options,
+            options=self._own,
+            shared=self._shared,
             layout=self._node.layout,
             reading=reading,
             asks=self._asks,
@@ -180,7 +191,7 @@ class Converge:
             programs=tuple(DAEMONS),
         )
 
-    def _complete(self, stage: Stage, given: Given) -> tuple[Given, Resources]:
+    def _complete(self, stage: Stage, given: Given[Any]) -> tuple[Given[Any], Resources]:
         """The resources, and the reading with whatever they need that was not read: normally nothing."""
         resources = stage.build_resources(given)
         reading = self._node.complete(given.reading, reads(resources))
@@ -192,7 +203,9 @@ class Converge:
             given = replace(given, reading=given.reading.merge(self._node.probe(confidential)))
         return given, resources
 
-    def _ask_node(self, first: First, stage: Stage, given: Given, resources: Resources) -> tuple[Given, Resources]:
+    def _ask_node(
+        self, first: First, stage: Stage, given: Given[Any], resources: Resources
+    ) -> tuple[Given[Any], Resources]:
         """The node asked by a batch, and what is wanted now that it has answered."""
         batch = first.batch(given, resources)
         if batch is None:
@@ -212,11 +225,11 @@ class Converge:
             raise NotAsReadError(first.unsettled)
         return given, resources
 
-    def _plan(self, stage: Stage, given: Given, resources: Resources, *, restart_unready: bool = False) -> Plan:
+    def _plan(self, stage: Stage, given: Given[Any], resources: Resources, *, restart_unready: bool = False) -> Plan:
         deadline = stage.deadline(given)
         return make_plan(given.name, resources, given.reading, deadline_s=deadline, restart_unready=restart_unready)
 
-    def _apply(self, stage: Stage, batch: Batch, given: Given) -> Reading:
+    def _apply(self, stage: Stage, batch: Batch, given: Given[Any]) -> Reading:
         """The plan's batch sent. NotAsReadError if nothing was done."""
         reading, self._answer = self._send(stage, batch, given.mark, given.reading)
         self.acted.append(stage.name)
@@ -226,7 +239,7 @@ class Converge:
         """The reading with what the batch has changed, and the node's answer. NotAsReadError if nothing was done."""
         whole = widen_state(batch, self._node.layout)
         whole = replace(whole, state=merge_queries((*whole.state, *stage.state(self._node.layout))))
-        self._emptied += drain.empty_before(whole, self._options, self._asks)
+        self._emptied += drain.empty_before(whole, self._shared.drain, self._asks)
         answer = self._node.apply(whole, batch_id, reading)
         return self._node.after(reading, whole, answer), answer
 
@@ -239,12 +252,12 @@ class Converge:
         """Restart the machine, wait until it is back, and read it again."""
         display.v(f"{self._asks.host}: {restart.step(reasons).text}")
         batch = restart.batch(self.name, reasons, reading)
-        self._emptied += drain.empty_before(batch, self._options, self._asks)
+        self._emptied += drain.empty_before(batch, self._shared.drain, self._asks)
         try:
             self._node.apply(batch, uuid.uuid4().hex, reading)
         except OutcomeUnknown as lost:
             display.vv(f"{self._asks.host}: {lost}; the machine is going down")
-        self._node.wait_until_back(reading.boot_id, self._options.get("reboot_timeout", REBOOT_TIMEOUT_S))
+        self._node.wait_until_back(reading.boot_id, self._reboot_timeout_s)
         return self._read()
 
     def _read(self) -> Reading:
@@ -261,7 +274,7 @@ class Converge:
     @property
     def restarts(self) -> bool:
         """Whether the machine was restarted, or would be."""
-        return bool(self.reboot) and bool(self._options.get("reboot", True))
+        return bool(self.reboot) and self._restarts
 
     @property
     def steps(self) -> tuple[Step, ...]:

@@ -21,6 +21,7 @@ from ..cluster.client import Clock
 from ..cluster.error import ClusterError
 from ..components.asks import Asks
 from ..components.join.node_object import MIRROR, pods_of
+from ..components.shared_options import DrainOptions
 from ..engine.batch import Batch, Op
 from ..engine.resource import Refused
 from ..facts.node_labels import BUILD_LABEL
@@ -65,9 +66,9 @@ class Rules:
     delete_emptydir_data: bool = False
 
     @classmethod
-    def from_options(cls, wanted: Mapping[str, Any]) -> Rules:
-        """From the options `drain`, or those of win_k8s_drain."""
-        return cls(wanted["timeout"], wanted["grace_period"], wanted["force"], wanted["delete_emptydir_data"])
+    def from_options(cls, wanted: DrainOptions) -> Rules:
+        """From the option `drain`, or those of win_k8s_drain."""
+        return cls(wanted.timeout, wanted.grace_period, wanted.force, wanted.delete_emptydir_data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,21 +219,20 @@ class NodeDrain:
         return True
 
 
-def empty_before(batch: Batch, options: Mapping[str, Any], asks: Asks) -> tuple[str, ...]:
+def empty_before(batch: Batch, wanted: DrainOptions, asks: Asks) -> tuple[str, ...]:
     """What an action does before it sends `batch`: nothing, unless the option `drain` is on and the batch interrupts
     pods. Sentences for the task's steps. Refused without access to the cluster, NodeError if the node is not emptied.
     """
-    wanted = options.get("drain") or {}
-    if not wanted.get("enabled") or not interrupts(batch):
+    if not wanted.enabled or not interrupts(batch):
         return ()
     try:
-        cluster = asks.cluster({"cluster": wanted.get("cluster") or {}})
+        cluster = asks.cluster(wanted.cluster)
         if cluster is None:
             raise Refused(
                 "winkube_drain is on, but the controller has no way to the cluster: name its kubeconfig in "
                 "winkube_cluster.kubeconfig."
             )
-        return NodeDrain(cluster, str(wanted["node_name"]), RUN_ID, Rules.from_options(wanted)).cordon_and_drain()
+        return NodeDrain(cluster, wanted.node_name, RUN_ID, Rules.from_options(wanted)).cordon_and_drain()
     except ClusterError as error:
         raise NodeError(f"drain: {error}") from error
 

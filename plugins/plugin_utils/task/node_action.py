@@ -19,6 +19,8 @@ from ansible.utils.display import Display
 
 from ..components.asks import Asks
 from ..components.layout import Layout
+from ..components.options import read
+from ..components.shared_options import SharedOptions
 from ..components.source import text_of
 from ..engine.address import mask, mask_in
 from ..engine.reading import Query, Reading, pack, usable
@@ -61,6 +63,7 @@ class NodeAction(ModuleAction):
     _task_vars: dict[str, Any]
     _node: TaskNode
 
+    _shared: SharedOptions
     _asks: Asks
     """What is asked of cluster and controller, each once in the task."""
 
@@ -100,6 +103,7 @@ class NodeAction(ModuleAction):
         )
         self._node = TaskNode(link, layout, self._host, self._connection, self.warn_once, self._task.check_mode)
         self._asks = Asks(self, self._host)
+        self._shared = read(SharedOptions, options)
         return self.work(options, layout)
 
     def _say(self, sentence: str) -> None:

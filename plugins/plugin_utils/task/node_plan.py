@@ -136,7 +136,8 @@ def plan_node(
             made = part.component
             looked.append(made.role)
             options = check_arguments(made.module, first.render_value(part.arguments))
-            run = Converge(made.name, node, options, asks, check=True, needed=made.reads(node.layout))
+            own = made.interface.read(options)
+            run = Converge(made.name, node, options, asks, check=True, needed=made.reads(node.layout), own=own)
             now = run.run_stages(made.stages, now, after=made.after)
             told = run.result(diff=False)
             if told["changed"]:

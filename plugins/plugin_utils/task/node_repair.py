@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ansible.utils.display import Display
 
 from ..components.asks import Asks
+from ..components.shared_options import DrainOptions
 from ..engine.batch import Batch
 from ..engine.reading import Query, Reading
 from ..engine.sentences import as_result
@@ -28,16 +29,16 @@ display = Display()
 class NodeRepair:
     """One repair of one node. Has what repair.network.Node asks for."""
 
-    def __init__(self, node: TaskNode, options: Mapping[str, Any], asks: Asks, queries: Sequence[Query]) -> None:
+    def __init__(self, node: TaskNode, wanted: DrainOptions, asks: Asks, queries: Sequence[Query]) -> None:
         """Looks at the node for the first time.
 
         Args:
             node: The node.
-            options: The module's, checked; those that `drain` knows are used.
+            wanted: Whether and how the node is drained before.
             asks: What is asked of the cluster.
             queries: What the repair is about. What runs batches on the node is read besides.
         """
-        self._node, self._options, self._asks = node, options, asks
+        self._node, self._drain, self._asks = node, wanted, asks
         self._queries = (*queries, *rejoin.runner_reads(node.layout))
         self._texts: list[str] = []
         self.seen = node.read_queries(self._queries)
@@ -76,7 +77,7 @@ class NodeRepair:
             NodeError: It was rolled back, or the machine is no longer as it was looked at.
         """
         if not self._node.check:
-            self._texts += drain.empty_before(batch, self._options, self._asks)
+            self._texts += drain.empty_before(batch, self._drain, self._asks)
             try:
                 self._node.apply(batch, uuid.uuid4().hex, self.seen)
             except NotAsReadError:

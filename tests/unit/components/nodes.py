@@ -10,6 +10,9 @@ from typing import Any
 
 from ansible_collections.winkube.node.plugins.plugin_utils.components.asks import Asks
 from ansible_collections.winkube.node.plugins.plugin_utils.components.layout import Layout
+from ansible_collections.winkube.node.plugins.plugin_utils.components.options import read
+from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import COMPONENTS
+from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_options import SharedOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.components.stage import Given
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query, Reading
@@ -114,8 +117,10 @@ class Controller:
 
 def given(
     name: str, options: Mapping[str, Any], reading: Reading, controller: Controller | None = None, *, check: bool = True
-) -> Given:
+) -> Given[Any]:
     """The input of a component's planning."""
     asks = Asks(controller or Controller(), "win1")
     programs = ("containerd", "kubelet", "kube-proxy")
-    return Given(name, options, LAYOUT, reading, asks, mark="mark", check=check, programs=programs)
+    own = next(each for each in COMPONENTS if name in (each.name, each.role)).interface.read(options)
+    shared = read(SharedOptions, options)
+    return Given(name, own, LAYOUT, reading, asks, shared, "mark", check=check, programs=programs)

@@ -7,6 +7,7 @@ import uuid
 from importlib import import_module
 from typing import Any
 
+from ansible_collections.winkube.node.plugins.plugin_utils.components.options import read
 from ansible_collections.winkube.node.plugins.plugin_utils.components.program_service import Args, ProgramService
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan, reads
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, system_query
@@ -40,7 +41,7 @@ class Machine:
 
     def args(self, config: str = "", mark: str = "", **values: Any) -> Args:
         """The arguments of an install."""
-        given = {**self.values, **values}
+        given = read(self.declaration.recipe.options, {**self.values, **values})
         return Args(LAYOUT, self.source, given, archive=self.archive, config=config, sources=(), mark=mark)
 
     def read(self, args: Args) -> Reading:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock
@@ -17,6 +17,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.join.ident
     objects,
     token_path,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join.options import Credentials, JoinOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 
 from tests.unit.cluster.fake import SERVER, Fake, certificate
@@ -24,12 +25,7 @@ from tests.unit.cluster.fake import SERVER, Fake, certificate
 from .nodes import LAYOUT
 
 CLOCK = Clock(now=iter(range(10_000)).__next__, sleep=lambda seconds: None)
-OPTIONS: dict[str, Any] = {
-    "flanneld": {"kubeconfig": True, "kubeconfig_source": ""},
-    "kube_proxy": {"kubeconfig": True, "kubeconfig_source": ""},
-    "api_server": "",
-    "allow_cluster_admin": False,
-}
+OPTIONS = JoinOptions(node_name="win1", version="1.37.1")
 
 
 @pytest.mark.row("JR-01")
@@ -96,7 +92,7 @@ def test_a_token_that_never_comes_is_said() -> None:
 
 def test_what_the_cluster_manages_needs_no_file_and_no_account() -> None:
     fake = Fake(b"pem")
-    options = OPTIONS | {"flanneld": {"kubeconfig": False, "kubeconfig_source": ""}}
+    options = replace(OPTIONS, flanneld=Credentials(kubeconfig=False, kubeconfig_source=""))
     steps, found = identities(fake.cluster, options, LAYOUT, check=False, clock=CLOCK)
     assert [item.service for item in found] == ["kube-proxy"]
     assert not any("flanneld" in step for step in steps)
@@ -105,7 +101,7 @@ def test_what_the_cluster_manages_needs_no_file_and_no_account() -> None:
 def test_without_a_cluster_only_the_users_own_files_go_to_the_node(tmp_path: Path) -> None:
     file = tmp_path / "flanneld"
     file.write_text('{"clusters": [{"name": "k", "cluster": {"server": "https://k"}}]}', encoding="utf-8")
-    options = OPTIONS | {"flanneld": {"kubeconfig": True, "kubeconfig_source": str(file)}}
+    options = replace(OPTIONS, flanneld=Credentials(kubeconfig=True, kubeconfig_source=str(file)))
     steps, found = identities(None, options, LAYOUT, check=False, clock=CLOCK)
     assert steps == []
     assert [(item.service, item.text) for item in found] == [("flanneld", file.read_text(encoding="utf-8"))]
@@ -123,15 +119,15 @@ def test_an_administrators_kubeconfig_goes_to_no_node_unless_said_by_name(tmp_pa
     }
     file = tmp_path / "admin.conf"
     file.write_text(json.dumps(document), encoding="utf-8")
-    options = OPTIONS | {"flanneld": {"kubeconfig": True, "kubeconfig_source": str(file)}}
+    options = replace(OPTIONS, flanneld=Credentials(kubeconfig=True, kubeconfig_source=str(file)))
     with pytest.raises(
         Refused, match=r"cluster administrator's .the group system:masters.*allow_cluster_admin_kubeconfig"
     ):
         identities(None, options, LAYOUT, check=False, clock=CLOCK)
-    assert len(identities(None, options | {"allow_cluster_admin": True}, LAYOUT, check=False, clock=CLOCK)[1]) == 1
+    assert len(identities(None, replace(options, allow_cluster_admin=True), LAYOUT, check=False, clock=CLOCK)[1]) == 1
 
 
 def test_a_file_that_is_not_there_is_said() -> None:
-    options = OPTIONS | {"flanneld": {"kubeconfig": True, "kubeconfig_source": "/nowhere/conf"}}
+    options = replace(OPTIONS, flanneld=Credentials(kubeconfig=True, kubeconfig_source="/nowhere/conf"))
     with pytest.raises(Refused, match=r"flanneld\.kubeconfig_source: /nowhere/conf on the controller cannot be read"):
         identities(None, options, LAYOUT, check=False, clock=CLOCK)

@@ -44,7 +44,7 @@ def arguments(manager: str = "sc", groups: tuple[str, ...] = (), mark: str = MAR
     return Args(
         LAYOUT,
         source(),
-        {"groups": list(groups)},
+        csi_proxy.CsiProxyOptions(groups=groups),
         archive=True,
         manager=manager,
         tools=tool if manager == "nssm" else (),
@@ -97,9 +97,9 @@ def test_the_groups_are_pipes() -> None:
 
 @pytest.mark.row("HP-09")
 def test_releases_before_1_0_are_refused() -> None:
-    csi_proxy.check("1.0.0", {"groups": []})
+    csi_proxy.check("1.0.0", csi_proxy.CsiProxyOptions())
     with pytest.raises(Refused, match=r"csi-proxy 0\.2\.2 is older than 1\.0"):
-        csi_proxy.check("0.2.2", {"groups": []})
+        csi_proxy.check("0.2.2", csi_proxy.CsiProxyOptions())
 
 
 # -- on a simulated node -----------------------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel im
     virtual_switch,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel.in_cluster import Answers
+from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel.options import FlannelOptions
+from ansible_collections.winkube.node.plugins.plugin_utils.components.options import read
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
@@ -354,9 +356,9 @@ def test_the_config_map_is_compared_wherever_flannels_manifest_put_it(namespace:
     cluster.objects[f"/api/v1/namespaces/{namespace}/configmaps/kube-flannel-cfg"] = {"data": data}
     answers = Answers.of(cluster.cluster, "win1", waits=False)
     assert answers.where == f"{namespace}/kube-flannel-cfg"
-    options = {"node_name": "win1", "cluster_cidr": "10.244.0.0/16"}
-    assert answers.problems(options | {"network_mode": "l2bridge"}, check=True) == ()
-    (sentence,) = answers.problems(options | {"network_mode": "overlay"}, check=True)
+    options = read(FlannelOptions, {"node_name": "win1", "cluster_cidr": "10.244.0.0/16", "source": {"url": "x"}})
+    assert answers.problems(replace(options, network_mode="l2bridge"), check=True) == ()
+    (sentence,) = answers.problems(replace(options, network_mode="overlay"), check=True)
     assert "winkube_network_mode overlay needs vxlan" in sentence
     assert cluster.writes == [], "the cluster is never edited"
 

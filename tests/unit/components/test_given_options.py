@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from _pytest.mark import ParameterSet
-from ansible_collections.winkube.node.plugins.plugin_utils.components import inbound, log_limit, networks
+from ansible_collections.winkube.node.plugins.plugin_utils.components import inbound, networks
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import component as flannel_component
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import flannel
+from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel.options import FlannelOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.components.host import component as host_component
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import (
     component as kube_proxy_component,
@@ -17,7 +18,9 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy_args
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import component as kubelet_component
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args
+from ansible_collections.winkube.node.plugins.plugin_utils.components.log_limit import LogLimitOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.components.networks import management
+from ansible_collections.winkube.node.plugins.plugin_utils.components.options import read
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused, Resource
@@ -238,8 +241,8 @@ def test_cni_confs(option: dict[str, Any], changed: dict[str, Any]) -> None:
 )
 def test_the_clusters_ranges(option: dict[str, Any], sentence: str) -> None:
     node = management(SWITCHED, interface_name="Ethernet", address="")
-    assert flannel.range_problems(options("win_flannel"), node) == ()
-    (found,) = flannel.range_problems(options("win_flannel", **option), node)
+    assert flannel.range_problems(read(FlannelOptions, options("win_flannel")), node) == ()
+    (found,) = flannel.range_problems(read(FlannelOptions, options("win_flannel", **option)), node)
     assert sentence in found
 
 
@@ -326,7 +329,7 @@ def test_the_machines() -> None:
     assert found.proxy.exceptions == ("git.example.com",)
     assert found.proxy.ranges == ("10.244.0.0/16", "fd00::/56", "10.96.0.0/12")
     assert found.proxy.domain == "cluster.local"
-    assert found.limits == log_limit.Limits(5, 7, 3) and found.scheduled
+    assert found.limits == LogLimitOptions(max_mb=5, keep_files=7, keep_days=3) and found.scheduled
     assert r"C:\k\kubelet.log" in found.logs and r"C:\k\kube-proxy.log" in found.logs
     assert not host_component.arguments(stage_given("host", wanted | {"runner": "inline"}, SWITCHED)).scheduled
     with pytest.raises(Refused, match="keep_files -1"):

@@ -13,6 +13,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join import after_join, material, node_object
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.after_join import Expected, look_after
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join.options import JoinOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from cryptography import x509
 
@@ -182,7 +183,7 @@ def test_a_request_is_waited_for_only_where_the_kubelet_makes_one() -> None:
 def test_a_join_without_a_linux_node_is_refused_before_anything_is_done() -> None:
     fake = Fake()
     fake.add_node("win2", **LABELS)
-    options = {"join": "kubeadm", "state": "joined", "kubeconfig_source": "", "bootstrap_source": ""}
+    options = JoinOptions(node_name="win1", version="1.37.1")
     with pytest.raises(Refused, match="has no Linux node that is Ready"):
         material.check_possible(fake.cluster, options, LAYOUT, fresh())
     fake.add_node("cp1", **{"kubernetes.io/os": "linux"})

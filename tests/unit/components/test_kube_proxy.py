@@ -11,6 +11,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.kube_proxy_args import (
     KubeProxySettings,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.options import FirewallOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
@@ -250,13 +251,13 @@ def test_the_gate_asks_where_kube_proxy_says_that_it_is_healthy(extra: tuple[str
 )
 def test_load_balancers_are_let_in_to_ask_after_its_health(extra: tuple[str, ...], ports: str) -> None:
     wanted = settings(version="1.27.4", extra=extra)
-    options = {"enabled": True, "health_check_sources": ["any"], "node_port_range": "30000-32767"}
+    options = FirewallOptions(health_check_sources=("any",))
     rules = kube_proxy.firewall(options, wanted)
     made = plan(joined(), arguments(settings=wanted, inbound=rules)).batch
     assert made is not None
     (rule,) = [line for line in lines(made.ops) if "advfirewall firewall add" in line]
     assert f"name=winkube-kube-proxy dir=in action=allow protocol=TCP localport={ports} remoteip=any" in rule
-    assert kube_proxy.firewall({**options, "enabled": False}, wanted) == ()
+    assert kube_proxy.firewall(replace(options, enabled=False), wanted) == ()
 
 
 @pytest.mark.parametrize("manager", ["nssm", "sc"])

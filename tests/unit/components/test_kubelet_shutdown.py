@@ -41,11 +41,11 @@ def node(service: dict[str, Any] | None = None) -> Reading:
 def test_a_new_node_gets_the_manager_that_graceful_shutdown_needs_and_others_keep_theirs(
     version: str, there: dict[str, Any] | None, wanted: str, manager: str
 ) -> None:
-    for module, daemon in (("win_kubelet", kubelet.DAEMON), ("win_kube_proxy", kube_proxy.DAEMON)):
-        asked = options(module, version=version)
+    for name, daemon in (("kubelet", kubelet.DAEMON), ("kube_proxy", kube_proxy.DAEMON)):
+        asked = options(f"win_{name}", version=version)
         assert asked["service"]["manager"] == "auto"
         asked["service"] |= {"manager": wanted}
-        assert service_manager(given(daemon.program(LAYOUT), asked, node(there)), daemon) == manager
+        assert service_manager(given(name, asked, node(there)), daemon) == manager
 
 
 def test_kube_proxys_own_service_counts_more_than_the_kubelets() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components.log_limit import Limits, LogLimits
+from ansible_collections.winkube.node.plugins.plugin_utils.components.log_limit import LogLimitOptions, LogLimits
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 
@@ -17,10 +17,10 @@ DELETE = r"run schtasks.exe /Delete /TN \winkube\logs /F"
 CREATE = rf"run schtasks.exe /Create /TN \winkube\logs /XML {STATE}\logs.xml /F"
 
 
-USUAL = Limits()
+USUAL = LogLimitOptions()
 
 
-def wish(limits: Limits | None = USUAL) -> LogLimits:
+def wish(limits: LogLimitOptions | None = USUAL) -> LogLimits:
     return LogLimits(LAYOUT, limits, LOGS, r"C:\backup")
 
 
@@ -43,7 +43,7 @@ def test_it_is_made_once_and_a_failed_batch_takes_it_away() -> None:
 
 
 def test_other_limits_are_written_and_come_back() -> None:
-    found = ops(kept(), wish(Limits(max_mb=20)))
+    found = ops(kept(), wish(LogLimitOptions(max_mb=20)))
     assert found == [
         (r"mkdir C:\backup", []),
         (rf"write {STATE}\logs.json", [rf"restore {STATE}\logs.json"]),

@@ -32,7 +32,7 @@ def test_the_program_alone_is_refused() -> None:
 
 
 def test_it_reports_with_the_kubelets_kubeconfig_as_the_node() -> None:
-    arguments = DECLARATION.recipe.arguments(LAYOUT, machine().values)
+    arguments = DECLARATION.recipe.arguments(LAYOUT, machine().args().options)
     assert "--apiserver-override=?inClusterConfig=false&auth=C:/etc/kubernetes/kubelet.conf" in arguments
     assert "--hostname-override=win1" in arguments
 

@@ -2,42 +2,106 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components import options as tables
 from ansible_collections.winkube.node.plugins.plugin_utils.components.declaration import Component
 from ansible_collections.winkube.node.plugins.plugin_utils.components.layout import Layout
-from ansible_collections.winkube.node.plugins.plugin_utils.components.options import Interface, Option, Variable
+from ansible_collections.winkube.node.plugins.plugin_utils.components.options import (
+    Interface,
+    Option,
+    Variable,
+    inlined,
+    option,
+    suboptions,
+)
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import COMPONENTS, PLACES
+from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_options import (
+    ServiceOptions,
+    start_option,
+    stop_option,
+)
 from ansible_collections.winkube.node.plugins.plugin_utils.task import argument_spec
 
-TABLE = Interface(
-    "win_agent",
-    "Runs an agent",
-    "Install the agent",
-    (
-        Option("port", "int", "Its port.", default=80, variable=Variable("winkube_agent_port")),
-        Option("join", "str", "How.", variable="winkube_join | default('')"),
-        Option(
-            "source",
-            "dict",
-            "Where it comes from.",
-            options=(
-                Option("url", "str", "For O(port).", default="", variable=Variable("winkube_agent_url", "{{ x }}/a")),
-                Option("header", "str", ("Secret. With O(source.url).", "Not with O(join=kubeadm)."), default=""),
-            ),
-        ),
-        Option(
-            "service",
-            "dict",
-            "How it runs.",
-            options=tables.service_seconds("Seconds.", 60, 30),
-            variable=Variable("winkube_agent_service"),
-        ),
-    ),
-    shared=("inbound",),
-)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSource:
+    """Where an agent comes from."""
+
+    url: str = option("For O(port).", default="", variable=Variable("winkube_agent_url", "{{ x }}/a"))
+    header: str = option(("Secret. With O(source.url).", "Not with O(join=kubeadm)."), default="")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentOptions:
+    """Of an agent."""
+
+    port: int = option("Its port.", default=80, variable=Variable("winkube_agent_port"))
+    join: str = option("How.", variable="winkube_join | default('')")
+    source: AgentSource = suboptions(AgentSource, "Where it comes from.")
+    service: ServiceOptions = suboptions(
+        ServiceOptions,
+        "How it runs.",
+        variable=Variable("winkube_agent_service"),
+        manager=None,
+        environment=None,
+        depends_on=None,
+        start_timeout=start_option("Seconds.", 60),
+        stop_timeout=stop_option(30),
+    )
+
+
+TABLE = Interface("win_agent", "Runs an agent", "Install the agent", AgentOptions, shared=("inbound",))
+
+
+def test_what_a_module_is_told_becomes_a_value_with_types() -> None:
+    found = TABLE.read({"join": "kubeadm", "source": {"header": "x"}, "port": None, "more": 1})
+    assert found == AgentOptions(join="kubeadm", source=AgentSource(header="x"))
+    assert (found.port, found.service.stop_timeout, found.service.depends_on) == (80, 30, ())
+    with pytest.raises(TypeError, match="join"):
+        TABLE.read({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindsOptions:
+    """One option of each kind."""
+
+    way: Literal["a", "b"] = option("W.", default="a")
+    names: tuple[str, ...] = option("N.", default=("x",))
+    several: tuple[AgentSource, ...] = option("S.", default=())
+    labels: Mapping[str, Any] = option("L.", default={})
+    limit: int | None = option("M.", default=None)
+    file: str = option("F.", type="path")
+    agent: AgentSource = inlined(AgentSource, prefix="winkube_agent_")
+
+
+def test_the_annotation_tells_type_elements_choices_and_suboptions() -> None:
+    found = tables.document(tables.list_options(KindsOptions))
+    kinds = {name: {key: each for key, each in one.items() if key != "description"} for name, one in found.items()}
+    assert kinds == {
+        "way": {"type": "str", "choices": ["a", "b"], "default": "a"},
+        "names": {"type": "list", "elements": "str", "default": ["x"]},
+        "several": {
+            "type": "list",
+            "elements": "dict",
+            "default": [],
+            "suboptions": tables.document(tables.list_options(AgentSource)),
+        },
+        "labels": {"type": "dict", "default": {}},
+        "limit": {"type": "int"},
+        "file": {"type": "path", "required": True},
+        "url": {"type": "str", "default": ""},
+        "header": {"type": "str", "default": ""},
+    }
+    read = tables.read(KindsOptions, {"file": "f", "url": "u", "names": ["y"], "several": [{"header": "h"}]})
+    assert (read.names, read.several, read.agent.url) == (("y",), (AgentSource(header="h"),), "u")
+    variables = {
+        each.option.name: each.variable.name for each in tables.role_variables(tables.list_options(KindsOptions))
+    }
+    assert variables == {"url": "winkube_agent_url", "header": "winkube_agent_header"}
 
 
 def test_arguments_are_templates_of_the_variables() -> None:
@@ -51,7 +115,7 @@ def test_arguments_are_templates_of_the_variables() -> None:
 
 
 def test_a_role_tells_of_its_own_variables_and_calls_others_by_their_names() -> None:
-    found = {each.variable.name: (each.default, each.text) for each in tables.role_variables(TABLE.options)}
+    found = {each.variable.name: (each.default, each.text) for each in tables.role_variables(TABLE.rows)}
     assert found == {
         "winkube_agent_port": (80, "Its port."),
         "winkube_agent_url": ("{{ x }}/a", "For C(winkube_agent_port)."),
@@ -62,7 +126,7 @@ def test_a_role_tells_of_its_own_variables_and_calls_others_by_their_names() -> 
 
 
 def test_a_secret_stays_one_in_the_modules_own_options() -> None:
-    spec = argument_spec.options_spec(tables.document(TABLE.options))
+    spec = argument_spec.options_spec(tables.document(TABLE.rows))
     assert spec["source"]["options"]["header"]["no_log"] is True
     assert spec["port"] == {"type": "int", "default": 80, "no_log": False}
 
@@ -76,7 +140,7 @@ def test_module_and_table_agree(component: Component) -> None:
     assert fragments == {*interface.shared, f"components.{component.role}", "attributes"}
     assert "options" not in documentation, "they stand in the table"
     assert set(tables.arguments(interface)) <= set(argument_spec.load_spec(interface.module))
-    required = {option.name for option in interface.options if option.required}
+    required = {option.name for option in interface.rows if option.required}
     assert required <= set(tables.arguments(interface)), "the role gives every option that has to be given"
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd import registries
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join import component, identities, join, material
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join.options import JoinOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.components.stage import Given
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import certs, edit
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import node as cri_tcp
@@ -41,17 +42,12 @@ def _kubeconfigs(folder: Path) -> Iterator[Resource]:
     """The kubelet's, given by the user, and those of flanneld and kube-proxy, made in the cluster."""
     own = folder / "kubelet"
     own.write_text(KUBECONFIG, encoding="utf-8")
-    options: dict[str, Any] = {
-        "golden_image": False,
-        "join": "kubeconfig",
-        "kubeconfig_source": str(own),
-        "allow_cluster_admin": False,
-    }
+    options = JoinOptions(node_name="win1", version="1.37.1", join="kubeconfig", kubeconfig_source=str(own))
     paths = ((LAYOUT.flanneld_kubeconfig, "flanneld"), (LAYOUT.kube_proxy_kubeconfig, "kube-proxy"))
     found = tuple(identities.Identity(path, name, rf"C:\k\{name}.exe", KUBECONFIG) for path, name in paths)
     answers: dict[str, Any] = {"identities": ((), found), "joins": False}
     asks: Any = SimpleNamespace(once=lambda key, _make: answers[key])
-    yield from component.files(Given(join.NAME, options, LAYOUT, fresh(), asks, MARK))
+    yield from component.files(Given(join.NAME, options, LAYOUT, fresh(), asks, mark=MARK))
     assert material.build_own_kubeconfig(options, LAYOUT, fresh(), MARK)
 
 

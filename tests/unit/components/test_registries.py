@@ -13,6 +13,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd
     containerd_config,
     registries,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd.options import RegistryOptions
+from ansible_collections.winkube.node.plugins.plugin_utils.components.options import read
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import security
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
@@ -41,7 +43,7 @@ def read_file(path: str) -> bytes:
 
 
 def made(*options: dict[str, Any]) -> tuple[registries.Registry, ...]:
-    return registries.registries(options, read_file)
+    return registries.registries([read(RegistryOptions, each) for each in options], read_file)
 
 
 def plan(reading: Reading, *options: dict[str, Any], version: str = "2.3.7") -> Plan:
@@ -108,7 +110,7 @@ def test_mirrors_are_asked_in_the_order_that_was_given_and_then_the_server() -> 
             "ca": "mirror2-ca.pem",
             "client": [["mirror2-client.pem", "mirror2-client.key"]],
         },
-        {"skip_verify": True, "override_path": True},
+        {"capabilities": ["pull", "resolve"], "skip_verify": True, "override_path": True},
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 import yaml
@@ -26,12 +26,18 @@ from tests.conftest import ROOT
 
 from .nodes import LAYOUT
 
+
+@dataclass(frozen=True)
+class NoOptions:
+    """Of an agent that has none."""
+
+
 NEW = Component(
     name="probe-agent",
     role="probe_agent",
     reads=lambda _layout: (file_query(r"C:\k\probe-agent.exe"),),
     expected=lambda expected: "probe_agent" in expected.optional_components,
-    interface=Interface("win_probe_agent", "Runs an agent", "Install the agent", ()),
+    interface=Interface("win_probe_agent", "Runs an agent", "Install the agent", NoOptions),
     stages=(),
     daemon=Daemon(
         service=lambda _layout: "probe-agent",

@@ -329,7 +329,7 @@ def defaults() -> list[tuple[str, str, Any]]:
     return [
         (each.role, given.variable.name, given.default)
         for each in registry.COMPONENTS
-        for given in role_variables(each.interface.options)
+        for given in role_variables(each.interface.rows)
         if given.option.type in ("str", "path") or "{{" not in str(given.default)
     ]
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.action.win_k8s_provisioner import ActionModule
 from ansible_collections.winkube.node.plugins.plugin_utils.components.asks import Asks
+from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_options import SharedOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
@@ -83,7 +84,7 @@ def push(link: Link, tmp_path: Path, *, check: bool = False, **given: Any) -> di
     action._task_vars = {"inventory_hostname": "win1"}
     node: Any = link
     action._node = TaskNode(node, LAYOUT, "win1", None, print, check)
-    action._asks = Asks(Controller(), "win1")
+    action._asks, action._shared = Asks(Controller(), "win1"), SharedOptions()
     node_option = {"state_dir": LAYOUT.state_dir}
     result: dict[str, Any] = action.work(check_arguments("win_k8s_provisioner", {"node": node_option, **given}), LAYOUT)
     return result

@@ -12,6 +12,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.asks impor
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import component as flannel
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import flannel as flanneld
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import virtual_switch
+from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel.options import FlannelOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.components.networks import management
 from ansible_collections.winkube.node.plugins.plugin_utils.components.stage import (
     After,
@@ -72,13 +73,15 @@ def machine() -> Reading:
     return bare(FOLDER.reads()).merge(SYSTEM)
 
 
-def run(node: Node, *stages: Stage, check: bool = False, found: Reading | None = None, **more: Any) -> Converge:
-    made = Converge("part", node, {}, Asks(Controller(), "win1"), check=check)  # type: ignore[arg-type]
+def run(
+    node: Node, *stages: Stage, check: bool = False, found: Reading | None = None, own: object = None, **more: Any
+) -> Converge:
+    made = Converge("part", node, {}, Asks(Controller(), "win1"), check=check, own=own)  # type: ignore[arg-type]
     made.run_stages(stages, found or machine(), **more)
     return made
 
 
-def folder(_given: Given) -> Resources:
+def folder(_given: Given[Any]) -> Resources:
     return (FOLDER,)
 
 
@@ -110,7 +113,7 @@ def test_a_node_that_has_changed_is_read_again_three_times_at_most() -> None:
 def test_a_first_batch_is_sent_before_and_its_answer_is_planned_with() -> None:
     seen: list[Any] = []
 
-    def build_resources(given: Given) -> Resources:
+    def build_resources(given: Given[Any]) -> Resources:
         seen.append(given.reading.parts.get("answer"))
         return folder(given)
 
@@ -141,11 +144,11 @@ def test_what_is_held_ends_with_its_stage_also_if_that_fails() -> None:
         yield "t"
         told.append("gone")
 
-    def build_resources(given: Given) -> Resources:
+    def build_resources(given: Given[Any]) -> Resources:
         assert given.asks.hold("token", token) == "t"
         return folder(given)
 
-    def other(_given: Given) -> Resources:
+    def other(_given: Given[Any]) -> Resources:
         assert told == ["made", "gone"]
         return ()
 
@@ -157,7 +160,7 @@ def test_what_is_held_ends_with_its_stage_also_if_that_fails() -> None:
 
 
 def test_what_the_cluster_does_not_say_and_what_is_wrong_afterwards_fail_the_component() -> None:
-    def silent(_given: Given) -> Resources:
+    def silent(_given: Given[Any]) -> Resources:
         raise ClusterError("it does not answer")
 
     with pytest.raises(NodeError, match="part: it does not answer"):
@@ -179,11 +182,16 @@ def test_the_node_is_emptied_before_its_first_virtual_switch(monkeypatch: pytest
 
     monkeypatch.setattr(drain, "empty_before", emptied)
     monkeypatch.setattr(flannel, "answers_of", lambda _given: None)
-    monkeypatch.setattr(flanneld, "runs_here", lambda _options: True)
+    monkeypatch.setattr(flanneld, "runs_here", lambda _options, *, golden_image: True)
     monkeypatch.setattr(flanneld, "api_server_of", lambda *_given: None)
     first = First(flannel.switch, steps=flannel.switch_steps)
     wanted = iter([(switch,)])
-    made = run(node, Stage("flannel", lambda _given: next(wanted, ()), first=(first,)), found=found)
+    made = run(
+        node,
+        Stage("flannel", lambda _given: next(wanted, ()), first=(first,)),
+        found=found,
+        own=FlannelOptions(node_name="win1"),
+    )
     assert node.told == ["drain before category_note", "send part category_note"]
     assert made.steps[0].text == "drain win1 (2 pods)"
     assert made.steps[1].label == switch.label

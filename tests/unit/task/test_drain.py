@@ -11,6 +11,7 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import BUDGET, ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.components.asks import Asks
+from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_options import DrainOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.tools import run, sc
@@ -255,10 +256,9 @@ def test_only_what_pods_notice_interrupts(op: Op, expected: bool) -> None:
 def test_nothing_is_asked_of_the_cluster_unless_something_is_interrupted() -> None:
     harmless, harmful = (Batch("x", (op,)) for op in (Op("write", {"path": "x"}), sc("stop", "containerd")))
     asks = Asks(Controller(), "win1")
-    missing = {"drain": {"enabled": True, "node_name": "win1", "cluster": {"kubeconfig": ""}}}
+    missing = DrainOptions(enabled=True, node_name="win1")
     assert empty_before(harmless, missing, asks) == ()
-    assert empty_before(harmful, {"drain": {"enabled": False}}, asks) == ()
-    assert empty_before(harmful, {}, asks) == ()
+    assert empty_before(harmful, DrainOptions(enabled=False), asks) == ()
     with pytest.raises(Refused, match="winkube_drain is on, but the controller has no way to the cluster"):
         empty_before(harmful, missing, asks)
 

@@ -11,32 +11,29 @@ from ..shared_arguments import source_of
 from ..source import is_archive
 from ..stage import Given, Resources, Stage
 from . import cni
-from .options import INTERFACE
+from .options import INTERFACE, CniOptions
 
 
-def build_resources(given: Given) -> Resources:
+def build_resources(given: Given[CniOptions]) -> Resources:
     """The folders, and the plugins unless the cluster brings them."""
     options, layout = given.options, given.layout
-    if options["managed_by"] == "cluster":
+    if options.managed_by == "cluster":
         return cni.build_resources(cni.CniArgs(layout, mark=given.mark))
     given.warn(cni.strangers(layout, given.reading))
-    version = cni.plugins_version(options["version"])
-    plugins, flannel = options["source"], options["flannel_source"]
-    if not plugins["url"] or not flannel["url"]:
+    version = cni.plugins_version(options.version)
+    plugins, flannel = options.source, options.flannel_source
+    if not plugins.url or not flannel.url:
         raise Refused("source.url and flannel_source.url: the CNI plugins need an address each.")
-    if not is_archive(cni.PLUGINS, plugins["url"]):
+    if not is_archive(cni.PLUGINS, plugins.url):
         raise Refused(
-            f"{cni.PLUGINS}: '{plugins['url']}' is a single program; name the release archive (.tgz), which has them "
-            "all."
+            f"{cni.PLUGINS}: '{plugins.url}' is a single program; name the release archive (.tgz), which has them all."
         )
     return cni.build_resources(
         cni.CniArgs(
             layout,
-            plugins=source_of(given, component=cni.PLUGINS, version=str(version)),
-            flannel=source_of(
-                given, component=cni.FLANNEL, version=options["flannel_version"], option="flannel_source"
-            ),
-            flannel_archive=is_archive(cni.FLANNEL, flannel["url"]),
+            plugins=source_of(given, cni.PLUGINS, str(version)),
+            flannel=source_of(given, cni.FLANNEL, options.flannel_version, flannel),
+            flannel_archive=is_archive(cni.FLANNEL, flannel.url),
             mark=given.mark,
         )
     )

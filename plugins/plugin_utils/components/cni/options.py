@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
-from ..options import PROXY, Interface, Option, Variable, build_unverified_option, checksum_option
+from dataclasses import dataclass
+from typing import Literal
+
+from ..options import Interface, Option, Variable, option, suboptions
+from ..shared_options import ProgramSource, checksum_option, unverified_option
 
 PLACES = (
     Option(
@@ -34,99 +38,82 @@ PLACES = (
     ),
 )
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CniOptions:
+    """The options of the component cni."""
+
+    managed_by: Literal["service", "cluster"] = option(
+        "Who brings the network. With V(cluster) a DaemonSet of the cluster does; then the folders are "
+        "made and nothing is written into them.",
+        default="service",
+        variable="winkube_cni_managed_by",
+    )
+    version: str = option(
+        "The release of the CNI plugins, such as V(1.9.0).", default="1.9.0", variable="winkube_cni_plugins_version"
+    )
+    source: ProgramSource = suboptions(
+        ProgramSource,
+        "Where the CNI plugins come from.",
+        url=option(
+            "The release archive (C(.tgz)), fetched by the node.",
+            default="https://github.com/containernetworking/plugins/releases/download/v1.9.0/cni-plugins-windows-amd64-v1.9.0.tgz",
+            variable=Variable(
+                "winkube_cni_plugins_url",
+                "{{ winkube_downloads }}github.com/containernetworking/plugins/releases/download/v{{ "
+                "winkube_cni_plugins_version | regex_replace('^v') }}/cni-plugins-windows-amd64-v{{ "
+                "winkube_cni_plugins_version | regex_replace('^v') }}.tgz",
+                shown="the release archive",
+            ),
+        ),
+        checksum=checksum_option(
+            "cni-plugins",
+            Variable(
+                "winkube_cni_plugins_checksum",
+                "{{ winkube_download_sums or ((winkube_cni_plugins_url ~ '.sha256') if "
+                "winkube_cni_plugins_url.startswith('https://') else '') }}",
+                shown="the publisher's sum file",
+            ),
+        ),
+    )
+    flannel_version: str = option(
+        "The release of flannel's CNI plugin, such as V(1.2.0-flannel1).",
+        default="1.2.0-flannel1",
+        variable=Variable("winkube_flannel_cni_version"),
+    )
+    flannel_source: ProgramSource = suboptions(
+        ProgramSource,
+        "Where flannel's CNI plugin comes from.",
+        url=option(
+            "The release archive (C(.tgz)) with flannel-amd64.exe, or just that program, fetched by the node.",
+            default="https://github.com/flannel-io/cni-plugin/releases/download/v1.2.0-flannel1/cni-plugin-flannel-windows-amd64-v1.2.0-flannel1.tgz",
+            variable=Variable(
+                "winkube_flannel_cni_url",
+                "{{ winkube_downloads }}github.com/flannel-io/cni-plugin/releases/download/v{{ "
+                "winkube_flannel_cni_version | regex_replace('^v') }}/cni-plugin-flannel-windows-amd64-v{{ "
+                "winkube_flannel_cni_version | regex_replace('^v') }}.tgz",
+                shown="the release archive",
+            ),
+        ),
+        checksum=option(
+            "As for O(source.checksum); O(allow_unverified) calls it C(flannel-cni).",
+            default="",
+            variable=Variable(
+                "winkube_flannel_cni_checksum",
+                "{{ winkube_download_sums or ((winkube_flannel_cni_url ~ '.sha256') if "
+                "winkube_flannel_cni_url.startswith('https://') else '') }}",
+                shown="the publisher's sum file",
+            ),
+        ),
+    )
+    allow_unverified: tuple[str, ...] = unverified_option("cni-plugins", "flannel-cni")
+
+
 INTERFACE = Interface(
     module="win_cni",
     summary="Brings the CNI plugins to a Windows node",
     task="Install the CNI plugins",
     shared=("node",),
     places=PLACES,
-    options=(
-        Option(
-            "managed_by",
-            "str",
-            "Who brings the network. With V(cluster) a DaemonSet of the cluster does; then the folders are "
-            "made and nothing is written into them.",
-            default="service",
-            choices=("service", "cluster"),
-            variable="winkube_cni_managed_by",
-        ),
-        Option(
-            "version",
-            "str",
-            "The release of the CNI plugins, such as V(1.9.0).",
-            default="1.9.0",
-            variable="winkube_cni_plugins_version",
-        ),
-        Option(
-            "source",
-            "dict",
-            "Where the CNI plugins come from.",
-            options=(
-                Option(
-                    "url",
-                    "str",
-                    "The release archive (C(.tgz)), fetched by the node.",
-                    default="https://github.com/containernetworking/plugins/releases/download/v1.9.0/cni-plugins-windows-amd64-v1.9.0.tgz",
-                    variable=Variable(
-                        "winkube_cni_plugins_url",
-                        "{{ winkube_downloads }}github.com/containernetworking/plugins/releases/download/v{{ "
-                        "winkube_cni_plugins_version | regex_replace('^v') }}/cni-plugins-windows-amd64-v{{ "
-                        "winkube_cni_plugins_version | regex_replace('^v') }}.tgz",
-                        shown="the release archive",
-                    ),
-                ),
-                checksum_option(
-                    "cni-plugins",
-                    Variable(
-                        "winkube_cni_plugins_checksum",
-                        "{{ winkube_download_sums or ((winkube_cni_plugins_url ~ '.sha256') if "
-                        "winkube_cni_plugins_url.startswith('https://') else '') }}",
-                        shown="the publisher's sum file",
-                    ),
-                ),
-                PROXY,
-            ),
-        ),
-        Option(
-            "flannel_version",
-            "str",
-            "The release of flannel's CNI plugin, such as V(1.2.0-flannel1).",
-            default="1.2.0-flannel1",
-            variable=Variable("winkube_flannel_cni_version"),
-        ),
-        Option(
-            "flannel_source",
-            "dict",
-            "Where flannel's CNI plugin comes from.",
-            options=(
-                Option(
-                    "url",
-                    "str",
-                    "The release archive (C(.tgz)) with flannel-amd64.exe, or just that program, fetched by the node.",
-                    default="https://github.com/flannel-io/cni-plugin/releases/download/v1.2.0-flannel1/cni-plugin-flannel-windows-amd64-v1.2.0-flannel1.tgz",
-                    variable=Variable(
-                        "winkube_flannel_cni_url",
-                        "{{ winkube_downloads }}github.com/flannel-io/cni-plugin/releases/download/v{{ "
-                        "winkube_flannel_cni_version | regex_replace('^v') }}/cni-plugin-flannel-windows-amd64-v{{ "
-                        "winkube_flannel_cni_version | regex_replace('^v') }}.tgz",
-                        shown="the release archive",
-                    ),
-                ),
-                Option(
-                    "checksum",
-                    "str",
-                    "As for O(source.checksum); O(allow_unverified) calls it C(flannel-cni).",
-                    default="",
-                    variable=Variable(
-                        "winkube_flannel_cni_checksum",
-                        "{{ winkube_download_sums or ((winkube_flannel_cni_url ~ '.sha256') if "
-                        "winkube_flannel_cni_url.startswith('https://') else '') }}",
-                        shown="the publisher's sum file",
-                    ),
-                ),
-                PROXY,
-            ),
-        ),
-        build_unverified_option("cni-plugins", "flannel-cni"),
-    ),
+    options=CniOptions,
 )

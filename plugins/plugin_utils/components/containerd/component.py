@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection
 
 from ...engine import windows_path
 from ...engine.batch import Batch
@@ -14,16 +13,14 @@ from ...engine.reading import Reading
 from ...facts import containerd as facts
 from ..declaration import Component
 from ..kubernetes_fit import check_pair, kubernetes_line, pause_image, release
-from ..shared_arguments import environment, service_options, source_of
+from ..shared_arguments import environment, managed, source_of
 from ..source import is_archive
 from ..stage import After, First, Given, Resources, Stage
 from . import containerd, containerd_config, crictl, defender, earlier_programs, images, registries, shim
-from .options import INTERFACE
-
-Options = Mapping[str, Any]
+from .options import INTERFACE, ContainerdOptions
 
 
-def build_resources(given: Given) -> Resources:
+def build_resources(given: Given[ContainerdOptions]) -> Resources:
     """Folders, programs, config.toml, the Path entry, the service."""
     args = arguments(given)
     made = containerd.build_resources(args)
@@ -33,87 +30,87 @@ def build_resources(given: Given) -> Resources:
     return made
 
 
-def arguments(given: Given) -> containerd.ContainerdArgs:
+def arguments(given: Given[ContainerdOptions]) -> containerd.ContainerdArgs:
     """The component's arguments from the module's options."""
     options, layout, reading = given.options, given.layout, given.reading
-    version = release(options["version"], "containerd version")
-    check_pair(kubernetes_line(options["kubernetes_version"]), version, given.asks.warn)
+    version = release(options.version, "containerd version")
+    check_pair(kubernetes_line(options.kubernetes_version), version, given.asks.warn)
     settings = containerd.settings(
         layout,
         version=version,
         pause_image=_sandbox(options, reading),
-        log_level=options["log_level"],
-        registries=bool(options["registries"]),
-        tracing_endpoint=options["tracing_endpoint"],
+        log_level=options.log_level,
+        registries=bool(options.registries),
+        tracing_endpoint=options.tracing_endpoint,
     )
-    template = options["config_template"]
+    template = options.config_template
     text = given.asks.render(template, containerd_config.template_variables(settings), containerd.NAME)
-    hosts = registries.registries(options["registries"], given.asks.read_file)
+    hosts = registries.registries(options.registries, given.asks.read_file)
     given.warn(registries.warnings(hosts, version))
 
-    own = containerd_config.environment(settings) | options["environment"] | options["service"]["environment"]
+    own = {**containerd_config.environment(settings), **options.environment, **options.service.environment}
     # A finished image has containerd stopped, but pulling needs it running.
-    rests = options["golden_image"] and not list_images(given).find_unknown(reading)
-    service = service_options(given, containerd.DAEMON) | {"environment": environment(own), "rests": rests}
+    rests = given.shared.golden_image and not list_images(given).find_unknown(reading)
+    service = managed(given, containerd.DAEMON) | {"environment": environment(own), "rests": rests}
     return containerd.ContainerdArgs(
         layout=layout,
-        source=source_of(given),
-        archive=is_archive(containerd.NAME, options["source"]["url"]),
-        config=containerd_config.extend(text, options["config_extra"]),
+        source=source_of(given, containerd.NAME, options.version),
+        archive=is_archive(containerd.NAME, options.source.url),
+        config=containerd_config.extend(text, options.config_extra),
         settings=settings,
-        template=f"{template}{' and config_extra' if options['config_extra'] else ''}",
+        template=f"{template}{' and config_extra' if options.config_extra else ''}",
         registries=registries.build_resources(layout, hosts, version, reading, given.mark),
         crictl=crictl_files(given),
         has_ctr=containerd.has_ctr(layout, reading),
-        defender=options["defender_exclusions"],
+        defender=options.defender_exclusions,
         earlier=earlier_programs.folder(layout, reading),
         mark=given.mark,
         **service,
     )
 
 
-def crictl_files(given: Given) -> Resources:
+def crictl_files(given: Given[ContainerdOptions]) -> Resources:
     """crictl.exe and its file, if a source is given."""
-    wanted = given.options["crictl_source"]
-    if not wanted["url"]:
+    wanted = given.options.crictl_source
+    if not wanted.url:
         return ()
-    source = source_of(given, component=crictl.NAME, version=wanted["version"], option="crictl_source")
-    return crictl.build_resources(given.layout, source, archive=is_archive(crictl.NAME, wanted["url"]), mark=given.mark)
+    source = source_of(given, crictl.NAME, wanted.version or given.options.version, wanted)
+    return crictl.build_resources(given.layout, source, archive=is_archive(crictl.NAME, wanted.url), mark=given.mark)
 
 
-def list_images(given: Given) -> images.Images:
+def list_images(given: Given[ContainerdOptions]) -> images.Images:
     """The wanted images. The sandbox image comes first: no pod starts without it."""
     options = given.options
-    named = (_sandbox(options, given.reading), *options["images"])
-    return images.build_resources(given.layout, named, options["images_timeout"])
+    named = (_sandbox(options, given.reading), *options.images)
+    return images.build_resources(given.layout, named, options.images_timeout)
 
 
-def _sandbox(options: Options, reading: Reading) -> str:
-    line = kubernetes_line(options["kubernetes_version"])
-    return pause_image(options["pause_image"], line, options["pause_image_source"], reading.build)
+def _sandbox(options: ContainerdOptions, reading: Reading) -> str:
+    line = kubernetes_line(options.kubernetes_version)
+    return pause_image(options.pause_image, line, options.pause_image_source, reading.build)
 
 
-def pulls(given: Given) -> bool:
+def pulls(given: Given[ContainerdOptions]) -> bool:
     """Whether this task pulls images, rather than the kubelet."""
-    return bool(given.options["images"] or given.options["golden_image"])
+    return bool(given.options.images or given.shared.golden_image)
 
 
-def can_pull(given: Given) -> None:
+def can_pull(given: Given[ContainerdOptions]) -> None:
     """Refused before anything changes if ctr.exe is missing; warns if the drive has too little room."""
     if pulls(given) and (sentence := list_images(given).describe_shortage(given.reading)):
         given.asks.warn(sentence)
-    if pulls(given) and not is_archive(containerd.NAME, given.options["source"]["url"]):
+    if pulls(given) and not is_archive(containerd.NAME, given.options.source.url):
         list_images(given).change(given.reading)
 
 
-def _listing(given: Given, _resources: Resources) -> Batch | None:
+def _listing(given: Given[ContainerdOptions], _resources: Resources) -> Batch | None:
     """Ask containerd which images it has, if no receipt knows."""
     return list_images(given).listing(given.reading)
 
 
-def look_at_exclusions(given: Given, acted: Collection[str], _changed: bool) -> After:
+def look_at_exclusions(given: Given[ContainerdOptions], acted: Collection[str], _changed: bool) -> After:
     """Read the exclusions back: tamper protection and a domain's policy remove them silently."""
-    looks = given.options["defender_exclusions"] and PROGRAMS.name in acted
+    looks = given.options.defender_exclusions and PROGRAMS.name in acted
     if looks and (gone := defender.find_missing(given.layout, given.reading)):
         given.asks.warn(defender.explain_dropped(gone))
     return After()

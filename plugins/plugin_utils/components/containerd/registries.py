@@ -22,7 +22,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -38,6 +38,7 @@ from ...facts.version import Version
 from ..layout import Layout
 from .containerd_toml import Document
 from .made_files import RECEIPT_LIMIT, MadeFiles, read_recorded_paths
+from .options import AuthOptions, ClientOptions, MirrorOptions, RegistryOptions
 
 NAME = "registries"
 
@@ -122,10 +123,10 @@ class Registry:
         return f"{name}_{port}_" if colon else ""
 
 
-def registries(options: Sequence[Mapping[str, Any]], read_file: ReadFile) -> tuple[Registry, ...]:
+def registries(wanted: Sequence[RegistryOptions], read_file: ReadFile) -> tuple[Registry, ...]:
     """The registries in the option `registries` of win_containerd. Refused with one sentence per invalid entry."""
     problems: list[str] = []
-    made = tuple(_registry(option, read_file, problems) for option in options)
+    made = tuple(_registry(option, read_file, problems) for option in wanted)
     folders: dict[str, Registry] = {}
     for registry in made:
         other = folders.setdefault(registry.folder.casefold(), registry)
@@ -319,23 +320,22 @@ def _entries(layout: Layout, reading: Reading) -> Sequence[Any]:
     return reading.parts.get(query.key, {}).get("entries") or ()
 
 
-def _registry(option: Mapping[str, Any], read_file: ReadFile, problems: list[str]) -> Registry:
-    host = str(option["host"])
+def _registry(option: RegistryOptions, read_file: ReadFile, problems: list[str]) -> Registry:
+    host = option.host
     if host != ALL and not _HOST.fullmatch(host):
         problems.append(
             f"registries: '{host}' is not a registry's host; wanted the beginning of an image's name, such as "
             f"docker.io or registry.example.com:5000, or '{ALL}' for all that have no entry."
         )
-    own = {**option, "url": str(option.get("server") or "")}
-    server = _endpoint(f"registries, {host}", own, read_file, problems, optional_url=True)
+    server = _endpoint(f"registries, {host}", option.server, option, read_file, problems, optional_url=True)
     if host == ALL and server.authorizes and not server.url:
         problems.append(
             f"registries, {host}: these credentials would go to every registry of the world that has no entry; name "
             "the registry that they belong to."
         )
     mirrors = tuple(
-        _endpoint(f"registries, {host}, mirror {mask(str(mirror['url']))}", mirror, read_file, problems)
-        for mirror in option.get("mirrors") or ()
+        _endpoint(f"registries, {host}, mirror {mask(mirror.url)}", mirror.url, mirror, read_file, problems)
+        for mirror in option.mirrors
     )
     twice = {mirror.url for n, mirror in enumerate(mirrors) if mirror.url in [other.url for other in mirrors[:n]]}
     problems += [f"registries, {host}: the mirror {mask(url)} appears twice; keep one." for url in sorted(twice)]
@@ -343,45 +343,47 @@ def _registry(option: Mapping[str, Any], read_file: ReadFile, problems: list[str
 
 
 def _endpoint(
-    where: str, option: Mapping[str, Any], read_file: ReadFile, problems: list[str], *, optional_url: bool = False
+    where: str,
+    url: str,
+    option: RegistryOptions | MirrorOptions,
+    read_file: ReadFile,
+    problems: list[str],
+    *,
+    optional_url: bool = False,
 ) -> Endpoint:
-    url = str(option["url"])
+    reached = option.connection
     if not (optional_url and not url):
         problems += _url_problems(where, url)
-    capabilities = tuple(option.get("capabilities") or ())
     problems += [
         f"{where}: '{one}' is not a capability; known are {', '.join(CAPABILITIES)}."
-        for one in capabilities
+        for one in option.capabilities
         if one not in CAPABILITIES
     ]
-    client = option.get("client") or {}
     pair = None
-    if client.get("certificate") or client.get("key"):
-        pair = _client(where, client, read_file, problems)
-    header = tuple(sorted((str(key), str(value)) for key, value in (option.get("header") or {}).items()))
+    if reached.client.certificate or reached.client.key:
+        pair = _client(where, reached.client, read_file, problems)
+    header = tuple(sorted((str(key), str(value)) for key, value in reached.header.items()))
     problems += _header_problems(where, header)
-    header += _authorization(where, option.get("auth") or {}, header, problems)
-    ca = _read(where, "ca", str(option["ca"]), read_file, problems) if option.get("ca") else b""
+    header += _authorization(where, reached.auth, header, problems)
+    ca = _read(where, "ca", reached.ca, read_file, problems) if reached.ca else b""
     if ca and _CERTIFICATE not in ca:
-        problems.append(
-            f"{where}: {option['ca']} holds no certificate in PEM form; containerd would fail at each pull."
-        )
+        problems.append(f"{where}: {reached.ca} holds no certificate in PEM form; containerd would fail at each pull.")
     return Endpoint(
         url=url,
-        capabilities=capabilities,
+        capabilities=option.capabilities,
         ca=ca,
         client=pair,
-        skip_verify=bool(option.get("skip_verify")),
-        override_path=bool(option.get("override_path")),
+        skip_verify=reached.skip_verify,
+        override_path=reached.override_path,
         header=header,
     )
 
 
 def _authorization(
-    where: str, auth: Mapping[str, Any], header: Sequence[tuple[str, str]], problems: list[str]
+    where: str, auth: AuthOptions, header: Sequence[tuple[str, str]], problems: list[str]
 ) -> tuple[tuple[str, str], ...]:
     """The header for `auth`. Its content is secret, so no sentence shows it."""
-    user, password, token = (str(auth.get(key) or "") for key in ("username", "password", "token"))
+    user, password, token = auth.username, auth.password, auth.token
     if not (user or password or token):
         return ()
     if token and (user or password):
@@ -398,18 +400,16 @@ def _authorization(
     return (("Authorization", f"Bearer {token}" if token else f"Basic {basic}"),)
 
 
-def _client(
-    where: str, client: Mapping[str, Any], read_file: ReadFile, problems: list[str]
-) -> tuple[bytes, bytes] | None:
-    if not client.get("certificate") or not client.get("key"):
+def _client(where: str, client: ClientOptions, read_file: ReadFile, problems: list[str]) -> tuple[bytes, bytes] | None:
+    if not client.certificate or not client.key:
         problems.append(f"{where}: a client has both a certificate and a key; only one of the two files is given.")
         return None
-    certificate = _read(where, "client.certificate", str(client["certificate"]), read_file, problems)
-    key = _read(where, "client.key", str(client["key"]), read_file, problems)
+    certificate = _read(where, "client.certificate", client.certificate, read_file, problems)
+    key = _read(where, "client.key", client.key, read_file, problems)
     if certificate and _CERTIFICATE not in certificate:
-        problems.append(f"{where}: {client['certificate']} holds no certificate in PEM form.")
+        problems.append(f"{where}: {client.certificate} holds no certificate in PEM form.")
     if key and not _KEY.search(key):
-        problems.append(f"{where}: {client['key']} holds no private key in PEM form.")
+        problems.append(f"{where}: {client.key} holds no private key in PEM form.")
     return certificate, key
 
 

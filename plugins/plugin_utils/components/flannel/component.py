@@ -19,31 +19,31 @@ from ..cni.cni import COMPARED
 from ..declaration import Component
 from ..kubernetes_fit import release
 from ..networks import Management
-from ..shared_arguments import inbound_networks, management, program_alone, service_options, source_of
+from ..shared_arguments import inbound_networks, managed, management, program_alone, source_of
 from ..stage import After, First, Given, Resources, Stage
 from . import cni_conf, flannel, flannel_conf, in_cluster, subnet_env, virtual_switch
 from .in_cluster import Answers, notices
-from .options import INTERFACE
+from .options import INTERFACE, FlannelOptions
 
 
-def build_resources(given: Given) -> Resources:
+def build_resources(given: Given[FlannelOptions]) -> Resources:
     """All of flannel. If it is the cluster's, only checks and no service; in an image only the program."""
     options, layout, reading = given.options, given.layout, given.reading
-    if options["golden_image"]:
+    if given.shared.golden_image:
         return program_alone(given, flannel.DAEMON, flannel.program, flannel.PROGRAM)
     answers = answers_of(given)
-    name = options["node_name"]
-    if options["managed_by"] == "cluster":
+    name = options.node_name
+    if options.managed_by == "cluster":
         sets = answers.daemon_sets if answers else None
         node = answers.node if answers else None
         if problems := in_cluster.cluster_managed_problems(layout, reading, sets, node, name):
             raise Refused(*problems)
         return (*in_cluster.leave_to_cluster(layout, reading), *_firewall(given))
 
-    version = release(options["version"], "winkube_flannel_version")
+    version = release(options.version, "winkube_flannel_version")
     flannel.check(release=version, node_name=name, warn=lambda text: given.warn([text]))
-    flannel_conf.check_mode(options["network_mode"], reading.build)
-    address = management(given)
+    flannel_conf.check_mode(options.network_mode, reading.build)
+    address = management(given.reading, options.address)
     found = answers.problems(options, check=given.is_unsettled) if answers else ()
     if problems := (*flannel.range_problems(options, address), *found):
         raise Refused(*problems)
@@ -55,8 +55,8 @@ def build_resources(given: Given) -> Resources:
             reading,
             address,
             version=version,
-            source=source_of(given, component=flannel.PROGRAM),
-            service=service_options(given, flannel.DAEMON),
+            source=source_of(given, flannel.PROGRAM, options.version),
+            service=managed(given, flannel.DAEMON),
             conf=conf(given, address),
             api_server=answers.server if answers else "",
             notices=(*_firewall(given), *notices(answers)),
@@ -65,33 +65,33 @@ def build_resources(given: Given) -> Resources:
     )
 
 
-def answers_of(given: Given) -> Answers | None:
+def answers_of(given: Given[FlannelOptions]) -> Answers | None:
     """What the cluster says; None without access to it."""
     options = given.options
-    waits = options["managed_by"] == "service" and not given.is_unsettled
-    return given.asks.of_cluster(options, "flannel", lambda of: Answers.of(of, options["node_name"], waits=waits))
+    waits = options.managed_by == "service" and not given.is_unsettled
+    return given.ask_cluster("flannel", lambda of: Answers.of(of, options.node_name, waits=waits))
 
 
-def _firewall(given: Given) -> Resources:
+def _firewall(given: Given[FlannelOptions]) -> Resources:
     """The firewall rule for overlay's port, with any runner of flannel. Other modes have none."""
-    if hns_mode(given.options["network_mode"]) != "overlay":
-        return (inbound.vxlan(wanted=False),) if given.options["firewall"]["enabled"] else ()
-    sources = inbound_networks(given)
+    if hns_mode(given.options.network_mode) != "overlay":
+        return (inbound.vxlan(wanted=False),) if given.shared.firewall.enabled else ()
+    sources = inbound_networks(given, given.options.address, given.options.cluster_cidr)
     return () if sources is None else (inbound.vxlan(sources),)
 
 
-def conf(given: Given, address: Management) -> str:
+def conf(given: Given[FlannelOptions], address: Management) -> str:
     """The rendered and checked cni.conf."""
     options = given.options
     wanted = flannel.conf_settings(options, given.layout, address)
-    text = given.asks.render(options["conf_template"], cni_conf.template_variables(wanted), flannel.NAME)
-    given.warn((*cni_conf.check(text, wanted), *cni_conf.external_warnings(text, options["external_targets"])))
+    text = given.asks.render(options.conf_template, cni_conf.template_variables(wanted), flannel.NAME)
+    given.warn((*cni_conf.check(text, wanted), *cni_conf.external_warnings(text, options.external_targets)))
     return text
 
 
-def switch(given: Given, resources: Resources) -> Batch | None:
+def switch(given: Given[FlannelOptions], resources: Resources) -> Batch | None:
     """The batch that makes the external vSwitch; None if it exists, or if flanneld is not ours."""
-    if not flannel.runs_here(given.options):
+    if not flannel.runs_here(given.options, golden_image=given.shared.golden_image):
         return None
     found = _switch_change(given, resources)
     if found is None:
@@ -101,7 +101,7 @@ def switch(given: Given, resources: Resources) -> Batch | None:
     return virtual_switch.batch(found[0], server, given.reading, given.name)
 
 
-def switch_steps(given: Given, resources: Resources) -> tuple[Step, ...]:
+def switch_steps(given: Given[FlannelOptions], resources: Resources) -> tuple[Step, ...]:
     """The steps to print for it."""
     found = _switch_change(given, resources)
     if found is None:
@@ -110,17 +110,17 @@ def switch_steps(given: Given, resources: Resources) -> tuple[Step, ...]:
     return (Step(network.label, change.text, change.before, change.after),)
 
 
-def _switch_change(given: Given, resources: Resources) -> tuple[HnsNetwork, Change] | None:
+def _switch_change(given: Given[FlannelOptions], resources: Resources) -> tuple[HnsNetwork, Change] | None:
     network = next((each for each in resources if isinstance(each, HnsNetwork) and not each.maker), None)
     change = network.change(given.reading) if network else None
     return None if network is None or change is None else (network, change)
 
 
-def fits(given: Given, _acted: Collection[str], _changed: bool) -> After:
+def fits(given: Given[FlannelOptions], _acted: Collection[str], _changed: bool) -> After:
     """Check that the files written by flanneld fit the node."""
-    if not flannel.runs_here(given.options) or given.reading.predicted:
+    if not flannel.runs_here(given.options, golden_image=given.shared.golden_image) or given.reading.predicted:
         return After()
-    mtu = management(given).adapter.mtu
+    mtu = management(given.reading, given.options.address).adapter.mtu
     return After(problem=flannel.lease_problem(given.options, given.layout, given.reading, mtu) or "")
 
 

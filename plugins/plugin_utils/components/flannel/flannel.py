@@ -35,6 +35,7 @@ from ..layout import Layout
 from ..networks import Management
 from ..service import Managed, service_of
 from . import cni_conf, flannel_conf, subnet_env, virtual_switch
+from .options import FlannelOptions
 
 NAME = "flannel"
 PROGRAM = "flanneld"
@@ -125,9 +126,9 @@ def build_resources(args: FlannelArgs) -> tuple[Resource, ...]:
     )
 
 
-def runs_here(options: Mapping[str, Any]) -> bool:
+def runs_here(options: FlannelOptions, *, golden_image: bool) -> bool:
     """Whether this machine runs flanneld as a service."""
-    return options["managed_by"] == "service" and not options["golden_image"]
+    return options.managed_by == "service" and not golden_image
 
 
 def program(layout: Layout, source: Source, tools: tuple[Resource, ...], mark: str) -> tuple[Resource, ...]:
@@ -258,12 +259,8 @@ DAEMON = Daemon(
 )
 
 
-Options = Mapping[str, Any]
-"""The module's options, checked."""
-
-
 def flannel_args(
-    options: Options,
+    options: FlannelOptions,
     layout: Layout,
     reading: Reading,
     management: Management,
@@ -278,13 +275,13 @@ def flannel_args(
 ) -> FlannelArgs:
     """Arguments of flannel's resources. `conf` is the rendered cni.conf, `api_server` the cluster's own address for
     it, `service` the fields of `Managed`."""
-    mode = options["network_mode"]
+    mode = options.network_mode
     return FlannelArgs(
         layout=layout,
         source=source,
-        node_name=options["node_name"],
+        node_name=options.node_name,
         mode=mode,
-        cluster_cidr=options["cluster_cidr"],
+        cluster_cidr=options.cluster_cidr,
         management=management,
         conf=conf,
         switch=virtual_switch.networks_of(
@@ -292,55 +289,55 @@ def flannel_args(
             management,
             reading,
             version,
-            flannel_conf.network_name(mode, options["network_name"]),
+            flannel_conf.network_name(mode, options.network_name),
             api_server_of(options, api_server),
         ),
-        network=flannel_conf.network_name(mode, options["network_name"]),
-        net_conf=options["net_conf"],
+        network=flannel_conf.network_name(mode, options.network_name),
+        net_conf=options.net_conf,
         notices=notices,
         mark=mark,
         **service,
     )
 
 
-def api_server_of(options: Options, found: str) -> virtual_switch.ApiServer | None:
+def api_server_of(options: FlannelOptions, found: str) -> virtual_switch.ApiServer | None:
     """The API server: the one in the options, else `found`."""
-    return virtual_switch.ApiServer.of(options["api_server"] or found)
+    return virtual_switch.ApiServer.of(options.api_server or found)
 
 
-def conf_settings(options: Options, layout: Layout, management: Management) -> cni_conf.CniConf:
+def conf_settings(options: FlannelOptions, layout: Layout, management: Management) -> cni_conf.CniConf:
     """The content of cni.conf."""
     return cni_conf.settings(
-        plugins=cni.plugins_version(options["plugins_version"]),
-        runtime=options["runtime"],
-        kubernetes=kubernetes_line(options["kubernetes_version"]),
-        network=flannel_conf.network_name(options["network_mode"], options["network_name"]),
-        mode=options["network_mode"],
-        cni_version=options["cni_version"],
-        cluster_cidr=options["cluster_cidr"],
-        service_cidr=options["service_cidr"],
+        plugins=cni.plugins_version(options.plugins_version),
+        runtime=options.runtime,
+        kubernetes=kubernetes_line(options.kubernetes_version),
+        network=flannel_conf.network_name(options.network_mode, options.network_name),
+        mode=options.network_mode,
+        cni_version=options.cni_version,
+        cluster_cidr=options.cluster_cidr,
+        service_cidr=options.service_cidr,
         subnet=management.subnet,
         management_ip=management.address,
-        dns_service_ip=options["dns_service_ip"],
-        cluster_domain=options["cluster_domain"],
-        extra=options["exception_list"],
-        dsr=options["dsr"],
+        dns_service_ip=options.dns_service_ip,
+        cluster_domain=options.cluster_domain,
+        extra=options.exception_list,
+        dsr=options.dsr,
         subnet_file="" if subnet_env.is_default(layout) else subnet_env.path(layout),
     )
 
 
-def range_problems(options: Options, management: Management) -> tuple[str, ...]:
+def range_problems(options: FlannelOptions, management: Management) -> tuple[str, ...]:
     """Conflicts between the cluster's networks, or between them and the node's."""
     return networks.range_problems(
-        options["cluster_cidr"],
-        options["service_cidr"],
-        options["dns_service_ip"],
-        options["network_mode"],
+        options.cluster_cidr,
+        options.service_cidr,
+        options.dns_service_ip,
+        options.network_mode,
         management.subnet,
     )
 
 
-def lease_problem(options: Options, layout: Layout, reading: Reading, mtu: int) -> str | None:
+def lease_problem(options: FlannelOptions, layout: Layout, reading: Reading, mtu: int) -> str | None:
     """A sentence if the subnet.env written by flanneld does not fit the node."""
     path = subnet_env.path(layout)
     text = reading.text(path)
@@ -348,8 +345,8 @@ def lease_problem(options: Options, layout: Layout, reading: Reading, mtu: int) 
         return f"flanneld runs, but there is no {path} that can be read."
     wrong = subnet_env.problems(
         text,
-        cluster=str(networks.list_pod_ranges(options["cluster_cidr"])[0]),
-        mode=options["network_mode"],
+        cluster=str(networks.list_pod_ranges(options.cluster_cidr)[0]),
+        mode=options.network_mode,
         mtu=mtu,
     )
     return f"{path} does not fit this node: {'; '.join(wrong)}." if wrong else None

@@ -21,6 +21,7 @@ from .. import daemon_sets, networks
 from ..layout import Layout
 from . import flannel_conf
 from .flannel import NAME, PROGRAM
+from .options import FlannelOptions
 
 POD_CIDR_S = 60
 """Seconds that the controller manager may take to give a new Node its podCIDR."""
@@ -57,9 +58,9 @@ class Answers:
         where, config_map = next(((where, each) for where, each in found if each is not None), ("", None))
         return cls(cluster.server, node, cluster.daemon_sets(), config_map, where)
 
-    def problems(self, options: Mapping[str, Any], *, check: bool) -> tuple[str, ...]:
+    def problems(self, options: FlannelOptions, *, check: bool) -> tuple[str, ...]:
         """Why flanneld would not work on this node. In check mode the Node may not exist yet."""
-        name, cluster_cidr = options["node_name"], options["cluster_cidr"]
+        name, cluster_cidr = options.node_name, options.cluster_cidr
         not_yet = check and self.node is None
         problems = [
             None if not_yet else node_problem(self.node, name, cluster_cidr),
@@ -67,7 +68,7 @@ class Answers:
         ]
         if self.config_map is not None:
             found = flannel_conf.cluster_net_conf(self.config_map, self.where)
-            problems += flannel_conf.cluster_problems(found, options["network_mode"], cluster_cidr, self.where)
+            problems += flannel_conf.cluster_problems(found, options.network_mode, cluster_cidr, self.where)
         return tuple(each for each in problems if each)
 
 

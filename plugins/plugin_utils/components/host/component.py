@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection
+from dataclasses import asdict
 
 from ...engine import windows_path
 from ...engine.resources.feature import TIMEOUT_S
@@ -19,10 +19,10 @@ from ..stage import After, Given, Resources, Stage
 from . import host
 from .host import HostArgs, Proxy
 from .node_fit import Wanted
-from .options import INTERFACE
+from .options import INTERFACE, HostOptions, ProxyOptions
 
 
-def build_resources(given: Given) -> Resources:
+def build_resources(given: Given[HostOptions]) -> Resources:
     """Folders, the feature Containers, the machine's name and proxy. Refused before anything changes."""
     args = arguments(given)
     for sentence in host.check(args, given.reading).warnings:
@@ -30,56 +30,59 @@ def build_resources(given: Given) -> Resources:
     return host.build_resources(args, given.reading)
 
 
-def arguments(given: Given) -> HostArgs:
+def arguments(given: Given[HostOptions]) -> HostArgs:
     """The component's arguments from the module's options."""
     options, layout = given.options, given.layout
-    network = options["network"]
+    network = options.network
     # Not for an image: every machine gets its own name, and NO_PROXY would hold this machine's network.
-    bound = not options["golden_image"]
-    proxy: Mapping[str, Any] = options["proxy"] if bound else {"http": "", "https": "", "no_proxy": ()}
+    bound = not given.shared.golden_image
+    proxy = options.proxy if bound else ProxyOptions()
     return HostArgs(
         layout=layout,
         wanted=Wanted(
-            kubernetes=kubernetes_line(options["kubernetes_version"]),
-            containerd=release(options["containerd_version"], "containerd version")
-            if options["containerd_version"]
+            kubernetes=kubernetes_line(options.kubernetes_version),
+            containerd=release(options.containerd_version, "containerd version")
+            if options.containerd_version
             else None,
-            pause_image=options["pause_image"],
-            pause_image_source=options["pause_image_source"],
-            network_mode=hns_mode(network["mode"]),
-            allow_unsupported_os=options["allow_unsupported_os"],
+            pause_image=options.pause_image,
+            pause_image_source=options.pause_image_source,
+            network_mode=hns_mode(network.mode),
+            allow_unsupported_os=options.allow_unsupported_os,
         ),
-        computer_name=options["computer_name"] if bound else "",
+        computer_name=options.computer_name if bound else "",
         proxy=Proxy(
-            http=proxy["http"],
-            https=proxy["https"],
-            exceptions=tuple(proxy["no_proxy"]),
+            http=proxy.http,
+            https=proxy.https,
+            exceptions=proxy.no_proxy,
             ranges=tuple(
-                each.strip() for name in ("cluster_cidr", "service_cidr") for each in network[name].split(",") if each
+                each.strip()
+                for cidr in (network.cluster_cidr, network.service_cidr)
+                for each in cidr.split(",")
+                if each
             ),
-            domain=network["domain"],
+            domain=network.domain,
         ),
-        interface_name=network["interface_name"],
-        address=network["address"],
-        page_file_mb=options["page_file_min_mb"],
-        require_encryption=options["require_encryption"],
-        gmsa=options["gmsa"],
-        bad_revisions=own_revisions(options["windows_revisions"]),
-        limits=log_limit.limits(options["log"]),
+        interface_name=network.interface_name,
+        address=network.address,
+        page_file_mb=options.page_file_min_mb,
+        require_encryption=options.require_encryption,
+        gmsa=options.gmsa,
+        bad_revisions=own_revisions([asdict(each) for each in options.windows_revisions]),
+        limits=log_limit.limits(options.log),
         logs=tuple(windows_path.join(layout.log_dir, f"{name}.log") for name in given.programs),
-        scheduled=options["runner"] == "task",
-        golden_image=options["golden_image"],
+        scheduled=given.shared.runner == "task",
+        golden_image=given.shared.golden_image,
         mark=given.mark,
     )
 
 
-def ask_cluster(given: Given) -> None:
+def ask_cluster(given: Given[HostOptions]) -> None:
     """Refused before the node is touched if a later component's kubeconfig would fail."""
-    if given.options["kubernetes_version"]:
-        given.asks.of_cluster(given.options, "version", lambda cluster: cluster.version())
+    if given.options.kubernetes_version:
+        given.ask_cluster("version", lambda cluster: cluster.version())
 
 
-def remind(given: Given, _acted: Collection[str], changed: bool) -> After:
+def remind(given: Given[HostOptions], _acted: Collection[str], changed: bool) -> After:
     """Reminders, only if something changes or is planned."""
     if changed or given.reading.predicted:
         for sentence in host.check(arguments(given), given.reading).reminders:

@@ -78,7 +78,7 @@ class HostArgs:
     require_encryption: bool = False
     gmsa: bool = False
     bad_revisions: tuple[BadRevision, ...] = ()
-    limits: log_limit.Limits | None = None
+    limits: log_limit.LogLimitOptions | None = None
     logs: tuple[str, ...] = ()
     scheduled: bool = True
     golden_image: bool = False

@@ -24,6 +24,7 @@ from ..kubelet.kubelet import config_file
 from ..layout import Layout
 from . import node_object
 from .join import is_there
+from .options import JoinOptions
 
 # Whether a kubelet's request for a serving certificate may be approved: only for the node's real names and addresses.
 # Kubernetes itself approves no serving certificates, since it cannot know them. Source: kubernetes.io, Certificate
@@ -115,17 +116,17 @@ class Expected:
     timeout_s: int = 0
 
     @classmethod
-    def of(cls, options: Mapping[str, Any], layout: Layout, reading: Reading, *, joins: bool) -> Expected:
+    def of(cls, options: JoinOptions, layout: Layout, reading: Reading, *, joins: bool) -> Expected:
         """From the options of win_k8s_join. A Node that has just joined is waited for."""
         system = reading.parts.get("system", {}).get("os") or {}
         return cls(
-            name=options["node_name"],
+            name=options.node_name,
             architecture=str(system.get("architecture") or ""),
             build=reading.build,
-            taints=tuple(options["taints"]),
-            pod_cidr=options["wait_for_pod_cidr"],
+            taints=options.taints,
+            pod_cidr=options.wait_for_pod_cidr,
             serving_csr=_wants_serving_certificate(layout, reading),
-            timeout_s=options["node_timeout"] if joins else 0,
+            timeout_s=options.node_timeout if joins else 0,
         )
 
 

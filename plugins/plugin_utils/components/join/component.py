@@ -23,23 +23,23 @@ from . import join, joining, material, node_object
 from .after_join import Expected, look_after
 from .identities import Identity, identities
 from .joining import LATER, Joining, fill_pod_cidr
-from .options import INTERFACE
+from .options import INTERFACE, JoinOptions
 
 CHECK_TOKEN = "000000.0000000000000000"  # stands for the token in check mode, which makes none
 ASKS_NOBODY = Notice("the cluster", "skip asking the cluster about this node (winkube_cluster.kubeconfig is empty)")
 
 
-def look(given: Given) -> None:
+def look(given: Given[JoinOptions]) -> None:
     """Decide whether the machine must and may join, and find the identities of flanneld and kube-proxy."""
-    if given.options["golden_image"]:
+    if given.shared.golden_image:
         return
-    join.check_name(given.options["node_name"])
+    join.check_name(given.options.node_name)
     if joins(given):
         material.check_possible(_cluster(given), given.options, given.layout, given.reading)
     _identities(given)
 
 
-def joins(given: Given) -> bool:
+def joins(given: Given[JoinOptions]) -> bool:
     """Whether the machine had not joined when the task began, or joins again."""
     options = given.options
 
@@ -48,19 +48,19 @@ def joins(given: Given) -> bool:
         return not join.has_joined(
             join.Situation(
                 layout=given.layout,
-                way=options["join"],
-                node_name=options["node_name"],
+                way=options.join,
+                node_name=options.node_name,
                 reading=given.reading,
-                node=cluster.node(options["node_name"]) if cluster else None,
+                node=cluster.node(options.node_name) if cluster else None,
                 asked=cluster is not None,
-                rejoin=options["state"] == "rejoined",
+                rejoin=options.state == "rejoined",
             )
         )
 
-    return bool(options["golden_image"]) or given.asks.once("joins", has_joined)
+    return bool(given.shared.golden_image) or given.asks.once("joins", has_joined)
 
 
-def files(given: Given) -> Resources:
+def files(given: Given[JoinOptions]) -> Resources:
     """Folders and kubeconfigs, and kubeadm.exe before a join. An image has no identities and gets only kubeadm.exe."""
     options, layout = given.options, given.layout
     made: Resources = (
@@ -69,21 +69,21 @@ def files(given: Given) -> Resources:
     )
     if not joins(given):
         return (*made, *material.build_own_kubeconfig(options, layout, given.reading, given.mark))
-    if options["join"] != "kubeadm":
+    if options.join != "kubeadm":
         return made
-    wanted = source_of(given, component=join.KUBEADM, version=str(kubernetes_version(given)))
+    wanted = source_of(given, join.KUBEADM, str(kubernetes_version(given.options.version)))
     return (*join.kubeadm(layout, wanted, given.mark), *made)
 
 
-def _build_kubeconfig(given: Given, item: Identity) -> Resources:
+def _build_kubeconfig(given: Given[JoinOptions], item: Identity) -> Resources:
     """The kubeconfig of a program, and its service if that runs."""
     kubeconfig = File(item.path, item.text.encode(), given.layout.backup(given.mark), private=True)
     return (kubeconfig, *join.build_reader(item.service, item.binary, item.path, given.reading))
 
 
-def _identities(given: Given) -> tuple[Sequence[str], Sequence[Identity]]:
+def _identities(given: Given[JoinOptions]) -> tuple[Sequence[str], Sequence[Identity]]:
     """(steps taken in the cluster, the programs' kubeconfigs)."""
-    if given.options["golden_image"]:
+    if given.shared.golden_image:
         return (), ()
 
     def make_identities() -> tuple[Sequence[str], Sequence[Identity]]:
@@ -92,46 +92,53 @@ def _identities(given: Given) -> tuple[Sequence[str], Sequence[Identity]]:
     return given.asks.once("identities", make_identities)
 
 
-def make_room(given: Given) -> Sequence[str]:
+def make_room(given: Given[JoinOptions]) -> Sequence[str]:
     """Steps to remove the old Node of a machine that joins again."""
-    if given.options["state"] != "rejoined":
+    if given.options.state != "rejoined":
         return ()
-    cluster, name = _cluster(given), given.options["node_name"]
+    cluster, name = _cluster(given), given.options.node_name
     return given.asks.once("room", lambda: material.delete_node(cluster, name, check=given.check))
 
 
-def build_join(given: Given) -> Resources:
+def build_join(given: Given[JoinOptions]) -> Resources:
     """The join, with a token that is deleted afterwards."""
     found = given.asks.hold("material", lambda: _material(given))
     return (replace(found, mark=given.mark), *(() if _cluster(given) else (ASKS_NOBODY,)))
 
 
-def log_end(given: Given, probe: Probe) -> str:
+def log_end(given: Given[JoinOptions], probe: Probe) -> str:
     """The end of the kubelet's log. A failed join is mostly a kubelet that ends at once, and only its log says why."""
     query = joining.log_query(given.layout, given.reading)
     return joining.log_end(query, probe((query,))).strip() if query else ""
 
 
 @contextmanager
-def _material(given: Given) -> Generator[Joining]:
+def _material(given: Given[JoinOptions]) -> Generator[Joining]:
     with ExitStack() as stack:
 
         def token(cluster: Cluster) -> str:
             if given.check:
                 return CHECK_TOKEN
-            return stack.enter_context(bootstrap_token(cluster, given.options["node_name"]))
+            return stack.enter_context(bootstrap_token(cluster, given.options.node_name))
 
-        yield material.material(_cluster(given), given.options, given.layout, kubernetes_version(given), token)
+        yield material.material(
+            _cluster(given),
+            given.options,
+            given.shared.cluster.kubeconfig,
+            given.layout,
+            kubernetes_version(given.options.version),
+            token,
+        )
 
 
-def _cluster(given: Given) -> Cluster | None:
-    return given.asks.cluster(given.options)
+def _cluster(given: Given[JoinOptions]) -> Cluster | None:
+    return given.cluster()
 
 
-def see(given: Given, _acted: Collection[str], _changed: bool) -> After:
+def see(given: Given[JoinOptions], _acted: Collection[str], _changed: bool) -> After:
     """Report what the cluster now says about the node."""
     options = given.options
-    if options["golden_image"]:
+    if given.shared.golden_image:
         return After(result={"joined": False, "pod_cidr": ""})
     joined = joins(given)
     steps = [*_identities(given)[0], *(make_room(given) if joined else ())]
@@ -151,7 +158,7 @@ def see(given: Given, _acted: Collection[str], _changed: bool) -> After:
     return After(tuple(steps), {"joined": joined, "pod_cidr": pod_cidr}, lambda text: fill_pod_cidr(text, pod_cidr))
 
 
-def _deadline(_given: Given) -> int:
+def _deadline(_given: Given[JoinOptions]) -> int:
     return 1800
 
 
@@ -171,7 +178,7 @@ COMPONENT = Component(
         Stage(
             "material",
             build_join,
-            wanted=lambda given: joins(given) and not given.options["golden_image"],
+            wanted=lambda given: joins(given) and not given.shared.golden_image,
             before=make_room,
             deadline=_deadline,
             failed=log_end,

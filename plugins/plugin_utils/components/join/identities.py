@@ -21,6 +21,7 @@ from ...cluster.error import ClusterError
 from ...engine.local_path import expand_home
 from ...engine.resource import Refused
 from ..layout import Layout
+from .options import JoinOptions
 
 ADMIN_GROUPS = frozenset({"system:masters", "kubeadm:cluster-admins"})
 """Groups with all rights in the cluster.
@@ -202,32 +203,44 @@ class Identity:
 
 
 def identities(
-    cluster: Cluster | None, options: Mapping[str, Any], layout: Layout, *, check: bool, clock: Clock
+    cluster: Cluster | None, options: JoinOptions, layout: Layout, *, check: bool, clock: Clock
 ) -> tuple[list[str], tuple[Identity, ...]]:
     """(steps taken in the cluster, kubeconfigs for the node). Without a cluster, only the user's own files.
 
-    `options` are the module's: `flanneld` and `kube_proxy`, each `{kubeconfig: bool, kubeconfig_source: path or ""}`,
-    `api_server`, `allow_cluster_admin`. With `check` nothing is made.
+    With `check` nothing is made.
     """
     steps: list[str] = []
     found: list[Identity] = []
     programs = (
-        ("flanneld", FLANNELD, layout.flanneld_kubeconfig, layout.flanneld_service, layout.flanneld_binary),
-        ("kube_proxy", KUBE_PROXY, layout.kube_proxy_kubeconfig, layout.kube_proxy_service, layout.kube_proxy_binary),
+        (
+            "flanneld",
+            options.flanneld,
+            FLANNELD,
+            layout.flanneld_kubeconfig,
+            layout.flanneld_service,
+            layout.flanneld_binary,
+        ),
+        (
+            "kube_proxy",
+            options.kube_proxy,
+            KUBE_PROXY,
+            layout.kube_proxy_kubeconfig,
+            layout.kube_proxy_service,
+            layout.kube_proxy_binary,
+        ),
     )
-    for option, account, path, service, binary in programs:
-        wanted = options[option]
-        if not wanted["kubeconfig"]:
+    for option, wanted, account, path, service, binary in programs:
+        if not wanted.kubeconfig:
             continue
         text: str | None = None
-        if wanted["kubeconfig_source"]:
+        if wanted.kubeconfig_source:
             text = users_kubeconfig(
-                wanted["kubeconfig_source"],
+                wanted.kubeconfig_source,
                 f"{option}.kubeconfig_source",
-                allow_admin=options["allow_cluster_admin"],
+                allow_admin=options.allow_cluster_admin,
             )
         elif cluster is not None:
-            made, text = _of_account(cluster, account, str(options["api_server"]), check=check, clock=clock)
+            made, text = _of_account(cluster, account, options.api_server, check=check, clock=clock)
             steps += made
         if text is not None:
             found.append(Identity(path, service, binary, text))

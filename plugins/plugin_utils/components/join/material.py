@@ -25,6 +25,7 @@ from ..layout import Layout
 from . import identities, join, node_object
 from .identities import users_kubeconfig
 from .joining import Joining
+from .options import JoinOptions
 
 FIRST = Line(1, 22)
 """The first minor release that reads v1beta3. Source: kubernetes v1.28.0
@@ -99,18 +100,14 @@ def _taint(text: str) -> dict[str, str]:
     return {"key": key, "value": value, "effect": effect}
 
 
-Options = Mapping[str, Any]
-"""The options of win_k8s_join, checked."""
-
-
-def check_possible(cluster: Cluster | None, options: Options, layout: Layout, reading: Reading) -> None:
+def check_possible(cluster: Cluster | None, options: JoinOptions, layout: Layout, reading: Reading) -> None:
     """Refused before anything is done if the join could not work."""
-    join.check_places(layout, options["join"], reading)
+    join.check_places(layout, options.join, reading)
     if cluster is None:
-        own = {"kubeconfig": options["kubeconfig_source"], "bootstrap_kubeconfig": options["bootstrap_source"]}
-        if not own.get(options["join"]):
+        own = {"kubeconfig": options.kubeconfig_source, "bootstrap_kubeconfig": options.bootstrap_source}
+        if not own.get(options.join):
             raise _refuse_without_cluster(options)
-        if options["state"] == "rejoined":
+        if options.state == "rejoined":
             raise Refused(
                 "Rejoining needs access to the cluster's API, to delete the old Node object: set "
                 "winkube_cluster.kubeconfig to a kubeconfig on the controller."
@@ -123,38 +120,43 @@ def check_possible(cluster: Cluster | None, options: Options, layout: Layout, re
 
 
 def material(
-    cluster: Cluster | None, options: Options, layout: Layout, version: Version, token: Callable[[Cluster], str]
+    cluster: Cluster | None,
+    options: JoinOptions,
+    kubeconfig: str,
+    layout: Layout,
+    version: Version,
+    token: Callable[[Cluster], str],
 ) -> Joining:
-    """The join with its credentials; `token` makes one in the cluster if the way needs one. Refused if the join
-    could not work."""
-    name = options["node_name"]
+    """The join with its credentials; `token` makes one in the cluster, which `kubeconfig` leads to, if the way needs
+    one. Refused if the join could not work."""
+    name = options.node_name
     made = Joining(
         layout=layout,
-        way=options["join"],
+        way=options.join,
         node_name=name,
         mark="",
-        again=options["state"] == "rejoined",
-        start_timeout_s=options["start_timeout"],
+        again=options.state == "rejoined",
+        start_timeout_s=options.start_timeout,
     )
-    if options["join"] == "kubeconfig":
-        return _take_kubeconfig(cluster, made, options, "kubeconfig_source")
-    if options["join"] == "bootstrap_kubeconfig" and options["bootstrap_source"]:
-        return _take_kubeconfig(cluster, made, options, "bootstrap_source")
+    if options.join == "kubeconfig":
+        return _take_kubeconfig(cluster, made, options, "kubeconfig_source", options.kubeconfig_source)
+    if options.join == "bootstrap_kubeconfig" and options.bootstrap_source:
+        return _take_kubeconfig(cluster, made, options, "bootstrap_source", options.bootstrap_source)
     if cluster is None:
         raise _refuse_without_cluster(options)
-    where = endpoints.endpoint(cluster, options["api_server"])
-    if options["join"] == "kubeadm" and not where.published:
+    where = endpoints.endpoint(cluster, options.api_server)
+    if options.join == "kubeadm" and not where.published:
         raise Refused(
             "The cluster has no ConfigMap kube-public/cluster-info, which kubeadm finds it by: it was not made by "
             "kubeadm. Set winkube_join: bootstrap_kubeconfig."
         )
     if not where.ca_pem:
         raise Refused(
-            f"Neither cluster-info nor {options['cluster']['kubeconfig']} says by which CA {where.server} is to be "
+            f"Neither cluster-info nor {kubeconfig} says by which CA {where.server} is to be "
             "trusted: use a kubeconfig with certificate-authority-data."
         )
     made_token = token(cluster)
-    if options["join"] == "bootstrap_kubeconfig":
+    if options.join == "bootstrap_kubeconfig":
         text = identities.build_kubeconfig(where.server, where.ca_pem, "tls-bootstrap-token-user", made_token)
         return replace(made, kubeconfig=text, ca_pem=where.ca_pem)
     settings = JoinSettings(
@@ -164,22 +166,22 @@ def material(
         api_server=where.host_and_port,
         token=made_token,
         ca_hash=public_key_sha256(where.ca_pem),
-        taints=tuple(options["taints"]),
-        kubelet_extra_args={str(key): str(value) for key, value in options["kubelet_extra_args"].items()},
+        taints=options.taints,
+        kubelet_extra_args={str(key): str(value) for key, value in options.kubelet_extra_args.items()},
     )
     return replace(made, configuration=join_configuration(settings), token=made_token)
 
 
-def _take_kubeconfig(cluster: Cluster | None, made: Joining, options: Options, option: str) -> Joining:
+def _take_kubeconfig(cluster: Cluster | None, made: Joining, options: JoinOptions, option: str, path: str) -> Joining:
     """The join with a kubeconfig of the user's. The kubelet authenticates callers by the CA in it, else by the
     cluster's."""
-    text = _users_file(options, option)
-    ca_pem = read_kubeconfig(text, options[option]).ca_pem
+    text = _users_file(options, option, path)
+    ca_pem = read_kubeconfig(text, path).ca_pem
     if not ca_pem and cluster is not None:
-        ca_pem = endpoints.endpoint(cluster, options["api_server"]).ca_pem
+        ca_pem = endpoints.endpoint(cluster, options.api_server).ca_pem
     if not ca_pem:
         raise Refused(
-            f"{option}: {options[option]} has no certificate-authority-data, and the kubelet knows its callers by "
+            f"{option}: {path} has no certificate-authority-data, and the kubelet knows its callers by "
             "the cluster's CA: put it into that file (kubectl config view --raw --flatten), or set "
             "winkube_cluster.kubeconfig."
         )
@@ -196,26 +198,25 @@ def delete_node(cluster: Cluster | None, name: str, *, check: bool) -> list[str]
     return [f"delete the Node {name}"]
 
 
-def build_own_kubeconfig(options: Options, layout: Layout, reading: Reading, mark: str) -> tuple[Resource, ...]:
+def build_own_kubeconfig(options: JoinOptions, layout: Layout, reading: Reading, mark: str) -> tuple[Resource, ...]:
     """On a node that has joined with a kubeconfig of the user's: that file, as it is now, and the kubelet, which reads
     it."""
-    if options["join"] != "kubeconfig" or not options["kubeconfig_source"]:
+    if options.join != "kubeconfig" or not options.kubeconfig_source:
         return ()
-    text = _users_file(options, "kubeconfig_source")
+    text = _users_file(options, "kubeconfig_source", options.kubeconfig_source)
     kubeconfig = File(layout.kubelet_kubeconfig, text.encode(), layout.backup(mark), private=True)
     return (kubeconfig, *join.build_reader(layout.kubelet_service, layout.kubelet_binary, kubeconfig.path, reading))
 
 
-def _users_file(options: Options, option: str) -> str:
+def _users_file(options: JoinOptions, option: str, path: str) -> str:
     """A kubeconfig on the controller that will go to the node. Refused if it must not."""
-    path = options[option]
     if not path:
-        raise Refused(f"join: {options['join']} needs {option}, a kubeconfig on the controller.")
-    return users_kubeconfig(path, option, allow_admin=options["allow_cluster_admin"])
+        raise Refused(f"join: {options.join} needs {option}, a kubeconfig on the controller.")
+    return users_kubeconfig(path, option, allow_admin=options.allow_cluster_admin)
 
 
-def _refuse_without_cluster(options: Options) -> Refused:
+def _refuse_without_cluster(options: JoinOptions) -> Refused:
     return Refused(
-        f"{options['node_name']} has not joined, and a join by {options['join']} needs the cluster's API "
+        f"{options.node_name} has not joined, and a join by {options.join} needs the cluster's API "
         "for its token: set winkube_cluster.kubeconfig to a kubeconfig on the controller."
     )

@@ -15,100 +15,99 @@ from ..shared_arguments import (
     check_skew,
     feature_gates,
     kubernetes_version,
+    managed,
     program_alone,
     service_manager,
-    service_options,
     source_of,
 )
 from ..stage import First, Given, Resources, Stage
 from . import kube_proxy, source_vip
 from .kube_proxy_args import KubeProxySettings
-from .options import INTERFACE
+from .options import INTERFACE, KubeProxyOptions
 
 
-def build_resources(given: Given) -> Resources:
+def build_resources(given: Given[KubeProxyOptions]) -> Resources:
     """Folders, program, service; no service if kube-proxy is the cluster's; only the program in an image."""
     options, layout = given.options, given.layout
-    if options["golden_image"]:
-        return program_alone(given, kube_proxy.DAEMON, kube_proxy.program)
+    if given.shared.golden_image:
+        return program_alone(given, kube_proxy.DAEMON, kube_proxy.program, kube_proxy.NAME)
     theirs = _daemon_sets(given)
-    if options["managed_by"] == "cluster":
-        gone = (*kube_proxy.leave_to_cluster(layout, given.reading), *kube_proxy.firewall(options["firewall"]))
+    if options.managed_by == "cluster":
+        gone = (*kube_proxy.leave_to_cluster(layout, given.reading), *kube_proxy.firewall(options.firewall))
         if theirs == ():
-            given.warn([kube_proxy.nobody_runs_it(options["node_name"])])
+            given.warn([kube_proxy.nobody_runs_it(options.node_name)])
         return gone
     if theirs:
-        kube_proxy.refuse_beside(theirs[0], options["node_name"])
+        kube_proxy.refuse_beside(theirs[0], options.node_name)
     return kube_proxy.build_resources(arguments(given), given.reading)
 
 
-def arguments(given: Given) -> kube_proxy.KubeProxyArgs:
+def arguments(given: Given[KubeProxyOptions]) -> kube_proxy.KubeProxyArgs:
     """The component's arguments from the module's options."""
     options, layout = given.options, given.layout
-    version = kubernetes_version(given)
-    mode = kube_proxy.mode(options["network_mode"])
+    version = kubernetes_version(given.options.version)
+    mode = kube_proxy.mode(options.network_mode)
     overlay = mode == "overlay"
     vip = _find_present_vip(given) if overlay else ""
     settings = KubeProxySettings(
         version=version,
-        node_name=options["node_name"],
+        node_name=options.node_name,
         mode=mode,
-        network=options["network_name"],
+        network=options.network_name,
         source_vip=(vip or source_vip.UNKNOWN) if overlay else "",
         pod_cidr=source_vip.pod_range(_vip_args(given), given.reading) if vip else "",
-        cluster_cidr=options["cluster_cidr"],
+        cluster_cidr=options.cluster_cidr,
         kubeconfig=layout.kube_proxy_kubeconfig,
-        dsr=options["dsr"],
-        verbosity=options["verbosity"],
+        dsr=options.dsr,
+        verbosity=options.verbosity,
         log_dir="" if service_manager(given, kube_proxy.DAEMON) == "sc" else layout.log_dir,
-        feature_gates=feature_gates(options["feature_gates"]),
-        extra=tuple(options["extra_arguments"]),
+        feature_gates=feature_gates(options.feature_gates),
+        extra=options.extra_arguments,
     )
     return kube_proxy.KubeProxyArgs(
         layout=layout,
-        source=source_of(given),
+        source=source_of(given, kube_proxy.NAME, options.version),
         settings=settings,
-        inbound=kube_proxy.firewall(options["firewall"], settings),
+        inbound=kube_proxy.firewall(options.firewall, settings),
         notices=check_skew(given, version),
         reads_vip=source_vip.reads(_vip_args(given)) if overlay else (),
         mark=given.mark,
-        **service_options(given, kube_proxy.DAEMON),
+        **managed(given, kube_proxy.DAEMON),
     )
 
 
-def _daemon_sets(given: Given) -> tuple[str, ...] | None:
+def _daemon_sets(given: Given[KubeProxyOptions]) -> tuple[str, ...] | None:
     """The DaemonSets that run kube-proxy on this node; None without access to the cluster."""
-    name = given.options["node_name"].lower()
-    return given.asks.of_cluster(
-        given.options,
+    name = given.options.node_name.lower()
+    return given.ask_cluster(
         "daemon sets",
         lambda cluster: kube_proxy.find_daemon_sets(cluster.daemon_sets(), cluster.node(name), name),
     )
 
 
-def reserve_vip(given: Given, _resources: Resources) -> Batch | None:
+def reserve_vip(given: Given[KubeProxyOptions], _resources: Resources) -> Batch | None:
     """A batch in which the node's own host-local reserves an address; None if there is one, or none is needed."""
     options = given.options
-    here = options["managed_by"] == "service" and not options["golden_image"]
-    if not here or options["network_mode"] != "overlay" or _find_present_vip(given):
+    here = options.managed_by == "service" and not given.shared.golden_image
+    if not here or options.network_mode != "overlay" or _find_present_vip(given):
         return None
     return source_vip.reserve(_vip_args(given), given.reading, given.name)
 
 
-def read_reserved_vip(given: Given, _batch: Batch, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+def read_reserved_vip(given: Given[KubeProxyOptions], _batch: Batch, answer: Mapping[str, Any]) -> Mapping[str, Any]:
     """The address that host-local printed."""
     return {source_vip.KEY: source_vip.read_reserved(answer, source_vip.pod_range(_vip_args(given), given.reading))}
 
 
-def _find_present_vip(given: Given) -> str:
+def _find_present_vip(given: Given[KubeProxyOptions]) -> str:
     service = given.reading.service(given.layout.kube_proxy_service)
     return source_vip.find_present(_vip_args(given), service, given.reading)
 
 
-def _vip_args(given: Given) -> source_vip.VipArgs:
+def _vip_args(given: Given[KubeProxyOptions]) -> source_vip.VipArgs:
     options = given.options
-    network = options["network_name"] or kube_proxy.network_name(options["network_mode"])
-    return source_vip.VipArgs(given.layout, network, options["cni_data_dir"])
+    network = options.network_name or kube_proxy.network_name(options.network_mode)
+    return source_vip.VipArgs(given.layout, network, options.cni_data_dir)
 
 
 SOURCE_VIP = First(

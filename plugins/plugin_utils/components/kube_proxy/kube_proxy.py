@@ -27,6 +27,7 @@ from ..layout import Layout
 from ..service import Dependencies, Managed, service_of
 from . import kube_proxy_args, source_vip
 from .kube_proxy_args import KubeProxySettings, arguments, environment
+from .options import FirewallOptions
 
 NAME = "kube-proxy"
 SERVICE = ServiceKind(
@@ -165,14 +166,14 @@ def reads(layout: Layout) -> tuple[Query, ...]:
     )
 
 
-def firewall(options: Mapping[str, Any], settings: KubeProxySettings | None = None) -> tuple[FirewallRule, ...]:
+def firewall(options: FirewallOptions, settings: KubeProxySettings | None = None) -> tuple[FirewallRule, ...]:
     """The rule for load balancers, as the option `firewall` says. Without `settings` it opens the default port, for
     the cluster's kube-proxy. A kube-proxy that listens only on loopback gets no rule."""
-    if not options["enabled"]:
+    if not options.enabled:
         return ()
     where = (LOOPBACK, HEALTHZ_PORT) if settings is None else kube_proxy_args.healthz(settings)
     port = where[1] if where else ""
-    return (inbound.health_checks(options["health_check_sources"], port, options["node_port_range"]),)
+    return (inbound.health_checks(options.health_check_sources, port, options.node_port_range),)
 
 
 def _folders(layout: Layout) -> tuple[Directory, ...]:

@@ -23,113 +23,115 @@ from ..shared_arguments import (
     feature_gates,
     inbound_networks,
     kubernetes_version,
+    managed,
     management,
     service_manager,
-    service_options,
     source_of,
 )
 from ..stage import Given, Resources, Stage
 from . import credentials, kubelet
 from .kubelet_args import PAUSE_IS_AN_ARGUMENT, KubeletSettings, resolve_reserved
-from .options import INTERFACE
+from .options import INTERFACE, KubeletOptions
 
 
-def build_resources(given: Given) -> Resources:
+def build_resources(given: Given[KubeletOptions]) -> Resources:
     """Folders, program, drop-in, service. In an image the command line names no machine; the join adds that."""
     layout, reading = given.layout, given.reading
     configured = kubelet.is_configured(layout, reading)
-    if given.options["golden_image"] and configured:
+    if given.shared.golden_image and configured:
         raise kubelet.refuse_image(layout)
-    version = kubernetes_version(given)
+    version = kubernetes_version(given.options.version)
     wanted = settings(given, version)
     providers = _providers(given)
     credentials.check(providers, version, wanted.feature_gates)
     wanted = replace(wanted, **credentials.places(layout, providers))
     args = kubelet.KubeletArgs(
         layout=layout,
-        source=source_of(given),
+        source=source_of(given, kubelet.NAME, given.options.version),
         settings=wanted,
         providers=providers,
         ca_pem=_ca(given) if kubelet.lacks_ca(wanted, layout, reading) else "",
-        sources=inbound_networks(given),
+        sources=inbound_networks(given, given.options.address, given.options.cluster_cidr),
         configured=configured,
         kubeadm_flags=kubelet.text_of(kubelet.env_file(layout), reading),
         config=_kubeadm_config(given),
         notices=check_skew(given, version),
         mark=given.mark,
-        **service_options(given, kubelet.DAEMON),
+        **managed(given, kubelet.DAEMON),
     )
     made = kubelet.build_resources(args)
     given.warn(kubelet.warnings(args))
     return made
 
 
-def settings(given: Given, version: Version) -> KubeletSettings:
+def settings(given: Given[KubeletOptions], version: Version) -> KubeletSettings:
     """The settings behind its command line and configuration."""
     options, layout, reading = given.options, given.layout, given.reading
-    image, beside = "", options["containerd_version"]
+    image, beside = "", options.containerd_version
     if version.line < PAUSE_IS_AN_ARGUMENT:
-        image = pause_image(options["pause_image"], version.line, options["pause_image_source"], reading.build)
+        image = pause_image(options.pause_image, version.line, options.pause_image_source, reading.build)
     logs = {"log_dir": ""} if service_manager(given, kubelet.DAEMON) == "sc" else {}  # kube-log-runner keeps them
     return KubeletSettings(
         version=version,
-        node_name="" if options["golden_image"] else options["node_name"],
-        runtime=options["container_runtime"],
+        node_name="" if given.shared.golden_image else options.node_name,
+        runtime=options.container_runtime,
         containerd_version=release(beside, "containerd_version") if beside else None,
         pause_image=image,
-        cluster_dns=tuple(options["cluster_dns"]),
-        cluster_domain=options["cluster_domain"],
-        verbosity=options["verbosity"],
-        priority_class=options["priority_class"],
-        system_reserved=resolve_reserved("system_reserved", options["system_reserved"], reading),
-        kube_reserved=resolve_reserved("kube_reserved", options["kube_reserved"], reading),
-        eviction_hard=_texts(options["eviction_hard"]),
-        eviction_soft=_texts(options["eviction_soft"]),
-        eviction_soft_grace_period=_texts(options["eviction_soft_grace_period"]),
-        taints=tuple(options["taints"]),
-        labels=_texts(options["labels"]),
-        node_ip="" if options["golden_image"] else _node_ip(given),
-        feature_gates=feature_gates(options["feature_gates"]),
-        shutdown_grace_period=str(options["shutdown_grace_period"]),
-        shutdown_grace_period_critical_pods=str(options["shutdown_grace_period_critical_pods"]),
-        extra=(*kubelet.list_own_arguments(layout), *options["extra_arguments"]),
-        **(kubelet.places(layout, options["join"]) | logs),
+        cluster_dns=options.cluster_dns,
+        cluster_domain=options.cluster_domain,
+        verbosity=options.verbosity,
+        priority_class=options.priority_class,
+        system_reserved=resolve_reserved("system_reserved", options.system_reserved, reading),
+        kube_reserved=resolve_reserved("kube_reserved", options.kube_reserved, reading),
+        eviction_hard=_texts(options.eviction_hard),
+        eviction_soft=_texts(options.eviction_soft),
+        eviction_soft_grace_period=_texts(options.eviction_soft_grace_period),
+        taints=options.taints,
+        labels=_texts(options.labels),
+        node_ip="" if given.shared.golden_image else _node_ip(given),
+        feature_gates=feature_gates(options.feature_gates),
+        shutdown_grace_period=options.shutdown_grace_period,
+        shutdown_grace_period_critical_pods=options.shutdown_grace_period_critical_pods,
+        extra=(*kubelet.list_own_arguments(layout), *options.extra_arguments),
+        **(kubelet.places(layout, options.join) | logs),
     )
 
 
-def _providers(given: Given) -> tuple[credentials.Provider, ...]:
+def _providers(given: Given[KubeletOptions]) -> tuple[credentials.Provider, ...]:
     return tuple(
         credentials.Provider(
-            name=str(one["name"]),
-            source=source_of(given, component=str(one["name"]), wanted=one["source"]),
-            match_images=tuple(one["match_images"]),
-            cache_duration=str(one["cache_duration"]),
-            api_version=str(one["api_version"]),
-            args=tuple(one["args"]),
-            env=_texts(one["env"]),
-            token_attributes=one["token_attributes"],
+            name=one.name,
+            source=source_of(given, one.name, one.source.version, one.source),
+            match_images=one.match_images,
+            cache_duration=one.cache_duration,
+            api_version=one.api_version,
+            args=one.args,
+            env=_texts(one.env),
+            token_attributes=one.token_attributes,
         )
-        for one in given.options[credentials.OPTION]
+        for one in given.options.credential_providers
     )
 
 
-def _node_ip(given: Given) -> str:
+def _node_ip(given: Given[KubeletOptions]) -> str:
     """The value of --node-ip, with an address of each family that the pods have."""
     options = given.options
-    if options["node_ip"] and not networks.has_two_families(options["cluster_cidr"]):
-        return str(options["node_ip"])
-    return ",".join(networks.node_addresses(management(given), options["cluster_cidr"], options["node_ip"]))
+    if options.node_ip and not networks.has_two_families(options.cluster_cidr):
+        return options.node_ip
+    return ",".join(
+        networks.node_addresses(management(given.reading, options.address), options.cluster_cidr, options.node_ip)
+    )
 
 
-def _ca(given: Given) -> str:
+def _ca(given: Given[KubeletOptions]) -> str:
     """The cluster's CA, for a kubelet that lacks it. Refused if it cannot be found."""
-    found = given.asks.of_cluster(given.options, "CA", lambda cluster: endpoint(cluster).ca_pem)
+    found = given.ask_cluster("CA", lambda cluster: endpoint(cluster).ca_pem)
     if not found:
         raise kubelet.refuse_without_ca(given.layout)
     return found.decode()
 
 
-def _kubeadm_config(given: Given) -> Mapping[str, Any]:
+def _kubeadm_config(given: Given[KubeletOptions]) -> Mapping[str, Any]:
     """kubeadm's KubeletConfiguration on the node; empty if it does not exist or cannot be parsed."""
     try:
         found = load_yaml(kubelet.text_of(kubelet.config_file(given.layout), given.reading))

@@ -19,8 +19,8 @@ from ...engine.tools import wait_pipe
 from ...facts.version import Line
 from ..declaration import Daemon, NoHealth, ServiceKind
 from ..kubernetes_fit import release
-from ..options import Option
-from ..program_service import Recipe, Values, declare
+from ..options import option
+from ..program_service import Recipe, declare
 
 # csi-proxy's groups of operations, each with its own named pipe, and its command line.
 
@@ -39,6 +39,15 @@ class Group:
     def pipe(self) -> str:
         """The pipe's name without the common prefix."""
         return f"csi-proxy-{self.name}-{self.version}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CsiProxyOptions:
+    """Which pipes csi-proxy has to make."""
+
+    groups: tuple[str, ...] = option(
+        "Groups of operations whose pipes have to be there; empty for disk, filesystem, smb and volume.", default=()
+    )
 
 
 _API = "kubernetes-csi/csi-proxy client/api/{}/api.proto"
@@ -78,16 +87,16 @@ def pipes(groups: Iterable[str]) -> tuple[str, ...]:
     return tuple(group.pipe for group in chosen)
 
 
-def check(version: str, values: Values) -> None:
+def check(version: str, options: CsiProxyOptions) -> None:
     """Refused for a release before 1.0, whose command line and pipes differ, and for unknown groups."""
     if release(version, "winkube_csi_proxy_version").line < FIRST:
         raise Refused(f"csi-proxy {version} is older than {FIRST}, whose groups are stable; take a newer release.")
-    pipes(values["groups"])
+    pipes(options.groups)
 
 
-def _build_gate(values: Values, seconds: int) -> tuple[Op, ...]:
+def _build_gate(options: CsiProxyOptions, seconds: int) -> tuple[Op, ...]:
     """Waits for every pipe: the service is RUNNING before it has made one."""
-    return tuple(wait_pipe(pipe, seconds) for pipe in pipes(values["groups"]))
+    return tuple(wait_pipe(pipe, seconds) for pipe in pipes(options.groups))
 
 
 DECLARATION = declare(
@@ -125,16 +134,8 @@ DECLARATION = declare(
         },
         no_url="The project publishes no programs; name the archive or the csi-proxy.exe that you trust",
         members=(ARCHIVE_MEMBER,),
-        options=(
-            Option(
-                "groups",
-                "list",
-                "Groups of operations whose pipes have to be there; empty for disk, filesystem, smb and volume.",
-                [],
-                elements="str",
-            ),
-        ),
-        arguments=lambda layout, _values: (f"{KUBELET_PATH}={layout.kubelet_dir}",),
+        options=CsiProxyOptions,
+        arguments=lambda layout, _options: (f"{KUBELET_PATH}={layout.kubelet_dir}",),
         log_arguments=lambda log: (f"-log_file={log}", "-logtostderr=false"),
         check=check,
         ready=_build_gate,

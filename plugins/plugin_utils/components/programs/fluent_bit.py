@@ -10,31 +10,55 @@ CPACK_PACKAGE_FILE_NAME (the archive's folder); docs.fluentbit.io, installation 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
 from ...engine import windows_path
 from ...engine.resource import Refused
 from ..declaration import Daemon, ServiceKind
 from ..healthz import by_port_flag
 from ..layout import Layout
-from ..options import Option
-from ..program_service import Recipe, Values, answers, declare
+from ..options import option
+from ..program_service import Recipe, answers, declare
 
 PORT = 2020
 HEALTH = "http://127.0.0.1:{}/api/v1/health"
 _FILE = "fluent-bit-{{ winkube_fluent_bit_version | regex_replace('^v') }}-win64.zip"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FluentBitOptions:
+    """What Fluent Bit sends, and where."""
+
+    node_name: str = option("The node's name in each record.", default="", variable="winkube_node_name")
+    outputs: tuple[Mapping[str, Any], ...] = option(
+        (
+            "Where logs go: outputs of Fluent Bit as mappings, each with its C(name).",
+            "A password stands in C(service.environment), and here as C(${NAME}).",
+        ),
+        default=(),
+    )
+    logs: tuple[str, ...] = option(
+        "Log files besides containerd's, by their names in C(node.log_dir).",
+        default=("kubelet.log", "kube-proxy.log", "flanneld.log"),
+    )
+    channels: tuple[str, ...] = option("Channels of Windows' event log.", default=("System", "Application"))
+    port: int = option("The TCP port of its health check, only on the node.", default=PORT, flag="http_port")
+
+
 def _program(layout: Layout) -> str:
     return windows_path.join(layout.root, "fluent-bit", "fluent-bit.exe")
 
 
-def _arguments(layout: Layout, values: Values) -> tuple[str, ...]:
+def _arguments(layout: Layout, options: FluentBitOptions) -> tuple[str, ...]:
     config = windows_path.join(windows_path.parent(_program(layout)), "fluent-bit.yaml")
-    return (f"--config={config}", f"--http_port={values['port']}")
+    return (f"--config={config}", f"--http_port={options.port}")
 
 
-def _check(_version: str, values: Values) -> None:
+def _check(_version: str, options: FluentBitOptions) -> None:
     """Refused without an output."""
-    if not values["outputs"]:
+    if not options.outputs:
         raise Refused("fluent_bit: outputs: nothing says where the logs go. Name at least one, each with its name.")
 
 
@@ -73,28 +97,7 @@ DECLARATION = declare(
         members=("fluent-bit-{version}-win64/bin/fluent-bit.exe",),
         config="fluent-bit.yaml.j2",
         leaves=tuple(f"{name}.db{end}" for name in ("logs", "events") for end in ("", "-shm", "-wal")),
-        options=(
-            Option("node_name", "str", "The node's name in each record.", "", variable="winkube_node_name"),
-            Option(
-                "outputs",
-                "list",
-                (
-                    "Where logs go: outputs of Fluent Bit as mappings, each with its C(name).",
-                    "A password stands in C(service.environment), and here as C(${NAME}).",
-                ),
-                [],
-                elements="dict",
-            ),
-            Option(
-                "logs",
-                "list",
-                "Log files besides containerd's, by their names in C(node.log_dir).",
-                ["kubelet.log", "kube-proxy.log", "flanneld.log"],
-                elements="str",
-            ),
-            Option("channels", "list", "Channels of Windows' event log.", ["System", "Application"], elements="str"),
-            Option("port", "int", "The TCP port of its health check, only on the node.", PORT),
-        ),
+        options=FluentBitOptions,
         arguments=_arguments,
         log_arguments=lambda log: (f"--log_file={log}",),
         check=_check,

@@ -10,13 +10,15 @@ kubeconfig by `--apiserver-override`), Makefile (the archive and its files).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ...engine import windows_path
 from ...engine.resource import Refused
 from ..declaration import Daemon, ServiceKind
 from ..healthz import by_port_flag
 from ..layout import Layout
-from ..options import Option
-from ..program_service import Recipe, Values, answers, declare
+from ..options import option
+from ..program_service import Recipe, answers, declare
 
 PORT = 20256
 HEALTH = "http://127.0.0.1:{}/healthz"
@@ -24,24 +26,37 @@ CHECKS = ("kubelet", "kube-proxy", "cri")
 """What health-checker.exe can check, besides Docker. Source: cmd/healthchecker/options/options.go."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeProblemDetectorOptions:
+    """What node-problem-detector looks at."""
+
+    node_name: str = option("The name of the Node.", variable="winkube_node_name")
+    checks: tuple[str, ...] = option(
+        "What is checked: kubelet, kube-proxy, and cri, which needs crictl.exe beside containerd.",
+        default=("kubelet", "kube-proxy"),
+    )
+    interval: str = option("How often, such as V(10s).", default="10s")
+    port: int = option("The TCP port of its C(/healthz), only on the node.", default=PORT, flag="port")
+
+
 def _program(layout: Layout) -> str:
     return windows_path.join(layout.root, "node-problem-detector", "node-problem-detector.exe")
 
 
-def _arguments(layout: Layout, values: Values) -> tuple[str, ...]:
+def _arguments(layout: Layout, options: NodeProblemDetectorOptions) -> tuple[str, ...]:
     kubeconfig = layout.kubelet_kubeconfig.replace("\\", "/")
     return (
         f"--config.custom-plugin-monitor={windows_path.join(windows_path.parent(_program(layout)), 'checks.json')}",
         f"--apiserver-override=?inClusterConfig=false&auth={kubeconfig}",
-        f"--hostname-override={str(values['node_name']).lower()}",
-        f"--port={values['port']}",
+        f"--hostname-override={options.node_name.lower()}",
+        f"--port={options.port}",
     )
 
 
-def _check(_version: str, values: Values) -> None:
+def _check(_version: str, options: NodeProblemDetectorOptions) -> None:
     """Refused without a check, since it panics then, and for an unknown one."""
-    if not values["checks"] or (wrong := sorted(set(values["checks"]) - set(CHECKS))):
-        found = ", ".join(wrong) if values["checks"] else "none"
+    if not options.checks or (wrong := sorted(set(options.checks) - set(CHECKS))):
+        found = ", ".join(wrong) if options.checks else "none"
         raise Refused(f"node_problem_detector: checks: {found}: name at least one of {', '.join(CHECKS)}.")
 
 
@@ -79,18 +94,7 @@ DECLARATION = declare(
         "node-problem-detector-v{{ winkube_node_problem_detector_version | regex_replace('^v') }}-windows_amd64.tar.gz",
         members=("bin/node-problem-detector.exe", "bin/health-checker.exe"),
         config="checks.json.j2",
-        options=(
-            Option("node_name", "str", "The name of the Node.", required=True, variable="winkube_node_name"),
-            Option(
-                "checks",
-                "list",
-                "What is checked: kubelet, kube-proxy, and cri, which needs crictl.exe beside containerd.",
-                ["kubelet", "kube-proxy"],
-                elements="str",
-            ),
-            Option("interval", "str", "How often, such as V(10s).", "10s"),
-            Option("port", "int", "The TCP port of its C(/healthz), only on the node.", PORT),
-        ),
+        options=NodeProblemDetectorOptions,
         arguments=_arguments,
         check=_check,
         ready=answers(HEALTH),

@@ -9,12 +9,14 @@ Sources: prometheus-community/windows_exporter v0.31.8 cmd/windows_exporter/main
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ...engine import windows_path
 from ..declaration import Daemon, ServiceKind
 from ..healthz import by_port_flag
 from ..layout import Layout
-from ..options import Option
-from ..program_service import Recipe, Values, answers, declare
+from ..options import option
+from ..program_service import Recipe, answers, declare
 
 PORT = 9182
 ADDRESS = "web.listen-address"
@@ -22,13 +24,24 @@ HEALTH = "http://127.0.0.1:{}/health"
 _RELEASE = "https://github.com/prometheus-community/windows_exporter/releases/download/v0.31.8/"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowsExporterOptions:
+    """What windows_exporter measures."""
+
+    port: int = option("The TCP port of its metrics.", default=PORT, flag="web.listen-address")
+    collectors: tuple[str, ...] = option(
+        "What is measured; V([defaults]) stands for its own default. Empty for only that.",
+        default=("[defaults]", "container"),
+    )
+
+
 def _program(layout: Layout) -> str:
     return windows_path.join(layout.root, "windows_exporter.exe")
 
 
-def _arguments(_layout: Layout, values: Values) -> tuple[str, ...]:
-    collectors = ",".join(str(each) for each in values["collectors"])
-    return (f"--{ADDRESS}=:{values['port']}", *((f"--collectors.enabled={collectors}",) if collectors else ()))
+def _arguments(_layout: Layout, options: WindowsExporterOptions) -> tuple[str, ...]:
+    collectors = ",".join(options.collectors)
+    return (f"--{ADDRESS}=:{options.port}", *((f"--collectors.enabled={collectors}",) if collectors else ()))
 
 
 DECLARATION = declare(
@@ -65,19 +78,10 @@ DECLARATION = declare(
         "windows_exporter-{{ winkube_windows_exporter_version | regex_replace('^v') }}-amd64.exe",
         sums="{{ winkube_download_sums or 'https://github.com/prometheus-community/windows_exporter/releases/download/v'"
         " ~ (winkube_windows_exporter_version | regex_replace('^v')) ~ '/sha256sums.txt' }}",
-        options=(
-            Option("port", "int", "The TCP port of its metrics.", PORT),
-            Option(
-                "collectors",
-                "list",
-                "What is measured; V([defaults]) stands for its own default. Empty for only that.",
-                ["[defaults]", "container"],
-                elements="str",
-            ),
-        ),
+        options=WindowsExporterOptions,
         arguments=_arguments,
         ready=answers(HEALTH),
-        port=lambda values: int(values["port"]),
+        port=lambda options: options.port,
     ),
     rule="winkube-windows-exporter",
 )
