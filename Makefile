@@ -20,7 +20,7 @@ PYTEST_ARGS ?=
 PYTEST_JOBS ?= 3
 PYTEST = -m pytest -n $(PYTEST_JOBS) --dist worksteal
 
-.PHONY: bisect fields cover picture pictures recording pairs pins redaction help figures walls generate lookups catalogue docs judge setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows soak rows molecule molecule-pytest bench mutate check check-whole check-with build clean faults contract-archive contract-judge corpus release walk loop mesh
+.PHONY: bisect fields picture pictures recording pairs pins redaction help figures walls generate lookups catalogue docs judge setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows soak rows molecule molecule-pytest bench mutate check check-whole check-with build clean faults contract-archive contract-judge corpus release walk loop mesh
 
 help: ## this list
 	@echo "winkube.node: make TARGET"
@@ -50,8 +50,7 @@ walk: setup ## a fresh environment with plain ansible-core executes the commands
 lab: setup ## leave simulated Windows nodes and clusters running and print what to try on them
 	@$(PYTHON) -m tests.demo.lab
 
-# What is exhaustive (a marker; tests/conftest.py says what it is; lane wine is, and what `make cover` finds to be spare) is
-# left to `make check-whole`.
+# What is exhaustive (a marker: tests/exhaustive.py) is left to `make check-whole`.
 test: setup ## every test but the exhaustive ones; FILES="plugins/... roles/..." for those that belong to a change
 	@if [ -n "$(FILES)" ]; then \
 	  chosen=$$($(PYTHON) -m tests.select $(FILES)) && $(PYTHON) $(PYTEST) -m 'not exhaustive' $$chosen $(PYTEST_ARGS); \
@@ -169,11 +168,8 @@ bench: setup ## what site.yml costs, as one JSON object (minutes; ARGS="--many 1
 figures: setup ## how large the project is, for the last commit and the last tag side by side (ARGS="REVISION ..." for others)
 	@$(PYTHON) -m tests.figures $(ARGS)
 
-mutate: setup ## values behind rows changed in the code; each must be noticed by its test (SEED=n, COUNT=n; SAMPLE=n: of all of plugins/, after make cover; long)
-	@$(PYTHON) -m tests.mutate$(if $(SAMPLE),.sample --count $(SAMPLE)) --seed $(or $(SEED),1) $(if $(COUNT),--count $(COUNT))
-
-cover: setup ## a maintainer's: which scenarios are enough for `make test`, from what each executes and costs (ARGS=--write marks the others; long)
-	@$(PYTHON) -m tests.cover $(ARGS)
+mutate: setup ## values behind rows changed in the code; each must be noticed by its test (SEED=n, COUNT=n; long)
+	@$(PYTHON) -m tests.mutate --seed $(or $(SEED),1) $(if $(COUNT),--count $(COUNT))
 
 check: ## what CI runs: linters, the sample on the oldest ansible-core, the tests; all of them, even if one fails
 	@$(MAKE) check-with TESTS=test

@@ -8,7 +8,6 @@ import signal
 import sys
 from collections.abc import Generator
 from pathlib import Path
-from zlib import crc32
 
 import pytest
 
@@ -31,9 +30,7 @@ if COLLECTIONS:
 
 from tests import iri_syntax  # noqa: E402
 from tests.compiled_once import keep_code  # noqa: E402
-from tests.cover.marks import is_spare, lost_rows  # noqa: E402
-from tests.cover.record import OPTION as COVER_OPTION  # noqa: E402
-from tests.cover.record import CoverPlugin  # noqa: E402
+from tests.exhaustive import HELP, settle  # noqa: E402
 from tests.lanes import LanesPlugin, load_lanes  # noqa: E402
 from tests.rows.record import OPTION, RowsPlugin  # noqa: E402
 from tests.rows.table import load_rows  # noqa: E402
@@ -45,7 +42,6 @@ UNIT = ROOT / "tests" / "unit"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(OPTION, metavar="FILE", help="write what the tests say about the rows to this file")
-    parser.addoption(COVER_OPTION, metavar="FOLDER", help="write what each test executes to files of this folder")
     parser.addoption(TIMES_OPTION, metavar="FILE", help="write what each test costs to this file, JSON lines")
 
 
@@ -55,9 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "lane(name): the lane of tests/lanes.yml that this test belongs to",
         "quick: part of `make quick`; every test in tests/unit is that is not slow",
         "slow: takes many seconds (a file of tests/unit); left out of `make quick`",
-        "exhaustive: part of `make check-whole` only, as is lane wine: more of what `make test` shows already",
-        "sampled(n): one of n cases is in `make test`, by their names; the others are exhaustive",
-        "spare(*cases, keep): exhaustive, since others show the same; of these cases, of all, or of all but `keep`",
+        HELP,
     ):
         config.addinivalue_line("markers", marker)
     import_as_collection()
@@ -66,8 +60,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(LanesPlugin(config, load_lanes(), strict=strict), "winkube-lanes")
     config.pluginmanager.register(RowsPlugin(config, load_rows()), "winkube-rows")
     # A worker of pytest-xdist measures; the file is written by the process that they report to.
-    if config.getoption(COVER_OPTION):
-        config.pluginmanager.register(CoverPlugin(Path(config.getoption(COVER_OPTION))), "winkube-cover")
     file = None if hasattr(config, "workerinput") else config.getoption(TIMES_OPTION)
     config.pluginmanager.register(TimesPlugin(Path(file) if file else None), "winkube-times")
 
@@ -85,16 +77,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if str(item.path).startswith(folder) and item.get_closest_marker("slow") is None:
             item.add_marker("quick")
-        lane = item.get_closest_marker("lane")
-        sampled = item.get_closest_marker("sampled")
-        left_out = sampled is not None and crc32(item.nodeid.encode()) % sampled.args[0]
-        if (lane is not None and "wine" in lane.args) or is_spare(item) or left_out:
-            item.add_marker("exhaustive")
-    lost = lost_rows(items) if config.args_source is not pytest.Config.ArgsSource.ARGS else []
-    if lost:
-        raise pytest.UsageError(
-            f"only spare tests claim {', '.join(lost)}: take the marker off one of them, or make cover"
-        )
+        settle(item)
 
 
 def pytest_collection_finish() -> None:

@@ -75,7 +75,7 @@ def verify(bench: Bench) -> Run:
     return bench.ansible_playbook(ROOT / "playbooks" / "verify.yml", "-e", f"@{extra}")
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("manager", ["registered", "nssm"])
 def test_a_layout_without_bin_is_moved_and_no_second_installation_stays_beside_it(bench: Bench, manager: str) -> None:
     """The old shim stayed first in Path and ran the pods of the new containerd."""
@@ -94,7 +94,7 @@ def test_a_layout_without_bin_is_moved_and_no_second_installation_stays_beside_i
     assert converge(bench).recap["win1"].changed == 0
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_layout_without_bin_is_adopted_where_it_lies_if_it_is_named(bench: Bench) -> None:
     host = bench.node()
     flat(host)
@@ -106,7 +106,7 @@ def test_a_layout_without_bin_is_adopted_where_it_lies_if_it_is_named(bench: Ben
     assert converge(bench, winkube_containerd_binary=rf"{FLAT}\containerd.exe").recap["win1"].changed == 0
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_move_that_fails_is_taken_back(bench: Bench) -> None:
     host = bench.node()
     flat(host)

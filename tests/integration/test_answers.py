@@ -11,7 +11,7 @@ from tests.integration.site import converge, site
 from tests.lab.machine.faults import Fault, ModuleError
 
 
-@pytest.mark.spare(keep=("",))
+@pytest.mark.exhaustive(keep=("",))
 @pytest.mark.parametrize("verbosity", ["", "-vvv"])
 def test_a_node_that_cannot_be_read_says_why(bench: Bench, verbosity: str) -> None:
     """From 2.19 on ansible-core makes an object of every failed module's `exception`: it hid what the node had said."""
@@ -25,7 +25,7 @@ def test_a_node_that_cannot_be_read_says_why(bench: Bench, verbosity: str) -> No
     assert ("ScriptStackTrace" in run.stdout) is bool(verbosity), run
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_batch_that_the_node_could_not_take_is_told_at_once(bench: Bench) -> None:
     """It was told as a lost connection, and asked after until `reconnect_timeout` was over."""
     host = bench.node()
@@ -61,7 +61,7 @@ def test_an_answer_that_got_lost_on_the_node_is_asked_for_again(bench: Bench) ->
     assert "Timed out." in run.output, run
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_run_that_takes_back_an_interrupted_batch_has_changed_the_node(bench: Bench) -> None:
     """The programs of before ran again, and the run that had brought that about said changed=0."""
     host = bench.node()

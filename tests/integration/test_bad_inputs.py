@@ -249,12 +249,12 @@ def test_what_is_said_of_a_file_stands_in_the_page(tmp_path: Path, monkeypatch: 
     assert stands_in_the_page(case, found), found
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_run_says_the_same(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert row(bench, NODE_YAML[-1]) == refused(NODE_YAML[-1], tmp_path, monkeypatch)
 
 
-@pytest.mark.spare("an address with nothing behind it", "an unknown repair", "the checksum of another file")
+@pytest.mark.exhaustive("an address with nothing behind it", "an unknown repair", "the checksum of another file")
 @pytest.mark.parametrize("case", CASES[len(NODE_YAML) :], ids=lambda case: case.what)
 def test_what_is_said_stands_in_the_page(bench: Bench, case: Case) -> None:
     found = row(bench, case)

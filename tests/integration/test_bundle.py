@@ -70,7 +70,7 @@ def test_what_cannot_be_verified_is_not_collected(bench: Bench, more: dict[str, 
     assert not (bench.directory / "bundle" / "SHA256SUMS").exists()
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_the_secrets_of_an_address_are_neither_told_nor_a_files_name(bench: Bench) -> None:
     bench.node()
     secret = bench.plant("planted-in-an-address", "a part of an address")
@@ -87,7 +87,7 @@ def test_the_secrets_of_an_address_are_neither_told_nor_a_files_name(bench: Benc
     assert leaks(bench) == []
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("base", ["http://xyz/bundle", "file:///C:/bundle"])
 def test_a_node_is_built_from_a_bundle(bench: Bench, base: str) -> None:
     host = bench.node()

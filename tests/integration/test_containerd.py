@@ -29,7 +29,7 @@ def patience(seconds: int) -> dict[str, Any]:
     return {"manager": "registered", "environment": {}, "start_timeout": seconds, "stop_timeout": 120}
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("NY-21", "CT-47")
 def test_from_bare_to_running_and_again(bench: Bench) -> None:
     host = bench.node()
@@ -57,7 +57,7 @@ def test_from_bare_to_running_and_again(bench: Bench) -> None:
     assert differences(before, bench.dump()) == []
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("NY-21")
 def test_check_mode_prints_the_whole_plan_and_touches_nothing(bench: Bench) -> None:
     host = bench.node()
@@ -78,7 +78,7 @@ def test_check_mode_prints_the_whole_plan_and_touches_nothing(bench: Bench) -> N
     assert bench.calls() == 1
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_check_mode_says_what_the_real_run_does(bench: Bench) -> None:
     bench.node()
     planned = converge(bench, "--check")
@@ -87,7 +87,7 @@ def test_check_mode_says_what_the_real_run_does(bench: Bench) -> None:
     assert "win1: would " in planned.stdout and "would " not in done.stdout
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_an_upgrade_replaces_the_programs_and_restarts_once(bench: Bench) -> None:
     host = bench.node()
     converge(bench)
@@ -99,7 +99,7 @@ def test_an_upgrade_replaces_the_programs_and_restarts_once(bench: Bench) -> Non
     assert converge(bench, version="1.7.12").recap["win1"].changed == 0
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_config_of_your_own_replaces_ours_and_is_checked_first(bench: Bench) -> None:
     host = bench.node()
     bench.file(
@@ -136,7 +136,7 @@ oom_score = 0
     assert differences(before, bench.dump()) == []
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_containerd_that_does_not_come_up_is_taken_back(bench: Bench) -> None:
     host = bench.node()
     converge(bench)
@@ -152,7 +152,7 @@ def test_a_containerd_that_does_not_come_up_is_taken_back(bench: Bench) -> None:
     assert converge(bench, version="1.7.12").recap["win1"].changed == 1
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_containerd_that_is_stuck_on_its_way_up_is_ended_and_taken_back(bench: Bench) -> None:
     """`sc stop` was asked again and again for each undo list, 316 times in 4 minutes; then the node was blocked."""
     host = bench.node()
@@ -169,7 +169,7 @@ def test_a_containerd_that_is_stuck_on_its_way_up_is_ended_and_taken_back(bench:
     assert converge(bench, version="1.7.12").recap["win1"].changed == 1
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_containerd_that_ends_is_told_with_its_exit_code_and_its_log(bench: Bench) -> None:
     """`within 120 s: it is stopped` was all, after the whole start_timeout; the panic stood in the log. It ends
     twice: after the first time its failure action starts it again."""
@@ -201,7 +201,7 @@ def restarted_without_pipe(bench: Bench, times: int | None) -> None:
     assert running(bench)
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_service_that_runs_and_does_not_work_is_a_difference(bench: Bench) -> None:
     """Failed before: changed=0, since RUNNING was all that was looked at."""
     host = bench.node()
@@ -221,7 +221,7 @@ def test_a_service_that_runs_and_does_not_work_is_a_difference(bench: Bench) -> 
     assert converge(bench).recap["win1"].changed == 0
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_service_that_only_needs_time_is_waited_for_and_not_restarted(bench: Bench) -> None:
     """As after a boot: containerd counts as running half a minute before its pipe is there."""
     host = bench.node()
@@ -246,7 +246,7 @@ def test_a_service_that_does_not_come_to_work_fails_the_run(bench: Bench) -> Non
     assert "containerd-containerd" in run.output, run
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_running_dependant_runs_again_after_an_upgrade(bench: Bench) -> None:
     host = bench.node()
     converge(bench)
@@ -261,7 +261,7 @@ def test_a_running_dependant_runs_again_after_an_upgrade(bench: Bench) -> None:
     assert running(bench)
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_containerd_made_by_hand_is_adopted_without_a_restart(bench: Bench) -> None:
     host = bench.node()
     converge(bench)
@@ -300,7 +300,7 @@ def test_a_bad_source_is_one_sentence_and_nothing_is_touched(
     assert differences(before, bench.dump()) == []
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_an_archive_that_leads_out_of_its_folder_is_refused_whole(bench: Bench) -> None:
     bench.node()
     converge(bench, "--tags", "host")
@@ -315,7 +315,7 @@ def test_an_archive_that_leads_out_of_its_folder_is_refused_whole(bench: Bench) 
     assert differences(before, bench.dump()) == []
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_disk_without_room_for_the_journal_is_refused_before_anything_is_done(bench: Bench) -> None:
     host = bench.node()
     converge(bench, "--tags", "host")
@@ -331,7 +331,7 @@ def test_a_disk_without_room_for_the_journal_is_refused_before_anything_is_done(
     assert differences(before, bench.dump()) == []
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_full_disk_is_said_and_nothing_is_left_behind(bench: Bench) -> None:
     host = bench.node()
     converge(bench, "--tags", "host")
@@ -361,7 +361,7 @@ def test_a_node_that_is_not_there_is_unreachable_in_a_sentence(bench: Bench) -> 
     assert "Traceback" not in run.output
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_wrong_password_is_unreachable_in_a_sentence(bench: Bench) -> None:
     bench.node(password="right")
     before = bench.dump()
@@ -372,7 +372,7 @@ def test_a_wrong_password_is_unreachable_in_a_sentence(bench: Bench) -> None:
     assert bench.dump() == before
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_download_without_a_checksum_is_refused_before_the_node_is_touched(bench: Bench) -> None:
     bench.node()
     run = site(bench, "--tags", "containerd", winkube_containerd_checksum="")
@@ -381,7 +381,7 @@ def test_a_download_without_a_checksum_is_refused_before_the_node_is_touched(ben
     assert bench.calls() == 1
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_with_all_paths_changed_a_converged_node_is_still_one_call(bench: Bench) -> None:
     bench.node()
     paths = {
@@ -404,7 +404,7 @@ def test_with_all_paths_changed_a_converged_node_is_still_one_call(bench: Bench)
     assert not bench.lab.host("win1").node.drive.exists(r"C:\k")
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_an_old_runs_facts_in_a_cache_are_not_believed(bench: Bench) -> None:
     host = bench.node()
     env = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(bench.directory / "facts")}
@@ -428,7 +428,7 @@ def test_an_old_runs_facts_in_a_cache_are_not_believed(bench: Bench) -> None:
 EXCLUSIONS = r"HKLM\SOFTWARE\Policies\Microsoft\Windows Defender\Exclusions"
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_defenders_exclusions_are_written_once_and_read_back(bench: Bench) -> None:
     host = bench.node()
     run = converge(bench, winkube_defender_exclusions=True)
@@ -439,7 +439,7 @@ def test_defenders_exclusions_are_written_once_and_read_back(bench: Bench) -> No
     assert bench.calls() == 1
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_exclusions_that_tamper_protection_takes_back_are_named(bench: Bench) -> None:
     """Windows reports nothing."""
     host = bench.node()
@@ -448,7 +448,7 @@ def test_exclusions_that_tamper_protection_takes_back_are_named(bench: Bench) ->
     assert r"should exclude C:\ProgramData\containerd\root" in " ".join(run.output.split()), run
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_what_takes_long_is_told_while_it_does(bench: Bench) -> None:
     """A line a minute where nobody watches: what is waited for, and for how long so far."""
     host = bench.node()

@@ -60,7 +60,7 @@ def look(host: NodeHost, seconds: float = 0.0) -> dict[str, Any]:
     return host.in_turn(work)
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("SV-17")
 def test_there_and_back(bench: Bench) -> None:
     host = bench.node()
@@ -87,7 +87,7 @@ def test_there_and_back(bench: Bench) -> None:
     assert converge_as(bench, "registered").recap["win1"].changed == 0
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("SV-17")
 def test_check_mode_says_it_and_does_nothing(bench: Bench) -> None:
     host = bench.node()
@@ -98,7 +98,7 @@ def test_check_mode_says_it_and_does_nothing(bench: Bench) -> None:
     assert look(host) == before
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("SV-17")
 @pytest.mark.parametrize(("old", "new"), [("registered", "nssm"), ("nssm", "registered")])
 def test_a_cut_at_any_op_leaves_the_old_service_or_the_new_one_whole(bench: Bench, old: str, new: str) -> None:
@@ -118,7 +118,7 @@ def test_a_cut_at_any_op_leaves_the_old_service_or_the_new_one_whole(bench: Benc
     assert cutter.old and cutter.new
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("SV-17")
 def test_a_service_that_somebody_holds_open_is_made_again_when_it_is_let_go(bench: Bench) -> None:
     """services.msc is open on the node: the deletion waits for that (1072), and so does making the service again."""
@@ -138,7 +138,7 @@ def test_a_service_that_somebody_holds_open_is_made_again_when_it_is_let_go(benc
     converge_as(bench, "nssm")
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("SV-17")
 def test_the_power_goes_between_the_old_service_and_the_new_one(bench: Bench) -> None:
     host = bench.node()

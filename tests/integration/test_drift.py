@@ -67,7 +67,7 @@ def test_nodes_that_differ_are_reported_and_left_as_they_are(bench: Bench) -> No
     assert drift(bench, winkube_drift_fail=False)[0].rc == 0
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_node_that_cannot_be_planned_stands_in_the_report_with_the_reason(bench: Bench) -> None:
     bench.node("win1")
     run, report, page = drift(bench, winkube_containerd_config_extra={"version": 9})
@@ -79,7 +79,7 @@ def test_a_node_that_cannot_be_planned_stands_in_the_report_with_the_reason(benc
     assert "version = 9" in "".join(page.itertext())
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_the_report_lies_where_the_command_was_given(bench: Bench) -> None:
     """Not beside the playbook: a folder `drift` there would be taken for the playbook of that name."""
     bench.node("win1")

@@ -34,7 +34,7 @@ FOLDER = r"C:\Program Files\containerd\bin"
 HOSTS = 10
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.lane("faults")
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_op_of_every_batch_of_a_node(bench: Bench, kind: str) -> None:
@@ -64,7 +64,7 @@ def test_every_op_of_every_batch_of_a_node(bench: Bench, kind: str) -> None:
     assert len(secrets_of(bench)) >= 4, "the key that Ansible logs in with, the administrator's, tokens"
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_two_cuts_and_two_troubles_in_each_batch_of_a_node(bench: Bench) -> None:
     """A sample of the above, of sessions and runners: in each run of the tests, and others with another seed."""
     kind = list(KINDS)[SEED % len(KINDS)]

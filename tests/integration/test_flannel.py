@@ -116,7 +116,7 @@ MODES = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("NW-01", "NW-07", "NW-08", "NW-09", "NW-10", "NW-13", "NW-26", "NW-31", "NW-33", "FL-01", "FL-02")
 @pytest.mark.row("FL-03", "FL-04", "FL-05", "FL-06", "FL-07", "FL-08", "FL-16")
 @MODES
@@ -168,7 +168,7 @@ def test_from_bare_to_a_network_and_again(bench: Bench, mode: str, backend: str,
     assert pid(host) == running
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_static_address_that_the_switch_loses_is_set_again(bench: Bench) -> None:
     cluster = bench.cluster()
     host = node(bench, cluster, lost_static_address=True)
@@ -190,7 +190,7 @@ def test_a_switch_behind_which_the_api_does_not_answer_is_taken_back_by_the_node
     assert host.in_turn(lambda: host.node.drive.kind(CONF)) is None
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("NW-10")
 def test_without_a_network_there_is_no_cni_conf(bench: Bench) -> None:
     """flanneld ends, since its kubeconfig is of no use: the kubelet must not call the node Ready."""
@@ -207,7 +207,7 @@ def test_without_a_network_there_is_no_cni_conf(bench: Bench) -> None:
     assert set(networks(host)) == {"External"}
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @MODES
 def test_after_a_restart_of_the_machine(bench: Bench, mode: str, backend: str, name: str, plugin: str) -> None:
     cluster = bench.cluster(backend=backend)
@@ -224,7 +224,7 @@ def test_after_a_restart_of_the_machine(bench: Bench, mode: str, backend: str, n
     assert converge(bench, cluster, mode=mode).recap["win1"].changed == 0
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("NW-08")
 def test_from_flannel_0_24_1_on_there_is_no_placeholder_in_overlay(bench: Bench) -> None:
     """It asks HNS for a network on the interface that has the address; beside a placeholder that is a vEthernet."""
@@ -252,7 +252,7 @@ def test_from_flannel_0_24_1_on_there_is_no_placeholder_in_overlay(bench: Bench)
     assert converge(bench, cluster, mode="overlay").recap["win1"].changed == 0
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("NW-09")
 @pytest.mark.parametrize(("mode", "backend"), [("l2bridge", "host-gw"), ("overlay", "vxlan")])
 def test_a_new_switch_on_a_public_network_keeps_nobody_out(bench: Bench, mode: str, backend: str) -> None:
@@ -265,7 +265,7 @@ def test_a_new_switch_on_a_public_network_keeps_nobody_out(bench: Bench, mode: s
     assert converge(bench, cluster, mode=mode).recap["win1"].changed == 0
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("NW-08")
 def test_a_switch_of_flannelds_own_that_loses_the_address_gets_it_back_from_the_node(bench: Bench) -> None:
     cluster = bench.cluster(backend="vxlan")
@@ -275,7 +275,7 @@ def test_a_switch_of_flannelds_own_that_loses_the_address_gets_it_back_from_the_
     assert adapters(host)["vEthernet (Ethernet)"] == [host.spec.address]
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("NW-26", "NW-28", "NW-29")
 def test_a_new_exception_is_for_new_pods_and_restarts_nothing(bench: Bench) -> None:
     cluster = bench.cluster()
@@ -291,7 +291,7 @@ def test_a_new_exception_is_for_new_pods_and_restarts_nothing(bench: Bench) -> N
     assert pid(host) == running
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_check_mode_says_all_and_does_nothing(bench: Bench) -> None:
     cluster = bench.cluster()
     node(bench, cluster)
@@ -306,7 +306,7 @@ def test_check_mode_says_all_and_does_nothing(bench: Bench) -> None:
     assert bench.dump() == before
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("FL-05")
 def test_another_configuration_is_warned_of_and_left(bench: Bench) -> None:
     cluster = bench.cluster()
@@ -323,7 +323,7 @@ def test_another_configuration_is_warned_of_and_left(bench: Bench) -> None:
     assert text(host, other) == "{}"
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("NW-27", "NW-26")
 def test_a_template_of_the_users_own_is_checked_before_it_is_sent(bench: Bench) -> None:
     cluster = bench.cluster()
@@ -342,7 +342,7 @@ def daemon_set(name: str, os: str) -> dict[str, Any]:
     return {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": name}, "spec": body}
 
 
-@pytest.mark.spare("overlay-backend1-has VNI 1, Windows nodes need 4096")
+@pytest.mark.exhaustive("overlay-backend1-has VNI 1, Windows nodes need 4096")
 @pytest.mark.row("NW-03", "NW-15", "FL-14")
 @pytest.mark.parametrize(
     ("mode", "backend", "sentence"),
@@ -362,7 +362,7 @@ def test_a_cluster_that_does_not_fit_is_refused(
     assert networks(host) == {}
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("FL-06", "FL-12", "FL-14")
 def test_what_cannot_be_is_refused_before_the_connection_breaks(bench: Bench) -> None:
     cluster = bench.cluster()
@@ -407,7 +407,7 @@ def test_a_network_of_the_clusters_own_is_only_looked_at(bench: Bench) -> None:
     assert converge(bench, cluster, winkube_network_mode="calico").recap["win1"].changed == 0
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("FL-15")
 def test_a_daemon_set_that_writes_elsewhere_than_containerd_looks_is_named(bench: Bench) -> None:
     cluster = bench.cluster()

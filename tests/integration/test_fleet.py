@@ -44,7 +44,7 @@ def test_equal_plans_and_diffs_are_printed_once_and_shown_for_each_when_verbose(
     assert f"win1 to win{NODES}: " not in again.stdout, again
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_nodes_that_differ_are_shown_one_by_one(bench: Bench) -> None:
     bench.nodes(2)
     first = bench.ansible_playbook(bench.play(PLAY), "--limit", "win1")

@@ -66,7 +66,7 @@ def folders(bench: Bench, *args: object, **more: Any) -> Run:
     return site(bench, "--tags", "host", *args, **more)
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("HP-04")
 def test_the_folders_are_made_and_only_administrators_write_there(bench: Bench) -> None:
     host = bench.node()
@@ -94,7 +94,7 @@ def test_the_folders_are_made_and_only_administrators_write_there(bench: Bench) 
     assert bench.calls() == 1
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("HP-04")
 def test_everything_follows_the_root(bench: Bench) -> None:
     host = bench.node()
@@ -117,7 +117,7 @@ def test_everything_follows_the_root(bench: Bench) -> None:
     assert bench.calls() == 1
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("HP-04")
 def test_containerds_own_folder_outside_program_files_is_guarded_too(bench: Bench) -> None:
     host = bench.node()
@@ -136,7 +136,7 @@ def made_by_ann(host: NodeHost, path: str) -> None:
     host.node.drive.write(rf"{path}\mine.txt", b"mine", owner=ANN)
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("HP-04")
 @pytest.mark.parametrize("path", [r"C:\k", r"C:\run", r"C:\k\cni"])
 def test_a_folder_that_a_user_made_first_is_taken_back(bench: Bench, path: str) -> None:
@@ -151,7 +151,7 @@ def test_a_folder_that_a_user_made_first_is_taken_back(bench: Bench, path: str) 
     assert folders(bench).recap["win1"].changed == 0
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("HP-04")
 def test_what_a_user_has_put_in_a_folder_of_programs_or_of_containerds_data_is_refused(bench: Bench) -> None:
     host = bench.node()
@@ -189,7 +189,7 @@ def test_what_a_user_has_put_in_a_folder_of_programs_or_of_containerds_data_is_r
     assert not host.in_turn(lambda: host.node.drive.exists(r"C:\Program Files\containerd"))
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("HP-04")
 def test_a_folder_that_users_may_write_to_is_taken_back(bench: Bench) -> None:
     host = bench.node()
@@ -205,7 +205,7 @@ def test_a_folder_that_users_may_write_to_is_taken_back(bench: Bench) -> None:
     assert folders(bench).recap["win1"].changed == 0
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("HP-04")
 def test_a_folder_with_an_access_list_of_ones_own_is_left_alone(bench: Bench) -> None:
     """Only who may write is our business: more readers, or a service account of one's own, are the owner's."""
@@ -218,7 +218,7 @@ def test_a_folder_with_an_access_list_of_ones_own_is_left_alone(bench: Bench) ->
     assert host.in_turn(lambda: host.node.drive.sddl(r"C:\k")) == before
 
 
-@pytest.mark.spare("C:\\\\run-a link or junction")
+@pytest.mark.exhaustive("C:\\\\run-a link or junction")
 @pytest.mark.row("HP-04")
 @pytest.mark.parametrize(
     ("path", "what"), [(r"C:\k", "a link or junction"), (r"C:\run", "a link or junction"), (r"C:\flannel", "a file")]

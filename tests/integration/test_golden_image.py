@@ -46,7 +46,7 @@ def told(kind: str) -> tuple[int, int]:
     return int(rows[found][2]), int(rows[found + 1][2])
 
 
-@pytest.mark.spare(keep=("overlay, sc, 1.37",))
+@pytest.mark.exhaustive(keep=("overlay, sc, 1.37",))
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_node_made_of_an_image_joins_with_few_calls_and_no_download(bench: Bench, kind: str) -> None:
     whole = Whole(bench, KINDS[kind])

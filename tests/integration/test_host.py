@@ -51,7 +51,7 @@ def test_a_bare_machine_gets_the_feature_and_its_name_and_is_restarted_once(benc
     assert host.node.boots == 2
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("HP-10")
 def test_a_machine_that_restarts_twice_is_waited_for(bench: Bench) -> None:
     host = bench.node("win1", containers=False)
@@ -85,7 +85,7 @@ def test_without_leave_the_machine_is_not_restarted_and_it_is_said_what_waits(be
     assert converge(bench, winkube_reboot=False).recap["win1"].changed == 0
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("HP-05")
 def test_the_machines_proxy_and_no_word_of_its_password(bench: Bench) -> None:
     host = bench.node("win1")
@@ -118,7 +118,7 @@ def test_what_cannot_be_is_refused_before_anything_is_touched(bench: Bench) -> N
     assert bench.dump() == before
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("SE-01", "SE-03")
 @pytest.mark.parametrize(("state", "said"), [("on", False), ("off", True)])
 def test_the_disk_that_secrets_are_written_to(bench: Bench, state: str, said: bool) -> None:

@@ -117,7 +117,7 @@ BY = {"ssh": None, "winrm": SHELL, "host_process": "host_process"}
 """The same node by each connection."""
 
 
-@pytest.mark.spare(keep=("v4, 1.27",))
+@pytest.mark.exhaustive(keep=("v4, 1.27",))
 @every
 def test_the_usual_modules_and_a_file_of_300_kb(managed: Managed) -> None:
     """What test_winrm.py does over SSH and WinRM; here for each protocol of exec."""
@@ -125,7 +125,7 @@ def test_the_usual_modules_and_a_file_of_300_kb(managed: Managed) -> None:
     assert [call.status for call in posts(managed)].count(201) == 2, "one pod for all tasks of a run"
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @newest
 @pytest.mark.parametrize("way", BY)
 def test_the_same_work_takes_as_many_calls_by_each_connection(managed: Managed, way: str) -> None:
@@ -155,7 +155,7 @@ def test_the_same_work_takes_as_many_calls_by_each_connection(managed: Managed, 
         managed.host.set(access="refused")
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @every
 def test_site_finds_nothing_to_do_and_a_change_restarts_the_kubelet_under_the_connection(managed: Managed) -> None:
     """Exec goes through the kubelet: its restart cuts the connection, and the batch is asked for when it is back."""
@@ -192,7 +192,7 @@ def test_a_broken_node_is_diagnosed_and_the_remedy_applied(managed: Managed) -> 
     assert well.rc == 0, well
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @newest
 def test_a_pushed_kubelet_restarts_itself_from_under_the_connection(managed: Managed) -> None:
     source = managed.bench.directory / "kubelet.exe"

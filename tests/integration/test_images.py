@@ -48,7 +48,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     yield made
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_what_is_not_there_is_pulled_once(bench: Bench, store: Store) -> None:
     bench.node()
     wanted = {"winkube_images": [CORE], "winkube_pause_image": PAUSE}
@@ -65,7 +65,7 @@ def test_what_is_not_there_is_pulled_once(bench: Bench, store: Store) -> None:
     assert len(store.calls) == 2
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_check_mode_says_what_would_be_pulled(bench: Bench, store: Store) -> None:
     """On a bare node, too, and a task changes that changes containerd alone."""
     bench.node()

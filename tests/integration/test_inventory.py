@@ -94,7 +94,7 @@ def named(name: str, text: str = SAMPLE) -> str:
     return text.replace("name: sample", f"name: {name}")
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("NY-03", "NY-05", "NY-09", "NY-18")
 def test_a_node_yaml_is_an_inventory_source(place: Place) -> None:
     place.write("node.yaml", SAMPLE)
@@ -153,7 +153,7 @@ def test_graph_shows_the_groups(place: Place) -> None:
     assert "  |--@windows_nodes:\n  |  |--win1\n" in ran.out
 
 
-@pytest.mark.spare(keep=("ours enabled",))
+@pytest.mark.exhaustive(keep=("ours enabled",))
 @pytest.mark.row("NY-18", "NY-24")
 @pytest.mark.parametrize("plugins", [OURS, STOCK], ids=["ours enabled", "nothing configured"])
 def test_a_source_file_names_files_patterns_and_folders_and_builds_groups(place: Place, plugins: str) -> None:
@@ -191,7 +191,7 @@ def test_strict_decides_about_expressions_that_fail(place: Place, strict: str, s
     assert ("Could not set a for host sample" in ran.err) == (status == 1)
 
 
-@pytest.mark.spare("lenient", "with yaml")
+@pytest.mark.exhaustive("lenient", "with yaml")
 @pytest.mark.row("NY-13")
 @pytest.mark.parametrize(
     ("plugins", "strict", "status"),
@@ -208,7 +208,7 @@ def test_the_printed_sample_gets_its_sentence_whoever_else_looks_at_it(
     assert ran.status == status
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("NY-12", "NY-13", "NY-14", "NY-18")
 @pytest.mark.parametrize("strict", [True, False], ids=["strict", "lenient"])
 @pytest.mark.parametrize("plugins", [OURS, WITH_YAML, STOCK], ids=["ours", "with yaml", "nothing configured"])

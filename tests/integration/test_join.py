@@ -80,7 +80,7 @@ def bootstrap_tokens(cluster: Cluster) -> list[str]:
 WAYS = ("kubeadm", "bootstrap_kubeconfig")
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("JR-01", "JR-07", "JR-08")
 @pytest.mark.parametrize("way", WAYS)
 def test_from_bare_to_a_node_of_the_cluster_and_again(bench: Bench, way: str) -> None:
@@ -107,7 +107,7 @@ def test_from_bare_to_a_node_of_the_cluster_and_again(bench: Bench, way: str) ->
     assert differences(before, bench.dump()) == []
 
 
-@pytest.mark.spare(keep=("kubeadm",))
+@pytest.mark.exhaustive(keep=("kubeadm",))
 @pytest.mark.row("JR-01")
 @pytest.mark.parametrize("way", WAYS)
 def test_no_credentials_are_seen_anywhere(bench: Bench, way: str) -> None:
@@ -168,7 +168,7 @@ def files(host: NodeHost) -> dict[str, bytes]:
     return host.in_turn(lambda: walk("C:\\"))
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("JR-01")
 def test_check_mode_on_a_bare_machine_says_what_it_would_do_and_makes_nothing(bench: Bench) -> None:
     bench.node()
@@ -182,7 +182,7 @@ def test_check_mode_on_a_bare_machine_says_what_it_would_do_and_makes_nothing(be
     assert cluster.store.version == objects
 
 
-@pytest.mark.spare("kubeadm")
+@pytest.mark.exhaustive("kubeadm")
 @pytest.mark.row("JR-01", "JR-02")
 @pytest.mark.parametrize("way", WAYS)
 def test_a_node_that_was_deleted_is_refused_and_joined_anew_by_the_playbook(bench: Bench, way: str) -> None:
@@ -244,7 +244,7 @@ def test_without_the_cluster_a_machine_that_has_not_joined_is_refused(bench: Ben
     assert state(host) == "stopped"
 
 
-@pytest.mark.spare(keep=("kubeadm",))
+@pytest.mark.exhaustive(keep=("kubeadm",))
 @pytest.mark.row("JR-01")
 @pytest.mark.parametrize("way", WAYS)
 def test_a_join_that_fails_is_taken_back_and_its_token_gone(bench: Bench, way: str) -> None:

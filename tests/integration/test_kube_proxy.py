@@ -88,7 +88,7 @@ def pid(host: NodeHost) -> int:
     return int(host.in_turn(lambda: host.node.services.runtime("kube-proxy").pid))
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("KP-01", "KP-03", "KP-05", "SV-12")
 @pytest.mark.parametrize("manager", MANAGERS)
 def test_l2bridge_from_joined_to_running_and_again(bench: Bench, monkeypatch: pytest.MonkeyPatch, manager: str) -> None:
@@ -116,7 +116,7 @@ def test_l2bridge_from_joined_to_running_and_again(bench: Bench, monkeypatch: py
     assert pid(host) == running
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("KP-13")
 @pytest.mark.parametrize("manager", MANAGERS)
 def test_overlay_reserves_its_address_once(bench: Bench, monkeypatch: pytest.MonkeyPatch, manager: str) -> None:
@@ -144,7 +144,7 @@ def test_overlay_reserves_its_address_once(bench: Bench, monkeypatch: pytest.Mon
     assert not host.in_turn(lambda: host.node.drive.exists(entry))
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("KP-03", "KP-13")
 def test_from_l2bridge_to_overlay_and_back(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     stand_ins.healthy_at(monkeypatch, "kube-proxy", 10256)
@@ -159,7 +159,7 @@ def test_from_l2bridge_to_overlay_and_back(bench: Bench, monkeypatch: pytest.Mon
     assert not any(word.startswith(("--source-vip", "--network-name")) for word in line(host))
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_an_upgrade_restarts_once_and_a_sick_one_is_taken_back(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     stand_ins.healthy_at(monkeypatch, "kube-proxy", 10256)
     host = joined(bench)

@@ -75,7 +75,7 @@ def configured(host: NodeHost) -> None:
     host.node.drive.write(r"C:\var\lib\kubelet\kubeadm-flags.env", f'KUBELET_KUBEADM_ARGS="{flags} {image}"\n'.encode())
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("KU-01", "SV-05", "SV-12", "SV-22")
 @pytest.mark.parametrize("manager", MANAGERS)
 def test_before_the_join_it_is_installed_and_left_stopped(bench: Bench, manager: str) -> None:
@@ -104,7 +104,7 @@ def test_before_the_join_it_is_installed_and_left_stopped(bench: Bench, manager:
     assert differences(before, bench.dump()) == []
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("RS-07")
 def test_a_share_of_the_cpu_is_of_the_nodes_own_processors(bench: Bench) -> None:
     host = bench.node()
@@ -115,7 +115,7 @@ def test_a_share_of_the_cpu_is_of_the_nodes_own_processors(bench: Bench) -> None
     assert converge(bench, **kept).recap["win1"].changed == 0
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_after_a_restart_before_the_join_nobody_starts_it(bench: Bench) -> None:
     """Windows does at boot, and without its configuration it ends at once: nssm keeps the service paused."""
     host = bench.node()
@@ -136,7 +136,7 @@ def test_after_a_restart_before_the_join_nobody_starts_it(bench: Bench) -> None:
     assert state(host) == "stopped"
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_check_mode_shows_it_and_changes_nothing(bench: Bench) -> None:
     bench.node()
     before = bench.dump()
@@ -147,7 +147,7 @@ def test_check_mode_shows_it_and_changes_nothing(bench: Bench) -> None:
     assert bench.dump() == before
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("KU-29")
 def test_what_it_would_not_start_with_never_reaches_the_node(bench: Bench) -> None:
     bench.node()
@@ -164,7 +164,7 @@ def test_what_it_would_not_start_with_never_reaches_the_node(bench: Bench) -> No
     assert bench.dump() == before
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("HP-04", "SE-02")
 def test_the_folders_are_locked_where_they_hold_keys(bench: Bench) -> None:
     host = bench.node()
@@ -178,7 +178,7 @@ def test_the_folders_are_locked_where_they_hold_keys(bench: Bench) -> None:
     assert host.in_turn(lambda: host.node.drive.exists(EXE))
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("SV-06", "SV-12")
 @pytest.mark.parametrize("manager", MANAGERS)
 def test_once_configured_it_is_started_and_an_upgrade_restarts_it_once(
@@ -205,7 +205,7 @@ def test_once_configured_it_is_started_and_an_upgrade_restarts_it_once(
     assert state(host) == "running"
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_two_runs_with_contradicting_values_tell_of_each_other(bench: Bench) -> None:
     """A value that goes back within the hour is told; one that is changed once, and one after hours, are not."""
     host = bench.node()

@@ -42,7 +42,7 @@ def apply(bench: Bench, host: NodeHost, ops: list[dict[str, object]]) -> int:
     return bench.ansible_playbook(play).rc
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dhcp", [True, False], ids=["dhcp", "static"])
 def test_the_blip_of_the_first_switch(bench: Bench, dhcp: bool) -> None:
     host = bench.node("win1", dhcp=dhcp)
@@ -63,7 +63,7 @@ def _journal() -> str:
     return f"C:\\ProgramData\\winkube\\batches\\{'d' * 32}\\journal.jsonl"
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_lost_static_address_leaves_the_node_unreachable(bench: Bench) -> None:
     host = bench.node("win1", lost_static_address=True)
     host.in_turn(lambda: host.node.hns.create_network(NETWORK))

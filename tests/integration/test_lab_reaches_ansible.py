@@ -57,7 +57,7 @@ def test_tasks_of_a_play_share_one_connection(bench: Bench) -> None:
     assert (bench.account("win1").execs, bench.account("win1").connections) == (3, 1)
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_ten_nodes_in_one_play(bench: Bench) -> None:
     bench.nodes(10)
     run = bench.ansible_playbook("--forks", "10", bench.play(PING))
@@ -145,7 +145,7 @@ def test_changed_wrapper_scripts_are_refused_with_the_command_that_records_them(
     assert "python -m tests.lab record-payload" in run.output
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_payloads_in_files_are_refused_in_a_sentence(bench: Bench) -> None:
     bench.node("win1")
     run = bench.ansible("win1", "-m", "ansible.windows.win_ping", env={"ANSIBLE_KEEP_REMOTE_FILES": "1"})
@@ -205,7 +205,7 @@ def test_a_lost_session_has_no_exit_status(
     assert bench.account("win1").aborted == 1
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_node_without_power_is_unreachable_until_it_boots(bench: Bench) -> None:
     host = bench.node("win1")
     host.in_turn(host.node.power_off)

@@ -64,7 +64,7 @@ def test_logs_stay_within_limits_and_without_the_task_they_do_not(bench: Bench) 
     assert host.in_turn(lambda: host.node.tasks.get(r"\winkube\logs")) is None
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_on_a_full_disk_containerds_log_is_emptied_all_the_same(bench: Bench) -> None:
     host = bench.node()
     converge(bench, **LIMITS)
@@ -79,7 +79,7 @@ def test_on_a_full_disk_containerds_log_is_emptied_all_the_same(bench: Bench) ->
     assert sizes(host, CONTAINERD, "containerd") == {"containerd.log": 0}
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_without_tasks_none_is_made(bench: Bench) -> None:
     host = bench.node()
     assert r"\winkube\logs" not in converge(bench, winkube_runner="inline").output

@@ -82,7 +82,7 @@ def break_it(whole: Whole) -> None:
     node.drive.write(CNI_CONF, json.dumps(conf).encode())
 
 
-@pytest.mark.spare(keep=("overlay, sc, 1.37",))
+@pytest.mark.exhaustive(keep=("overlay, sc, 1.37",))
 @pytest.mark.row("TS-22", "NW-05")
 def test_a_healthy_node_and_one_broken_in_three_places(whole: Whole) -> None:
     healthy = look(whole, asked=True)

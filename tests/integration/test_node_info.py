@@ -17,7 +17,7 @@ PLAY = """
 """
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("SV-08")
 def test_it_tells_the_state_of_services_and_files(bench: Bench) -> None:
     host = bench.node()

@@ -45,7 +45,7 @@ def pid(host: NodeHost) -> int:
     return int(host.in_turn(lambda: host.node.services.runtime("containerd").pid))
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("SV-06", "SV-12", "SV-13", "SV-15", "SV-20", "SV-21", "SV-22")
 def test_from_bare_to_running_under_nssm_and_again(bench: Bench) -> None:
     host = bench.node()
@@ -83,7 +83,7 @@ def test_from_bare_to_running_under_nssm_and_again(bench: Bench) -> None:
     assert pid(host) == running
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("SV-22")
 def test_it_runs_again_after_the_machine_was_restarted(bench: Bench) -> None:
     host = bench.node()
@@ -98,7 +98,7 @@ def test_it_runs_again_after_the_machine_was_restarted(bench: Bench) -> None:
     assert converge(bench).recap["win1"].changed == 0
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("SV-12")
 def test_only_what_differs_is_set_and_what_is_not_wanted_is_taken_out(bench: Bench) -> None:
     host = bench.node()
@@ -116,7 +116,7 @@ def test_only_what_differs_is_set_and_what_is_not_wanted_is_taken_out(bench: Ben
     assert converge(bench).recap["win1"].changed == 0
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("SV-21")
 def test_check_mode_shows_nssm_as_well(bench: Bench) -> None:
     bench.node()
@@ -129,7 +129,7 @@ def test_check_mode_shows_nssm_as_well(bench: Bench) -> None:
     assert bench.dump() == before
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_containerd_that_does_not_come_up_takes_nssm_back_too(bench: Bench) -> None:
     host = bench.node()
     before = bench.dump()
@@ -168,7 +168,7 @@ def test_a_source_that_cannot_be_is_a_sentence(bench: Bench, wanted: dict[str, A
     assert differences(before, bench.dump()) == []
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("SV-21")
 def test_a_program_by_its_url_and_its_version_is_looked_at(bench: Bench) -> None:
     host = bench.node()
@@ -194,7 +194,7 @@ def test_a_program_by_its_url_and_its_version_is_looked_at(bench: Bench) -> None
     assert pid(host) != running
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_the_same_nssm_by_hand_is_adopted_without_a_restart(bench: Bench) -> None:
     host = bench.node()
     converge(bench)
@@ -209,7 +209,7 @@ def test_the_same_nssm_by_hand_is_adopted_without_a_restart(bench: Bench) -> Non
     assert converge(bench).recap["win1"].changed == 0
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_without_nssm_nobody_asks_for_it(bench: Bench) -> None:
     host = bench.node()
     run = site(bench, winkube_nssm_url="http://nowhere.example/nssm.rar")
@@ -217,7 +217,7 @@ def test_without_nssm_nobody_asks_for_it(bench: Bench) -> None:
     assert not host.in_turn(lambda: host.node.drive.exists(NSSM))
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_an_archive_that_holds_another_version_than_its_name_says_is_taken_back_at_once(bench: Bench) -> None:
     """It was installed, and refused by the next run."""
     host = bench.node()

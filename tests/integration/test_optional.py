@@ -18,7 +18,7 @@ SETTINGS = [path for each in PROGRAM_SERVICES for path in each.component.setting
 DRIFT = ROOT / "playbooks" / "drift.yml"
 
 
-@pytest.mark.spare("overlay")
+@pytest.mark.exhaustive("overlay")
 @pytest.mark.parametrize("kind", [BRIDGE, OVERLAY], ids=["l2bridge", "overlay"])
 def test_from_bare_to_converged_and_back_to_what_is_wanted(bench: Bench, kind: Kind) -> None:
     whole = Whole(bench, kind)

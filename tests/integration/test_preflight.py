@@ -17,7 +17,7 @@ from tests.integration.whole import OVERLAY, Whole
 from tests.lab.cluster.pki import Authority, Identity
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_wrong_dns_address_is_said_before_the_first_change(bench: Bench) -> None:
     """Failed before: host, cni, containerd, kubelet and join had run when flannel's task refused it."""
     whole = Whole(bench, OVERLAY)
@@ -57,7 +57,7 @@ def test_all_nodes_are_planned_before_the_first_change_where_that_is_wanted(benc
     assert "win2: installed containerd" in good.output, good
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_slip_in_tags_and_a_variable_that_is_not_defined_are_named_by_the_first_task(bench: Bench) -> None:
     bench.node("win1")
     before = bench.dump()
@@ -78,7 +78,7 @@ def test_a_slip_in_tags_and_a_variable_that_is_not_defined_are_named_by_the_firs
     assert differences(before, bench.dump()) == []
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_what_the_last_component_refuses_is_said_by_the_first_task(bench: Bench) -> None:
     """Failed before: everything but kube-proxy had been installed when its own task refused the option."""
     whole = Whole(bench, OVERLAY)
@@ -91,7 +91,7 @@ def test_what_the_last_component_refuses_is_said_by_the_first_task(bench: Bench)
     assert bench.calls() == 1
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_where_nothing_differs_the_first_task_is_the_last(bench: Bench) -> None:
     whole = Whole(bench, OVERLAY)
     first = whole.converge()
@@ -114,7 +114,7 @@ def test_where_nothing_differs_the_first_task_is_the_last(bench: Bench) -> None:
     assert rest.rc == 0 and whole.state("kube-proxy") == "running", rest
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_node_that_is_done_stops_no_batch(bench: Bench) -> None:
     for name, address in (("win1", "192.168.122.220"), ("win2", "192.168.122.221")):
         bench.node(name, address)

@@ -48,7 +48,7 @@ WAYS: dict[str, tuple[Callable[[SimulatedNode], None], str]] = {
 }
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_what_somebody_else_has_made_is_refused_and_nothing_is_touched(bench: Bench) -> None:
     for number, (name, (prepare, _)) in enumerate(WAYS.items(), 1):
         host = bench.node(name, f"10.77.0.{number}")
@@ -69,7 +69,7 @@ def test_what_somebody_else_has_made_is_refused_and_nothing_is_touched(bench: Be
     assert run.recap["fine"].failed == 0
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_state_folder_that_users_may_write_to_gets_its_access_list_back(bench: Bench) -> None:
     host = bench.node()
     host.in_turn(lambda: host.node.drive.mkdir(STATE))

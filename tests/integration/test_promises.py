@@ -15,7 +15,7 @@ from tests.lab.machine.faults import Fault, ServiceFault
 REPAIR = ROOT / "playbooks" / "repair.yml"
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_inline_converges_as_well(bench: Bench) -> None:
     host = bench.node()
     converge(bench, winkube_runner="inline")
@@ -76,7 +76,7 @@ def test_a_failed_undo_blocks_the_node_until_somebody_has_looked(bench: Bench) -
     assert host.in_turn(lambda: host.node.services.state("containerd")) == "running"
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_the_journal_tells_each_op_and_no_batch_file_is_left(bench: Bench) -> None:
     host = bench.node()
     converge(bench)

@@ -369,7 +369,7 @@ def test_a_crash_is_told_at_once_also_under_nssm_which_starts_the_program_again(
 OWN = r"C:\k\own.conf"
 
 
-@pytest.mark.spare(keep=("True",))
+@pytest.mark.exhaustive(keep=("True",))
 @pytest.mark.parametrize("kubeconfig", [True, False])
 def test_a_fixed_build_is_started_after_one_that_crashed_later(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, kubeconfig: bool
@@ -420,7 +420,7 @@ def test_one_node_after_the_other_and_the_first_failure_ends_the_run(
         assert (program(host, KUBELET), state(host, "kubelet")) == (old, "running")
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_small_difference_takes_three_calls(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """It took five the first time and four then: the folder was made and the parts sent by calls of their own."""
     stand_in(monkeypatch, "kubelet", 10248)

@@ -81,7 +81,7 @@ def moved_aside(host: NodeHost) -> list[str]:
     return [path for path, _ in host.in_turn(lambda: list(host.node.drive.walk())) if path.endswith(".gone")]
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_broken_run_leaves_no_file_aside(bench: Bench) -> None:
     """A file that is no longer wanted is moved into its batch's backup; a batch that fails moves it back."""
     host = bench.node()

@@ -372,7 +372,7 @@ def look(whole: Whole, **more: Any) -> dict[str, dict[str, Any]]:
     return found
 
 
-@pytest.mark.spare(
+@pytest.mark.exhaustive(
     keep=(
         "cni.absent",
         "cni.plugin-missing",
@@ -386,7 +386,7 @@ def test_the_command_that_a_finding_names_mends_it(whole: Whole, case: Case) -> 
     mends(whole, case, **OPTIONAL)
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("case", OF_OVERLAY, ids=lambda case: str(case.id))
 def test_the_command_mends_it_on_an_overlay(overlay: Whole, case: Case) -> None:
     mends(overlay, case)
@@ -432,7 +432,7 @@ CONTRADICTIONS = (
 """One file of the node against another, or against what HNS has."""
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_converging_never_says_ok_while_files_and_network_contradict_each_other(whole: Whole) -> None:
     # A mended cni.conf of somebody's own is not what the template gives: that difference goes first.
     assert whole.site(**OPTIONAL).rc == 0

@@ -37,7 +37,7 @@ EVERYTHING: dict[str, Any] = {
 }
 
 
-@pytest.mark.spare(keep=("overlay, sc, off",))
+@pytest.mark.exhaustive(keep=("overlay, sc, off",))
 @pytest.mark.parametrize(
     ("kind", "containers"), [(BRIDGE, True), (OVERLAY, False)], ids=["l2bridge, nssm, feature on", "overlay, sc, off"]
 )

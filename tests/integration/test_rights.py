@@ -13,7 +13,7 @@ from tests.integration.whole import BRIDGE, DIAGNOSE, OVERLAY, Kind, Whole
 PLAYBOOKS = ROOT / "playbooks"
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [BRIDGE, OVERLAY], ids=["l2bridge", "overlay"])
 def test_these_rights_are_enough(bench: Bench, kind: Kind) -> None:
@@ -45,7 +45,7 @@ def test_these_rights_are_enough(bench: Bench, kind: Kind) -> None:
     run(may_join, "reset", winkube_reset=True)
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_without_them_the_first_task_says_which_are_missing(bench: Bench) -> None:
     whole = Whole(bench, BRIDGE)
     nobody = bench.file("nobody.conf", whole.cluster.kubeconfig_for("nobody"))

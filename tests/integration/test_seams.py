@@ -146,7 +146,7 @@ WAYS: dict[str, tuple[Path | str, tuple[str, ...], int]] = {
 }
 
 
-@pytest.mark.spare(
+@pytest.mark.exhaustive(
     keep=(
         "--start-at-task, past the first reading",
         "--tags containerd",
@@ -171,7 +171,7 @@ def test_a_converged_node_is_read_once(both: Bench, way: str) -> None:
 
 
 # A component that changes costs its node one call more, the others nothing.
-@pytest.mark.spare(
+@pytest.mark.exhaustive(
     keep=(
         "free",
         "include_role",
@@ -319,7 +319,7 @@ def test_check_and_then_real_with_one_fact_cache(both: Bench) -> None:
 BROKEN = 'winkube_containerd_config_template: "{{ playbook_dir }}/broken.toml.j2"'
 
 
-@pytest.mark.spare(keep=("rescue",))
+@pytest.mark.exhaustive(keep=("rescue",))
 @pytest.mark.parametrize("keyword", ["ignore_errors", "rescue"])
 def test_after_a_refusal_the_reading_is_still_good(both: Bench, keyword: str) -> None:
     """A refusal touches nothing, so what comes next need not read again."""

@@ -67,7 +67,7 @@ def converged(bench: Bench, host: NodeHost, run: Run) -> None:
     assert converge(bench).recap["win1"].changed == 0
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("NY-21")
 def test_the_link_itself_notices_where_ssh_does_not(bench: Bench) -> None:
     """The user has switched ssh's own question off: the first value counts."""
@@ -81,7 +81,7 @@ def test_the_link_itself_notices_where_ssh_does_not(bench: Bench) -> None:
     converged(bench, host, run)
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_ssh_notices_by_itself_and_the_users_own_values_come_first(bench: Bench) -> None:
     """An inventory that is not ours: the host has no variables about this."""
     host = bench.node()
@@ -96,7 +96,7 @@ def test_ssh_notices_by_itself_and_the_users_own_values_come_first(bench: Bench)
     converged(bench, host, run)
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_node_that_is_silent_while_it_is_read_is_read_again(bench: Bench) -> None:
     host = bench.node()
     bench.patience_s = PATIENCE_S
@@ -158,7 +158,7 @@ def test_a_node_that_is_silent_while_it_gets_a_build(bench: Bench, monkeypatch: 
     assert (again.rc, again.recap["win1"].changed) == (0, 1), again
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_over_winrm(bench: Bench) -> None:
     """pywinrm has a time limit of its own, and Ansible's plugin then waits as long again to say that it is over."""
     host = bench.node()

@@ -42,7 +42,7 @@ def site_while(bench: Bench, work: Callable[[], None], **more: Any) -> Run:
     return run
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_change_since_the_reading_is_seen_and_planned_for(bench: Bench) -> None:
     host = bench.node()
     converge(bench)

@@ -13,7 +13,7 @@ from tests.lab.machine.errors import WinError
 SIZE = 20_000_000
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_twenty_megabytes_arrive_whole(bench: Bench) -> None:
     host = bench.node("win1")
     data = random.Random(1).randbytes(SIZE)

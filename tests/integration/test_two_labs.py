@@ -21,7 +21,7 @@ PLAY = """
 """
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_a_connection_of_one_lab_is_not_taken_for_the_others(tmp_path: Path) -> None:
     first, second = Bench(tmp_path / "first"), Bench(tmp_path / "second")
     try:

@@ -16,7 +16,7 @@ def pid(host: NodeHost, service: str = "containerd") -> int:
     return int(host.in_turn(lambda: host.node.services.runtime(service).pid))
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_one_version_changes_one_program_and_restarts_once(bench: Bench) -> None:
     host = bench.node()
     registries = [{"host": "docker.io", "mirrors": [{"url": "https://mirror.example.com"}]}]
@@ -37,7 +37,7 @@ def test_one_version_changes_one_program_and_restarts_once(bench: Bench) -> None
     assert verified.rc == 0, verified
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_one_node_after_the_other_and_the_rest_is_left_when_one_fails(bench: Bench) -> None:
     hosts = bench.nodes(2)
     converge(bench)

@@ -27,7 +27,7 @@ def restart(host: NodeHost) -> None:
     host.in_turn(work)
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("OB-01")
 def test_a_node_that_works_and_again_after_a_restart(bench: Bench) -> None:
     host = bench.node()

@@ -70,7 +70,7 @@ def test_a_run_says_the_same_and_ends_the_same(tmp_path: Path, arguments: tuple[
         assert all("yes, of this run" in run.output and "made" in run.stdout for run in (cold, *warm))
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_an_ansible_cfg_in_the_folder_counts(tmp_path: Path) -> None:
     directory = tmp_path / "bench"
     directory.mkdir()

@@ -28,7 +28,7 @@ def whole(request: pytest.FixtureRequest, bench: Bench) -> Whole:
     return Whole(bench, kind, language="de" if kind.mode == "overlay" else "en")
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("FL-13", "OB-01", "KU-33", "JR-03")
 def test_from_bare_to_ready_again_and_after_a_restart(whole: Whole) -> None:
     whole.converge()
@@ -135,7 +135,7 @@ def test_two_families_with_a_network_that_the_user_brings(bench: Bench) -> None:
     assert whole.converge(**both).recap["win1"].changed == 0
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("manager", ["nssm", "sc"])
 def test_a_kubelet_that_does_not_start_is_told_with_the_reason_from_its_own_log(bench: Bench, manager: str) -> None:
     whole = Whole(bench, replace(BRIDGE, manager=manager))
@@ -145,7 +145,7 @@ def test_a_kubelet_that_does_not_start_is_told_with_the_reason_from_its_own_log(
     assert "unable to load client CA file C:" in said.partition("ends with: ")[2], run
 
 
-@pytest.mark.spare(keep=("kubeadm",))
+@pytest.mark.exhaustive(keep=("kubeadm",))
 @pytest.mark.parametrize("way", ["kubeadm", "bootstrap_kubeconfig"])
 def test_a_cluster_without_the_config_maps_of_kubeadm(bench: Bench, way: str) -> None:
     """Such as rke2's: joined by a bootstrap, or refused before anything is changed."""
@@ -162,7 +162,7 @@ def test_a_cluster_without_the_config_maps_of_kubeadm(bench: Bench, way: str) ->
     assert whole.cluster.is_ready("win1"), whole.cluster.nodes["win1"]["status"]["conditions"]
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("step", ["host", "cni", "containerd", "kubelet", "join", "flannel", "kube_proxy"])
 def test_without_one_of_the_steps_the_node_is_not_ready(bench: Bench, step: str) -> None:
     """What one role does is done by no other: without it the run ends with a sentence, or verify has findings."""

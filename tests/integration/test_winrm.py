@@ -61,7 +61,7 @@ def way(request: pytest.FixtureRequest) -> Way | None:
     return found
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("NY-09")
 def test_containerd_from_bare_and_again(bench: Bench, way: Way | None) -> None:
     host = bench.node()
@@ -116,7 +116,7 @@ def usual_modules(bench: Bench, host: NodeHost, play: Callable[[Path], Run]) -> 
     assert again.recap["win1"].changed == 1, again
 
 
-@pytest.mark.spare(keep=("winrm, 5986, basic",))
+@pytest.mark.exhaustive(keep=("winrm, 5986, basic",))
 def test_the_usual_modules_and_a_file_of_300_kb(bench: Bench, way: Way | None) -> None:
     host = bench.node()
     usual_modules(bench, host, lambda play: bench.ansible_playbook("-i", inventory(bench, way), play))
@@ -131,7 +131,7 @@ spec:
 """
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 def test_what_is_set_up_for_the_calls(bench: Bench, way: Way | None) -> None:
     """ControlPersist keeps ssh's connection for the next tasks and runs; what Ansible's plugins for WS-Management open
     ends with each task's process."""
@@ -158,7 +158,7 @@ def of_node_yaml(bench: Bench, port: int, **variables: str) -> Run:
     )  # fmt: skip
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("NY-09")
 @pytest.mark.parametrize("port", [5985, 5986])
 def test_a_node_yaml_with_a_port_of_winrm_needs_no_more(bench: Bench, port: int) -> None:
@@ -180,7 +180,7 @@ def test_the_nodes_certificate_is_checked_unless_it_is_told_otherwise(bench: Ben
     assert of_node_yaml(bench, 5986, ansible_winrm_server_cert_validation="ignore").rc == 0
 
 
-@pytest.mark.spare("psrp, 5986, basic", "winrm, 5985, ntlm")
+@pytest.mark.exhaustive("psrp, 5986, basic", "winrm, 5985, ntlm")
 @pytest.mark.parametrize("by", MANAGED, ids=name)
 def test_a_wrong_password_is_unreachable_and_touches_nothing(bench: Bench, by: Way) -> None:
     bench.node()
@@ -193,7 +193,7 @@ def test_a_wrong_password_is_unreachable_and_touches_nothing(bench: Bench, by: W
     assert bench.dump() == before
 
 
-@pytest.mark.spare(keep=("power-winrm, 5985, ntlm",))
+@pytest.mark.exhaustive(keep=("power-winrm, 5985, ntlm",))
 @pytest.mark.parametrize("by", [SHELL, RUNSPACES], ids=name)
 @pytest.mark.parametrize("kind", ["session", "power"])
 def test_a_cut_in_a_batch_is_asked_about_and_finished(bench: Bench, kind: CutKind, by: Way) -> None:
@@ -208,7 +208,7 @@ def test_a_cut_in_a_batch_is_asked_about_and_finished(bench: Bench, kind: CutKin
     assert host.in_turn(lambda: host.node.services.state("containerd")) == "running", run
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("by", [SHELL, SHELL_TLS, RUNSPACES], ids=name)
 def test_a_demo_node_from_bare_to_ready(bench: Bench, by: Way) -> None:
     """With the external vSwitch, which cuts every connection; over HTTP a restart before that."""

@@ -66,7 +66,7 @@ def play(folder: Path, arguments: dict[str, Any], *options: str) -> tuple[int, d
     return code, told(stdout), output
 
 
-@pytest.mark.spare
+@pytest.mark.exhaustive
 @pytest.mark.row("LM-17", "LM-74")
 def test_it_fails_with_file_line_reason_and_remedy(tmp_path: Path) -> None:
     (tmp_path / "web.yml").write_text(BAD, encoding="utf-8")

@@ -43,7 +43,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tests.compiled_once import keep_code
-from tests.cover import tracer
 from tests.integration import cheaper
 from tests.integration.read_once import ReadOnce
 
@@ -54,8 +53,6 @@ REAL_CLOCK = "WINKUBE_REAL_CLOCK"
 ZIPPED = Path(__file__).with_name("zipped")
 PAYS_FROM = 3
 """The run of a template before which it loads what the collection's actions share: many have one or two."""
-TRACE: list[str] = []
-"""The file for what the runs execute (tests/cover), or none."""
 MAINS = {
     "ansible": "ansible.cli.adhoc",
     "ansible-inventory": "ansible.cli.inventory",
@@ -161,7 +158,7 @@ class Warm:
         with ours, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             with theirs:
                 _send(self._door, template, [theirs.fileno()])
-            request = {"line": [command, *arguments], "cwd": str(cwd), "trace": TRACE}
+            request = {"line": [command, *arguments], "cwd": str(cwd)}
             _send(ours, request, [out.fileno(), err.fileno()])
             pid = _receive(ours)[0]["pid"]
             ours.settimeout(timeout_s)
@@ -353,8 +350,6 @@ def _as_ansible(request: Mapping[str, Any], streams: Sequence[int]) -> NoReturn:
         os.environ["PWD"] = request["cwd"]  # as a shell says where the command was given
         os.environ.setdefault("PYTHONPATH", str(ZIPPED))  # for modules that it starts here; this process has its path
         sys.argv = [str(Path(sys.executable).parent / command), *arguments]
-        for file in request["trace"]:
-            tracer.start(file)
         _own_local_folder()
         _own_run_id()
         try:

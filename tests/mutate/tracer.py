@@ -13,12 +13,20 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from tests.cover.tracer import project_path
-
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("plugins/", "roles/", "playbooks/", "meta/", "docs/", "README.md")
 POINTER = ROOT / ".trace"
 _TOOL = 4  # 0, 1 and 2 are for debuggers, coverage and profilers by convention
+_COLLECTION = "/ansible_collections/winkube/node/"
+
+
+def project_path(name: str, folders: tuple[str, ...]) -> str | None:
+    """A file name as Python knows it, relative to the project; None for files of others, and for code that ansible-core
+    names after a collection but has made itself (`plugins/__synthetic__`)."""
+    _, found, tail = name.partition(_COLLECTION)
+    if not found and name.startswith(f"{ROOT}{os.sep}"):
+        tail = name[len(str(ROOT)) + 1 :]
+    return tail if tail.startswith(folders) and (ROOT / tail).is_file() else None
 
 
 def may_have_values(name: str) -> bool:

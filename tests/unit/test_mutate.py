@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import ast
-import json
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.cover.tracer import project_path
 from tests.mutate.__main__ import drawn, limit_s, subjects, usual
 from tests.mutate.choice import Crowd, Traced, ranked
 from tests.mutate.mutants import mutants_of, phrases_in
-from tests.mutate.sample import Runs
-from tests.mutate.sample import drawn as sampled
-from tests.mutate.tracer import FOLDERS, ROOT, may_have_values
+from tests.mutate.tracer import FOLDERS, ROOT, may_have_values, project_path
 from tests.mutate.words import constants, lines_naming, words_of
 
 # Older ones do not say where in a formatted text its parts stand.
@@ -199,31 +195,6 @@ def test_rows_are_drawn_by_the_seed() -> None:
     assert drawn(claims, 1, 30) != drawn(claims, 2, 30)
     assert len(set(drawn(claims, 1, 30))) == 30
     assert len(drawn(claims, 1, 99)) == 40
-
-
-def test_a_sample_is_of_lines_that_tests_execute_and_knows_which(tmp_path: Path) -> None:
-    path = "plugins/plugin_utils/engine/windows_path.py"
-    scenarios = [f"tests/integration/test_x.py::test_{name}" for name in ("dear", "cheap", "spare")]
-    tests = {
-        "tests/unit/test_x.py::test_all": 0.1,
-        "tests/unit/test_x.py::test_one": 0.2,
-        **dict(zip(scenarios, (9, 3, 1), strict=True)),
-    }
-    for name, cost_s in tests.items():
-        seen = sorted(f"{path}:{line}" for line in ({30, 31} if name.endswith("_one") else range(1, 200)))
-        said = {"test": name, "rows": [], "seen": seen, "started": [], "quick": False}
-        with (tmp_path / "gw0.jsonl").open("a") as stream:
-            stream.write(json.dumps(said) + "\n")
-        with (tmp_path / "times.jsonl").open("a") as stream:
-            stream.write(json.dumps({"test": name, "cpu": cost_s}) + "\n")
-    runs = Runs.read(tmp_path, frozenset(scenarios[2:]))
-    assert runs.of_line[f"{path}:30"] == {
-        "unit": ["tests/unit/test_x.py::test_one", "tests/unit/test_x.py::test_all"],
-        "scenario": [scenarios[1], scenarios[0]],
-        "spare": [scenarios[2]],
-    }
-    one, again, other = ([mutant.start for mutant in sampled(runs, seed, 5)] for seed in (1, 1, 2))
-    assert len(one) == 5 and one == again != other
 
 
 def test_quick_tests_come_first_and_real_programs_never() -> None:

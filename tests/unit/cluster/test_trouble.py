@@ -192,7 +192,7 @@ def test_a_certificate_of_an_hour_that_ends_during_a_drain(lab: Cluster, calm: N
 RESULTS: dict[str, object] = {}
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.exhaustive(but_one_in=4)
 @pytest.mark.parametrize(("name", "mode"), CASES)
 def test_now_and_then_it_ends_as_on_a_calm_cluster(lab: Cluster, calm: None, name: str, mode: str) -> None:
     if name not in RESULTS:
@@ -206,7 +206,7 @@ def test_now_and_then_it_ends_as_on_a_calm_cluster(lab: Cluster, calm: None, nam
     assert ASKS[name](lab, opened(lab)) == RESULTS[name], trouble
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.exhaustive(but_one_in=4)
 @pytest.mark.parametrize(("name", "mode"), CASES)
 def test_for_good_it_ends_in_a_sentence(lab: Cluster, calm: None, name: str, mode: str) -> None:
     lab.https.trouble = Trouble(mode, after=1 if name != "host_process" else 0)

@@ -25,7 +25,7 @@ def harmless() -> list[str]:
     return [line for text in HEALTHY for line in text.splitlines() if line.strip() and not about(line)]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.exhaustive(but_one_in=4)
 @pytest.mark.parametrize("case", PASTED, ids=lambda case: case.name)
 def test_harmless_lines_around_a_message_do_not_change_the_first_answer(case: Case) -> None:
     chance = random.Random(case.name)

@@ -152,7 +152,7 @@ def test_the_batch_has_enough_moments_to_cut() -> None:
     assert BEFORE != AFTER
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive(but_one_in=3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("moment", MOMENTS, ids=name)
 def test_a_cut_leaves_old_or_new(moment: Moment, kind: CutKind) -> None:
@@ -189,7 +189,7 @@ def test_a_cut_leaves_old_or_new(moment: Moment, kind: CutKind) -> None:
         assert "interrupted" in again["error"]["message"]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive(but_one_in=3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("moment", [one for one in MOMENTS if name(one) != "submit3-after"], ids=name)
 def test_an_inline_batch_that_was_cut_is_undone_before_the_next(moment: Moment, kind: CutKind) -> None:
@@ -223,7 +223,7 @@ def failing() -> list[Document]:
 UNDO_MOMENTS = undo_moments()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive(but_one_in=3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("moment", UNDO_MOMENTS, ids=name)
 def test_a_cut_in_the_undo_is_finished(moment: Moment, kind: CutKind) -> None:

@@ -28,7 +28,7 @@ OWN_TESTS = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive(but_one_in=3)
 @pytest.mark.parametrize("number", range(100))
 def test_a_healthy_node_has_no_finding(number: int) -> None:
     node = healthy(Random(SEED + number))

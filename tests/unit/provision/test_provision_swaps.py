@@ -222,7 +222,7 @@ def cut(bench: Bench, moment: Moment, kind: CutKind) -> Callable[[Batch], dict[s
     return original
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive(but_one_in=3)
 @pytest.mark.row("PV-16")
 @pytest.mark.parametrize(
     ("moment", "kind"),
@@ -248,7 +248,7 @@ def test_a_cut_leaves_the_old_program_or_the_new_one_running(moment: Moment, kin
     assert bench.states() == {"running"}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive(but_one_in=3)
 @pytest.mark.row("PV-16", "PV-17")
 @pytest.mark.parametrize("op", range(1, 19, 3))
 @pytest.mark.parametrize("slow", ["w", "d", "wde"])

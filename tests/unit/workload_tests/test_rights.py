@@ -164,7 +164,7 @@ def test_exactly_these_rights_are_enough(lab: Cluster, tmp_path: Path, name: str
     assert [call for call in lab.refusals if call.user.startswith(shipped.USER)] == []
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive(but_one_in=3)
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "rule", "verb"), VERBS)
 def test_none_of_them_is_too_much(lab: Cluster, tmp_path: Path, name: str, rule: int, verb: str) -> None:
