@@ -85,6 +85,7 @@ real: setup ## config.toml against real containerd of several releases (needs Go
 	@$(PYTHON) -m tests.real.build
 	@$(PYTHON) -m tests.real.apiserver_judge.record --build
 	@$(PYTHON) -m tests.real.exec_server
+	@$(PYTHON) -m tests.real.kubeconfig_reader
 	@$(PYTHON) -m tests.mesh --set-up
 	@$(PYTHON) -m pytest tests/real $(PYTEST_ARGS)
 

@@ -13,34 +13,36 @@ plugin/pkg/client/auth/exec/exec.go (programs), transport/round_trippers.go (imp
 from __future__ import annotations
 
 import base64
-import json
 import os
 import ssl
-import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
-from urllib.parse import quote, urlsplit
+from typing import Any, Generic, NamedTuple, TypeVar
+from urllib.parse import quote, unquote, urlsplit
 
 from ..engine.address import mask
 from ..engine.local_path import expand_home
 from ..foreign.files import read_text
-from .answer import read_first_line
-from .documents import MOST_BYTES, index_by_name, load_kubeconfig
+from .credential_program import CredentialProgram, Credentials
 from .error import ClusterError
+from .kubeconfig import (
+    EXEC_EXTENSION,
+    MOST_BYTES,
+    ClusterEntry,
+    KubeconfigFile,
+    UserEntry,
+    find_conflicts,
+    read_kubeconfig,
+)
 from .proxy import find_proxy
 
-PROGRAM_S = 60
-"""How long a program may take to give credentials, in seconds."""
-SKEW = timedelta(minutes=1)
-"""A token that expires so soon is replaced before it is sent."""
+E = TypeVar("E")
+
 _OF_HEADERS = "!#$&'*+-.^_`|~"
 _SAID = {"Impersonate-User": "as", "Impersonate-Uid": "as-uid", "Impersonate-Group": "as-groups"}
-_TOLD = ("server", "tls-server-name", "insecure-skip-tls-verify", "proxy-url", "disable-compression")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,8 @@ class Access:
     proxy: str = ""
     authorization: Callable[[], str] = str
     impersonation: tuple[tuple[str, str], ...] = ()
+    renewals: list[None] = field(default_factory=list)
+    """One for each client certificate that has replaced another: a connection that is open has the old one."""
 
     def identity(self) -> list[tuple[str, str]]:
         """The headers that say who asks, for a request that is sent now.
@@ -66,6 +70,16 @@ class Access:
         authorization = self.authorization()
         given = [*([("Authorization", authorization)] if authorization else ()), *self.impersonation]
         return [(name, _check_header(name, value)) for name, value in given]
+
+    def renew(self, certificate: bytes, key: bytes) -> None:
+        """From now on connections are made with this certificate. ClusterError if it cannot be used."""
+        try:
+            _load_pair(self.tls, certificate, key)
+        except (OSError, ValueError) as error:
+            raise ClusterError(
+                f"cluster.kubeconfig: the certificate that the program has renewed cannot be used: {error}."
+            ) from error
+        self.renewals.append(None)
 
 
 def _check_header(name: str, value: str) -> str:
@@ -84,10 +98,10 @@ def _name_character(character: str) -> str:
     return {"\n": "a line break", "\r": "a line break", "\t": "a tab"}.get(character, f"U+{ord(character):04X}")
 
 
-class _Entry(NamedTuple):
-    """A cluster or a user, and the folder of its file, from which its paths begin."""
+class _Entry(NamedTuple, Generic[E]):
+    """A cluster, a user or a context, and the folder of its file, from which its paths begin."""
 
-    fields: Mapping[str, Any]
+    fields: E
     folder: Path
 
 
@@ -119,128 +133,176 @@ def access(files: Sequence[Path], context: str) -> Access:
         ) from error
 
 
-def _load(files: Sequence[Path]) -> list[_Entry]:
-    """The whole documents. ClusterError for one that is not a kubeconfig."""
+def _load(files: Sequence[Path]) -> list[tuple[KubeconfigFile, Path]]:
+    """The files and their folders. ClusterError for one that is not a kubeconfig."""
     found = []
     for file in files:
         with suppress(FileNotFoundError):
             text = read_text(file, MOST_BYTES)
-            found.append(_Entry(load_kubeconfig(text, f"cluster.kubeconfig: {file}"), file.absolute().parent))
-    if not any(each.fields.get("clusters") for each in found):
+            found.append((read_kubeconfig(text, f"cluster.kubeconfig: {file}"), file.absolute().parent))
+    if not any(each.clusters for each, _folder in found):
         raise ValueError("it has no clusters")
     return found
 
 
-def _merge(documents: Sequence[_Entry], key: str, inner: str) -> dict[str, _Entry]:
-    """The list `key` of all documents, by name. All of an entry is of the first document that has its name."""
-    found: dict[str, _Entry] = {}
-    for document in documents:
-        for name, fields in index_by_name(document.fields, key, inner).items():
-            found.setdefault(name, _Entry(fields, document.folder))
-    return found
+def _merge(found: Iterable[tuple[Mapping[str, E], Path]]) -> dict[str, _Entry[E]]:
+    """By name. All of an entry is of the first file that has its name."""
+    merged: dict[str, _Entry[E]] = {}
+    for entries, folder in found:
+        for name, fields in entries.items():
+            merged.setdefault(name, _Entry(fields, folder))
+    return merged
 
 
-def _entries(documents: Sequence[_Entry], context: str) -> tuple[_Entry, _Entry]:
-    """The cluster and the user of a context. ValueError if it leads to no cluster."""
-    contexts = _merge(documents, "contexts", "context")
-    currents = (str(each.fields.get("current-context") or "") for each in documents)
-    name = context or next(filter(None, currents), "")
+def _entries(
+    documents: Sequence[tuple[KubeconfigFile, Path]], context: str
+) -> tuple[_Entry[ClusterEntry], _Entry[UserEntry]]:
+    """The cluster and the user of a context. ValueError if kubectl would refuse the context or the user."""
+    contexts = _merge((each.contexts, folder) for each, folder in documents)
+    name = context or next((each.current_context for each, _folder in documents if each.current_context), "")
     if name not in contexts:
         raise ValueError(f"it has no context '{name}', but {', '.join(contexts) or 'none'}")
-    chosen, nothing = contexts[name].fields, _Entry({}, Path())
-    cluster = _merge(documents, "clusters", "cluster").get(str(chosen.get("cluster")), nothing)
-    if not cluster.fields.get("server"):
+    chosen = contexts[name].fields
+    cluster = _merge((each.clusters, folder) for each, folder in documents).get(chosen.cluster)
+    if cluster is None or not cluster.fields.server:
         raise ValueError(f"its context '{name}' leads to no cluster with a server")
-    users, user = _merge(documents, "users", "user"), str(chosen.get("user") or "")
-    if user and user not in users:
+    users = _merge((each.users, folder) for each, folder in documents)
+    if chosen.user and chosen.user not in users:
         raise ValueError(
-            f"its context '{name}' names the user '{user}', but its users are {', '.join(users) or 'none'}"
+            f"its context '{name}' names the user '{chosen.user}', but its users are {', '.join(users) or 'none'}"
         )
-    return cluster, users.get(user, nothing)
+    user = users.get(chosen.user, _Entry(UserEntry(), Path()))
+    if problem := find_conflicts(user.fields):
+        raise ValueError(f"its user '{chosen.user}' {problem}")
+    return cluster, user
 
 
-def _access(cluster: _Entry, user: _Entry, named: str) -> Access:
-    server = str(cluster.fields["server"]).rstrip("/")
-    parts = urlsplit(server)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0:
-        raise ValueError(f"its server '{mask(server)}' is not an address such as https://10.0.0.10:6443")
-    ca_pem, tls = b"", ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    if parts.scheme == "https":
-        ca_pem = _content(cluster, "certificate-authority")
-    program = _Program(user, _describe(cluster.fields, ca_pem)) if _needs_program(user.fields) else None
-    given = program.found if program else _Credentials()
-    if parts.scheme == "https":
-        certificate = given.certificate or _content(user, "client-certificate")
-        key = given.key or _content(user, "client-key")
-        try:
-            tls = _tls(ca_pem, certificate, key)
-        except (OSError, ValueError) as error:
-            raise ClusterError(f"cluster.kubeconfig: the certificates of {named} cannot be used: {error}.") from error
-        if cluster.fields.get("insecure-skip-tls-verify"):
-            tls.check_hostname = False
-            tls.verify_mode = ssl.CERT_NONE
-    return Access(
+def _access(cluster: _Entry[ClusterEntry], user: _Entry[UserEntry], named: str) -> Access:
+    entry = cluster.fields
+    server, owner = _split_server(entry.server)
+    proxy = find_proxy(server, entry.proxy_url)
+    if entry.authority and entry.authority_data:
+        raise ValueError(
+            "its cluster has certificate-authority and certificate-authority-data, and only one is allowed"
+        )
+    impersonation = _impersonation(user.fields)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if not server.startswith("https:"):
+        # Without TLS nobody's credentials are sent, nor is a program asked for any. Source: client-go
+        # tools/clientcmd/client_config.go, ClientConfig.
+        return Access(server, b"", tls, proxy=proxy, impersonation=impersonation)
+    ca_pem = _read_authority(cluster)
+    program = None
+    if user.fields.program and not owner and not _has_others(user.fields):
+        program = CredentialProgram(user.fields.program, user.folder, _describe(entry, ca_pem))
+    given = program.found if program else _certificate(user)
+    try:
+        tls = _tls(ca_pem, given.certificate, given.key)
+    except (OSError, ValueError) as error:
+        raise ClusterError(f"cluster.kubeconfig: the certificates of {named} cannot be used: {error}.") from error
+    if entry.insecure:
+        tls.check_hostname = False
+        tls.verify_mode = ssl.CERT_NONE
+    found = Access(
         server,
         ca_pem,
         tls,
-        str(cluster.fields.get("tls-server-name") or ""),
-        find_proxy(server, str(cluster.fields.get("proxy-url") or "")),
-        program.authorization if program else _authorization(user),
-        _impersonation(user.fields),
+        entry.tls_server_name,
+        proxy,
+        program.authorization if program else _authorization(user, owner),
+        impersonation,
     )
+    if program:
+        program.renewed = lambda renewed: found.renew(renewed.certificate, renewed.key)
+    return found
 
 
-def _needs_program(user: Mapping[str, Any]) -> bool:
-    """A user with other credentials is not asked of a program."""
-    others = ("token", "tokenFile", "auth-provider", "client-certificate", "client-certificate-data", "username")
-    return bool(user.get("exec")) and not any(user.get(each) for each in others)
+def _split_server(server: str) -> tuple[str, str]:
+    """The address without user and password, and these as `user:password`. ValueError for what is no address.
+
+    A query or fragment is dropped. Source: client-go rest/client.go, NewRESTClient.
+    """
+    parts = urlsplit(server)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0:
+        raise ValueError(f"its server '{mask(server)}' is not an address such as https://10.0.0.10:6443")
+    owner, _at, place = parts.netloc.rpartition("@")
+    return f"{parts.scheme}://{place}{parts.path.rstrip('/')}", unquote(owner)
 
 
-def _authorization(user: _Entry) -> Callable[[], str]:
+def _has_others(user: UserEntry) -> bool:
+    """A user with other credentials is not asked of a program. Source: client-go exec.go, UpdateTransportConfig."""
+    return bool(user.token or user.token_file or user.username or user.certificate or user.certificate_data)
+
+
+def _authorization(user: _Entry[UserEntry], owner: str) -> Callable[[], str]:
+    """`owner` is the user and password in the server's address, which Go's client sends before all others."""
     fields = user.fields
-    if fields.get("auth-provider"):
-        return _by_package(fields["auth-provider"])
-    if fields.get("tokenFile"):
-        file = user.folder / str(fields["tokenFile"])
-        file.read_bytes()  # a file that is missing is said before the first request
-        return lambda: _bearer(file)
-    if token := fields.get("token"):
-        return lambda: f"Bearer {str(token).strip()}"
-    if fields.get("username") and fields.get("password"):
-        basic = base64.b64encode(f"{fields['username']}:{fields['password']}".encode()).decode()
-        return lambda: f"Basic {basic}"
+    if owner:
+        return lambda: _basic(owner)
+    if fields.provider:
+        return _by_package(fields.provider)
+    if fields.token_file:
+        file = user.folder / fields.token_file
+        if not fields.token:
+            file.read_bytes()  # a file that is missing is said before the first request
+        return lambda: _bearer(file, fields.token)
+    if fields.token:
+        return lambda: f"Bearer {fields.token.strip()}"
+    if fields.username:
+        return lambda: _basic(f"{fields.username}:{fields.password}")
     return str
 
 
-def _bearer(file: Path) -> str:
-    """Read for each request: the kubelet renews the token of a pod in its file."""
+def _basic(pair: str) -> str:
+    return f"Basic {base64.b64encode((pair if ':' in pair else f'{pair}:').encode()).decode()}"
+
+
+def _bearer(file: Path, token: str) -> str:
+    """Read for each request: the kubelet renews the token of a pod in its file. `token` stands in for one that cannot
+    be read."""
     try:
-        return f"Bearer {file.read_text(encoding='utf-8').strip()}"
+        found = file.read_text(encoding="utf-8").strip()
+        if not found:
+            raise ValueError("it is empty")
     except (OSError, ValueError) as error:
-        raise ClusterError(f"cluster.kubeconfig: the file of the token, {file}, cannot be read: {error}.") from error
+        if token.strip():
+            return f"Bearer {token.strip()}"
+        why = "it is not text" if isinstance(error, UnicodeError) else error
+        raise ClusterError(f"cluster.kubeconfig: the file of the token, {file}, cannot be read: {why}.") from error
+    return f"Bearer {found}"
 
 
-def _impersonation(user: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """What `kubectl --as` sends. ValueError if it names no user."""
-    groups, extra = user.get("as-groups") or (), user.get("as-user-extra") or {}
-    found = [("Impersonate-Uid", str(user["as-uid"]))] if user.get("as-uid") else []
-    found += [("Impersonate-Group", str(group)) for group in groups]
-    for key, values in extra.items():
-        found += [(f"Impersonate-Extra-{quote(str(key), safe=_OF_HEADERS)}", str(value)) for value in values]
-    if found and not user.get("as"):
-        raise ValueError("its user has as-uid, as-groups or as-user-extra, but no `as`")
-    return (("Impersonate-User", str(user["as"])), *found) if user.get("as") else ()
+def _impersonation(user: UserEntry) -> tuple[tuple[str, str], ...]:
+    """What `kubectl --as` sends."""
+    found = [("Impersonate-User", user.act_as)] if user.act_as else []
+    found += [("Impersonate-Uid", user.act_as_uid)] if user.act_as_uid else []
+    found += [("Impersonate-Group", group) for group in user.act_as_groups]
+    for key, values in user.act_as_extra.items():
+        found += [(f"Impersonate-Extra-{quote(key, safe=_OF_HEADERS)}", value) for value in values]
+    return tuple(found)
 
 
-def _content(entry: _Entry, key: str) -> bytes:
-    """What is in the entry as base64, else in the file that it names."""
-    if data := entry.fields.get(f"{key}-data"):
-        try:
-            return base64.b64decode(str(data))
-        except ValueError as error:
-            raise ValueError(f"its {key}-data is not base64") from error
-    name = entry.fields.get(key)
-    return (entry.folder / str(name)).read_bytes() if name else b""
+def _read_authority(cluster: _Entry[ClusterEntry]) -> bytes:
+    """Empty for the certificates that the controller trusts. ValueError for a file without any: whoever names one does
+    not mean those."""
+    entry = cluster.fields
+    pem = entry.authority_data or ((cluster.folder / entry.authority).read_bytes() if entry.authority else b"")
+    if entry.insecure and (entry.authority or entry.authority_data):
+        raise ValueError(
+            "its cluster has a certificate-authority and insecure-skip-tls-verify, and only one is allowed"
+        )
+    if (entry.authority or entry.authority_data) and b"-----BEGIN CERTIFICATE-----" not in pem:
+        raise ValueError(f"its certificate-authority{'-data' * (not entry.authority)} has no certificate in PEM")
+    return pem
+
+
+def _certificate(user: _Entry[UserEntry]) -> Credentials:
+    """The client certificate of the entry or of the files that it names. A key alone is of no use."""
+    fields = user.fields
+    if not fields.certificate and not fields.certificate_data:
+        return Credentials()
+    certificate = fields.certificate_data or (user.folder / fields.certificate).read_bytes()
+    return Credentials("", certificate, fields.key_data or (user.folder / fields.key).read_bytes())
 
 
 def _tls(ca_pem: bytes, certificate: bytes, key: bytes) -> ssl.SSLContext:
@@ -248,104 +310,35 @@ def _tls(ca_pem: bytes, certificate: bytes, key: bytes) -> ssl.SSLContext:
     # Python 3.13 wants an AuthorityKeyIdentifier, which the certificates of clusters that are older do not have.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if certificate:
-        with tempfile.NamedTemporaryFile() as both:  # of the user alone; Python takes them from no other place
-            both.write(certificate + b"\n" + key)
-            both.flush()
-            context.load_cert_chain(both.name, password=_refuse_passphrase)  # else OpenSSL asks at the terminal
+        _load_pair(context, certificate, key)
     return context
+
+
+def _load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+    with tempfile.NamedTemporaryFile() as both:  # of the user alone; Python takes them from no other place
+        both.write(certificate + b"\n" + key)
+        both.flush()
+        context.load_cert_chain(both.name, password=_refuse_passphrase)  # else OpenSSL asks at the terminal
 
 
 def _refuse_passphrase() -> str:
     raise ValueError("the client's key is encrypted, and a kubeconfig has no place for its passphrase")
 
 
-def _describe(cluster: Mapping[str, Any], ca_pem: bytes) -> dict[str, Any]:
+def _describe(cluster: ClusterEntry, ca_pem: bytes) -> dict[str, Any]:
     """What a program gets to know of the cluster. Source: client-go pkg/apis/clientauthentication/v1/types.go."""
-    told = {key: cluster[key] for key in _TOLD if cluster.get(key)}
-    if ca_pem:
-        told["certificate-authority-data"] = base64.b64encode(ca_pem).decode()
-    extensions = index_by_name(cluster, "extensions", "extension")
-    return {**told, "config": extensions.get("client.authentication.k8s.io/exec")}
-
-
-class _Credentials(NamedTuple):
-    """A token, or a client certificate and its key in PEM."""
-
-    token: str = ""
-    certificate: bytes = b""
-    key: bytes = b""
-    expires: datetime | None = None
-
-
-class _Program:
-    """A program that gives credentials (`exec`), and new ones when a token expires."""
-
-    def __init__(self, user: _Entry, cluster: Mapping[str, Any]) -> None:
-        self._entry = entry = user.fields["exec"]
-        self._folder = user.folder
-        self._version = str(entry.get("apiVersion") or "")
-        self._line = [str(entry.get("command") or ""), *map(str, entry.get("args") or ())]
-        self._told: dict[str, Any] = {"interactive": False}
-        if entry.get("provideClusterInfo"):
-            self._told["cluster"] = cluster
-        self.found = self._ask()
-
-    def authorization(self) -> str:
-        """Header of a request that is sent now."""
-        if self.found.expires and datetime.now(UTC) > self.found.expires - SKEW:
-            self.found = self._ask()
-        return f"Bearer {self.found.token.strip()}" if self.found.token else ""
-
-    def _ask(self) -> _Credentials:
-        """ClusterError if the program gives none.
-
-        A worker of Ansible has no terminal. Source: client-go, exec.go isInteractive.
-        """
-        if self._entry.get("interactiveMode") == "Always":
-            raise ClusterError(
-                f"cluster.kubeconfig: the program {self._line[0]}, which gives the credentials, asks its user at a "
-                "terminal (interactiveMode: Always), and a task has none. Name a kubeconfig with other credentials; or "
-                "set interactiveMode: IfAvailable, if the program asks nothing after you have logged in with it."
-            )
-        told = {"apiVersion": self._version, "kind": "ExecCredential", "spec": self._told}
-        own = {str(each.get("name")): str(each.get("value")) for each in self._entry.get("env") or ()}
-        program = f"cluster.kubeconfig: the program {self._line[0]}, which gives the credentials,"
-        try:
-            done = subprocess.run(
-                self._line,
-                cwd=self._folder,  # to which its path is relative
-                env={**os.environ, **own, "KUBERNETES_EXEC_INFO": json.dumps(told)},
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=PROGRAM_S,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            hint = read_first_line(" ".join(str(self._entry.get("installHint") or "").split()).encode())
-            raise ClusterError(
-                f"{program} cannot be run: {error}.{f' The kubeconfig says: {hint}' if hint else ''}"
-            ) from error
-        if done.returncode != 0:
-            raise ClusterError(
-                f"{program} ended with {done.returncode}: {read_first_line(done.stderr) or 'no reason given'}."
-            )
-        try:
-            return _read_credentials(json.loads(done.stdout), self._version)
-        except (ValueError, LookupError, TypeError, AttributeError) as error:  # its words may quote a token
-            raise ClusterError(
-                f"{program} wrote no ExecCredential of {self._version} with a token or a certificate."
-            ) from error
-
-
-def _read_credentials(said: Mapping[str, Any], version: str) -> _Credentials:
-    if said["apiVersion"] != version:
-        raise ValueError(said["apiVersion"])
-    status = said["status"]
-    until = status.get("expirationTimestamp")
-    expires = datetime.fromisoformat(until).astimezone(UTC) if until else None
-    if token := status.get("token"):
-        return _Credentials(str(token), expires=expires)
-    return _Credentials("", status["clientCertificateData"].encode(), status["clientKeyData"].encode(), expires)
+    told = {
+        "server": cluster.server,
+        "tls-server-name": cluster.tls_server_name,
+        "insecure-skip-tls-verify": cluster.insecure,
+        "proxy-url": cluster.proxy_url,
+        "disable-compression": cluster.disable_compression,
+        "certificate-authority-data": base64.b64encode(ca_pem).decode(),
+    }
+    return {
+        **{key: value for key, value in told.items() if value},
+        "config": cluster.extensions.get(EXEC_EXTENSION),
+    }
 
 
 def _by_package(provider: Mapping[str, Any]) -> Callable[[], str]:

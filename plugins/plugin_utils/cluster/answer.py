@@ -43,6 +43,7 @@ class Answer(NamedTuple):
     location: str = ""
 
 
+IN_CLEAR = "The server in the kubeconfig begins with http: over that no credentials are sent. Name it with https."
 UNKNOWN_USER = "The credentials in the kubeconfig (winkube_cluster) are wrong or have expired."
 
 
@@ -89,6 +90,8 @@ def refusal(method: str, where: str, path: str, answer: Answer) -> ClusterError:
     message = make_sentence(said.get("message") or "", LONGEST_MESSAGE).strip().rstrip(".")
     message = message or read_first_line(answer.data) or "no reason was given"
     hint = f" {UNKNOWN_USER}" if answer.status == 401 else ""
+    if answer.status in {401, 403} and where.startswith("http:"):
+        hint = f" {IN_CLEAR}"
     return ClusterError(
         f"{method} {where} was answered with {answer.status}: {message}.{hint}",
         answer.status,

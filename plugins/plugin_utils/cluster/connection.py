@@ -125,10 +125,15 @@ def _sender(reached: Access, dates: deque[str]) -> Send:
     """`dates` gets the header Date of the last answer."""
     options: dict[str, Any] = {"ssl_context": reached.tls, "server_hostname": reached.server_name or None}
     pool = _pool(reached, options)
+    renewals = len(reached.renewals)
 
     def ask(method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> Answer:
         headers = urllib3.HTTPHeaderDict({"Accept": "application/json", "Content-Type": content_type})
         headers.extend(reached.identity())
+        nonlocal renewals
+        if len(reached.renewals) > renewals:
+            renewals = len(reached.renewals)
+            pool.clear()  # the connections that are open have the old certificate
         try:
             answer = pool.request(
                 method,

@@ -5,12 +5,9 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 try:
     from cryptography import x509
@@ -19,12 +16,8 @@ try:
 except ImportError:  # ansible-core depends on it, but importing this file must not need it
     x509 = None  # type: ignore[assignment]
 
-from ..foreign.files import ForeignError
-from ..foreign.values import load_yaml
 from .error import ClusterError
-
-MOST_BYTES = 8 << 20
-"""Of a kubeconfig."""
+from .kubeconfig import ClusterEntry, ContextEntry, UserEntry, read_kubeconfig
 
 
 def public_key_sha256(ca_pem: bytes) -> str:
@@ -95,68 +88,38 @@ class Kubeconfig:
     files: Mapping[str, str] = field(default_factory=dict)
 
 
-def load_kubeconfig(text: str, where: str) -> dict[str, Any]:
-    """The document in `text`. ClusterError, with `where` as its name, if it is not a kubeconfig."""
-    try:
-        document = load_yaml(text)
-    except ForeignError as error:
-        raise ClusterError(f"{where}: no kubeconfig: {error}") from None
-    if not isinstance(document, dict | None):
-        raise ClusterError(f"{where}: no kubeconfig: the text is not a mapping.")
-    return document or {}
-
-
 def kubeconfig(text: str, where: str) -> Kubeconfig:
     """The kubeconfig in `text`. ClusterError, with `where` as its name, if it is invalid."""
-    document = load_kubeconfig(text, where)
-    if not document.get("clusters"):
+    document = read_kubeconfig(text, where)
+    if not document.clusters:
         raise ClusterError(f"{where}: no kubeconfig: it has no clusters.")
-    contexts = index_by_name(document, "contexts", "context")
-    current = str(document.get("current-context") or next(iter(contexts), ""))
-    chosen = contexts.get(current, {})
-    clusters = index_by_name(document, "clusters", "cluster")
-    cluster = clusters.get(str(chosen.get("cluster")), next(iter(clusters.values())) if len(clusters) == 1 else {})
-    user_name = str(chosen.get("user") or "")
-    user = index_by_name(document, "users", "user").get(user_name, {})
-    if not cluster.get("server"):
+    current = document.current_context or next(iter(document.contexts), "")
+    chosen = document.contexts.get(current, ContextEntry())
+    alone = next(iter(document.clusters.values())) if len(document.clusters) == 1 else ClusterEntry()
+    cluster = document.clusters.get(chosen.cluster, alone)
+    user = document.users.get(chosen.user, UserEntry())
+    if not cluster.server:
         raise ClusterError(f"{where}: no kubeconfig: its context '{current}' leads to no cluster with a server.")
     common_name, organizations = _client(user, where)
     files = {
-        key: str(part[key])
-        for part in (cluster, user)
-        for key in ("certificate-authority", "client-certificate", "client-key", "tokenFile")
-        if part.get(key)
+        "certificate-authority": cluster.authority,
+        "client-certificate": user.certificate,
+        "client-key": user.key,
+        "tokenFile": user.token_file,
     }
     return Kubeconfig(
-        server=str(cluster["server"]),
-        ca_pem=_decode(cluster.get("certificate-authority-data"), where),
-        names=tuple(name for name in (user_name, common_name) if name),
+        server=cluster.server,
+        ca_pem=cluster.authority_data,
+        names=tuple(name for name in (chosen.user, common_name) if name),
         organizations=organizations,
-        files=files,
+        files={key: file for key, file in files.items() if file},
     )
 
 
-def _client(user: Mapping[str, Any], where: str) -> tuple[str, tuple[str, ...]]:
-    data = user.get("client-certificate-data")
-    if not data:
+def _client(user: UserEntry, where: str) -> tuple[str, tuple[str, ...]]:
+    if not user.certificate_data:
         return "", ()
     try:
-        return _subject(x509.load_pem_x509_certificate(_decode(data, where)).subject)
+        return _subject(x509.load_pem_x509_certificate(user.certificate_data).subject)
     except ValueError as error:
         raise ClusterError(f"{where}: its client certificate cannot be read: {error}.") from error
-
-
-def _decode(data: object, where: str) -> bytes:
-    try:
-        return base64.b64decode(str(data or ""), validate=False)
-    except (ValueError, binascii.Error):
-        raise ClusterError(f"{where}: no kubeconfig: a certificate in it is not base64.") from None
-
-
-def index_by_name(document: Mapping[str, Any], key: str, inner: str) -> dict[str, dict[str, Any]]:
-    """The list `key` of a kubeconfig: what each item has as `inner`, by the item's name."""
-    found: dict[str, dict[str, Any]] = {}
-    for item in document.get(key) or ():
-        if isinstance(item, dict) and isinstance(item.get(inner), dict):
-            found[str(item.get("name"))] = item[inner]
-    return found

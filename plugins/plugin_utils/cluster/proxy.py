@@ -17,6 +17,8 @@ from urllib.request import getproxies
 from ..engine.address import mask
 
 SCHEMES = ("http", "https", "socks5", "socks5h")
+_OF_KUBECONFIG = SCHEMES[:3]
+"""Source: client-go v0.37.1 tools/clientcmd/helpers.go, parseProxyURL."""
 
 
 def find_proxy(server: str, given: str) -> str:
@@ -32,10 +34,11 @@ def find_proxy(server: str, given: str) -> str:
         proxy = environment.get(urlsplit(server).scheme) or environment.get("all") or ""
     if not proxy:
         return ""
-    proxy = proxy if "://" in proxy else f"http://{proxy}"
-    if urlsplit(proxy).scheme not in SCHEMES or not urlsplit(proxy).hostname:
+    proxy = proxy if given or "://" in proxy else f"http://{proxy}"
+    schemes = _OF_KUBECONFIG if given else SCHEMES
+    if urlsplit(proxy).scheme not in schemes or not urlsplit(proxy).hostname:
         whose = "its proxy-url" if given else "the proxy of the environment"
-        raise ValueError(f"{whose}, {mask(proxy)}, is not an address that begins with {', '.join(SCHEMES)}")
+        raise ValueError(f"{whose}, {mask(proxy)}, is not an address that begins with {', '.join(schemes)}")
     return proxy
 
 

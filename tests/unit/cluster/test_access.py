@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster import credential_program
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.access import (
     Access,
     access,
@@ -59,7 +60,7 @@ def reach(file: Path, context: str) -> Access:
 def program(folder: Path, text: str) -> str:
     """A program beside the kubeconfig, by its relative path."""
     path = folder / "credentials"
-    path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+    path.write_text(f'#!/bin/sh\ncd "$(dirname "$0")"\n{text}\n', encoding="utf-8")
     path.chmod(0o700)
     return "./credentials"
 
@@ -82,6 +83,7 @@ USERS: dict[str, Callable[[Path], Any]] = {
     "program": lambda folder: {
         "exec": {
             "apiVersion": API,
+            "interactiveMode": "Never",
             "command": program(folder, f"[ \"$1 $WHO\" = 'get it' ] && echo '{credential(token='t')}'"),
             "args": ["get"],
             "env": [{"name": "WHO", "value": "it"}],
@@ -184,7 +186,7 @@ def test_a_program_is_asked_again_when_its_token_expires(tmp_path: Path) -> None
     old = credential(token="old", expirationTimestamp="2026-01-01T00:00:00Z")
     new = credential(token="new", expirationTimestamp="2999-01-01T00:00:00Z")
     command = program(tmp_path, f"[ -e asked ] && echo '{new}' || echo '{old}'; echo x >> asked")
-    found = reach(write(tmp_path, {"exec": {"apiVersion": API, "command": command}}), "")
+    found = reach(write(tmp_path, {"exec": {"apiVersion": API, "interactiveMode": "Never", "command": command}}), "")
     assert [found.authorization(), found.authorization()] == ["Bearer new", "Bearer new"]
     assert (tmp_path / "asked").read_text(encoding="utf-8").count("x") == 2
 
@@ -195,7 +197,7 @@ def test_a_program_may_give_a_certificate_and_is_told_of_the_cluster(tmp_path: P
     (tmp_path / "said").write_text(credential(**status), encoding="utf-8")
     command = program(tmp_path, 'printf %s "$KUBERNETES_EXEC_INFO" > told; cat said')
     extension = {"name": "client.authentication.k8s.io/exec", "extension": {"audience": "a"}}
-    user = {"exec": {"apiVersion": API, "command": command, "provideClusterInfo": True}}
+    user = {"exec": {"apiVersion": API, "interactiveMode": "Never", "command": command, "provideClusterInfo": True}}
     found = reach(write(tmp_path, user, {"extensions": [extension]}), "")
     told = json.loads((tmp_path / "told").read_text(encoding="utf-8"))
     assert found.authorization() == ""
@@ -216,14 +218,16 @@ def test_a_program_may_give_a_certificate_and_is_told_of_the_cluster(tmp_path: P
     ],
 )
 def test_a_program_that_gives_nothing_is_a_sentence(text: str, sentence: str, tmp_path: Path) -> None:
-    path = write(tmp_path, {"exec": {"apiVersion": API, "command": program(tmp_path, text)}})
+    path = write(
+        tmp_path, {"exec": {"apiVersion": API, "interactiveMode": "Never", "command": program(tmp_path, text)}}
+    )
     with pytest.raises(ClusterError, match=sentence) as raised:
         reach(path, "")
     assert "secret" not in str(raised.value)
 
 
 def test_a_program_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
-    path = write(tmp_path, {"exec": {"apiVersion": API, "command": "no-such-program"}})
+    path = write(tmp_path, {"exec": {"apiVersion": API, "interactiveMode": "Never", "command": "no-such-program"}})
     with pytest.raises(ClusterError, match="the program no-such-program, which gives the credentials, cannot be run: "):
         reach(path, "")
 
@@ -251,10 +255,10 @@ def test_what_is_wrong_with_a_kubeconfig_is_said(text: str, context: str, senten
 @pytest.mark.parametrize(
     ("user", "cluster", "sentence"),
     [
-        (None, {"certificate-authority-data": "x"}, "its certificate-authority-data is not base64"),
+        (None, {"certificate-authority-data": "x"}, r"\[lab\]\.cluster\.certificate-authority-data is not base64"),
         (None, {"server": "10.0.0.10:6443"}, "its server '10.0.0.10:6443' is not an address such as https://"),
         (None, {"server": "https://10.0.0.10:99999"}, "Port out of range"),
-        ({"as-groups": ["admins"]}, None, "its user has as-uid, as-groups or as-user-extra, but no `as`"),
+        ({"as-groups": ["admins"]}, None, "its user 'me' has as-uid, as-groups or as-user-extra, but no `as`"),
     ],
 )
 def test_which_field_is_wrong_is_said(user: Any, cluster: Any, sentence: str, tmp_path: Path) -> None:
@@ -312,7 +316,7 @@ def test_a_list_of_kubeconfigs_that_are_all_missing_is_a_sentence(tmp_path: Path
 
 
 def test_a_program_that_asks_at_a_terminal_is_refused_and_not_run(tmp_path: Path) -> None:
-    entry = {"apiVersion": API, "command": program(tmp_path, "touch asked"), "interactiveMode": "Always"}
+    entry = {"apiVersion": API, "interactiveMode": "Always", "command": program(tmp_path, "touch asked")}
     with pytest.raises(ClusterError, match=r"\./credentials, .* at a terminal \(interactiveMode: Always\)"):
         reach(write(tmp_path, {"exec": entry}), "")
     assert not (tmp_path / "asked").exists()
@@ -333,9 +337,11 @@ def test_the_token_of_a_file_is_the_newest_and_goes_before_the_other(tmp_path: P
     assert found.authorization() == "Bearer old"
     (tmp_path / "token").write_text("new", encoding="utf-8")
     assert found.authorization() == "Bearer new"
+    alone = reach(write(tmp_path, {"tokenFile": "token"}), "")
     (tmp_path / "token").unlink()
+    assert found.authorization() == "Bearer inline"
     with pytest.raises(ClusterError, match=r"the file of the token, .*token, cannot be read"):
-        found.authorization()
+        alone.authorization()
 
 
 def test_another_identity_is_asked_for_as_kubectl_does(tmp_path: Path) -> None:
@@ -375,7 +381,7 @@ def test_a_program_is_told_the_content_of_the_authoritys_file_and_nothing_of_its
     authority = Authority()
     (tmp_path / "ca.pem").write_bytes(authority.pem)
     command = program(tmp_path, f"printf %s \"$KUBERNETES_EXEC_INFO\" > told; echo '{credential(token='t')}'")
-    user = {"exec": {"apiVersion": API, "command": command, "provideClusterInfo": True}}
+    user = {"exec": {"apiVersion": API, "interactiveMode": "Never", "command": command, "provideClusterInfo": True}}
     reach(write(tmp_path, user, {"certificate-authority": "ca.pem", "tls-server-name": "api", "extensions": []}), "")
     told = json.loads((tmp_path / "told").read_text(encoding="utf-8"))["spec"]["cluster"]
     assert told == {
@@ -391,21 +397,26 @@ def test_a_program_is_not_asked_if_the_user_has_a_certificate(tmp_path: Path) ->
     user = {
         "client-certificate-data": base64.b64encode(ann.certificate).decode(),
         "client-key-data": base64.b64encode(ann.key).decode(),
-        "exec": {"apiVersion": API, "command": program(tmp_path, "touch asked")},
+        "exec": {"apiVersion": API, "interactiveMode": "Never", "command": program(tmp_path, "touch asked")},
     }
     assert reach(write(tmp_path, user), "").authorization() == ""
     assert not (tmp_path / "asked").exists()
 
 
 def test_a_program_that_is_not_there_says_how_to_get_it(tmp_path: Path) -> None:
-    entry = {"apiVersion": API, "command": "no-such-program", "installHint": "Install it\n from https://example.com"}
+    entry = {
+        "apiVersion": API,
+        "interactiveMode": "Never",
+        "command": "no-such-program",
+        "installHint": "Install it\n from https://example.com",
+    }
     with pytest.raises(ClusterError, match=r"The kubeconfig says: Install it from https://example\.com$"):
         reach(write(tmp_path, {"exec": entry}), "")
 
 
 def test_a_time_without_a_zone_is_no_error(tmp_path: Path) -> None:
     said = credential(token="t", expirationTimestamp="2999-01-01T00:00:00")
-    user = {"exec": {"apiVersion": API, "command": program(tmp_path, f"echo '{said}'")}}
+    user = {"exec": {"apiVersion": API, "interactiveMode": "Never", "command": program(tmp_path, f"echo '{said}'")}}
     assert reach(write(tmp_path, user), "").authorization() == "Bearer t"
 
 
@@ -462,7 +473,7 @@ def test_what_no_header_holds_is_refused_without_its_value(name: str, tmp_path: 
     (tmp_path / "token").write_text("s3c\nret\n", encoding="utf-8")
     if name == "program":
         run = program(tmp_path, f"cat <<'E'\n{credential(token='s3c' + chr(10) + 'ret')}\nE")
-        user = {"exec": {"apiVersion": API, "command": run}}
+        user = {"exec": {"apiVersion": API, "interactiveMode": "Never", "command": run}}
     found = connection((write(tmp_path, user, {"server": "https://127.0.0.1:1"}),), "")
     assert found.listen is not None
     for ask in (
@@ -489,7 +500,7 @@ def test_blanks_around_a_token_are_not_sent(name: str, tmp_path: Path) -> None:
     (tmp_path / "token").write_text("\nt0ken\n", encoding="utf-8")
     if name == "program":
         run = program(tmp_path, f"cat <<'E'\n{credential(token='t0ken' + chr(10))}\nE")
-        user = {"exec": {"apiVersion": API, "command": run}}
+        user = {"exec": {"apiVersion": API, "interactiveMode": "Never", "command": run}}
     with witness.serving(tls=True) as port:
         cluster = {
             "server": f"https://127.0.0.1:{port}",
@@ -498,3 +509,50 @@ def test_blanks_around_a_token_are_not_sent(name: str, tmp_path: Path) -> None:
         found = connection((write(tmp_path, user, cluster),), "")
         _status, answer, *_more = found.send("GET", "/version", None, "application/json")
     assert json.loads(answer)["seen"]["headers"] == [["Authorization", "Bearer t0ken"]]
+
+
+def asked(folder: Path, text: str) -> dict[str, Any]:
+    return {"exec": {"apiVersion": API, "interactiveMode": "Never", "command": program(folder, text)}}
+
+
+DEEP = '{"apiVersion":"' + API + '","status":{"token":"t","x":' + 120 * "[" + 120 * "]" + "}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("yes s3cret", "cannot be run: it wrote more than 1048576 bytes"),
+        (f"echo '{DEEP}'", "wrote no ExecCredential"),
+        (f"echo '{credential(token=7)}'", "wrote no ExecCredential"),
+        (f"echo '{credential(clientCertificateData='c')}'", "wrote no ExecCredential"),
+        (f"echo '{credential(token='s3cret', expirationTimestamp='tomorrow')}'", "wrote no ExecCredential"),
+        ("sleep 60 & sleep 60", r"cannot be run: it has not ended after 0\.3 s"),
+    ],
+)
+def test_what_a_program_prints_has_a_size_a_depth_and_a_time(
+    text: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "sleep" in text:
+        monkeypatch.setattr(credential_program, "PROGRAM_S", 0.3)
+    with pytest.raises(ClusterError, match=sentence) as raised:
+        reach(write(tmp_path, asked(tmp_path, text)), "")
+    assert "s3cret" not in str(raised.value)
+
+
+def test_a_certificate_that_a_program_renews_is_used_for_the_next_request(tmp_path: Path) -> None:
+    """Also where a connection with the old one is still open."""
+    for name in ("ann", "ben"):
+        pair = witness.authority().issue(Identity(name, ()))
+        more = {"clientCertificateData": pair.certificate.decode(), "clientKeyData": pair.key.decode()}
+        said = credential(**more, expirationTimestamp="2020-01-01T00:00:00Z")
+        (tmp_path / name).write_text(said, encoding="utf-8")
+    with witness.serving(tls=True) as port:
+        authority = base64.b64encode(witness.authority().pem).decode()
+        cluster = {"server": f"https://127.0.0.1:{port}", "certificate-authority-data": authority}
+        user = asked(tmp_path, "[ -e asked ] && cat ben || cat ann; [ -e once ] && touch asked; touch once")
+        found = connection((write(tmp_path, user, cluster),), "")
+        seen = []
+        for _time in range(2):  # asked when it is read, and before each request, since it has expired
+            _status, answer, *_more = found.send("GET", "/version", None, "application/json")
+            seen.append(json.loads(answer)["seen"]["certificate"])
+    assert seen == ["ann", "ben"]

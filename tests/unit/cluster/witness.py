@@ -25,6 +25,8 @@ def authority() -> Authority:
 
 
 class _Witness(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"  # its connections stay open
+
     def do_GET(self) -> None:
         said = json.dumps({"kind": "Seen", "gitVersion": "v1.37.1", "seen": self._describe()}).encode()
         self.send_response(200)
@@ -52,7 +54,7 @@ def serving(*, tls: bool) -> Iterator[int]:
     with ThreadingHTTPServer((HOST, 0), _Witness) as server:
         server.daemon_threads = True
         if tls:
-            server.socket = _context().wrap_socket(server.socket, server_side=True)
+            server.socket = context().wrap_socket(server.socket, server_side=True)
         server.handle_error = lambda *_about: None  # type: ignore[method-assign]  # who does not trust it hangs up
         thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
         thread.start()
@@ -62,7 +64,7 @@ def serving(*, tls: bool) -> Iterator[int]:
             server.shutdown()
 
 
-def _context() -> ssl.SSLContext:
+def context() -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     pair = authority().issue(Identity("witness", (), ("witness.example",), (HOST,)), ["server auth"])
     with TemporaryDirectory() as folder:
