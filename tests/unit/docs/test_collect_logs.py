@@ -11,7 +11,7 @@ from ansible.template import Templar
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle import collect, store
 
 from tests.conftest import ROOT
-from tests.unit.roles.test_documents_defaults import trusted
+from tests.unit.roles.defaults import trusted
 
 PAGE = (ROOT / "docs" / "collect-logs.md").read_text(encoding="utf-8")
 (PLAY,) = yaml.safe_load((ROOT / "playbooks" / "collect_logs.yml").read_text(encoding="utf-8"))
