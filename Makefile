@@ -20,7 +20,7 @@ PYTEST_ARGS ?=
 PYTEST_JOBS ?= 3
 PYTEST = -m pytest -n $(PYTEST_JOBS) --dist worksteal
 
-.PHONY: bisect fields picture pictures recording pairs pins redaction help figures walls generate lookups catalogue docs judge setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows soak rows molecule molecule-pytest bench mutate check check-whole check-with build clean faults contract-archive contract-judge corpus release walk loop mesh
+.PHONY: bisect fields members picture pictures recording pairs pins redaction help figures walls generate lookups catalogue docs judge setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows soak rows molecule molecule-pytest bench mutate check check-whole check-with build clean faults contract-archive contract-judge corpus release walk loop mesh
 
 help: ## this list
 	@echo "winkube.node: make TARGET"
@@ -75,7 +75,7 @@ test-oldest: ## a sample of the tests on ansible-core 2.19 and Python 3.11
 quick: setup ## unit tests but the slow ones and one scenario on the lab, in under 60 seconds
 	@$(PYTHON) $(PYTEST) -n 2 -m quick tests/unit tests/quality tests/integration/test_first_landing.py $(PYTEST_ARGS)
 
-lint: setup ## ruff, mypy, yamllint, actionlint, ansible-lint, documentation and its site, ansible-test sanity
+lint: setup ## ruff, mypy, yamllint, actionlint, ansible-lint, PowerShell, documentation and its site, ansible-test sanity
 	@$(PYTHON) -m tests.quality.lint
 
 sanity: setup ## ansible-test sanity alone, on a copy (TESTS="validate-modules ..." for some of them)
@@ -111,6 +111,9 @@ corpus: setup ## how right the linter is on public manifests and planted mistake
 
 pins: setup ## a maintainer's: the sums of the publishers' files that come with the collection, from their sum files (ARGS="--mirror ...")
 	@PYTHONPATH=.venv/collections $(PYTHON) -m tests.pins $(ARGS)
+
+members: setup ## a maintainer's: what the PowerShell uses of .NET, from .NET Framework's members (FRAMEWORK=file.tsv.xz; PWSH=program)
+	@PYTHONPATH=.venv/collections $(PYTHON) -m tests.members $(FRAMEWORK) $(if $(PWSH),--powershell $(PWSH))
 
 redaction: setup ## which forms of secrets a log bundle would still show, which harmless texts it changes; the last line is one JSON object
 	@PYTHONPATH=.venv/collections $(PYTHON) -m tests.redaction

@@ -250,7 +250,7 @@ if ($done.Count -eq 0) {
 if ($null -ne $certificate) {
     # This text belongs into a file on the controller that ansible_winrm_ca_trust_path names.
     '-----BEGIN CERTIFICATE-----'
-    [System.Convert]::ToBase64String($certificate.RawData, [System.Base64FormattingOptions]::InsertLineBreaks)
+    [System.Convert]::ToBase64String([byte[]]$certificate.RawData, [System.Base64FormattingOptions]::InsertLineBreaks)
     '-----END CERTIFICATE-----'
     "Thumbprint: $thumbprint"
 }

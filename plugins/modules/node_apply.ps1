@@ -129,7 +129,7 @@ if ($PSVersionTable.PSVersion.Major -ge 6) {
 $null = [IO.FileSystemAclExtensions]::CreateDirectory($security, $folder)
 }
 else {
-$null = [IO.Directory]::CreateDirectory($folder, $security)
+$null = [IO.Directory]::CreateDirectory([string]$folder, [Security.AccessControl.DirectorySecurity]$security)
 }
 }
 else {
@@ -1208,7 +1208,7 @@ if (-not $Cache['changed'] -or $Cache['path'] -eq '') {
 return
 }
 try {
-$null = [IO.File]::WriteAllText($Cache['path'], (ConvertTo-NodeJson -Value $Cache['entries']))
+$null = [IO.File]::WriteAllText([string]$Cache['path'], (ConvertTo-NodeJson -Value $Cache['entries']))
 }
 catch {
 $null = $_

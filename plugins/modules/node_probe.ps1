@@ -785,7 +785,7 @@ if (-not $Cache['changed'] -or $Cache['path'] -eq '') {
 return
 }
 try {
-$null = [IO.File]::WriteAllText($Cache['path'], (ConvertTo-NodeJson -Value $Cache['entries']))
+$null = [IO.File]::WriteAllText([string]$Cache['path'], (ConvertTo-NodeJson -Value $Cache['entries']))
 }
 catch {
 $null = $_

@@ -54,7 +54,7 @@ function Open-NodeMember {
     }
     $Source['start'] = [int64]$file.Position
     $Source['made'] = [int64]0
-    $Source['deflate'] = New-Object System.IO.Compression.DeflateStream($file, [System.IO.Compression.CompressionMode]::Decompress, $true)
+    $Source['deflate'] = New-Object System.IO.Compression.DeflateStream([System.IO.Stream]$file, [System.IO.Compression.CompressionMode]::Decompress, $true)
 }
 
 function Find-NodeMemberEnd {

@@ -379,7 +379,7 @@ function Invoke-NodeOpUnpack {
     $targets = New-NodeMap
     foreach ($item in $chosen) {
         $null = Assert-NodeFilePlace -Path $item['path']
-        New-NodeFolder -Path ([System.IO.Path]::GetDirectoryName($item['path']))
+        New-NodeFolder -Path ([System.IO.Path]::GetDirectoryName([string]$item['path']))
         $targets[$item['index']] = $item['path'] + '.winkube-new'
     }
     $changed = $false

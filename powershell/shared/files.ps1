@@ -158,7 +158,7 @@ function New-NodeFolder {
                     $null = [System.IO.FileSystemAclExtensions]::CreateDirectory($security, $folder)
                 }
                 else {
-                    $null = [System.IO.Directory]::CreateDirectory($folder, $security)
+                    $null = [System.IO.Directory]::CreateDirectory([string]$folder, [System.Security.AccessControl.DirectorySecurity]$security)
                 }
             }
             else {

@@ -47,7 +47,7 @@ function Save-NodeHashCache {
     try {
         # In place: what a cut leaves half written is no JSON, and a damaged cache is an empty one. To write it in one step takes
         # functions for access lists that a reading needs for nothing else, and that would travel with each.
-        $null = [System.IO.File]::WriteAllText($Cache['path'], (ConvertTo-NodeJson -Value $Cache['entries']))
+        $null = [System.IO.File]::WriteAllText([string]$Cache['path'], (ConvertTo-NodeJson -Value $Cache['entries']))
     }
     catch {
         # Without the cache the next probe only takes longer.

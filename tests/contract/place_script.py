@@ -32,7 +32,7 @@ function Get-Long([string]$Path) {
 
 function Remove-All([string]$Path) {
     foreach ($item in @([IO.Directory]::GetFileSystemEntries((Get-Long $Path)))) {
-        $item = Get-Long $item
+        [string]$item = Get-Long $item
         $attributes = [IO.File]::GetAttributes($item)
         $isLink = ($attributes -band [IO.FileAttributes]::ReparsePoint) -ne 0
         $isFolder = ($attributes -band [IO.FileAttributes]::Directory) -ne 0
@@ -40,7 +40,7 @@ function Remove-All([string]$Path) {
             if (-not $isLink) { Remove-All $item }
             [IO.Directory]::Delete($item, $false)
         } else {
-            if (-not $isLink) { [IO.File]::SetAttributes($item, 'Normal') }
+            if (-not $isLink) { [IO.File]::SetAttributes($item, [IO.FileAttributes]'Normal') }
             [IO.File]::Delete($item)
         }
     }
@@ -56,7 +56,7 @@ function Add-Link([string]$Path, [string]$Kind, [string]$Target) {
     elseif ($lacks) { [IO.File]::Delete($Target) }
 }
 
-function Add-Files([string]$Folder, $Files) {
+function Add-Files([string]$Folder, [psobject]$Files) {
     foreach ($file in @($Files)) {
         $path = Get-Long ([IO.Path]::Combine($Folder, $file.path.Replace('/', $slash)))
         $null = [IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName($path))
@@ -64,9 +64,10 @@ function Add-Files([string]$Folder, $Files) {
         elseif ($file.kind -eq 'link') { Add-Link $path 'SymbolicLink' $file.data }
         elseif ($file.kind -eq 'junction') { Add-Link $path 'Junction' $file.data }
         elseif ($null -ne $file.PSObject.Properties['text']) {
-            [IO.File]::WriteAllText($path, $file.text, (New-Object Text.ASCIIEncoding))
+            [IO.File]::WriteAllText([string]$path, [string]$file.text, [Text.Encoding]::ASCII)
         } else { [IO.File]::WriteAllBytes($path, [Convert]::FromBase64String($file.data)) }
-        if ($null -ne $file.PSObject.Properties['read_only']) { [IO.File]::SetAttributes($path, 'ReadOnly') }
+        $readOnly = $null -ne $file.PSObject.Properties['read_only']
+        if ($readOnly) { [IO.File]::SetAttributes([string]$path, [IO.FileAttributes]'ReadOnly') }
     }
 }
 
@@ -93,7 +94,7 @@ $kinds = @{
     dword = 'DWord'; qword = 'QWord'; binary = 'Binary'
 }
 
-function Add-Keys($Registry) {
+function Add-Keys([psobject]$Registry) {
     $base = [Microsoft.Win32.RegistryKey]::OpenBaseKey('LocalMachine', 'Registry64')
     if ($null -ne $base.OpenSubKey($key)) { $base.DeleteSubKeyTree($key) }
     foreach ($entry in $Registry.PSObject.Properties) {
@@ -149,7 +150,7 @@ if ($request.verb -eq 'prepare') {
     Add-Files $request.root $request.files
     if (@REGISTRY@) { Add-Keys $request.registry }
 } elseif ($request.verb -eq 'remove') {
-    $folder = [IO.Path]::GetDirectoryName($request.root)
+    $folder = [IO.Path]::GetDirectoryName([string]$request.root)
     if ([IO.Directory]::Exists($folder)) { Remove-All $folder; [IO.Directory]::Delete($folder) }
 } elseif ($request.verb -eq 'put') {
     $null = [IO.Directory]::CreateDirectory($request.state)
@@ -164,12 +165,12 @@ if ($request.verb -eq 'prepare') {
 } elseif ($request.verb -eq 'start') {
     # As its task starts it. What it throws is seen by what it has left undone.
     $runner = [IO.File]::ReadAllText([IO.Path]::Combine($request.state, 'runner.ps1'))
-    try { $null = & ([ScriptBlock]::Create($runner)) -StateDir $request.state } catch { $answer.failed = [string]$_ }
+    try { $null = & ([ScriptBlock]::Create($runner)) -StateDir $request.state } catch { $answer['failed'] = [string]$_ }
 } elseif ($request.verb -eq 'state') {
-    $answer.files = @(Get-Files $request.state '')
+    $answer['files'] = @(Get-Files $request.state '')
 } else {
-    $answer.files = @(Get-Files $request.root '')
-    if (@REGISTRY@) { Get-Keys $key '' $answer.registry }
+    $answer['files'] = @(Get-Files $request.root '')
+    if (@REGISTRY@) { Get-Keys $key '' $answer['registry'] }
 }
 ConvertTo-Json -InputObject $answer -Depth 20 -Compress
 """

@@ -66,6 +66,17 @@ LINTERS = (
     ),
     # Not with --quiet, which takes the warnings away from --strict.
     Linter("site", "documentation as a site", lambda: [sys.executable, "-m", "mkdocs", "build", "--strict"]),
+    Linter(
+        "powershell",
+        "PowerShell: .NET's members that Windows PowerShell 5.1 has; PowerShell's own parser where one is found",
+        lambda: [
+            "env",
+            f"PYTHONPATH={Path(sys.prefix) / 'collections'}",
+            sys.executable,
+            "-m",
+            "tests.quality.powershell",
+        ],
+    ),
     Linter("changelog", "changelog fragments", lambda: [_program("antsibull-changelog"), "lint"]),
     Linter("sanity", "ansible-test sanity on a copy", lambda: [sys.executable, "-m", "tests.quality.sanity"]),
 )

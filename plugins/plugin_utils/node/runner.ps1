@@ -125,7 +125,7 @@ if ($PSVersionTable.PSVersion.Major -ge 6) {
 $null = [IO.FileSystemAclExtensions]::CreateDirectory($security, $folder)
 }
 else {
-$null = [IO.Directory]::CreateDirectory($folder, $security)
+$null = [IO.Directory]::CreateDirectory([string]$folder, [Security.AccessControl.DirectorySecurity]$security)
 }
 }
 else {
@@ -2864,7 +2864,7 @@ $file.Position = $file.Position + 2
 }
 $Source['start'] = [int64]$file.Position
 $Source['made'] = [int64]0
-$Source['deflate'] = New-Object IO.Compression.DeflateStream($file, [IO.Compression.CompressionMode]::Decompress, $true)
+$Source['deflate'] = New-Object IO.Compression.DeflateStream([IO.Stream]$file, [IO.Compression.CompressionMode]::Decompress, $true)
 }
 
 function Find-NodeMemberEnd {
@@ -3265,7 +3265,7 @@ $chosen = Select-NodeMember -Archive $archive -Entries $entries -Members $member
 $targets = New-NodeMap
 foreach ($item in $chosen) {
 $null = Assert-NodeFilePlace -Path $item['path']
-New-NodeFolder -Path ([IO.Path]::GetDirectoryName($item['path']))
+New-NodeFolder -Path ([IO.Path]::GetDirectoryName([string]$item['path']))
 $targets[$item['index']] = $item['path'] + '.winkube-new'
 }
 $changed = $false

@@ -15,7 +15,7 @@ function Add-NodeReport {
     <# .SYNOPSIS One line of the report, on the disk before anything else is done. #>
     param([System.IO.StreamWriter]$Writer, [object]$Entry)
 
-    $null = $Writer.WriteLine((ConvertTo-NodeJson -Value $Entry))
+    $null = $Writer.WriteLine([string](ConvertTo-NodeJson -Value $Entry))
     $Writer.Flush()
 }
 

@@ -10,31 +10,20 @@ from collections.abc import Callable, Iterator
 
 from tree_sitter import Node
 
+from tests.unit.powershell.cmdlets import parameters_of_5_1
 from tests.unit.powershell.source import Source, commands, enclosing, only, text, variables, walk
 
 Rule = Callable[[Source], Iterator[str]]
 
-CMDLETS = frozenset(
+USED = frozenset(
     {
-        "Add-Type",
-        "ConvertTo-Json",
-        "Get-CimInstance",
-        "Get-DnsClient",
-        "Get-NetIPAddress",
-        "Get-NetIPInterface",
-        "Get-NetRoute",
-        "Invoke-CimMethod",
-        "New-Object",
-        "Select-Object",
-        "Set-CimInstance",
-        "Set-DnsClient",
-        "Set-NetIPInterface",
-        "Set-StrictMode",
-        "Sort-Object",
-        "Where-Object",
+        *("Add-Type", "ConvertTo-Json", "Get-CimInstance", "Get-DnsClient", "Get-NetIPAddress", "Get-NetIPInterface"),
+        *("Get-NetRoute", "Invoke-CimMethod", "New-Object", "Select-Object", "Set-CimInstance", "Set-DnsClient"),
+        *("Set-NetIPInterface", "Set-StrictMode", "Sort-Object", "Where-Object"),
     }
 )
-"""All cmdlets that are used: every one is there on 5.1 and 7, in a session without profile, and none takes a path."""
+"""All cmdlets that run on a node: every one is there on 5.1 and 7, in a session without profile, and none takes a path.
+Their parameters: cmdlets.py."""
 
 VOID_METHODS = frozenset(
     {
@@ -120,7 +109,7 @@ def no_operators(source: Source) -> Iterator[str]:
 def known_commands(source: Source) -> Iterator[str]:
     """Only cmdlets from the list above and functions of ours: no aliases, no programs, no Start-Process .."""
     for command in source.commands:
-        if command.name not in CMDLETS and not re.match(r"^[A-Z][A-Za-z]+-Node[A-Z][A-Za-z]*$", command.name):
+        if command.name not in USED and not re.match(r"^[A-Z][A-Za-z]+-Node[A-Z][A-Za-z]*$", command.name):
             yield f"{source.at(command.node)}: {command.name or text(command.node)} is not a cmdlet that is used"
         for parameter in command.parameters:
             if parameter.lower() in PS7_PARAMETERS:
@@ -306,6 +295,7 @@ RULES: tuple[Rule, ...] = (
     no_reserved_names,
     no_compilation,
     no_large_number_is_an_argument,
+    parameters_of_5_1,
 )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.powershell import names, rules
+from tests.unit.powershell.cmdlets import parameters_of_5_1
 from tests.unit.powershell.overloads import overloads
 from tests.unit.powershell.rules import RULES, Rule
 from tests.unit.powershell.source import FILES, FOLDER, PROGRAMS, Source, commands, read, snippet
@@ -162,6 +163,17 @@ SAMPLES: dict[Rule, tuple[list[str], list[str]]] = {
     rules.no_large_number_is_an_argument: (
         ["$x = [System.Numerics.BigInteger]::Add($a, $b)", "$x = [bigint]::Add($a, $b)"],
         ["$a = New-Object System.Numerics.BigInteger(, $bytes)", "$x = $a + $b"],
+    ),
+    parameters_of_5_1: (
+        [
+            "$x = ConvertTo-Json -InputObject $a -Depth 9 -Compress -EscapeHandling 'Default'",
+            "$call = @{ ClassName = 'a'; Shallow = $true }\n$x = Get-CimInstance @call",
+            "$call = @{ ClassName = 'a' }\n$call['Shallow'] = $true\n$x = Get-CimInstance @call",
+        ],
+        [
+            "$x = ConvertTo-Json -InputObject $a -Depth 9 -Compress",
+            "$call = @{ InputObject = $a; Arguments = @{ Name = 'b' } }\n$x = Invoke-CimMethod @call -ErrorAction Stop",
+        ],
     ),
 }
 

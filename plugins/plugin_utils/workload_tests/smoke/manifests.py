@@ -37,7 +37,7 @@ REPOSITORY = "mcr.microsoft.com/windows/servercore"
 _BOTH_FAMILIES = {"ipFamilyPolicy": "PreferDualStack"}
 """An address of each family if the cluster has two. Source: kubernetes.io, IPv4/IPv6 dual-stack."""
 
-_ECHO = (
+ECHO = (
     "$$ErrorActionPreference = 'Continue' ; $$server = New-Object System.Net.Sockets.UdpClient 8081 ; "
     "$$from = New-Object System.Net.IPEndPoint([System.Net.IPAddress]::Any, 0) ; while ($$true) { try { "
     "$$data = $$server.Receive([ref]$$from) ; $$null = $$server.Send($$data, $$data.Length, $$from) } catch { } }"
@@ -122,7 +122,7 @@ def _peer(wish: Wish, build: int) -> Object:
     container = {
         "name": "echo",
         "image": image(wish, build),
-        "command": ["powershell.exe", "-command", _ECHO],
+        "command": ["powershell.exe", "-command", ECHO],
         "ports": [{"containerPort": PEER_PORT, "protocol": "UDP"}],
         "resources": {"requests": {"cpu": "100m", "memory": "300Mi"}, "limits": {"memory": "300Mi"}},
     }
