@@ -79,7 +79,7 @@ options:
         type: str
         default: ''
 seealso:
-  - module: winkube.node.k8s_windows_test
+  - module: winkube.node.k8s_windows_conformance
   - plugin: winkube.node.k8s_windows_scheduling
     plugin_type: filter
 """

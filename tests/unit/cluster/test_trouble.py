@@ -122,7 +122,7 @@ ASKS: dict[str, Asks] = {
     "win_k8s_join": _joined,
     "win_k8s_reset": _taken_away,
     "win_k8s_repair": lambda lab, found: _names(found.nodes()),
-    "k8s_windows_test": _tested,
+    "k8s_windows_conformance": _tested,
     "k8s_windows_scheduling": lambda lab, found: (len(windows_nodes(found.nodes())), _names(found.items(COLLECTION))),
     "k8s_windows_calico": lambda lab, found: look(found).kubernetes,
     "k8s_windows_cri_info": lambda lab, found: KubeletProxy(found, "win1").summary(),

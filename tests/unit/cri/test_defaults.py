@@ -63,13 +63,13 @@ def test_the_playbook_that_watches() -> None:
 
 @pytest.mark.row("CT-44")
 def test_cpu_limits_are_judged_after_two_minutes() -> None:
-    module = load_spec("k8s_windows_test")["cpu_limits"]["options"]
+    module = load_spec("k8s_windows_conformance")["cpu_limits"]["options"]
     assert (module["wait"]["default"], module["tolerance"]["default"]) == (120, 0.05)
     (play,) = yaml.safe_load((ROOT / "playbooks" / "test.yml").read_text(encoding="utf-8"))
     (playbook,) = [
         options["cpu_limits"]
         for each in play["tasks"]
-        if "cpu_limits" in (options := each.get("winkube.node.k8s_windows_test") or {})
+        if "cpu_limits" in (options := each.get("winkube.node.k8s_windows_conformance") or {})
     ]
     assert playbook["wait"] == "{{ winkube_cpu_limits_wait | default(120) }}"
     assert playbook["tolerance"] == "{{ winkube_cpu_limits_tolerance | default(0.05) }}"

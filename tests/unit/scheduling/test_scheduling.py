@@ -262,7 +262,7 @@ def test_taints_are_added_beside_others_and_nothing_is_taken_away(lab: Lab) -> N
 @pytest.mark.row("SC-08")
 def test_the_taint_is_the_documents_wherever_it_is_a_default() -> None:
     wanted = ["os=windows:NoSchedule"]
-    for module in ("k8s_windows_scheduling", "k8s_windows_test"):
+    for module in ("k8s_windows_scheduling", "k8s_windows_conformance"):
         assert load_spec(module)["taints"]["default"] == wanted
     shared = yaml.safe_load((ROOT / "roles" / "winkube" / "defaults" / "main.yml").read_text(encoding="utf-8"))
     assert shared["winkube_node_taints"] == wanted

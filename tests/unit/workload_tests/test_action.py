@@ -1,4 +1,4 @@
-"""k8s_windows_test: several tests in one task, and the smoke test at once."""
+"""k8s_windows_conformance: several tests in one task, and the smoke test at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from ansible.plugins.action import ActionBase
-from ansible_collections.winkube.node.plugins.action import k8s_windows_test
+from ansible_collections.winkube.node.plugins.action import k8s_windows_conformance
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import load_spec
@@ -31,12 +31,12 @@ def done(monkeypatch: pytest.MonkeyPatch, tests: dict[str, Any], *names: str) ->
 
         return test
 
-    action: Any = object.__new__(k8s_windows_test.ActionModule)
+    action: Any = object.__new__(k8s_windows_conformance.ActionModule)
     action._task = SimpleNamespace(check_mode=False)
     options = {"tests": names, "cluster": {}, "taints": [], **{name: {} for name in tests}}
     action.validate_argument_spec = lambda argument_spec: (None, options)
     monkeypatch.setattr(ActionBase, "run", lambda self, tmp, task_vars: {})
-    monkeypatch.setattr(k8s_windows_test, "_TESTS", {name: run(given) for name, given in tests.items()})
+    monkeypatch.setattr(k8s_windows_conformance, "_TESTS", {name: run(given) for name, given in tests.items()})
     result: dict[str, Any] = action.run()
     return result
 
@@ -59,7 +59,7 @@ def test_one_that_fails_does_not_keep_the_next_from_running(monkeypatch: pytest.
 @pytest.mark.slow
 @pytest.mark.row("SM-07", "SM-18")
 def test_the_smoke_test_at_once_reports_and_leaves_nothing(tmp_path: Path) -> None:
-    spec = load_spec("k8s_windows_test")["smoke"]["options"]
+    spec = load_spec("k8s_windows_conformance")["smoke"]["options"]
     options = {name: option.get("default") for name, option in spec.items()} | {"linux_host": "control-plane"}
     with cluster(tmp_path) as lab:
         lab.flows.broken.add("outbound")

@@ -163,7 +163,9 @@ def test_each_node_in_turn_and_a_fault_of_one_does_not_keep_it_from_the_next(mon
         json.dumps(summary(500_618_452, 478_772_447)).replace("win1", "win2")
     )
     context = Known({}, (), False, Path(), api.clock(), api)
-    options = {key: spec["default"] for key, spec in load_spec("k8s_windows_test")["cpu_limits"]["options"].items()}
+    options = {
+        key: spec["default"] for key, spec in load_spec("k8s_windows_conformance")["cpu_limits"]["options"].items()
+    }
     outcome = cpu_limits.run(context, options)
     assert outcome.steps == ("burn CPU in two pods on win1 for 120 s", "burn CPU in two pods on win2 for 120 s")
     assert outcome.result["nano_cores"] == {

@@ -164,7 +164,7 @@ class Bench:
         self.jobs.program = lambda pod: Ran(text, seconds, **more)
 
     def run(self, tmp_path: Path, **options: Any) -> Outcome:
-        spec = load_spec("k8s_windows_test")["operational_readiness"]["options"]
+        spec = load_spec("k8s_windows_conformance")["operational_readiness"]["options"]
         usual = {name: option.get("default") for name, option in spec.items()}
         usual |= {"timeout": 600.0, "start_timeout": 120.0}
         context = Context({"kubeconfig": str(self.lab.kubeconfig)}, (), False, tmp_path, self.clock)

@@ -1,12 +1,12 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Documentation of k8s_windows_test; the work is done by the action plugin of the same name, on the controller."""
+"""Documentation of k8s_windows_conformance; the work is done by the action plugin of this name, on the controller."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
-module: k8s_windows_test
+module: k8s_windows_conformance
 short_description: Tests what pods on a cluster's Windows nodes reach, how fast they start, and whether CPU limits hold
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
@@ -285,14 +285,14 @@ seealso:
 
 EXAMPLES = r"""
 - name: What pods reach, how long twenty on each node take to start, and whether CPU limits hold
-  winkube.node.k8s_windows_test:
+  winkube.node.k8s_windows_conformance:
     tests: [smoke, density, cpu_limits]
     cluster: {kubeconfig: ~/.kube/config}
     smoke: {report: reports/smoke}
     density: {pods: 20, limits: {p50: 30}}
 
 - name: What SIG-Windows asks of networking and storage, with an image that has this release's e2e.test
-  winkube.node.k8s_windows_test:
+  winkube.node.k8s_windows_conformance:
     tests: [operational_readiness]
     cluster: {kubeconfig: ~/.kube/config}
     operational_readiness:
@@ -301,7 +301,7 @@ EXAMPLES = r"""
       report: reports/readiness
 
 - name: Deploy and check
-  winkube.node.k8s_windows_test:
+  winkube.node.k8s_windows_conformance:
     cluster: {kubeconfig: ~/.kube/config}
     smoke: {state: started, linux_host: control-plane}
   register: test
@@ -315,7 +315,7 @@ EXAMPLES = r"""
   failed_when: false
 
 - name: Report
-  winkube.node.k8s_windows_test:
+  winkube.node.k8s_windows_conformance:
     smoke:
       state: judged
       session: "{{ test.smoke.session }}"
@@ -323,7 +323,7 @@ EXAMPLES = r"""
       report: reports/smoke
 
 - name: Clean up
-  winkube.node.k8s_windows_test:
+  winkube.node.k8s_windows_conformance:
     cluster: {kubeconfig: ~/.kube/config}
     smoke: {state: absent, session: "{{ test.smoke.session }}"}
 """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tests in a cluster, on its Windows nodes; documented in modules/k8s_windows_test.py."""
+"""Tests in a cluster, on its Windows nodes; documented in modules/k8s_windows_conformance.py."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ atexit.register(_at_exit)
 
 
 class ActionModule(ControllerAction):
-    """k8s_windows_test."""
+    """k8s_windows_conformance."""
 
-    module = "k8s_windows_test"
+    module = "k8s_windows_conformance"
 
     def work(self, options: dict[str, Any]) -> dict[str, Any]:
         """One test after the other; one that fails does not keep the next from running."""
