@@ -35,7 +35,7 @@ HEAD = "| what is wrong | what is said | exit status | changed on the node |\n|-
 END = "<!-- end of bad_inputs -->\n"
 WHOLE = (ROOT / "examples" / "whole-node" / "win1.yml").read_text(encoding="utf-8")
 ENV = {"ANSIBLE_INVENTORY_ENABLED": "winkube.node.node_yaml,ini", "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true"}
-REPAIR, VERIFY = (ROOT / "playbooks" / f"{name}.yml" for name in ("repair", "verify"))
+REPAIR, RESET, VERIFY = (ROOT / "playbooks" / f"{name}.yml" for name in ("repair", "reset", "verify"))
 UNVERIFIED = {"winkube_allow_unverified": ["flanneld"]}
 
 
@@ -132,11 +132,15 @@ VARIABLES = (
     Case("an unknown tag", words=("--tags", "containered")),
     Case("a limit that no host has", words=("--limit", "win9")),
     Case("an empty group, or another inventory", given={"winkube_hosts": "windows_nodes"}, playbook=VERIFY),
+    Case("a reset that is not confirmed", playbook=RESET),
     Case("an unknown repair", given={"winkube_repair": "rejion"}, playbook=REPAIR),
 )
 MACHINES = (
     Case("the machine is off", access="silent"),
     given("SSH is refused", ansible_host="127.0.0.1", ansible_port=9, ansible_ssh_common_args="-o ConnectTimeout=5"),
+    given("no shell is named", ansible_shell_type="sh"),
+    given("the connection is the controller's own", ansible_connection="local"),
+    given("WinRM at SSH's port", ansible_connection="winrm", ansible_port=22),
     Case("the disk is full", full=True),
 )
 CTRL_C = Case("Ctrl-C while containerd is installed")

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from http.client import HTTPException
@@ -34,6 +35,7 @@ from ..transfer import download
 from ..transfer.progress import is_watched
 from . import variables
 from .argument_spec import plain
+from .connection_fit import Loaded, find_misfit
 from .module_action import ModuleAction
 from .say_once import find_first_speaker
 from .task_node import TaskNode
@@ -77,6 +79,8 @@ class NodeAction(ModuleAction):
         result: dict[str, Any] = super().run(tmp, self._task_vars)
         self._check_variables()
         options = self.check_options()
+        if misfit := find_misfit(self._loaded()):
+            raise AnsibleActionFail(misfit)
         try:
             return self._add_recovery(result | self.explain_errors(lambda: self._work_on_node(options)))
         except OutcomeUnknown as unknown:
@@ -105,6 +109,20 @@ class NodeAction(ModuleAction):
         self._asks = Asks(self, self._host)
         self._shared = read(SharedOptions, options)
         return self.work(options, layout)
+
+    def _loaded(self) -> Loaded:
+        """A shell or an option that the plugin does not have is not judged."""
+        connection, shell = self._connection, getattr(self._connection, "_shell", None)
+        try:
+            port = connection.get_option("port")
+        except KeyError:
+            port = None
+        return Loaded(
+            connection=str(connection.ansible_name).rpartition(".")[2],
+            shell=str(getattr(shell, "SHELL_FAMILY", "powershell")),
+            port=int(port) if str(port).isdigit() else None,
+            mitogen="ansible_mitogen" in sys.modules,
+        )
 
     def _say(self, sentence: str) -> None:
         display.display(f"  {self._host}: {sentence}")
