@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
+
+from .rows import read_rows
 
 
 def _words() -> Mapping[str, frozenset[str]]:
@@ -48,136 +51,14 @@ class Base:
     source: str = ""
 
 
-def _base(name: str, image: str, lacks: str, has: str, source: str) -> Base:
-    return Base(name, re.compile(image, re.IGNORECASE), frozenset(lacks.split()), frozenset(has.split()), source)
+def _base(row: Mapping[str, Any]) -> Base:
+    image = re.compile(row["image"], re.IGNORECASE)
+    return Base(row["name"], image, frozenset(row["lacks"]), frozenset(row["has"]), row["source"])
 
 
-_PAGE = "learn.microsoft.com, Windows container base images"
-# Not in Nano Server: no .NET Framework, no MSI, no WMI service, no scripting host, no servicing stack.
-_NOT_IN_NANO = "msiexec wmic cscript wscript mshta dism iisreset appcmd servicemonitor regsvr32"
-_NOT_IN_CORE = "iisreset appcmd servicemonitor pwsh"
-# unverified: what the images have is by the publishers' pages and Dockerfiles; none was opened.
-BASES: tuple[Base, ...] = (
-    _base(
-        "Nano Server", r"mcr\.microsoft\.com/windows/nanoserver:", f"{_NOT_IN_NANO} powershell pwsh dotnet", "", _PAGE
-    ),
-    _base(
-        "Server Core with IIS",
-        r"mcr\.microsoft\.com/windows/servercore/iis:",
-        "pwsh dotnet",
-        "iisreset servicemonitor",
-        _PAGE,
-    ),
-    _base("Server Core", r"mcr\.microsoft\.com/windows/servercore:", f"{_NOT_IN_CORE} dotnet", "powershell", _PAGE),
-    _base(
-        "Windows Server", r"mcr\.microsoft\.com/windows(/server)?:", "servicemonitor pwsh dotnet", "powershell", _PAGE
-    ),
-    _base(
-        "PowerShell on Nano Server",
-        r"mcr\.microsoft\.com/powershell:.*nanoserver",
-        f"{_NOT_IN_NANO} powershell",
-        "pwsh",
-        "PowerShell/PowerShell-Docker release/",
-    ),
-    _base(
-        "PowerShell on Server Core",
-        r"mcr\.microsoft\.com/powershell:.*windowsservercore",
-        "iisreset appcmd servicemonitor",
-        "pwsh powershell",
-        "PowerShell/PowerShell-Docker release/",
-    ),
-    _base(
-        ".NET SDK on Nano Server",
-        r"mcr\.microsoft\.com/dotnet/sdk:.*nanoserver",
-        f"{_NOT_IN_NANO} powershell",
-        "pwsh dotnet",
-        "dotnet/dotnet-docker src/sdk",
-    ),
-    _base(
-        ".NET on Nano Server",
-        r"mcr\.microsoft\.com/dotnet/(aspnet|runtime|samples|monitor)[^:]*:.*nanoserver",
-        f"{_NOT_IN_NANO} powershell pwsh",
-        "dotnet",
-        "dotnet/dotnet-docker src/",
-    ),
-    _base(
-        ".NET on Server Core",
-        r"mcr\.microsoft\.com/dotnet/(aspnet|runtime)[^:]*:.*windowsservercore",
-        _NOT_IN_CORE,
-        "dotnet powershell",
-        "dotnet/dotnet-docker src/",
-    ),
-    _base(
-        ".NET Framework with IIS",
-        r"mcr\.microsoft\.com/dotnet/framework/(aspnet|wcf|samples):",
-        "pwsh",
-        "powershell servicemonitor iisreset",
-        "microsoft/dotnet-framework-docker src/",
-    ),
-    _base(
-        ".NET Framework SDK",
-        r"mcr\.microsoft\.com/dotnet/framework/sdk:",
-        _NOT_IN_CORE,
-        "powershell dotnet nuget msbuild",
-        "microsoft/dotnet-framework-docker src/",
-    ),
-    _base(
-        ".NET Framework",
-        r"mcr\.microsoft\.com/dotnet/framework/",
-        _NOT_IN_CORE,
-        "powershell",
-        "microsoft/dotnet-framework-docker src/",
-    ),
-    _base(
-        "Python on Server Core",
-        r"python:.*windowsservercore",
-        f"{_NOT_IN_CORE} python3",
-        "powershell python py pip pip3",
-        "docker-library/python, Dockerfiles for windows",
-    ),
-    _base(
-        "Go on Server Core",
-        r"golang:.*windowsservercore",
-        _NOT_IN_CORE,
-        "powershell go git",
-        "docker-library/golang, Dockerfiles for windows",
-    ),
-    _base(
-        "Go on Nano Server",
-        r"golang:.*nanoserver",
-        f"{_NOT_IN_NANO} powershell pwsh git",
-        "go",
-        "docker-library/golang, Dockerfiles for windows",
-    ),
-    _base(
-        "Java on Server Core",
-        r"(eclipse-temurin|openjdk|amazoncorretto):.*windowsservercore",
-        _NOT_IN_CORE,
-        "powershell java javac",
-        "adoptium/containers, docker-library/openjdk, Dockerfiles for windows",
-    ),
-    _base(
-        "Java on Nano Server",
-        r"(eclipse-temurin|openjdk):.*nanoserver",
-        f"{_NOT_IN_NANO} powershell pwsh",
-        "java javac",
-        "adoptium/containers, docker-library/openjdk, Dockerfiles for windows",
-    ),
-    _base(
-        "MongoDB on Server Core",
-        r"mongo:.*windowsservercore",
-        _NOT_IN_CORE,
-        "powershell mongod mongosh mongo",
-        "docker-library/mongo, Dockerfiles for windows",
-    ),
-    _base(
-        "Jenkins' agent on Server Core",
-        r"jenkins/(inbound-agent|agent):.*windowsservercore",
-        "iisreset appcmd servicemonitor",
-        "powershell pwsh java git",
-        "jenkinsci/docker-agents, windows/",
-    ),
-)
+BASES: tuple[Base, ...] = tuple(map(_base, read_rows("base_images.json")))
+"""The first that matches counts. Unverified: what the images have is by the publishers' pages and Dockerfiles; none was
+opened."""
 
 
 @lru_cache(maxsize=4096)
@@ -217,21 +98,8 @@ class Tags:
     source: str = ""
 
 
-# End of support of the base images. Source: learn.microsoft.com, Base image servicing lifecycles.
-ENDS: dict[str, date] = {
-    "1709": date(2019, 4, 9),
-    "1803": date(2019, 11, 12),
-    "1809": date(2024, 1, 9),
-    "ltsc2016": date(2027, 1, 12),
-    "ltsc2019": date(2029, 1, 9),
-    "1903": date(2020, 12, 8),
-    "1909": date(2021, 5, 11),
-    "2004": date(2021, 12, 14),
-    "20h2": date(2022, 8, 9),
-    "ltsc2022": date(2031, 10, 14),
-    "23h2": date(2025, 10, 24),
-    "ltsc2025": date(2034, 10, 10),
-}
+ENDS: dict[str, date] = {row["tag"]: date.fromisoformat(row["end"]) for row in read_rows("base_image_ends.json")}
+"""End of support of the base images, by tag."""
 _SUFFIX = r"(?:-(?:amd64|arm64))?(?:-KB\d+)?"
 _BUILD = r"10\.0\.\d{5}(?:\.\d+)?"
 
@@ -247,6 +115,7 @@ _OF_NET = "dotnet/dotnet-docker, README of each image, Windows tags"
 _NO_SQL_SERVER = "no image: SQL Server in Windows containers has ended"
 _EVERY = "1709|1803|1809|1903|1909|2004|20h2|ltsc2019|ltsc2022|23h2|ltsc2025"
 _HUB = "Docker Hub, microsoft/ (moved to mcr.microsoft.com, 2018 to 2020)"
+_PAGE = "learn.microsoft.com, Windows container base images"
 REPOSITORIES: dict[str, Tags] = {
     each.repository: each
     for each in (
