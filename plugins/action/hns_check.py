@@ -21,7 +21,8 @@ from ..plugin_utils.network import port_blocks, virtual_machine
 from ..plugin_utils.network.port_blocks import Ports
 from ..plugin_utils.network.virtual_machine import VmAdapter
 from ..plugin_utils.node.link import NodeError
-from ..plugin_utils.task.node_action import NodeAction, display
+from ..plugin_utils.task.node_action import NodeAction
+from ..plugin_utils.task.screen import display
 
 
 class ActionModule(NodeAction):

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.utils.display import Display
-
 from ..plugin_utils.engine.local_path import expand_home
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.provision import provision_source
 from ..plugin_utils.task.module_action import ControllerAction
-
-display = Display()
+from ..plugin_utils.task.screen import display
 
 
 class ActionModule(ControllerAction):

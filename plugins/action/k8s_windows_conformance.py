@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from ansible import constants as C  # noqa: N812 - as all of Ansible names it
-from ansible.utils.display import Display
 
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.engine.sentences import as_steps
 from ..plugin_utils.task.module_action import ControllerAction
+from ..plugin_utils.task.screen import display
 from ..plugin_utils.workload_tests import cpu_limits, density, interrupted, readiness
 from ..plugin_utils.workload_tests.outcome import Context, Outcome
 from ..plugin_utils.workload_tests.smoke import stages
@@ -33,7 +33,7 @@ _MAIN = os.getpid()
 
 def _at_exit() -> None:
     if os.getpid() == _MAIN:
-        interrupted.delete_noted(Path(C.DEFAULT_LOCAL_TMP), Display().warning)
+        interrupted.delete_noted(Path(C.DEFAULT_LOCAL_TMP), display.warning)
 
 
 atexit.register(_at_exit)

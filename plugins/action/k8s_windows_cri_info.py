@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from ansible.utils.display import Display
-
 from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.cri import plot
@@ -23,8 +21,7 @@ from ..plugin_utils.cri.samples import Sample, SampleError
 from ..plugin_utils.cri.watch import Wanted, read_elsewhere, report, summary_line, take
 from ..plugin_utils.facts.version import VersionError
 from ..plugin_utils.task.module_action import ControllerAction
-
-display = Display()
+from ..plugin_utils.task.screen import display
 
 
 class ActionModule(ControllerAction):

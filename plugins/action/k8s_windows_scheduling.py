@@ -8,16 +8,13 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from ansible.utils.display import Display
-
 from ..plugin_utils.components.join import node_object
 from ..plugin_utils.scheduling import converge, report
 from ..plugin_utils.scheduling.nodes import windows_nodes
 from ..plugin_utils.scheduling.runtime_class import COLLECTION
 from ..plugin_utils.scheduling.stranded import find_stranded
 from ..plugin_utils.task.cluster_action import ClusterAction
-
-display = Display()
+from ..plugin_utils.task.screen import display
 
 
 class ActionModule(ClusterAction):

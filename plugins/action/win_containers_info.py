@@ -18,7 +18,8 @@ from ..plugin_utils.engine.batch import Batch, Op
 from ..plugin_utils.engine.reading import Expectation, Reading, system_query
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.node.link import NodeError
-from ..plugin_utils.task.node_action import NodeAction, display
+from ..plugin_utils.task.node_action import NodeAction
+from ..plugin_utils.task.screen import display
 
 NAME = "containers"
 

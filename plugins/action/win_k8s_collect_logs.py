@@ -24,7 +24,8 @@ from ..plugin_utils.engine.reading import Reading, file_key, file_query
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.node import verdict
 from ..plugin_utils.node.link import NodeError
-from ..plugin_utils.task.node_action import NodeAction, display
+from ..plugin_utils.task.node_action import NodeAction
+from ..plugin_utils.task.screen import display
 from ..plugin_utils.task.task_node import TaskNode
 
 REPORT = "issue_report.md"
@@ -46,9 +47,10 @@ class _Machine:
         self.reading = self._node.after(self.reading, batch, answer)
         return answer
 
-    def has(self, path: str) -> bool:
-        """Whether the file is there now."""
-        return bool((self._node.probe([file_query(path)]).get(file_key(path)) or {}).get("exists"))
+    def find_size(self, path: str) -> int | None:
+        """The bytes of a file that is there now; None if it is not."""
+        found = self._node.probe([file_query(path)]).get(file_key(path)) or {}
+        return int(found.get("size") or 0) if found.get("exists") else None
 
 
 class ActionModule(NodeAction):
@@ -122,7 +124,7 @@ class ActionModule(NodeAction):
 
     def _start(self, options: Mapping[str, Any], machine: _Machine) -> dict[str, Any]:
         script, file = str(options["hnstrace_script"]), options["hnstrace_file"]
-        if script and not machine.has(script):
+        if script and machine.find_size(script) is None:
             raise Refused(
                 f"hnstrace_script: {script} is not on {self._host}. Copy it there, or leave the option out: netsh.exe "
                 "alone can do it."
@@ -137,13 +139,14 @@ class ActionModule(NodeAction):
         """Stop the trace and fetch its file. NodeError if there is none."""
         answer = machine.apply([collect.stop_trace()])
         verdict.check_done(answer, "hnstrace")
-        if not machine.has(file):
+        size = machine.find_size(file)
+        if size is None:
             said = " ".join(str(result.get("stdout") or "") for result in answer.get("results") or ()).strip()
             raise NodeError(
                 f"hnstrace: there is no {file} on {self._host}: was a trace started (tag hnstrace_start)? netsh says: "
                 f"{said or 'nothing'}"
             )
-        store.take("network/hnstrace.etl", file, lambda path: self._connection.fetch_file(file, str(path)))
+        store.take("network/hnstrace.etl", file, size, lambda path: self._connection.fetch_file(file, str(path)))
         store.save()
 
     def _in_cluster(self, options: Mapping[str, Any], name: str) -> tuple[str, Mapping[str, Any] | None]:

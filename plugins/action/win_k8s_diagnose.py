@@ -31,7 +31,8 @@ from ..plugin_utils.diagnosis.table import (
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.reading import Query, Reading
 from ..plugin_utils.node.link import NodeError, OutcomeUnknown
-from ..plugin_utils.task.node_action import NodeAction, display
+from ..plugin_utils.task.node_action import NodeAction
+from ..plugin_utils.task.screen import display
 
 AGAIN_S = 5
 """Between two looks while something is still coming up after a restart."""

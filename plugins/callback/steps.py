@@ -14,6 +14,8 @@ from typing import Any
 from ansible import constants as C  # noqa: N812 - as all of Ansible names it
 from ansible.plugins.callback import CallbackBase
 
+from ..plugin_utils.engine.printable import make_sentence
+
 DOCUMENTATION = r"""
 name: steps
 type: aggregate
@@ -91,7 +93,7 @@ class CallbackModule(CallbackBase):
         self._place = {"stderr": True} if stdout.startswith("json") else {}
 
     def _print(self, text: str, color: str) -> None:
-        self._display.display(text, color=color, **self._place)
+        self._display.display(make_sentence(text), color=color, **self._place)
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
         """A play begins, on no host perhaps."""

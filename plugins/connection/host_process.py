@@ -116,6 +116,7 @@ from ansible.utils.display import Display
 
 from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
+from ..plugin_utils.engine.printable import make_sentence
 from ..plugin_utils.host_process import pod
 from ..plugin_utils.host_process.access import Access, Done
 from ..plugin_utils.host_process.keeper import identity, run_when_over
@@ -150,7 +151,7 @@ class Connection(ConnectionBase):
                 self._access = access = self._open_access()
                 self._ensure(access)
             except ClusterError as error:
-                raise AnsibleConnectionFailure(str(error)) from None
+                raise AnsibleConnectionFailure(make_sentence(error)) from None
             self._connected = True
         return self
 
@@ -179,7 +180,7 @@ class Connection(ConnectionBase):
         return Access(cluster, wanted, start_s=float(self.get_option("start_timeout")), say=self._say)
 
     def _say(self, sentence: str) -> None:
-        display.display(f"{self.get_option('node')}: {sentence}")
+        display.display(make_sentence(f"{self.get_option('node')}: {sentence}"))
 
     def _ensure(self, access: Access) -> None:
         may_make = not self._play_context.check_mode or self.get_option("pod_in_check_mode")
@@ -190,7 +191,7 @@ class Connection(ConnectionBase):
             )
         if access.ensure(lambda removal: self._keep(access.wanted, removal)):
             said = f"reached through the pod {access.wanted.namespace}/{access.wanted.name}"
-            display.v(said, host=access.wanted.node)
+            display.v(make_sentence(said), host=access.wanted.node)
 
     def _keep(self, wanted: pod.Wanted, removal: Callable[[Access], object]) -> None:
         """A process takes away what is made now, when the run is over."""
@@ -237,7 +238,7 @@ class Connection(ConnectionBase):
             return work(self._access)
         except ClusterError as error:
             self._connected = False  # the next attempt looks for the pod again
-            raise AnsibleConnectionFailure(str(error)) from None
+            raise AnsibleConnectionFailure(make_sentence(error)) from None
 
     def reset(self) -> None:
         """Forget the pod: the next call looks whether it is there, and makes another where it is not."""

@@ -296,12 +296,16 @@ class Node:
 def put_files(node: Node, store: Store, paths: Iterable[str], there: Reading) -> None:
     """Fetch files that are not in the bundle yet, a few at once; of a long file only its beginning and its end."""
     waiting: dict[str, tuple[int, str]] = {}
+    planned = 0
     for path in paths:
         name, found = f"files/{name_in_bundle(path)}", read_size(there, path)
         if found is None:
             store.leave_out(name, "it is not on the node")
         elif not store.has(name, *found):
-            waiting[path] = found
+            size = min(found[0], LIMIT)
+            if store.has_room(name, planned + size):
+                waiting[path] = found
+                planned += size
     for group in group_paths(waiting):
         answer = node.probe([_content_query(path, waiting[path][0]) for path in group])
         for path in group:
@@ -349,7 +353,10 @@ def put_outputs(node: Node, store: Store, commands: Sequence[Command], there: Re
         except NodeError as error:
             answer, why = {}, str(error)
         for result in answer.get("results") or ():
-            command = now[int(result["n"])]
+            if result["n"] >= len(now):
+                store.leave_out(f"result {result['n']}", "it was not asked for")
+                continue
+            command = now[result["n"]]
             if result.get("ok"):
                 outputs[command.file] = _format_output(command, result)
                 store.put(command.file, outputs[command.file], source=command.line)

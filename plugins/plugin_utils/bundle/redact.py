@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -413,6 +414,23 @@ def patterns(texts: Iterable[str]) -> tuple[re.Pattern[str], ...]:
 
 
 def name_in_bundle(path: str) -> str:
-    r"""The name of a node's file below `files/`: C:\k\kubelet.log is c/k/kubelet.log."""
+    r"""The name of a node's file below `files/`: C:\k\kubelet.log is c/k/kubelet.log. What the controller cannot hold
+    is kept under its first letters and 12 digits of its sha256."""
     drive, rest = path[:1].lower(), path[3:]
-    return "/".join([drive, *(part for part in rest.split("\\") if part not in {"", ".", ".."})])
+    parts = [_holdable(part, LONGEST_PART) for part in rest.split("\\") if part not in {"", ".", ".."}]
+    if sum(len(part) + 1 for part in parts) > LONGEST_NAME:
+        parts = [_holdable(rest, 0)]
+    return "/".join([_holdable(drive, 1), *parts])
+
+
+LONGEST_PART = 200
+"""Bytes of one name on the controller: its file systems hold 255, and a file is written beside its name first."""
+LONGEST_NAME = 1500
+_FIRST = 40
+
+
+def _holdable(part: str, most: int) -> str:
+    if part.isprintable() and "/" not in part and len(part.encode()) <= most:
+        return part
+    first = re.sub(r"[^A-Za-z0-9._-]", "", part)[:_FIRST]
+    return f"{first}-{hashlib.sha256(part.encode('utf-8', errors='surrogatepass')).hexdigest()[:12]}"

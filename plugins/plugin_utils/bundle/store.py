@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..engine.local_path import needing_room
+from ..engine.printable import escape
 from ..foreign.encoding import decode_anyhow, encoding_of
 from .redact import redact
 
@@ -85,12 +87,11 @@ class Store:
         """Write `text`, redacted, as `name`, and record it. False if there is no room for it."""
         clean, count = redact(text, self.patterns)
         data = clean.encode("utf-8", errors="replace")
-        if self.total(without=name) + len(data) > self.limit:
-            self.leave_out(name, f"the bundle has reached its {self.limit} bytes")
+        if not self.has_room(name, len(data)):
             return False
         self._write(name, data)
         self.files[name] = {
-            "source": source,
+            "source": escape(source),
             "size": size,
             "changed": changed,
             "redacted": count,
@@ -99,10 +100,13 @@ class Store:
         self.left_out.pop(name, None)
         return True
 
-    def take(self, name: str, source: str, fetch: Callable[[Path], object]) -> None:
-        """Add a binary file: `fetch` writes it to the path that it gets."""
+    def take(self, name: str, source: str, size: int, fetch: Callable[[Path], object]) -> bool:
+        """Add a binary file of `size` bytes: `fetch` writes it to the path that it gets. False if there is no room."""
+        if not self.has_room(name, size):
+            return False
         path = self._place(name)
-        fetch(path)
+        with needing_room(path, size):
+            fetch(path)
         digest = hashlib.sha256()
         with path.open("rb") as file:
             while chunk := file.read(1 << 20):
@@ -110,6 +114,14 @@ class Store:
         self.written.append(name)
         self.files[name] = {"source": source, "size": path.stat().st_size, "changed": "", "redacted": 0}
         self.files[name]["sha256"] = digest.hexdigest()
+        return True
+
+    def has_room(self, name: str, size: int) -> bool:
+        """Whether `size` more bytes may be fetched for the file; if not, it is left out."""
+        if self.total(without=name) + size <= self.limit:
+            return True
+        self.leave_out(name, f"the bundle would have more than its {self.limit} bytes (max_total)")
+        return False
 
     def leave_out(self, name: str, why: str) -> None:
         """Record what is not in the bundle, and why."""
@@ -141,6 +153,7 @@ class Store:
         path = self.folder.with_name(f"{self.folder.name}.zip")
         part = path.with_name(f".{path.name}.part")
         with (
+            needing_room(path, self.total()),
             os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file,
             zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
         ):
@@ -163,7 +176,10 @@ class Store:
         if path.is_file() and path.read_bytes() == data:
             return
         part = path.with_name(f".{path.name}.part")
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        with (
+            needing_room(path, len(data)),
+            os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file,
+        ):
             file.write(data)
         part.replace(path)
         self.written.append(name)

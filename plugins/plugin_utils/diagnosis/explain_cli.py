@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..engine.local_path import expand_home
+from ..engine.printable import escape
 from ..foreign.encoding import decode_anyhow
 from ..foreign.files import MOST_BYTES, ForeignError, is_zip, read_end, read_input, read_members
 from .explain import NOTHING, explain
@@ -58,7 +59,7 @@ def main(arguments: list[str]) -> int:
     if not given.texts:
         return 2
     lines = explain(given.texts)
-    print(*lines, sep="\n")
+    print(*map(escape, lines), sep="\n")
     return 1 if lines[-1].startswith(NOTHING) else 0
 
 

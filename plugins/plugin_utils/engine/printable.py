@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-LONGEST_TEXT = 64 * 1024
-"""Characters of one text in a task's result, such as a file in a diff."""
+LONGEST_TEXT = 1024 * 1024
+"""Characters of one text in a task's result, such as a file in a diff or a page."""
 LONGEST_SENTENCE = 8 * 1024
 """Characters of one warning or error."""
 DEEPEST = 100

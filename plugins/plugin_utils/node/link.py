@@ -27,9 +27,12 @@ from typing import Any, TypeVar
 
 from ..engine import windows_path
 from ..engine.batch import Batch, encode
+from ..engine.gate import Unexpected
+from ..engine.printable import make_sentence
 from ..engine.reading import Query
 from ..engine.sentences import end_sentence
 from . import progress
+from .answer import RECOVERED, check_answer, check_parts, check_recovered
 from .runner_text import add_hns_text, runner_sha256, runner_text
 
 T = TypeVar("T")
@@ -114,6 +117,9 @@ SCHEMA = 1
 _SWITCHES = frozenset({"hns_network", "hns_network_remove"})
 FAILURES = 3
 """The number of successive times that a reachable node may fail to report a batch's outcome."""
+UNMOVED = 3
+"""The number of successive answers without progress after which that is said."""
+_LOOK = "Look at the node: its answer is not the probe's or the runner's own, or was changed on the way."
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 12.0
 SWITCHED_S = 5.0
@@ -199,7 +205,10 @@ class Link:
             answer = self._read_again(args, silence)
         if answer.get("failed") or "parts" not in answer:
             raise NodeError(f"The node could not be read: {_failure_message(answer, 'the probe gave no parts')}")
-        parts: dict[str, Any] = answer["parts"]
+        try:
+            parts = check_parts(answer["parts"], queries)
+        except Unexpected as error:
+            raise NodeError(f"What {self.host} answered cannot be used: {error}. {_LOOK}") from None
         self.noted(parts, queries)
         return parts
 
@@ -246,6 +255,7 @@ class Link:
             return self._ask(batch, batch_id, lost)
         if not _is_answer(answer):
             return self._ask(batch, batch_id, _failure(answer))
+        answer = self._take(answer, batch_id, batch)
         if answer["answer"] == "accepted" and self._is_cut_off_by(batch):
             # A connection that dies silently is noticed only after a minute: close this one first.
             self.renew()
@@ -258,7 +268,7 @@ class Link:
         answer = self._run("node_apply", {"batch": encode(self._envelope("acknowledge", batch_id))}, self.answer_s)
         if not _is_answer(answer):
             raise NodeError(f"The node could not be asked: {_failure(answer)}")
-        return answer
+        return self._take(answer, batch_id)
 
     def _ask(self, batch: Batch, batch_id: str, lost: Exception) -> dict[str, Any]:
         failed = isinstance(lost, ModuleError)
@@ -283,6 +293,7 @@ class Link:
                 limit_s = min(2 * limit_s, self._submit_limit(batch))
                 continue
             if _is_answer(answer):
+                answer = self._take(answer, batch_id, batch)
                 return self._until_over(self._report_loss(answer, batch_id, lost), batch, batch_id)
             cause = _failure(answer)
             failures = failures + 1 if isinstance(cause, ModuleError) else 0
@@ -312,17 +323,44 @@ class Link:
         )
 
     def _until_over(self, answer: dict[str, Any], batch: Batch, batch_id: str) -> dict[str, Any]:
-        """Ask again for a batch that is still running when the node stops following it, up to the batch's deadline."""
-        started = self.clock.now()
+        """Ask again for a batch that is still running when the node stops following it, up to the batch's deadline.
+        After an answer that came before its time there is a pause, as after a lost connection."""
+        started, pauses = self.clock.now(), _growing_pauses()
+        moved, still = progress.measure(answer), 1
         while answer.get("outcome") == "running" and self.clock.now() - started < batch.deadline_s:
             self.said(progress.sentence(batch, answer, self.clock.now() - started + self._follow_s(batch)))
-            done = len(answer.get("results") or ())
+            if still == UNMOVED:
+                self.notice(
+                    f"{self.host} has not moved: {UNMOVED} times it said that batch {batch_id} ({batch.component}) is "
+                    f"running, each time with {moved[0]} of {len(batch.ops)} steps done. It is asked for "
+                    f"{batch.deadline_s:g} s altogether."
+                )
+            done = min(len(answer.get("results") or ()), len(batch.ops))
             follow = encode(add_hns_text(self._envelope("follow", batch_id, batch, done)))
+            asked = self.clock.now()
             try:
                 answer = self._run("node_apply", {"batch": follow}, self._follow_limit(batch, done))
             except Exception as lost:  # as in apply
                 return self._ask(batch, batch_id, lost)
+            if not _is_answer(answer):
+                return self._ask(batch, batch_id, _failure(answer))
+            answer = self._take(answer, batch_id, batch)
+            now = progress.measure(answer)
+            moved, still = now, still + 1 if now == moved else 1
+            if answer.get("outcome") == "running" and self.clock.now() - asked < self._follow_s(batch, done):
+                self.clock.sleep(next(pauses))
         return progress.drop_parts(answer, batch)
+
+    def _take(self, answer: dict[str, Any], batch_id: str, batch: Batch | None = None) -> dict[str, Any]:
+        """The answer behind the gate. NodeError for one that is not of its form."""
+        queries = (*batch.state, *progress.part_queries(batch)) if batch else ()
+        try:
+            return check_answer(answer, batch_id, queries)
+        except Unexpected as error:
+            does = " The node finishes or rolls back the batch by itself." if batch else ""
+            raise NodeError(
+                f"What {self.host} answered about batch {batch_id} cannot be used: {error}.{does} {_LOOK}"
+            ) from None
 
     @property
     def _is_inline(self) -> bool:
@@ -372,9 +410,14 @@ class Link:
         self.calls += 1
         doing = "it was read" if module == "node_probe" else "it worked"
         answer = self._run_within(limit_s, lambda: self.execute(module, args), doing)
-        if recovered := answer.get("recovered"):
-            self.recovered.append(recovered)
-            self.notice(describe_recovery(recovered))
+        if answer.get("recovered"):
+            try:
+                recovered = check_recovered(answer["recovered"])
+            except Unexpected as error:
+                self.notice(f"what {self.host} says of an earlier batch, which it ended by itself, is wrong: {error}")
+            else:
+                self.recovered.append(recovered)
+                self.notice(describe_recovery(recovered))
         return answer
 
     def _run_within(self, limit_s: float, work: Callable[[], T], doing: str) -> T:
@@ -417,12 +460,7 @@ def loses_connection(batch: Batch, through: Collection[str] = ()) -> bool:
 
 def describe_recovery(recovered: Mapping[str, Any]) -> str:
     """What the node did about an earlier batch, `{id, outcome}`."""
-    did = {
-        "done": "finished batch {id}, which an earlier run had begun",
-        "undone": "rolled back batch {id}, which an earlier run had begun: what ran before that runs again",
-        "undo_failed": "could not roll back batch {id}, which an earlier run had begun",
-    }
-    return "the node " + did[recovered["outcome"]].format(id=recovered["id"])
+    return "the node " + RECOVERED[recovered["outcome"]].format(id=recovered["id"])
 
 
 def _failure(answer: Mapping[str, Any]) -> NodeError:
@@ -451,7 +489,7 @@ ScriptContainedMaliciousContent are ids of PowerShell's own errors (unverified o
 
 def _failure_message(answer: Mapping[str, Any], nothing: str) -> str:
     """The message of a failed module, with the policy that blocks it if that can be told."""
-    said = str(answer.get("msg") or nothing)
+    said = make_sentence(answer.get("msg") or nothing)
     all_said = " ".join(str(answer.get(name, "")) for name in ("msg", "exception", "module_stdout", "module_stderr"))
     return next((f"{end_sentence(said)} {why}" for pattern, why in _HELD_BACK if pattern.search(all_said)), said)
 
@@ -463,9 +501,14 @@ def _is_answer(answer: Mapping[str, Any]) -> bool:
 def _pauses(total_s: float, clock: Clock) -> Iterator[float]:
     """Growing pauses until `total_s` have passed, at least one."""
     started = clock.now()
-    pause = FIRST_PAUSE_S
-    while True:
+    for pause in _growing_pauses():
         yield pause
         if clock.now() - started >= total_s:
             return
+
+
+def _growing_pauses() -> Iterator[float]:
+    pause = FIRST_PAUSE_S
+    while True:
+        yield pause
         pause = min(pause * 1.7, LONGEST_PAUSE_S)

@@ -61,6 +61,12 @@ def sentence(batch: Batch, answer: Mapping[str, Any], seconds: float) -> str:
     return f"{batch.component}: {what}, {seconds:.0f} s so far"
 
 
+def measure(answer: Mapping[str, Any]) -> tuple[int, tuple[int, ...]]:
+    """How far a running batch is: its finished ops, and the sizes of its downloads."""
+    sizes = (part.get("size") or 0 for part in (answer.get("state") or {}).values() if isinstance(part, Mapping))
+    return len(answer.get("results") or ()), tuple(sizes)
+
+
 def drop_parts(answer: Mapping[str, Any], batch: Batch) -> dict[str, Any]:
     """The answer without the parts that only progress asked for."""
     keys = {query.key for query in part_queries(batch)} - {query.key for query in batch.state}

@@ -12,6 +12,8 @@ from ..components.blocked import ACKNOWLEDGE, describe_batch
 from ..engine.sentences import end_sentence, read_message
 from .link import NodeError
 
+_NAMELESS = "delete blocked.json in its state folder, which names no batch"
+
 
 def check_done(answer: Mapping[str, Any], component: str) -> None:
     """NodeError, with the whole story, unless the batch is done."""
@@ -36,9 +38,10 @@ def sentence(answer: Mapping[str, Any]) -> str:
             )
         case "blocked":
             blocked = answer.get("blocked") or {}
+            mend = f"acknowledge it with {ACKNOWLEDGE}{blocked['id']}" if blocked.get("id") else _NAMELESS
             return (
-                f"an earlier change could not be rolled back ({describe_batch(blocked)}). Check the node, then "
-                f"acknowledge it with {ACKNOWLEDGE}{blocked.get('id')}. Nothing was done."
+                f"an earlier change could not be rolled back ({describe_batch(blocked)}). Check the node, then {mend}. "
+                "Nothing was done."
             )
         case "stale":
             return stale_sentence(answer)

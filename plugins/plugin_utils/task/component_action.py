@@ -21,7 +21,8 @@ from ..node.link import controller
 from ..node.run_id import RUN_ID
 from . import other_run
 from .converge import Converge
-from .node_action import NodeAction, display
+from .node_action import NodeAction
+from .screen import display
 from .variables import READING
 
 

@@ -14,8 +14,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from ansible.utils.display import Display
-
 from ..cluster.error import ClusterError
 from ..components.asks import Asks
 from ..components.options import read
@@ -29,14 +27,13 @@ from ..engine.sentences import as_steps
 from ..node import restart
 from ..node.link import NodeError, OutcomeUnknown
 from . import drain
+from .screen import display
 from .task_node import NotAsReadError, TaskNode, widen_state
 
 STALE_TRIES = 3
 RESTARTS = 3
 """So many restarts of the machine may one stage take."""
 REBOOT_TIMEOUT_S = 900
-
-display = Display()
 
 
 T = TypeVar("T")

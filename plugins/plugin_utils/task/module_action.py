@@ -6,14 +6,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ClassVar
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 from ..cluster.error import ClusterError
+from ..engine.local_path import FULL, explain_full
+from ..engine.printable import make_printable, make_sentence
 from ..engine.resource import Refused
 from . import argument_spec
+
+FACTS = "ansible_facts"
 
 
 class ModuleAction(ActionBase):
@@ -31,15 +36,21 @@ class ModuleAction(ActionBase):
         return argument_spec.normalize(self.validate_argument_spec(argument_spec=spec)[1], spec)
 
     def explain_errors(self, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """What `work` returns. Its errors become sentences that end the task."""
+        """What `work` returns, fit to be printed; facts stay as they are. Its errors become sentences that end the
+        task."""
         try:
-            return work()
+            result = work()
         except Refused as refused:  # the sentences are whole; a chain of causes would say them twice
-            raise AnsibleActionFail("\n".join(refused.sentences), obj=self._task.args) from None
+            raise AnsibleActionFail(make_sentence("\n".join(refused.sentences)), obj=self._task.args) from None
         except ClusterError as error:
-            raise AnsibleActionFail(f"{self.topic}: {error}" if self.topic else str(error)) from None
+            raise AnsibleActionFail(make_sentence(f"{self.topic}: {error}" if self.topic else error)) from None
         except self.refusals as error:
-            raise AnsibleActionFail(str(error)) from None
+            raise AnsibleActionFail(make_sentence(error)) from None
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            raise AnsibleActionFail(make_sentence(explain_full(Path(str(error.filename or "."))))) from None
+        return {name: value if name == FACTS else make_printable(value) for name, value in result.items()}
 
 
 class ControllerAction(ModuleAction):

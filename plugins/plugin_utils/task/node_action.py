@@ -16,7 +16,6 @@ from typing import Any
 from ansible import constants as C  # noqa: N812 - as all of Ansible names it
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
 from ansible.template import trust_as_template
-from ansible.utils.display import Display
 
 from ..components.asks import Asks
 from ..components.layout import Layout
@@ -24,6 +23,7 @@ from ..components.options import read
 from ..components.shared_options import SharedOptions
 from ..components.source import text_of
 from ..engine.address import mask, mask_in
+from ..engine.printable import make_sentence
 from ..engine.reading import Query, Reading, pack, usable
 from ..engine.resource import Refused
 from ..node import run_id
@@ -38,6 +38,7 @@ from .argument_spec import plain
 from .connection_fit import Loaded, find_misfit
 from .module_action import ModuleAction
 from .say_once import find_first_speaker
+from .screen import display
 from .task_node import TaskNode
 from .variables import READING
 
@@ -52,8 +53,6 @@ OF_FILES: Mapping[str, Any] = {
 }
 """How Ansible's module template renders a file."""
 ROLES = Path(__file__).resolve().parents[3] / "roles"
-
-display = Display()
 
 
 class NodeAction(ModuleAction):
@@ -84,9 +83,9 @@ class NodeAction(ModuleAction):
         try:
             return self._add_recovery(result | self.explain_errors(lambda: self._work_on_node(options)))
         except OutcomeUnknown as unknown:
-            raise AnsibleConnectionFailure(str(unknown)) from unknown.cause
+            raise AnsibleConnectionFailure(make_sentence(unknown)) from unknown.cause
         except Silence as silence:
-            raise AnsibleConnectionFailure(str(silence)) from None
+            raise AnsibleConnectionFailure(make_sentence(silence)) from None
 
     def _work_on_node(self, options: dict[str, Any]) -> dict[str, Any]:
         layout = Layout.of(options["node"])
@@ -229,7 +228,7 @@ class NodeAction(ModuleAction):
             display.vvv(f"{self._host}, {module}: {_traceback(raw['exception'])}")
         answer: dict[str, Any] = plain({key: raw[key] for key in raw if key not in ANSIBLES_OWN})
         if answer.get("unreachable"):
-            raise AnsibleConnectionFailure(str(answer.get("msg", "the node is unreachable")))
+            raise AnsibleConnectionFailure(make_sentence(answer.get("msg", "the node is unreachable")))
         return answer
 
     def _reset(self) -> None:

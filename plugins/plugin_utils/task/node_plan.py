@@ -28,7 +28,8 @@ from ..engine.address import mask
 from ..engine.reading import Query, Reading
 from .argument_spec import check_arguments
 from .converge import Converge
-from .node_action import NodeAction, display
+from .node_action import NodeAction
+from .screen import display
 from .task_node import TaskNode
 from .variables import NAME
 

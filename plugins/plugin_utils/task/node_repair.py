@@ -10,8 +10,6 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from ansible.utils.display import Display
-
 from ..components.asks import Asks
 from ..components.shared_options import DrainOptions
 from ..engine.batch import Batch
@@ -21,9 +19,8 @@ from ..node.link import NodeError
 from ..repair import COMPONENT, rejoin
 from ..repair.network import Remedy
 from . import drain
+from .screen import display
 from .task_node import NotAsReadError, TaskNode
-
-display = Display()
 
 
 class NodeRepair:

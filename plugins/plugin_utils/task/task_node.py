@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ansible.errors import AnsibleError
-from ansible.utils.display import Display
 
 from ..components.layout import Layout
 from ..components.registry import read_plan
@@ -23,8 +22,7 @@ from ..node import restart, verdict
 from ..node.link import Link, NodeError
 from ..node.run_id import RUN_ID
 from ..node.runner_text import runner_sha256
-
-display = Display()
+from .screen import display
 
 
 class NotAsReadError(Exception):

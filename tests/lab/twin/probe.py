@@ -64,10 +64,10 @@ def answer_queries(
 def answer_query(look: Look, query: dict[str, Any]) -> Any:
     operation = str(query.get("op", ""))
     look.node.counters.add(look.node.counters.probes, operation)
-    answer = _ANSWERS.get(operation)
+    answer = ANSWERS.get(operation)
     try:
         if answer is None:
-            raise QueryError(f"There is no query {operation!r}; there are {', '.join(sorted(_ANSWERS))}.")
+            raise QueryError(f"There is no query {operation!r}; there are {', '.join(sorted(ANSWERS))}.")
         return answer(look, query)
     except KeyError as missing:
         return {"error": f"The query {operation!r} needs {missing}."}
@@ -247,7 +247,7 @@ def _hns(look: Look, query: dict[str, Any]) -> Any:
     return probe_machine.hns(look.node, query)
 
 
-_ANSWERS: dict[str, Callable[[Look, dict[str, Any]], Any]] = {
+ANSWERS: dict[str, Callable[[Look, dict[str, Any]], Any]] = {
     "system": _system,
     "services": lambda look, query: services(look.node, [str(name) for name in query["names"]]),
     "service": lambda look, query: one_service(look.node, str(query["name"])),

@@ -40,7 +40,7 @@ def test_a_bundle_has_a_limit_and_says_what_is_not_in_it(tmp_path: Path) -> None
     assert not store.put("two", "y" * 60, source="y")
     assert store.put("three", "z" * 40, source="z")
     assert store.put("one", "x" * 50, source="x"), "what it replaces does not count"
-    assert store.left_out == {"two": "the bundle has reached its 100 bytes"}
+    assert store.left_out == {"two": "the bundle would have more than its 100 bytes (max_total)"}
     assert store.total() == 90
     with zipfile.ZipFile(store.pack()) as archive:
         assert {entry.external_attr >> 16 for entry in archive.infolist()} == {0o600}

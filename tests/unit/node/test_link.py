@@ -23,6 +23,7 @@ BATCH = Batch("host", (Op("mkdir", {"path": r"C:\k"}),), deadline_s=60)
 ID = "ab" * 16
 INVASIVE = ("dllimport", "definepinvokemethod", "definedynamicassembly", "interopservices", "intptr")
 """Words from PowerShell's list of suspicious content that only calls into Windows contain."""
+SYSTEM = {"machine": "m", "boot_id": "b"}
 DONE = {"answer": "accepted", "outcome": "done", "batch": ID, "results": [], "state": {}}
 
 
@@ -151,7 +152,7 @@ def test_a_reading_brings_it_only_if_it_asks_hns() -> None:
 
     def execute(_module: str, args: dict[str, Any]) -> dict[str, Any]:
         requests.append(decode(args["request"]))
-        return {"parts": {}}
+        return {"parts": {"system": SYSTEM, "hns": {"available": False}}}
 
     link = Link(execute, lambda: None, r"C:\state")
     for queries in ((system_query(),), (system_query(), ASKED)):
@@ -222,9 +223,9 @@ def test_a_batch_that_is_still_running_is_followed() -> None:
 
 
 def test_the_probe_is_one_call_and_its_failure_a_sentence() -> None:
-    node = Node({"parts": {"system": {"machine": "m"}}}, {"failed": True, "msg": "no access"})
+    node = Node({"parts": {"system": SYSTEM}}, {"failed": True, "msg": "no access"})
     link = node.link()
-    assert link.probe([system_query()]) == {"system": {"machine": "m"}}
+    assert link.probe([system_query()]) == {"system": SYSTEM}
     with pytest.raises(NodeError, match="no access"):
         link.probe([system_query()])
     assert link.calls == 2
@@ -317,9 +318,9 @@ def test_a_connection_that_is_lost_while_a_long_batch_is_followed_is_asked_after
 
 
 def test_a_node_that_is_silent_while_it_is_read_is_read_again() -> None:
-    node = Node(Never(), ConnectionResetError("not yet"), {"parts": {"system": {}}})
+    node = Node(Never(), ConnectionResetError("not yet"), {"parts": {"system": SYSTEM}})
     said: list[str] = []
-    assert node.link(answer_s=10, notice=said.append).probe([system_query()]) == {"system": {}}
+    assert node.link(answer_s=10, notice=said.append).probe([system_query()]) == {"system": SYSTEM}
     assert node.limits == [10, 10, 10] and node.resets == 2
     assert said == [said[0]] and said[0].startswith("win1 sent nothing for 10 s while it was read")
 

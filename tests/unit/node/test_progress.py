@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import file_key, file_query
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query, file_key, file_query
 from ansible_collections.winkube.node.plugins.plugin_utils.node import progress
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import loses_connection
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.progress import is_watched
@@ -22,8 +23,13 @@ BATCH = Batch("containerd", (FETCH, DISM, TOLD), gate=(PIPE,))
 
 
 def running(done: int, size: int | None = None) -> dict[str, Any]:
-    state = {} if size is None else {file_key(PART): {"exists": True, "size": size}}
-    return {**DONE, "outcome": "running", "results": [{"n": n, "ok": True} for n in range(done)], "state": state}
+    state = {} if size is None else {file_key(PART): {"exists": True, "kind": "file", "size": size}}
+    return {
+        **DONE,
+        "outcome": "running",
+        "results": [{"n": n, "op": "x", "ok": True} for n in range(done)],
+        "state": state,
+    }
 
 
 @pytest.mark.parametrize(
@@ -58,16 +64,17 @@ def test_every_step_has_words(op: Op, said: str) -> None:
 
 
 def test_each_interval_is_one_call_and_one_line_and_what_only_progress_asked_for_is_left_out() -> None:
-    state = {file_key(PART): {"exists": False}, "mine": {"value": 1}}
+    mine = Query("mine", "pipe", (("name", "x"),))
+    state = {file_key(PART): {"exists": False}, "mine": {"exists": True}, "not asked for": 1}
     node = Node(running(0, 5_000_000), running(1), {**DONE, "state": state})
     said: list[str] = []
-    answer = node.link(said=said.append, progress_s=8.0).apply(BATCH, ID)
+    answer = node.link(said=said.append, progress_s=8.0).apply(replace(BATCH, state=(mine,)), ID)
     assert [envelope["follow_s"] for envelope in node.sent] == [8.0, 8.0, 8.0]
     assert said == [
         "containerd: is downloading https://xyz/a.tar.gz: 5.0 MB, 8 s so far",
-        "containerd: is running dism.exe /Online /Enable-Feature, 8 s so far",
+        "containerd: is running dism.exe /Online /Enable-Feature, 9 s so far",
     ]
-    assert answer["state"] == {"mine": {"value": 1}}
+    assert answer["state"] == {"mine": {"exists": True}}
     assert file_query(PART).wire() in node.sent[0]["state"]
 
 

@@ -31,7 +31,8 @@ class Machine:
         answer = [found for since, found in self.answers if since <= self.time][-1]
         if isinstance(answer, Exception):
             raise answer
-        system = {"boot_id": answer.removesuffix(" configures")} if answer else {"error": "access denied"}
+        boot = answer.removesuffix(" configures")
+        system = {"machine": "m-1", "boot_id": boot} if answer else {"error": "access denied"}
         logon = {"exists": not answer.endswith(" configures")}
         before = {"exists": self.preshutdown_ms is not None, "value": self.preshutdown_ms}
         return {"parts": {"system": system, restart.LOGON_SCREEN.key: logon, restart.PRESHUTDOWN.key: before}}

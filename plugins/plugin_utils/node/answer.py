@@ -1,0 +1,209 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The gate for a node's answers: each part of a reading, and the answer to a batch, has the fields, types and sizes of
+docs/protocol.md, sections 1 and 2, or it is refused with the field's path. What was not asked for is left out.
+
+A new op of the probe gets a shape in PARTS. Messages, output and file content are never refused: they are cut where
+they are too long, and escaped where they are printed (engine/printable.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..engine.gate import Base64, Either, Fields, Flag, Free, Listing, Maybe, Number, Shape, Table, Text, Unexpected
+from ..engine.reading import Query
+
+MEGA = 1024 * 1024
+ANSWERS = ("accepted", "stale", "busy", "blocked", "refused")
+OUTCOMES = ("done", "undone", "undo_failed", "interrupted", "running", "unknown")
+RECOVERED = {
+    "done": "finished batch {id}, which an earlier run had begun",
+    "undone": "rolled back batch {id}, which an earlier run had begun: what ran before that runs again",
+    "undo_failed": "could not roll back batch {id}, which an earlier run had begun",
+}
+
+
+def _one_of(*words: str) -> Text:
+    return Text(32, re.compile("|".join(map(re.escape, words))), f"one of {', '.join(words)}")
+
+
+ID = Text(32, re.compile(r"[0-9a-f]{32}"), "the id of a batch, 32 hexadecimal digits")
+WORD = Text(1024, re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]*"), "a text of one line")
+LINE = Text(32 * 1024, what="a text")
+"""A command line, a path, an access list, a variable: at most 32,767 characters on Windows."""
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+TIME = Text(40, _TIME, "a UTC time as 2026-11-29T12:00:00Z")
+SHA256 = Text(64, re.compile(r"[0-9a-f]{64}"), "a sha256, 64 hexadecimal digits")
+BYTES = Number(0, 2**63 - 1, "a number of bytes")
+NUMBER = Number(0, 2**32 - 1)
+CODE = Number(-(2**31), 2**32 - 1, "an exit code")
+VALUE = Either((Text(MEGA), Number(0, 2**64 - 1), Listing(Text(MEGA))), "a text, a number or a list of texts")
+_TYPES = ("string", "expand_string", "multi_string", "dword", "qword", "binary")
+REGISTRY_VALUE = Fields({"type": _one_of(*_TYPES)}, value=VALUE)
+ADDRESSES = Listing(Fields({"address": WORD, "prefix": Number(0, 128)}))
+FAILED = Fields({"error": Free(4096)})
+
+SERVICE = Fields(
+    {"name": WORD, "state": WORD},
+    exists=Flag(),
+    display_name=WORD,
+    image_path=LINE,
+    start=NUMBER,
+    delayed=Flag(),
+    type=NUMBER,
+    account=WORD,
+    depends_on=Listing(WORD),
+    environment=Listing(LINE),
+    pid=NUMBER,
+    exit_code=CODE,
+    service_exit_code=CODE,
+    deleting=Flag(),
+    failure=Maybe(
+        Fields(
+            reset_s=NUMBER,
+            actions=Listing(Listing(Either((WORD, NUMBER), "a word or a number"))),
+            non_crash=Flag(),
+        )
+    ),
+    nssm=Maybe(Table(VALUE)),
+)
+_ABSENT = Fields({"exists": Flag()})
+
+
+def _if_there(shape: Shape) -> Shape:
+    """The shape of a thing that exists, else only that it does not."""
+
+    def check(value: object, path: str) -> dict[str, Any]:
+        found = _ABSENT(value, path)
+        return dict(shape(value, path)) if found["exists"] else found
+
+    return check
+
+
+SYSTEM = Fields(
+    {"machine": WORD, "boot_id": WORD},
+    computer_name=WORD,
+    os=Fields(product=WORD, build=NUMBER, revision=NUMBER, installation_type=WORD, architecture=WORD),
+    elevated=Flag(),
+    user_sid=WORD,
+    clock=TIME,
+    powershell=WORD,
+    reboot_pending=Flag(),
+    free_bytes=Table(BYTES),
+    machine_path=Listing(LINE),
+)
+FILE = Fields(
+    {"exists": Flag(), "kind": _one_of("file", "directory", "link")},
+    size=BYTES,
+    written=TIME,
+    sha256=SHA256,
+    version=Maybe(WORD),
+    content=Maybe(Base64(2 * MEGA)),
+    head=Base64(2 * MEGA),
+    tail=Base64(2 * MEGA),
+    sddl=Maybe(LINE),
+    entries=Listing(LINE),
+    inside=Table(LINE, key=LINE),
+    holders=Listing(NUMBER),
+)
+REGISTRY = Fields(
+    {"exists": Flag()},
+    values=Table(REGISTRY_VALUE),
+    keys=Listing(WORD),
+    type=_one_of(*_TYPES),
+    value=VALUE,
+    fingerprint=LINE,
+    tree=Table(Table(REGISTRY_VALUE), key=LINE),
+)
+ADAPTER = Fields(
+    {"name": WORD, "index": NUMBER, "up": Flag()},
+    description=WORD,
+    mac=WORD,
+    dhcp=Maybe(Flag()),
+    mtu=CODE,
+    ipv4=ADDRESSES,
+    ipv6=ADDRESSES,
+    gateways=Listing(WORD),
+    dns=Listing(WORD),
+)
+_HNS_LIST = Either((Text(16 * MEGA), FAILED), "HNS's answer as a text")
+HNS = Fields(
+    {"available": Flag()}, networks=_HNS_LIST, endpoints=_HNS_LIST, policylists=_HNS_LIST, namespaces=_HNS_LIST
+)
+
+PARTS: Mapping[str, Shape] = {
+    "system": SYSTEM,
+    "services": Listing(SERVICE),
+    "service": _if_there(SERVICE),
+    "file": _if_there(FILE),
+    "registry": REGISTRY,
+    "pipe": _ABSENT,
+    "processes": Listing(Fields({"pid": NUMBER, "name": WORD}, path=Maybe(LINE), started=WORD)),
+    "http": Fields({"status": Number(0, 999)}, body=Free(4096), error=Free(4096)),
+    "task": Fields({"exists": Flag()}, enabled=Flag(), state=WORD),
+    "volumes": Table(Fields({"free": BYTES, "size": BYTES})),
+    "adapters": Listing(ADAPTER),
+    "hns": HNS,
+    "certificate": Fields(
+        {"exists": Flag()}, subject=LINE, issuer=LINE, not_before=TIME, not_after=TIME, thumbprint=WORD
+    ),
+    "encryption": Fields({"state": _one_of("on", "off", "unknown")}),
+    "on_path": Listing(Fields({"path": LINE}, sha256=SHA256)),
+}
+"""By op of the probe."""
+
+MESSAGE = Either((Fields(message=Free()), Free()), "a message")
+ANSWER = Fields(
+    {"answer": _one_of(*ANSWERS)},
+    outcome=_one_of(*OUTCOMES),
+    batch=ID,
+    changed=Flag(),
+    error=Fields(n=Number(-1), op=WORD, message=Free(), undo=Listing(MESSAGE)),
+    results=Listing(Fields({"n": Number(), "op": WORD, "ok": Flag()}, stdout=Free(MEGA), stderr=Free(MEGA))),
+    state=Fields(),
+    reason=Free(8192),
+    stale=Listing(Fields({"key": LINE})),
+    busy=Fields(id=WORD, controller=WORD, since=WORD, error=Free(8192)),
+    blocked=Fields(id=Text(32, re.compile(r"([0-9a-f]{32})?"), ID.what), component=WORD, error=MESSAGE),
+)
+_RECOVERED = Fields({"id": ID, "outcome": _one_of(*RECOVERED)})
+
+
+def check_parts(parts: object, queries: Sequence[Query], path: str = "parts", *, whole: bool = True) -> dict[str, Any]:
+    """The answers to these queries; with `whole` each has one. Unexpected."""
+    found = Fields()(parts, path)
+    checked: dict[str, Any] = {}
+    for query in queries:
+        place = f"{path}.{query.key}"
+        if query.key in found:
+            checked[query.key] = _check_part(query.op, found[query.key], place)
+        elif whole:
+            raise Unexpected(place, "missing", "an answer")
+    return checked
+
+
+def _check_part(op: str, value: object, path: str) -> Any:
+    if isinstance(value, Mapping) and set(value) == {"error"}:
+        return FAILED(value, path)
+    return PARTS[op](value, path)
+
+
+def check_answer(answer: Mapping[str, Any], batch_id: str, queries: Sequence[Query] = ()) -> dict[str, Any]:
+    """The answer to the batch `batch_id`, which asks these queries afterwards. Unexpected."""
+    found = ANSWER(answer, "")
+    if found["answer"] == "accepted" and "outcome" not in found:
+        raise Unexpected("outcome", "missing", f"one of {', '.join(OUTCOMES)}")
+    if found.get("batch", batch_id) != batch_id:
+        raise Unexpected("batch", f"'{found['batch']}'", f"the id that was sent, {batch_id}")
+    if "state" in found:
+        found["state"] = check_parts(found["state"], queries, "state", whole=False)
+    return {**found, "batch": batch_id}
+
+
+def check_recovered(value: object) -> dict[str, Any]:
+    """What the node did about an earlier batch, `{id, outcome}`. Unexpected."""
+    return _RECOVERED(value, "recovered")
