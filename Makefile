@@ -81,6 +81,10 @@ lint: setup ## ruff, mypy, yamllint, actionlint, ansible-lint, PowerShell, docum
 sanity: setup ## ansible-test sanity alone, on a copy (TESTS="validate-modules ..." for some of them)
 	@$(PYTHON) -m tests.quality.sanity $(TESTS)
 
+.PHONY: pwsh
+pwsh: setup ## the .ps1 files under a real PowerShell, where one is found; the last line is one JSON object (ARGS="--wine", "--whole"; minutes)
+	@$(PYTHON) -m tests.pwsh $(ARGS)
+
 real: setup ## config.toml against real containerd of several releases (needs Go; builds for minutes)
 	@$(PYTHON) -m tests.real.build
 	@$(PYTHON) -m tests.real.apiserver_judge.record --build
@@ -175,11 +179,11 @@ figures: setup ## how large the project is, for the last commit and the last tag
 mutate: setup ## values behind rows changed in the code; each must be noticed by its test (SEED=n, COUNT=n; long)
 	@$(PYTHON) -m tests.mutate --seed $(or $(SEED),1) $(if $(COUNT),--count $(COUNT))
 
-check: ## what CI runs: linters, the sample on the oldest ansible-core, the tests; all of them, even if one fails
+check: ## what CI runs: linters, the sample on the oldest ansible-core, the tests, the scripts under PowerShell; all, even if one fails
 	@$(MAKE) check-with TESTS=test
 
 check-whole: ## what CI runs at night: the same with the exhaustive tests
-	@$(MAKE) check-with TESTS=test-whole
+	@$(MAKE) check-with TESTS=test-whole PWSH=--whole
 
 # The linters need one core, so they run beside the sample; what they say is printed behind it.
 check-with: setup
@@ -188,7 +192,8 @@ check-with: setup
 	$(MAKE) test-oldest || status=1; \
 	wait $$lint || status=1; cat .cache/lint.txt; \
 	$(MAKE) molecule-pytest MOLECULE="$(if $(filter test-whole,$(TESTS)),$(SCENARIOS),default)" || status=1; \
-	$(MAKE) $(TESTS) || status=1; exit $$status
+	$(MAKE) $(TESTS) || status=1; \
+	$(MAKE) pwsh ARGS="$(PWSH)" || status=1; exit $$status
 
 build: setup ## the collection archive, in build/
 	@.venv/bin/ansible-galaxy collection build --force --output-path build

@@ -259,14 +259,14 @@ function Clear-NodeStaging {
     Deletes the folders of `staging` that the batch does not name: no other is open, so a run that broke off has left them.
 
     .NOTES
-    What the batch names was brought for it by the one before. Files there are parts that a controller is sending. What is held
-    goes another time. A link below is deleted as a link.
+    What the batch names, with either slash (JSON has two backslashes for one), was brought for it by the one before. Files there are
+    parts that a controller is sending. What is held goes another time. A link below is deleted as a link.
     #>
     param([string]$StateDir, [object]$Batch)
 
-    $told = ConvertTo-NodeJson -Value $Batch
+    $told = (ConvertTo-NodeJson -Value $Batch).Replace('\\', '/')
     foreach ($path in [System.IO.Directory]::GetDirectories((Join-NodePath -Folder $StateDir -Name 'staging'))) {
-        $named = 'staging\\' + [System.IO.Path]::GetFileName($path)
+        $named = 'staging/' + [System.IO.Path]::GetFileName($path)
         if ($told.IndexOf($named, [System.StringComparison]::OrdinalIgnoreCase) -ge 0) {
             continue
         }

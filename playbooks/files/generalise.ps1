@@ -301,8 +301,9 @@ try {
     Invoke-Sysprep
 }
 catch {
-    $failed = [string]$_
-    throw (@($failed) + @($done.ToArray() | ForEach-Object { "Done: $_" })) -join ' '
+    # PowerShell 7 shows the line that throws: what stands in it is not to be taken for something that was done.
+    $told = @([string]$_) + @($done.ToArray() | ForEach-Object { "Done: $_" })
+    throw ($told -join ' ')
 }
 if ($warned.Count -gt 0) {
     exit 2

@@ -442,8 +442,15 @@ return [int]$Value
 if ($Value -is [int64] -or $Value -is [uint32]) {
 return [int64]$Value
 }
-if ($Value -is [decimal] -or $Value -is [double] -or $Value -is [single]) {
-return [decimal]$Value
+if ($Value -is [decimal] -or $Value -is [double] -or $Value -is [single] -or $Value -is [uint64]) {
+$number = [decimal]$Value
+if ($number -ne [decimal]::Truncate($number) -or $number -lt [int64]::MinValue -or $number -gt [uint64]::MaxValue) {
+return $number
+}
+if ($number -gt [int64]::MaxValue) {
+return [uint64]$number
+}
+return [int64]$number
 }
 if ($Value -is [Collections.IDictionary]) {
 $map = New-Object Collections.Hashtable ([StringComparer]::Ordinal)
@@ -2535,7 +2542,7 @@ Invoke-NodeRetry -Block $block
 [byte[]]$bytes = $memory.ToArray()
 $whole = [Array]::LastIndexOf($bytes, [byte]10) + 1
 $Seen['length'] = [int64]$Seen['length'] + $whole
-return [string][Text.Encoding]::UTF8.GetString($bytes, 0, $whole)
+return [string][Text.Encoding]::UTF8.GetString($bytes)
 }
 
 function Find-NodeOutcome {
@@ -3105,9 +3112,9 @@ return $refusal
 
 function Clear-NodeStaging {
 param([string]$StateDir, [object]$Batch)
-$told = ConvertTo-NodeJson -Value $Batch
+$told = (ConvertTo-NodeJson -Value $Batch).Replace('\\', '/')
 foreach ($path in [IO.Directory]::GetDirectories((Join-NodePath -Folder $StateDir -Name 'staging'))) {
-$named = 'staging\\' + [IO.Path]::GetFileName($path)
+$named = 'staging/' + [IO.Path]::GetFileName($path)
 if ($told.IndexOf($named, [StringComparison]::OrdinalIgnoreCase) -ge 0) {
 continue
 }

@@ -130,8 +130,16 @@ function ConvertTo-NodePlain {
     if ($Value -is [int64] -or $Value -is [uint32]) {
         return [int64]$Value
     }
-    if ($Value -is [decimal] -or $Value -is [double] -or $Value -is [single]) {
-        return [decimal]$Value
+    if ($Value -is [decimal] -or $Value -is [double] -or $Value -is [single] -or $Value -is [uint64]) {
+        # PowerShell 7 writes a whole decimal with .0 behind it, which readers of JSON take for a double, and lose its last digits.
+        $number = [decimal]$Value
+        if ($number -ne [decimal]::Truncate($number) -or $number -lt [int64]::MinValue -or $number -gt [uint64]::MaxValue) {
+            return $number
+        }
+        if ($number -gt [int64]::MaxValue) {
+            return [uint64]$number
+        }
+        return [int64]$number
     }
     if ($Value -is [System.Collections.IDictionary]) {
         $map = New-Object System.Collections.Hashtable ([System.StringComparer]::Ordinal)

@@ -250,11 +250,12 @@ function Find-NodeJournalEntry {
 function Read-NodeJournalNews {
     <#
     .SYNOPSIS
-    The lines that have been added to a journal since the last look, as text. `Seen` is {length}: how many bytes were looked at.
+    The lines that have been added to a journal since the last look, as text. `Seen` is {length}: how many bytes of whole lines were looked
+    at.
 
     .NOTES
     Who follows a batch looks four times a second: the journal, which holds what programs printed, is not read whole each time.
-    A line that is not whole yet comes with the next look.
+    A line without an end comes with each look until it has one: as in Read-NodeJournal, what is JSON without its end counts.
     #>
     param([string]$StateDir, [string]$Id, [hashtable]$Seen)
 
@@ -280,7 +281,7 @@ function Read-NodeJournalNews {
     # 10: the end of a line.
     $whole = [System.Array]::LastIndexOf($bytes, [byte]10) + 1
     $Seen['length'] = [int64]$Seen['length'] + $whole
-    return [string][System.Text.Encoding]::UTF8.GetString($bytes, 0, $whole)
+    return [string][System.Text.Encoding]::UTF8.GetString($bytes)
 }
 
 function Find-NodeOutcome {

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,7 @@ from tests.contract.case import Tree
 from tests.contract.implementations import Found, Link, Place, ReadOnly, content
 from tests.contract.place_script import script
 from tests.contract.provides import HERE, HOST, LINUX, WINDOWS, WINE
+from tests.contract.resident import PowerShellError, Resident
 
 ROOT = Path(__file__).resolve().parents[2]
 COLLECTION = "ansible_collections.winkube.node.plugins.modules"
@@ -29,10 +31,6 @@ TIMEOUT_S = 300
 """For one start of PowerShell; under Wine the first one of a prefix takes a minute."""
 TRUSTED = "@('S-1-5-18', 'S-1-5-32-544')"
 """Whose folders the scripts take for the node's own."""
-
-
-class PowerShellError(RuntimeError):
-    """What was run did not answer with JSON; the text shows what it said."""
 
 
 def payload(module: str, arguments: Mapping[str, Any], check_mode: bool) -> tuple[str, bytes]:
@@ -87,6 +85,8 @@ class _PowerShell:
 
     def __init__(self, root: str, state: str, words: Mapping[str, str], provides: frozenset[str]) -> None:
         self.provides = provides
+        self.starts: list[float] = []
+        """How long each process of a module or a runner took, in seconds; empty for a machine of an inventory."""
         self._place = Place(root, state, words)
 
     def execute(self, text: str) -> str:
@@ -126,19 +126,23 @@ class _PowerShell:
         return {"sha256": runner_sha256(), "text": runner_text(), **texts}
 
     def _ask(self, verb: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        return last_json(self.execute(self._request(verb, request)))
+
+    def _request(self, verb: str, request: Mapping[str, Any]) -> str:
+        """As a script."""
         whole = {"verb": verb, "root": self._place.root, "state": self._place.state, **request}
-        return last_json(self.execute(script(whole, registry="registry" in self.provides)))
+        return script(whole, registry="registry" in self.provides)
 
 
 class Local(_PowerShell):
     """The PowerShell program that WINKUBE_LAB_PWSH names. On Wine its files are on drive C: of the prefix: drive Z:,
     this machine's own files, has other rules for names, attributes and access lists than Windows."""
 
-    def __init__(self, program: str, folder: str, web: str, six: str | None = None) -> None:
+    def __init__(self, program: str, folder: str, web: str, six: str | None, resident: Resident) -> None:
         self._program = program
         self._folder = folder
+        self._resident = resident
         self._trusted = ""
-        super().__init__(folder, folder, {}, frozenset())
         said = self.execute(
             "[Environment]::OSVersion.Platform; $PSVersionTable.PSVersion.ToString();"
             "[Diagnostics.Process]::GetCurrentProcess().MainModule.FileName"
@@ -173,37 +177,50 @@ class Local(_PowerShell):
             raise PowerShellError(f"WINKUBE_LAB_PWSH names {program}, which is no program that can be run")
         folder = tempfile.mkdtemp(prefix="winkube-contract-")
         try:
-            local = cls(program, folder, web, six)
-            try:
-                yield local
-            finally:
-                if local._trusted:
-                    local._ask("remove", {})
+            with Resident(lambda text: command_line(program, text), TIMEOUT_S) as resident:
+                local = cls(program, folder, web, six, resident)
+                try:
+                    yield local
+                finally:
+                    if local._trusted:
+                        local._ask("remove", {})
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
     def execute(self, text: str) -> str:
+        return self._resident.execute(text)
+
+    def start(self) -> None:
         # By stdin: a command line is too short for it.
-        return self._start("& ([ScriptBlock]::Create([Console]::In.ReadToEnd()))", text.encode())
+        self._start("& ([ScriptBlock]::Create([Console]::In.ReadToEnd()))", self._request("start", {}).encode())
 
     def run(self, module: str, arguments: Mapping[str, Any], *, check_mode: bool = False) -> dict[str, Any]:
         text, stdin = payload(module, arguments, check_mode)
         return last_json(self._start(text, trusting(stdin, self._trusted) if self._trusted else stdin))
 
     def _start(self, text: str, stdin: bytes) -> str:
-        encoded = base64.b64encode(text.encode("utf-16-le")).decode()
-        command = [self._program, "-NoProfile", "-NonInteractive", "-EncodedCommand", encoded]
+        began = time.monotonic()
         try:
-            done = subprocess.run(command, input=stdin, capture_output=True, timeout=TIMEOUT_S, check=False)
+            done = subprocess.run(
+                command_line(self._program, text), input=stdin, capture_output=True, timeout=TIMEOUT_S, check=False
+            )
         except subprocess.TimeoutExpired as late:
             said = (late.stdout or b"").decode("utf-8", "replace") + (late.stderr or b"").decode("utf-8", "replace")
             sentence = f"{self._program} had not ended after {TIMEOUT_S} s and was ended; it had said: {said[-2000:]!r}"
             raise PowerShellError(sentence) from late
+        finally:
+            self.starts.append(time.monotonic() - began)
         out = done.stdout.decode("utf-8", "replace")
         if not out.strip():
             said = done.stderr.decode("utf-8", "replace")
             raise PowerShellError(f"{self._program} said nothing (exit code {done.returncode}): {said[-2000:]}")
         return out
+
+
+def command_line(program: str, text: str) -> list[str]:
+    """Of a PowerShell that runs a script."""
+    encoded = base64.b64encode(text.encode("utf-16-le")).decode()
+    return [program, "-NoProfile", "-NonInteractive", "-EncodedCommand", encoded]
 
 
 class OnHost(_PowerShell):

@@ -6,7 +6,7 @@ import base64
 import gzip
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,10 @@ import pytest
 
 from tests.contract.case import Case, Tree, all_cases
 from tests.contract.check import differences, failures
-from tests.contract.implementations import Implementation
 from tests.contract.powershell import Local, OnHost
 from tests.contract.simulated import Simulated
 from tests.contract.web import serve, serve_six
+from tests.pwsh.report import STARTS
 from tests.wine import pwsh
 
 CASES = all_cases()
@@ -60,7 +60,7 @@ def skip_without_six(case: Case, six: str | None) -> None:
 
 
 @pytest.fixture(scope="session")
-def powershell(web: str, six: str | None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Implementation]:
+def powershell(web: str, six: str | None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local | OnHost]:
     """The PowerShell of WINKUBE_LAB_PWSH, else that for Windows of WINKUBE_LAB_PWSH_WINDOWS on Wine, else the Windows
     machine of WINKUBE_TEST_HOST."""
     windows = os.environ.get("WINKUBE_LAB_PWSH_WINDOWS")
@@ -78,15 +78,21 @@ def powershell(web: str, six: str | None, tmp_path_factory: pytest.TempPathFacto
         with OnHost.reached(host) as reached:
             yield reached
     else:
-        pytest.skip("lane pwsh: none of WINKUBE_TEST_HOST, WINKUBE_LAB_PWSH, WINKUBE_LAB_PWSH_WINDOWS is set")
+        raise LookupError("conftest.py lets no test of lane pwsh run without a PowerShell")
+
+
+@pytest.fixture
+def starts(powershell: Local | OnHost, record_property: Callable[[str, object], None]) -> Iterator[None]:
+    """How long each process of a module or a runner took goes with the report."""
+    before = len(powershell.starts)
+    yield
+    record_property(STARTS, powershell.starts[before:])
 
 
 @pytest.mark.lane("pwsh")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_real_powershell(case: Case, powershell: Implementation) -> None:
-    missing = case.needs - powershell.provides
-    if missing:
-        pytest.skip(f"lane pwsh: {powershell.name} does not provide {', '.join(sorted(missing))}")
+@pytest.mark.usefixtures("starts")
+def test_real_powershell(case: Case, powershell: Local | OnHost) -> None:
     wrong = failures(case, powershell)
     assert not wrong, "\n".join(wrong)
 
@@ -136,7 +142,8 @@ def test_simulated_module(module: str, arguments: dict[str, Any], wanted: dict[s
 
 @pytest.mark.lane("pwsh")
 @pytest.mark.parametrize(("module", "arguments", "wanted"), CALLS)
+@pytest.mark.usefixtures("starts")
 def test_real_module(
-    module: str, arguments: dict[str, Any], wanted: dict[str, Any], powershell: Implementation
+    module: str, arguments: dict[str, Any], wanted: dict[str, Any], powershell: Local | OnHost
 ) -> None:
     assert list(differences(wanted, powershell.run(module, arguments))) == []

@@ -16,7 +16,8 @@ from tests.contract.case import Case, CaseError, Tree, all_cases, load_cases, op
 from tests.contract.check import differences, failures, tree_differences
 from tests.contract.implementations import Found, Place
 from tests.contract.place_script import script, script_block
-from tests.contract.powershell import PowerShellError, last_json, payload
+from tests.contract.powershell import last_json, payload
+from tests.contract.resident import PowerShellError
 from tests.contract.simulated import Simulated
 from tests.contract.web import serve
 

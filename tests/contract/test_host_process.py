@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import hashlib
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -34,16 +33,13 @@ Order = Callable[..., Done]
 
 
 @pytest.fixture
-def order() -> Order:
+def order(pwsh: str) -> Order:
     """Has the script do something; its input stays open, as with an API server that cannot close it."""
-    program = os.environ.get("WINKUBE_LAB_PWSH")
-    if not program:
-        pytest.skip("lane pwsh: WINKUBE_LAB_PWSH is not set")
 
     def run(verb: str, first: object, second: str = "", data: bytes = b"", count: int | None = None) -> Done:
         text = script()
         argv = [
-            str(program),
+            pwsh,
             *(word for word in script_argv(len(text))[1:] if word not in {"-ExecutionPolicy", "Unrestricted"}),
         ]
         size = len(data) if count is None else count
@@ -111,14 +107,11 @@ def test_a_file_whose_input_is_cut_stays_as_it_was(order: Order, tmp_path: Path)
 
 
 @pytest.mark.parametrize(("cut", "said"), [(True, b"ended before the script"), (False, b"stayed open for 120 s")])
-def test_a_script_that_is_cut_is_a_sentence(cut: bool, said: bytes) -> None:
-    program = os.environ.get("WINKUBE_LAB_PWSH")
-    if not program:
-        pytest.skip("lane pwsh: WINKUBE_LAB_PWSH is not set")
+def test_a_script_that_is_cut_is_a_sentence(pwsh: str, cut: bool, said: bytes) -> None:
     text = script()
     *words, encoded = (word for word in script_argv(len(text))[1:] if word not in {"-ExecutionPolicy", "Unrestricted"})
     start = base64.b64decode(encoded).decode("utf-16-le").replace("Wait(120000)", "Wait(2000)")
-    argv = [program, *words, base64.b64encode(start.encode("utf-16-le")).decode()]
+    argv = [pwsh, *words, base64.b64encode(start.encode("utf-16-le")).decode()]
     done = converse(argv, text[: len(text) // 2], cut=cut)
     assert done.code == 1 and said in done.stderr and b"CLIXML" not in done.stderr
 
@@ -134,23 +127,21 @@ def test_a_file_is_written_and_read_byte_by_byte(order: Order, tmp_path: Path) -
     assert shorter.code == 0 and path.read_bytes() == b"x", "what was longer is not left behind it"
 
 
-def test_a_program_gets_its_input_and_the_end_of_it(order: Order) -> None:
-    program = os.environ["WINKUBE_LAB_PWSH"]
+def test_a_program_gets_its_input_and_the_end_of_it(order: Order, pwsh: str) -> None:
     script = "$text = [Console]::In.ReadToEnd(); [Console]::Out.Write($text); [Console]::Error.Write('e'); exit 7"
-    done = order("run", program, f'-NoProfile -NonInteractive -InputFormat None -Command "{script}"', b"one\ntwo")
+    done = order("run", pwsh, f'-NoProfile -NonInteractive -InputFormat None -Command "{script}"', b"one\ntwo")
     assert (done.code, done.stdout, done.stderr) == (7, b"one\ntwo", b"e")
 
 
-def test_a_program_that_does_not_want_its_input(order: Order) -> None:
-    program = os.environ["WINKUBE_LAB_PWSH"]
-    done = order("run", program, '-NoProfile -NonInteractive -InputFormat None -Command "exit 3"', b"x" * 1_000_000)
+def test_a_program_that_does_not_want_its_input(order: Order, pwsh: str) -> None:
+    done = order("run", pwsh, '-NoProfile -NonInteractive -InputFormat None -Command "exit 3"', b"x" * 1_000_000)
     assert done.code == 3
 
 
-def test_a_program_whose_input_is_cut_does_not_take_it_for_all_of_it(order: Order, tmp_path: Path) -> None:
-    program, mark = os.environ["WINKUBE_LAB_PWSH"], tmp_path / "mark"
+def test_a_program_whose_input_is_cut_does_not_take_it_for_all_of_it(order: Order, pwsh: str, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
     command = f"$null = [Console]::In.ReadToEnd(); [IO.File]::WriteAllText('{mark}', 'x')"
-    done = order("run", program, f'-NoProfile -NonInteractive -InputFormat None -Command "{command}"', b"x", 5)
+    done = order("run", pwsh, f'-NoProfile -NonInteractive -InputFormat None -Command "{command}"', b"x", 5)
     assert done.code == 1 and done.stderr.strip() == b"Standard input ended 4 bytes too early."
     assert not mark.exists()
 

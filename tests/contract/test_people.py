@@ -7,7 +7,6 @@ cmdlet of Windows' that a script calls has a stand-in.
 from __future__ import annotations
 
 import base64
-import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -50,16 +49,13 @@ def run(program: str, wanted: Mapping[str, Any], folder: Path) -> dict[str, Any]
 
 @pytest.mark.lane("pwsh")
 @pytest.mark.parametrize("case", CASES, ids=ident)
-def test_a_script_for_people_run_twice(case: Mapping[str, Any], tmp_path: Path) -> None:
-    program = os.environ.get("WINKUBE_LAB_PWSH")
-    if not program:
-        pytest.skip("lane pwsh: WINKUBE_LAB_PWSH is not set")
+def test_a_script_for_people_run_twice(case: Mapping[str, Any], pwsh: str, tmp_path: Path) -> None:
     for name in FILES:
         (tmp_path / "root" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "root" / name).touch()
     (tmp_path / "world.tsv").write_text(world(case, str(tmp_path / "root")), encoding="utf-8")
     wanted = step(case, str(tmp_path / "root"))
-    assert list(differences(wanted, [run(program, wanted, tmp_path) for _ in range(2)])) == []
+    assert list(differences(wanted, [run(pwsh, wanted, tmp_path) for _ in range(2)])) == []
 
 
 def test_what_a_run_did_otherwise_is_told() -> None:

@@ -19,7 +19,8 @@ import yaml
 from tests.contract.case import Case, Tree, load_cases
 from tests.contract.check import failures
 from tests.contract.implementations import Link
-from tests.contract.powershell import Local, OnHost, PowerShellError
+from tests.contract.powershell import Local, OnHost
+from tests.contract.resident import PowerShellError
 
 # Keeps what it is given; makes and looks at trees as the script of the tests would; answers modules with a file's text.
 FAKE = r"""#!@PYTHON@
@@ -27,9 +28,10 @@ import base64, gzip, json, re, shutil, sys
 from pathlib import Path
 folder = Path("@FOLDER@")
 text = base64.b64decode(sys.argv[sys.argv.index("-EncodedCommand") + 1]).decode("utf-16-le")
-stdin = sys.stdin.buffer.read().decode()
-with (folder / "calls").open("a") as calls:
-    calls.write(json.dumps({"argv": sys.argv[1:], "text": text, "stdin": stdin}) + "\n")
+
+def note(stdin):
+    with (folder / "calls").open("a") as calls:
+        calls.write(json.dumps({"argv": sys.argv[1:], "text": text, "stdin": stdin}) + "\n")
 
 def files(root):
     for path in sorted(root.rglob("*")):
@@ -41,15 +43,12 @@ def files(root):
         else:
             yield {"path": name, "kind": "file", "data": base64.b64encode(path.read_bytes()).decode()}
 
-if "ReadToEnd" not in text:
-    sys.stdout.write((folder / "answer").read_text())
-    sys.stderr.write((folder / "complaint").read_text())
-    sys.exit(3)
-elif "OSVersion" in stdin:
-    print("@SYSTEM@\n7.5.0\n/opt/pwsh")
-elif "WindowsIdentity" in stdin:
-    print("S-1-5-21-1-2-3-1000")
-else:
+def said(stdin):
+    # What the one that stays answers a script.
+    if "OSVersion" in stdin:
+        return "@SYSTEM@\n7.5.0\n/opt/pwsh"
+    if "WindowsIdentity" in stdin:
+        return "S-1-5-21-1-2-3-1000"
     packed = re.search(r"FromBase64String\('([^']+)'\)", stdin)[1]
     request = json.loads(gzip.decompress(base64.b64decode(packed)))
     root = Path(request["root"])
@@ -68,8 +67,24 @@ else:
             path.write_bytes(file["text"].encode())
         else:
             path.write_bytes(base64.b64decode(file["data"]))
-    print("WARNING: a word before the answer")
-    print(json.dumps({"files": list(files(root)), "registry": {}}))
+    return "WARNING: a word before the answer\n" + json.dumps({"files": list(files(root)), "registry": {}})
+
+if "WriteLine('ready')" not in text:
+    note(sys.stdin.buffer.read().decode())
+    sys.stdout.write((folder / "answer").read_text())
+    sys.stderr.write((folder / "complaint").read_text())
+    sys.exit(3)
+if (folder / "silent").exists():
+    sys.stderr.write("no console")
+    sys.exit(0)
+print("ready", flush=True)
+for line in sys.stdin:
+    stdin = base64.b64decode(line).decode()
+    note(stdin)
+    if "fails" in stdin:
+        print("-" + base64.b64encode(b"it failed at line 1").decode(), flush=True)
+    else:
+        print("+" + base64.b64encode(said(stdin).encode()).decode(), flush=True)
 """
 
 ANSIBLE = r"""#!@PYTHON@
@@ -120,7 +135,7 @@ def test_a_case_goes_to_a_powershell_on_linux_and_back(tmp_path: Path) -> None:
         assert failures(case(tmp_path, {**asked, "value": {"size": 2}}), local) == ["value.size: wanted 2, found 1"]
         root = local.prepare(Tree({})).root
     assert all(call["argv"][:3] == ["-NoProfile", "-NonInteractive", "-EncodedCommand"] for call in calls(tmp_path))
-    (sent, *_) = [call["stdin"] for call in calls(tmp_path) if "ReadToEnd" not in call["text"]]
+    (sent, *_) = [call["stdin"] for call in calls(tmp_path) if "WriteLine('ready')" not in call["text"]]
     assert "winkube.node.plugins.modules.node_probe" in sent
     assert f"{root}/d/a" in sent
     assert not Path(root).exists()
@@ -171,6 +186,24 @@ def test_silence_is_told_with_exit_code_and_complaint(tmp_path: Path) -> None:
         pytest.raises(PowerShellError, match=r"exit code 3.*Cannot find type"),
     ):
         local.run("node_probe", {"request": "{}"})
+
+
+def test_the_one_that_stays_says_what_it_cannot_do(tmp_path: Path) -> None:
+    fake = program(tmp_path, "pwsh", FAKE, SYSTEM="Unix")
+    (tmp_path / "answer").write_text("{}")
+    with Local.started(str(fake), "127.0.0.1:8") as local:
+        with pytest.raises(PowerShellError, match=r"of the tests' own failed: it failed at line 1"):
+            local.execute("fails")
+        assert local.execute("OSVersion").startswith("Unix"), "it goes on"
+        assert local.starts == [], "no module has run in it"
+        local.start()
+        assert len(local.starts) == 1, "a runner is a process of its own"
+    (tmp_path / "silent").touch()
+    with (
+        pytest.raises(PowerShellError, match=r"pwsh said nothing \(exit code 0\): no console"),
+        Local.started(str(fake), "127.0.0.1:8"),
+    ):
+        pass
 
 
 def test_a_program_that_is_not_there_is_named() -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.powershell import Local, PowerShellError
+from tests.contract.powershell import Local
+from tests.contract.resident import PowerShellError
 from tests.wine import pwsh
 
 FAKE = """package main
@@ -18,13 +19,22 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
+	"unsafe"
 )
 
 func main() {
-	// Without a console it says nothing, as PowerShell does.
-	// What is started from this side without the launcher cannot open CONIN$.
+	// As PowerShell does, it says nothing without a console whose output buffer can be asked for its size.
+	// What is started from this side without the launcher cannot open CONIN$; with CREATE_NEW_CONSOLE both can be
+	// opened, and there is no buffer.
 	_, err := os.OpenFile("CONIN$", os.O_RDWR, 0)
-	if err != nil || os.Getenv("SILENT") != "" {
+	out, second := os.OpenFile("CONOUT$", os.O_RDWR, 0)
+	if err != nil || second != nil || os.Getenv("SILENT") != "" {
+		return
+	}
+	var info [22]byte
+	ask := syscall.NewLazyDLL("kernel32.dll").NewProc("GetConsoleScreenBufferInfo")
+	if there, _, _ := ask.Call(out.Fd(), uintptr(unsafe.Pointer(&info[0]))); there == 0 {
 		return
 	}
 	given, _ := io.ReadAll(os.Stdin)

@@ -29,7 +29,8 @@ from tests.contract import people  # noqa: E402
 from tests.contract.carried.build import commit, lines  # noqa: E402
 from tests.contract.carried.journey import Download  # noqa: E402
 from tests.contract.check import answer_differences, differences, state_differences  # noqa: E402
-from tests.contract.powershell import PowerShellError, last_json, unwire  # noqa: E402
+from tests.contract.powershell import last_json, unwire  # noqa: E402
+from tests.contract.resident import PowerShellError  # noqa: E402
 from tests.contract.steps import LookState, Run, Want  # noqa: E402
 
 

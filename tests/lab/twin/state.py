@@ -101,9 +101,9 @@ class StateFolder:
     def sweep(self, batch: Mapping[str, Any]) -> None:
         """Deletes the folders of `staging` that the batch does not name: a run that broke off has left them."""
         drive = self.node.drive
-        told = json.dumps(batch).lower()
+        told = json.dumps(batch).lower().replace("\\\\", "/")
         for name in drive.listdir(self.file("staging")):
-            named = f"staging\\\\{name}".lower() in told
+            named = f"staging/{name}".lower() in told
             if drive.kind(self.file("staging", name)) == "directory" and not named:
                 with contextlib.suppress(WinError):
                     drive.delete_tree(self.file("staging", name))

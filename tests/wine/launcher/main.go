@@ -11,8 +11,9 @@ import (
 	"syscall"
 )
 
-// CREATE_NEW_CONSOLE: of what was started from this side Wine's console is one in name alone.
-const newConsole = 0x10
+// CREATE_NO_WINDOW: a console that has no window. Of what was started from this side Wine's console is one in name alone, and with
+// CREATE_NEW_CONSOLE (0x10) Wine's conhost.exe wants a window and ends.
+const noWindow = 0x08000000
 
 func main() {
 	self, err := os.Executable()
@@ -21,7 +22,7 @@ func main() {
 	}
 	command := exec.Command(filepath.Join(filepath.Dir(self), "pwsh.exe"), os.Args[1:]...)
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
-	command.SysProcAttr = &syscall.SysProcAttr{CreationFlags: newConsole}
+	command.SysProcAttr = &syscall.SysProcAttr{CreationFlags: noWindow}
 	var ended *exec.ExitError
 	if err := command.Run(); errors.As(err, &ended) {
 		os.Exit(ended.ExitCode())

@@ -1,0 +1,71 @@
+"""Finds a PowerShell, runs what it can run of the contract under it, and prints what each did not and a line of JSON.
+
+    python -m tests.pwsh                 PowerShell 7 on Linux
+    python -m tests.pwsh --wine          PowerShell 7 for Windows on Wine 10
+    python -m tests.pwsh --whole         with the cases that wait for half a minute
+
+Further arguments go to pytest. The report by test is build/pwsh-PLATFORM.jsonl. Without a PowerShell it says so and
+ends with 0; one that is there and cannot be used is a failure.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+
+import pytest
+
+from tests.contract.case import all_cases
+from tests.contract.conftest import provided
+from tests.pwsh import program
+from tests.pwsh.report import Report, not_run, summary
+from tests.wine import chroot
+
+OUT = program.ROOT / "build"
+WORKERS = 2
+
+
+def main(arguments: list[str]) -> int:
+    platform: program.Platform = "windows" if "--wine" in arguments else "linux"
+    rest = [word for word in arguments if word not in {"--wine", "--whole"}]
+    if platform == "windows" and (why := chroot.missing()) is not None:
+        print(f"lane pwsh: left out: {why}")
+        return 0
+    try:
+        found = program.find(platform)
+    except program.LaneError as error:
+        print(f"lane pwsh: {error}")
+        return 1
+    if found is None:
+        print(f"lane pwsh: left out: {program.lacking(platform)}")
+        return 0
+    print(f"lane pwsh: PowerShell {found.version} for {platform}, {found.path} (from {found.taken_from})", flush=True)
+    choose(found)
+    report = Report()
+    began = time.monotonic()
+    options = [] if "--whole" in arguments else ["-m", "not exhaustive"]
+    options += ["-n", str(WORKERS), "--dist", "worksteal", "-p", "tests.pwsh.report", "-p", "no:cacheprovider", "-q"]
+    code = pytest.main(["tests/contract", *options, *rest], plugins=[report])
+    there = provided()
+    assert there is not None
+    path = OUT / f"pwsh-{platform}.jsonl"
+    ran = {line["test"] for line in report.lines.values()}
+    left = [line for line in not_run(all_cases(), there, frozenset()) if line["test"] not in ran]
+    report.write(path, iter(left))
+    print(json.dumps(summary([*report.lines.values(), *left], found, time.monotonic() - began)))
+    print(f"lane pwsh: each test is in {path.relative_to(program.ROOT)}")
+    return int(code)
+
+
+def choose(found: program.PowerShell) -> None:
+    """This process, and so those of pytest, run the contract under that PowerShell."""
+    for name in program.VARIABLES.values():
+        os.environ.pop(name, None)
+    os.environ[program.VARIABLES[found.platform]] = str(found.path)
+    os.environ.update({"POWERSHELL_TELEMETRY_OPTOUT": "1", **found.environment})
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
