@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..plugin_utils.components.layout import Layout
-from ..plugin_utils.components.stage import First, Given, Resources, Stage
+from ..plugin_utils.components.stage import First, Given, Key, Resources, Stage
 from ..plugin_utils.cri.client import Tls as ClientTls
 from ..plugin_utils.cri_tcp import expiry, node, proof
 from ..plugin_utils.cri_tcp.edit import Address, Listener, effective
@@ -18,6 +18,9 @@ from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.task.component_action import ConvergingAction
+
+CONFIG: Key[str] = Key("the text of config.toml as it is wanted")
+REHEARSED: Key[proof.Rehearsed] = Key("what containerd made of it")
 
 
 class ActionModule(ConvergingAction):
@@ -35,31 +38,29 @@ class ActionModule(ConvergingAction):
         """Plan and act; then ask containerd over the port, whether or not anything was changed."""
         check = self._task.check_mode
         wanted, own = node.certify(node.of(options, layout), options["certificates"], self._address, not check)
-        text = ""
-        heard: list[proof.Rehearsed] = []
 
         def build_resources(given: Given[Any]) -> Resources:
             """Firewall rule, config.toml, the restart."""
-            nonlocal text
             found = node.build_resources(replace(wanted, mark=given.mark), given.reading)
-            text = proof.config_of(found).text
+            given.learned.note(CONFIG, proof.config_of(found).text)
             return found
 
         def rehearse(given: Given[Any], resources: Resources) -> Batch | None:
             """Let containerd read the new file before anything is stopped."""
             return proof.rehearsal(wanted, resources, given.reading)
 
-        def judge(_given: Given[Any], batch: Batch, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+        def judge(given: Given[Any], batch: Batch, answer: Mapping[str, Any]) -> Mapping[str, Any]:
             """What it made of the file decides whether to go on."""
-            heard.append(proof.judge_rehearsal(wanted, batch, answer, text))
+            text = given.learned.get(CONFIG) or ""
+            given.learned.note(REHEARSED, proof.judge_rehearsal(wanted, batch, answer, text))
             return {}
 
         stage = Stage("tcp", build_resources, first=(First(rehearse, learned=judge),))
         needed = node.reads(wanted)
         before = self.reading(options, needed)
-        _reading, result = self.converge((stage,), options, before, needed=needed)
+        ran, result = self.converge((stage,), options, before, needed=needed)
 
-        rehearsed = heard[-1] if heard else None
+        text, rehearsed = ran.learned.get(CONFIG) or "", ran.learned.get(REHEARSED)
         found = rehearsed.found if rehearsed else effective(text.removeprefix("\ufeff"))
         if sentence := _find_leftover(wanted, before):
             self.warn_once(f"{self._host}: {sentence}")

@@ -36,7 +36,7 @@ class ActionModule(ConvergingAction):
                 f"{self._host} is not ready to be generalised: what follows would be the same on every node.",
                 *(each.sentence for each in found),
             )
-        _reading, result = self.converge(STAGES, options, looked)
+        _ran, result = self.converge(STAGES, options, looked)
         would = "would be" if looked.predicted and result["changed"] else "is"
         return result | {
             "msg": f"{self._host} {would} ready to generalise.",

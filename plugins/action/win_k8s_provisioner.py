@@ -31,10 +31,8 @@ from ..plugin_utils.provision import (
 from ..plugin_utils.provision.delivery import Delivery
 from ..plugin_utils.provision.provision_items import Item
 from ..plugin_utils.provision.provision_service import Timeouts
-from ..plugin_utils.task import drain
-from ..plugin_utils.task.converge import plan_until_as_read
-from ..plugin_utils.task.node_action import NodeAction
-from ..plugin_utils.task.task_node import widen_state
+from ..plugin_utils.task.component_action import ConvergingAction
+from ..plugin_utils.task.converge import Converge
 from ..plugin_utils.task.variables import READING
 
 Tasks = tuple[provision.Task, ...]
@@ -43,18 +41,20 @@ Tasks = tuple[provision.Task, ...]
 @dataclass(frozen=True, slots=True)
 class Push:
     """What a task is about: the items, where each comes from, how they get to the node; `pods` are the DaemonSets that
-    run kube-proxy on this node from the file that is replaced."""
+    run kube-proxy on this node from the file that is replaced; `run` sends the batch."""
 
     options: Mapping[str, Any]
     items: tuple[Item, ...]
     origins: Mapping[str, provision_source.Origin]
     pods: tuple[str, ...]
     delivery: Delivery
+    run: Converge
 
 
-class ActionModule(NodeAction):
-    """win_k8s_provisioner. It has no stages as a component has: a build goes another way to the node where the first
-    one fails, what was brought is taken away where it is refused, and the report reads the journal of the very batch.
+class ActionModule(ConvergingAction):
+    """win_k8s_provisioner. It sends its batches as a component does, and has no stages: a build goes another way to the
+    node where the first one fails, what was brought is taken away where it is refused, and the report reads the journal
+    of the very batch.
     """
 
     module = "win_k8s_provisioner"
@@ -79,8 +79,8 @@ class ActionModule(NodeAction):
             origins = self._find_origins(items, options, Path(folder))
             delivery = Delivery(replace(self._node, warn_once=self._warn), layout, options)
             reading = self._reuse_reading(queries) or read()
-            push = Push(options, items, origins, self._daemon_sets(items, options), delivery)
-            return plan_until_as_read(self.topic, self._host, lambda found: self._push(push, found), reading, read)
+            push = Push(options, items, origins, self._daemon_sets(items, options), delivery, self.begin(options))
+            return push.run.plan_until_as_read(lambda found: self._push(push, found), reading, read)
 
     def _find_origins(
         self, items: Sequence[Item], options: Mapping[str, Any], folder: Path
@@ -148,15 +148,12 @@ class ActionModule(NodeAction):
         self, push: Push, plan: Plan, planned: Batch, tasks: Tasks, reading: Reading, mark: str
     ) -> dict[str, Any]:
         """Drain if that is wanted, hand the batch over, wait for the Node."""
-        batch = widen_state(planned, self._node.layout)
-        sent = replace(batch, state=(*batch.state, provision_report.journal_query(self._node.layout, mark)))
-        drained = drain.empty_before(sent, self._shared.drain, self._asks)
-        answer = self._node.apply(sent, mark, reading)
-        reading = self._node.after(reading, batch, provision_report.drop_journal(answer))
+        journal = provision_report.journal_query(self._node.layout, mark)
+        reading, answer = push.run.send(planned, mark, reading, beside=(journal,))
         waited = in_cluster.wait_for_node(push.options, in_cluster.node_name(push.options, self._host), tasks)
-        before, after = ([Step("the cluster", text) for text in texts] for texts in (drained, waited))
+        before, after = ([Step("the cluster", text) for text in texts] for texts in (push.run.emptied, waited))
         done = replace(plan, steps=(*before, *plan.steps, *after))
-        times = provision_report.measure_times(sent, answer.get("state") or {})
+        times = provision_report.measure_times(planned, answer.get("state") or {})
         return self._tell(push, done, tasks, reading, answer, times)
 
     def _tell(

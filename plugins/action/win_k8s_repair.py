@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.components.join import join
 from ..plugin_utils.components.layout import Layout
-from ..plugin_utils.components.stage import Given, Resources, Stage
+from ..plugin_utils.components.stage import Given, Key, Resources, Stage
 from ..plugin_utils.diagnosis import cni_mend, gather
 from ..plugin_utils.diagnosis.finding import Action
 from ..plugin_utils.diagnosis.scene import cni_reads, complete_cni
@@ -20,6 +20,8 @@ from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.repair import COMPONENT, check_options, hns, network, rejoin, restart, take_over
 from ..plugin_utils.task.component_action import ConvergingAction
 from ..plugin_utils.task.node_repair import NodeRepair, repair_result
+
+PAST: Key[rejoin.Past] = Key("what remains of the node's former membership")
 
 
 class ActionModule(ConvergingAction):
@@ -40,19 +42,18 @@ class ActionModule(ConvergingAction):
             said = "Whether a node was deleted only the cluster can say"
             raise Refused(f"{said}: set winkube_cluster.kubeconfig to a kubeconfig on the controller.")
         node = cluster.node(options["node_name"])
-        found = rejoin.Past()
 
         def build_resources(given: Given[Any]) -> Resources:
             """The clean-up; nothing for a machine that is not a previously deleted node."""
-            nonlocal found
             ours = hns.Ours(hns.list_own_names(options["network_name"]), options["cluster_cidr"])
             situation = join.Situation(layout, options["join"], options["node_name"], given.reading, node, asked=True)
             found = rejoin.past(situation, ours, always=options["always"])
+            given.learned.note(PAST, found)
             return (rejoin.Leftovers(layout, found, ours, conf=options["cni_managed_by"] == "service"),)
 
         stages = (Stage("clean-up", build_resources),)
-        reading, result = self.converge(stages, options, needed=rejoin.reads(layout))
-        return result | rejoin.as_data(found, rejoin.roles(layout, reading))
+        ran, result = self.converge(stages, options, needed=rejoin.reads(layout))
+        return result | rejoin.as_data(ran.learned.get(PAST) or rejoin.Past(), rejoin.roles(layout, ran.reading))
 
     def _cni_conf(self, options: dict[str, Any]) -> dict[str, Any]:
         """Mend the CNI configuration that the runtime takes."""
@@ -71,7 +72,7 @@ class ActionModule(ConvergingAction):
     def _network(self, options: dict[str, Any]) -> dict[str, Any]:
         layout, cluster = self._node.layout, self._cluster(options)
         nodes = None if cluster is None else list(cluster.nodes())
-        repair = NodeRepair(self._node, self._shared.drain, self._asks, network.reads(layout))
+        repair = NodeRepair(self._node, self.begin(options), network.reads(layout))
         wanted = network.Wanted.of(options, layout, nodes, hns.list_recorded(layout, repair.seen))
         if stuck := network.repair(wanted, repair):
             raise NodeError(f"{self.topic}: {stuck}")
@@ -81,7 +82,7 @@ class ActionModule(ConvergingAction):
         return result
 
     def _restart(self, options: dict[str, Any]) -> dict[str, Any]:
-        repair = NodeRepair(self._node, self._shared.drain, self._asks, restart.reads(self._node.layout))
+        repair = NodeRepair(self._node, self.begin(options), restart.reads(self._node.layout))
         batch, text = restart.batch(self._node.layout, options["services"], repair.seen)
         if text:
             repair.apply(batch, text)
@@ -106,7 +107,7 @@ class ActionModule(ConvergingAction):
 
     def _take_over(self, options: dict[str, Any]) -> dict[str, Any]:
         layout = self._node.layout
-        repair = NodeRepair(self._node, self._shared.drain, self._asks, take_over.reads(layout))
+        repair = NodeRepair(self._node, self.begin(options), take_over.reads(layout))
         take_over.refuse_misnamed(layout, repair.seen)
         going = take_over.find_loose(layout, repair.seen)
         services = take_over.services(layout, repair.seen)

@@ -108,10 +108,10 @@ class ActionModule(ConvergingAction):
         def sweep(given: Given[Any]) -> Resources:
             return wanted.sweep(self._look(wanted, given.reading))
 
-        reading = run.run_stages((Stage("down", down, deadline=_deadline),), reading)
+        reading = run.run_stages((Stage("down", down, deadline=_deadline),), reading).reading
         steps = self._remove_node(cluster, options)
         reading = self._look(wanted, reading, again="down" in run.acted)
-        reading = run.run_stages((Stage("sweep", sweep, deadline=_deadline),), reading)
+        reading = run.run_stages((Stage("sweep", sweep, deadline=_deadline),), reading).reading
         result = self.report_run(run, reading)
         result["steps"] += as_steps(steps, planned=self._task.check_mode)
         after = self._look(wanted, reading, again="sweep" in run.acted)

@@ -25,12 +25,39 @@ T_co = TypeVar("T_co", covariant=True)
 A = TypeVar("A")
 
 
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Key(Generic[V]):
+    """Something that stages learn beside the reading; `name` is for people."""
+
+    name: str
+
+
+class Learned:
+    """What the stages of a run have learned. What is planned again is learned again."""
+
+    def __init__(self) -> None:
+        self._values: dict[Any, Any] = {}
+
+    def note(self, key: Key[V], value: V) -> None:
+        """Keep it, in place of what was learned before."""
+        self._values[key] = value
+
+    def get(self, key: Key[V]) -> V | None:
+        """The last value; None if no stage has learned it."""
+        found: V | None = self._values.get(key)
+        return found
+
+
 @dataclass(frozen=True, slots=True)
 class Given(Generic[T_co]):
     """The input of planning.
 
     `name` is the component's, `options` are its own, `shared` those of the fragments; `mark` is the id of the batch to
-    be sent; with `check` none is sent. `programs` are the names of all programs that run as services on a node.
+    be sent; with `check` none is sent. `programs` are the names of all programs that run as services on a node. What a
+    stage learns beside the reading it notes in `learned`.
     """
 
     name: str
@@ -42,6 +69,7 @@ class Given(Generic[T_co]):
     mark: str = ""
     check: bool = False
     programs: tuple[str, ...] = ()
+    learned: Learned = field(default_factory=Learned)
 
     @property
     def is_unsettled(self) -> bool:

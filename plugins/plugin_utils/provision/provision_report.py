@@ -198,12 +198,6 @@ def summary(host: str, entries: Sequence[Mapping[str, Any]], seconds: float) -> 
     return f"{host}: {'; '.join(found)}; {seconds:.1f} s in all"
 
 
-def drop_journal(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """A node's answer as it may get into a reading."""
-    state = {key: value for key, value in (answer.get("state") or {}).items() if key != JOURNAL}
-    return {**answer, "state": state}
-
-
 def report_nothing(calls: int) -> dict[str, Any]:
     """The result of a task without items."""
     told = {"answer": None, "outcome": None, "batch": None, "calls": calls}

@@ -20,7 +20,7 @@ from ..node import restart
 from ..node.link import controller
 from ..node.run_id import RUN_ID
 from . import other_run
-from .converge import Converge
+from .converge import Converge, Ran
 from .node_action import NodeAction
 from .screen import display
 from .variables import READING
@@ -38,15 +38,15 @@ class ConvergingAction(NodeAction):
         after: Ending = nothing_after,
         needed: tuple[Query, ...] = (),
         own: object = None,
-    ) -> tuple[Reading, dict[str, Any]]:
+    ) -> tuple[Ran, dict[str, Any]]:
         """Goes through the stages (Converge.run_stages).
 
         Returns:
-            The node as it is then, and the task's result.
+            What they end with, and the task's result.
         """
         run = self.begin(options, needed, own)
-        reading = run.run_stages(stages, reading or self.reading(options, needed), after=after)
-        return reading, self.report_run(run, reading)
+        ran = run.run_stages(stages, reading or self.reading(options, needed), after=after)
+        return ran, self.report_run(run, ran.reading)
 
     def begin(self, options: Mapping[str, Any], needed: tuple[Query, ...] = (), own: object = None) -> Converge:
         """Nothing done yet. `needed` has to be read before anything is planned; `own` are the options as the stages

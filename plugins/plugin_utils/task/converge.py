@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -19,7 +19,7 @@ from ..components.asks import Asks
 from ..components.options import read
 from ..components.registry import DAEMONS
 from ..components.shared_options import SharedOptions
-from ..components.stage import After, Ending, First, Given, Resources, Stage, nothing_after
+from ..components.stage import After, Ending, First, Given, Learned, Resources, Stage, nothing_after
 from ..engine.batch import Batch
 from ..engine.plan import Plan, Step, confides, make_plan, reads, task_result
 from ..engine.reading import Query, Reading, merge_queries
@@ -39,26 +39,17 @@ REBOOT_TIMEOUT_S = 900
 T = TypeVar("T")
 
 
-def plan_until_as_read(
-    name: str, host: str, plan_and_send: Callable[[Reading], T], reading: Reading, read: Callable[[], Reading]
-) -> T:
-    """What `plan_and_send` makes of a reading. A node that is no longer as it was read is read and planned again.
-    NodeError if it has changed again and again. `name` is the component's."""
-    tries = 1
-    while True:
-        try:
-            return plan_and_send(reading)
-        except NotAsReadError as changed:
-            if tries == STALE_TRIES:
-                raise NodeError(
-                    f"{name}: {changed}. It was planned {STALE_TRIES} times; something else keeps changing the node."
-                ) from None
-            display.v(f"{host}, plan {tries}: {changed}; reading it again")
-        tries, reading = tries + 1, read()
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a run through stages ends with: the node as it is then, in check mode as it would be; and what the stages
+    learned."""
+
+    reading: Reading
+    learned: Learned
 
 
 class Converge:
-    """One component of one node.
+    """One component of one node: the one place from which batches are sent that change it.
 
     `name` is the component's; `options` are the module's, checked, and `own` are they as the stages read them; `needed`
     has to be read besides what every component reads. What has been done so far is in the attributes, from which
@@ -91,21 +82,20 @@ class Converge:
         self._restarts = bool(options.get("reboot", True))
         self._reboot_timeout_s = int(options.get("reboot_timeout", REBOOT_TIMEOUT_S))
         self._needed = needed
-        self._emptied: list[str] = []
+        self.emptied: list[str] = []
+        """What was done to empty the node, before batches that interrupt pods."""
+        self._learned = Learned()
         self._steps: list[Step] = []
         self._answer: Mapping[str, Any] = {}
         self._after = After()
 
-    def run_stages(self, stages: Sequence[Stage], reading: Reading, *, after: Ending = nothing_after) -> Reading:
+    def run_stages(self, stages: Sequence[Stage], reading: Reading, *, after: Ending = nothing_after) -> Ran:
         """Goes through the stages from top to bottom.
 
         Args:
             stages: The component's.
             reading: The node as it is.
             after: What is done when they are through.
-
-        Returns:
-            The node as it is then; in check mode, as it would be.
 
         Raises:
             Refused: Something cannot be as it is wanted.
@@ -121,7 +111,51 @@ class Converge:
             raise NodeError(f"{self.name}: {error}") from error
         if self._after.problem:
             raise NodeError(f"{self.name}: {self._after.problem}")
-        return reading
+        return Ran(reading, self._learned)
+
+    def plan_until_as_read(
+        self, plan_and_send: Callable[[Reading], T], reading: Reading, read: Callable[[], Reading]
+    ) -> T:
+        """What `plan_and_send` makes of a reading. A node that is no longer as it was read is read and planned again.
+        NodeError if it has changed again and again."""
+        tries = 1
+        while True:
+            try:
+                return plan_and_send(reading)
+            except NotAsReadError as changed:
+                if tries == STALE_TRIES:
+                    raise NodeError(
+                        f"{self.name}: {changed}. It was planned {STALE_TRIES} times; something else keeps changing "
+                        "the node."
+                    ) from None
+                display.v(f"{self._asks.host}, plan {tries}: {changed}; reading it again")
+            tries, reading = tries + 1, read()
+
+    def send(
+        self, batch: Batch, batch_id: str, reading: Reading, *, beside: Sequence[Query] = ()
+    ) -> tuple[Reading, Mapping[str, Any]]:
+        """Empties the node if the batch interrupts pods and that is wanted, and sends it.
+
+        Args:
+            batch: What is done.
+            batch_id: Its id.
+            reading: What it was planned from.
+            beside: What is asked for as well, and does not get into the reading.
+
+        Returns:
+            The reading with what the batch has changed, and the node's answer.
+
+        Raises:
+            NotAsReadError: Nothing was done.
+            NodeError: The batch was rolled back, or the node could not be emptied.
+        """
+        whole = widen_state(batch, self._node.layout)
+        sent = replace(whole, state=merge_queries((*whole.state, *beside)))
+        self.emptied += drain.empty_before(sent, self._shared.drain, self._asks)
+        answer = self._node.apply(sent, batch_id, reading)
+        aside = {query.key for query in beside}
+        kept = {key: value for key, value in (answer.get("state") or {}).items() if key not in aside}
+        return self._node.after(reading, whole, {**answer, "state": kept}), answer
 
     # -- one stage ---------------------------------------------------------------------------------------------------
 
@@ -132,9 +166,7 @@ class Converge:
         try:
             stage.before(self._give(stage, reading))
             while True:
-                plan, reading = plan_until_as_read(
-                    self.name, self._asks.host, partial(self._plan_and_send, stage), reading, self._read
-                )
+                plan, reading = self.plan_until_as_read(partial(self._plan_and_send, stage), reading, self._read)
                 self.reboot += [reason for reason in plan.reboot if reason not in self.reboot]
                 if not plan.reboot or self._check or not self._restarts:
                     return reading
@@ -186,6 +218,7 @@ class Converge:
             mark=uuid.uuid4().hex,
             check=self._check,
             programs=tuple(DAEMONS),
+            learned=self._learned,
         )
 
     def _complete(self, stage: Stage, given: Given[Any]) -> tuple[Given[Any], Resources]:
@@ -233,12 +266,9 @@ class Converge:
         return reading
 
     def _send(self, stage: Stage, batch: Batch, batch_id: str, reading: Reading) -> tuple[Reading, Mapping[str, Any]]:
-        """The reading with what the batch has changed, and the node's answer. NotAsReadError if nothing was done."""
-        whole = widen_state(batch, self._node.layout)
-        whole = replace(whole, state=merge_queries((*whole.state, *stage.state(self._node.layout))))
-        self._emptied += drain.empty_before(whole, self._shared.drain, self._asks)
-        answer = self._node.apply(whole, batch_id, reading)
-        return self._node.after(reading, whole, answer), answer
+        """`send`, asking for what the stage wants to know afterwards as well."""
+        more = merge_queries((*batch.state, *stage.state(self._node.layout)))
+        return self.send(replace(batch, state=more), batch_id, reading)
 
     def _note(self, plan: Plan) -> None:
         self._steps += plan.steps
@@ -249,7 +279,7 @@ class Converge:
         """Restart the machine, wait until it is back, and read it again."""
         display.v(f"{self._asks.host}: {restart.step(reasons).text}")
         batch = restart.batch(self.name, reasons, reading)
-        self._emptied += drain.empty_before(batch, self._shared.drain, self._asks)
+        self.emptied += drain.empty_before(batch, self._shared.drain, self._asks)
         try:
             self._node.apply(batch, uuid.uuid4().hex, reading)
         except OutcomeUnknown as lost:
@@ -276,7 +306,7 @@ class Converge:
     @property
     def steps(self) -> tuple[Step, ...]:
         """What was done, or would be, on the node and to empty it."""
-        emptied = tuple(Step("the cluster", text) for text in self._emptied)
+        emptied = tuple(Step("the cluster", text) for text in self.emptied)
         return (*emptied, *self._steps, *((restart.step(self.reboot),) if self.restarts else ()))
 
     def result(self, *, diff: bool) -> dict[str, Any]:
@@ -290,7 +320,7 @@ class Converge:
         )
         if self._check:
             found["changed"] = self.changed
-        if self._emptied:
+        if self.emptied:
             found["winkube"]["drained"] = True
         if self.reboot:
             found |= {

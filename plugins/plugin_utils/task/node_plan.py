@@ -139,7 +139,7 @@ def plan_node(
             options = check_arguments(made.module, first.render_value(part.arguments))
             own = made.interface.read(options)
             run = Converge(made.name, node, options, asks, check=True, needed=made.reads(node.layout), own=own)
-            now = run.run_stages(made.stages, now, after=made.after)
+            now = run.run_stages(made.stages, now, after=made.after).reading
             told = run.result(diff=False)
             if told["changed"]:
                 steps[made.role] = tuple(str(step["text"]) for step in told["steps"])

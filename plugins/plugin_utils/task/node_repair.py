@@ -10,15 +10,13 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from ..components.asks import Asks
-from ..components.shared_options import DrainOptions
 from ..engine.batch import Batch
 from ..engine.reading import Query, Reading
 from ..engine.sentences import as_result
 from ..node.link import NodeError
 from ..repair import COMPONENT, rejoin
 from ..repair.network import Remedy
-from . import drain
+from .converge import Converge
 from .screen import display
 from .task_node import NotAsReadError, TaskNode
 
@@ -26,16 +24,15 @@ from .task_node import NotAsReadError, TaskNode
 class NodeRepair:
     """One repair of one node. Has what repair.network.Node asks for."""
 
-    def __init__(self, node: TaskNode, wanted: DrainOptions, asks: Asks, queries: Sequence[Query]) -> None:
+    def __init__(self, node: TaskNode, run: Converge, queries: Sequence[Query]) -> None:
         """Looks at the node for the first time.
 
         Args:
             node: The node.
-            wanted: Whether and how the node is drained before.
-            asks: What is asked of the cluster.
+            run: What sends the batches.
             queries: What the repair is about. What runs batches on the node is read besides.
         """
-        self._node, self._drain, self._asks = node, wanted, asks
+        self._node, self._run = node, run
         self._queries = (*queries, *rejoin.runner_reads(node.layout))
         self._texts: list[str] = []
         self.seen = node.read_queries(self._queries)
@@ -74,11 +71,13 @@ class NodeRepair:
             NodeError: It was rolled back, or the machine is no longer as it was looked at.
         """
         if not self._node.check:
-            self._texts += drain.empty_before(batch, self._drain, self._asks)
+            emptied = len(self._run.emptied)
             try:
-                self._node.apply(batch, uuid.uuid4().hex, self.seen)
+                self._run.send(batch, uuid.uuid4().hex, self.seen)
             except NotAsReadError:
                 raise NodeError(f"{COMPONENT}: the machine was restarted meanwhile. Run again.") from None
+            finally:
+                self._texts += self._run.emptied[emptied:]
         self._texts += texts
 
     def result(self, *, diff: bool) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.stage impo
     After,
     First,
     Given,
+    Key,
     Resources,
     Stage,
 )
@@ -195,3 +196,35 @@ def test_the_node_is_emptied_before_its_first_virtual_switch(monkeypatch: pytest
     assert node.told == ["drain before category_note", "send part category_note"]
     assert made.steps[0].text == "drain win1 (2 pods)"
     assert made.steps[1].label == switch.label
+
+
+def test_what_stages_learn_is_given_back_by_its_key_and_known_to_the_next() -> None:
+    number: Key[int] = Key("a number")
+    text: Key[str] = Key("a text")
+
+    def learn(given: Given[Any]) -> Resources:
+        given.learned.note(number, (given.learned.get(number) or 0) + 1)
+        return ()
+
+    converge = Converge("part", Node(), {}, Asks(Controller(), "win1"), check=False)  # type: ignore[arg-type]
+    ran = converge.run_stages((Stage("a", learn), Stage("b", learn)), machine())
+    assert (ran.learned.get(number), ran.learned.get(text)) == (2, None)
+
+
+def test_what_is_asked_beside_a_batch_gets_into_the_answer_and_not_into_the_reading() -> None:
+    beside = Query("journal", "file", (("path", "C:\\j"),))
+    sent: list[Batch] = []
+
+    class Answers(Node):
+        def apply(self, batch: Batch, batch_id: str, reading: Reading) -> Mapping[str, Any]:
+            sent.append(batch)
+            return {**DONE, "state": {"journal": 1, "other": 2}}
+
+        def after(self, reading: Reading, batch: Batch, answer: Mapping[str, Any]) -> Reading:
+            return reading.merge(answer["state"])
+
+    converge = Converge("part", Answers(), {}, Asks(Controller(), "win1"), check=False)  # type: ignore[arg-type]
+    reading, answer = converge.send(Batch("part", (Op("mkdir", {}),)), "1", machine(), beside=(beside,))
+    assert beside in sent[0].state
+    assert answer["state"]["journal"] == 1
+    assert "journal" not in reading.parts and reading.parts["other"] == 2
