@@ -218,7 +218,7 @@ def _access(cluster: _Entry[ClusterEntry], user: _Entry[UserEntry], named: str) 
 
 
 def _split_server(server: str) -> tuple[str, str]:
-    """The address without user and password, and these as `user:password`. ValueError for what is no address.
+    """The address without user and password, and these as `user:password`. ValueError for what is not an address.
 
     A query or fragment is dropped. Source: client-go rest/client.go, NewRESTClient.
     """
@@ -283,7 +283,7 @@ def _impersonation(user: UserEntry) -> tuple[tuple[str, str], ...]:
 
 
 def _read_authority(cluster: _Entry[ClusterEntry]) -> bytes:
-    """Empty for the certificates that the controller trusts. ValueError for a file without any: whoever names one does
+    """Empty for the certificates that the controller trusts. ValueError for a file without any: who names one does
     not mean those."""
     entry = cluster.fields
     pem = entry.authority_data or ((cluster.folder / entry.authority).read_bytes() if entry.authority else b"")

@@ -167,8 +167,8 @@ def suboptions(
     **own: Any,
 ) -> T:
     """A field whose value is a dataclass of options itself. `own` are fields of it, by name, that are another option
-    here than in the class; None: it is no option here, and has the class's default. The default is made of theirs;
-    `default` is what the documentation says besides."""
+    here than in the class; None: there is no such option here, and it has the class's default. The default is made of
+    theirs; `default` is what the documentation says besides."""
     about = _About(description, variable, default=default, of=of, own=own)
     if required:
         return cast(T, field(metadata={_ABOUT: about}))

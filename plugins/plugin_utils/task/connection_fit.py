@@ -4,7 +4,7 @@
 """Whether Ansible's connection to a host can reach a Windows node at all: judged by what is loaded, before it connects.
 
 Each of these mistakes would else end in a message of a program that does not know of the other: `/bin/sh` that Windows
-does not have, an SSH banner that is no HTTP, a controller on which there is no C:.
+does not have, an SSH banner that is not HTTP, a controller on which there is no C:.
 """
 
 from __future__ import annotations
