@@ -68,8 +68,8 @@ def bootstrap_secret(store: Store, token_id: str) -> dict[str, Any] | None:
     return store.find(BY_NAME["Secret"], "kube-system", f"bootstrap-token-{token_id}")
 
 
-def user_of(store: Store, ca: Authority, certificate: bytes, token: str, now: datetime) -> User:
-    """ApiError 401 for credentials that are given and wrong."""
+def user_of(store: Store, ca: Authority, certificate: bytes, token: str, now: datetime, anonymous: bool = True) -> User:
+    """ApiError 401 for credentials that are given and wrong, and for none where `anonymous` is off."""
     if certificate:
         try:
             found = ca.verify(certificate, now)
@@ -77,6 +77,8 @@ def user_of(store: Store, ca: Authority, certificate: bytes, token: str, now: da
             raise _unauthorized() from error
         return User(found.name, (*found.groups, "system:authenticated"))
     if not token:
+        if not anonymous:
+            raise _unauthorized()
         return ANONYMOUS
     user = _bootstrap_user(store, token, now) or _service_account(store, token)
     if user is None:
@@ -142,7 +144,8 @@ def _everyone_may(user: User, ask: Ask) -> bool:
         return True
     if "system:authenticated" not in user.groups:
         return False
-    return ask.path.startswith(("/api", "/apis")) or ask.group == "authorization.k8s.io"
+    own = ask.group == "authorization.k8s.io" and ask.resource.startswith("selfsubject")
+    return ask.path.startswith(("/api", "/apis")) or own
 
 
 def _node_may(user: User, ask: Ask) -> bool:

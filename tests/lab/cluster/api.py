@@ -110,8 +110,12 @@ class Api:
         self.proxied: dict[tuple[str, str], Object | Callable[[], Object]] = {}
         """(Node, what) -> what its kubelet says under `/<what>`: `configz`, left here by the kubelet itself. What is
         called may only touch a machine whose programs do not call this API, which is locked meanwhile."""
+        self.trust: dict[str, tuple[bytes, bytes]] = {}
+        """Node -> the CA by which its kubelet knows callers, and its serving certificate."""
         self.served: set[str] = set()
         """API groups of custom kinds (custom.py) whose definitions are installed."""
+        self.anonymous = True
+        """Whether a request without credentials gets as far as authorisation (--anonymous-auth)."""
         self.outage: str = ""
         """A sentence: every request is answered with 503 and this."""
         self.evicted: Callable[[Object], None] = lambda pod: None
@@ -125,7 +129,7 @@ class Api:
             try:
                 if self.outage:
                     raise ApiError(503, "ServiceUnavailable", self.outage)
-                user = user_of(self.store, self.ca, request.certificate, request.token, self.now())
+                user = user_of(self.store, self.ca, request.certificate, request.token, self.now(), self.anonymous)
                 response = self._answer(request, user)
             except ApiError as error:
                 response = Response(error.status, json.dumps(error.body()).encode())
@@ -362,12 +366,16 @@ class Api:
             ask = Ask(**{key: str(wanted.get(key) or "") for key in keys})
             body["status"] = {"allowed": user.name != "system:anonymous" and allowed(self.store, user, ask)}
             return Response(*_json(201, body))
-        if re.fullmatch(r"/apis/authorization.k8s.io/v1/namespaces/[^/]+/localsubjectaccessreviews", path):
-            body, review = _body(request), Ask("create", "authorization.k8s.io", "localsubjectaccessreviews")
+        review_of = re.fullmatch(
+            r"/apis/authorization.k8s.io/v1/(?:namespaces/[^/]+/local|)(?P<kind>subjectaccessreviews)", path
+        )
+        if review_of:
+            kind = f"{'local' if '/namespaces/' in path else ''}{review_of['kind']}"
+            body, review = _body(request), Ask("create", "authorization.k8s.io", kind)
             self._check(user, review)
             wanted = body["spec"]["resourceAttributes"]
             keys = ("verb", "group", "resource", "subresource", "namespace", "name")
-            whose = User(str(body["spec"]["user"]), tuple(body["spec"].get("groups") or ()))
+            whose = User(str(body["spec"].get("user") or ""), tuple(body["spec"].get("groups") or ()))
             ask = Ask(**{key: str(wanted.get(key) or "") for key in keys})
             body["status"] = {"allowed": allowed(self.store, whose, ask)}
             return Response(*_json(201, body))

@@ -88,8 +88,8 @@ class NodeClient:
         """As a TLS client: the authority, the name, and the time by the node's own clock."""
         failed = f"{url}: tls: failed to verify certificate: x509:"
         try:
-            known = bool(self._access.ca) and same_key(self._access.ca, cluster.ca.pem)
-            cluster.ca.verify(cluster.server_certificate, self._node.clock.utc(), "server auth")
+            known = bool(self._access.ca) and same_key(self._access.ca, cluster.server_ca.pem)
+            cluster.server_ca.verify(cluster.server_certificate, self._node.clock.utc(), "server auth")
         except BadCertificateError as error:
             raise UnreachableError(f"{failed} {str(error).removeprefix('x509: ')}") from error
         if not known:
@@ -121,13 +121,15 @@ class NodeClient:
     def get(self, path: str) -> dict[str, Any]:
         return self.send("GET", path)
 
-    def show_config(self, name: str, document: dict[str, Any]) -> None:
-        """Leaves a kubelet's configuration where the API server finds it when it is asked for /configz of the Node:
-        in the lab no request goes from the API server to a node.
+    def show_config(self, name: str, document: dict[str, Any], client_ca: bytes, serving: bytes) -> None:
+        """Leaves a kubelet's configuration where the API server finds it when it is asked for /configz of the Node, and
+        what both would verify of each other: in the lab no request goes from the API server to a node. `client_ca`: by
+        which it knows its callers; `serving`: its certificate, empty for one that it has made itself.
         """
         cluster = self._cluster("configz")
         with cluster.api.lock:
             cluster.api.proxied[name, "configz"] = {"kubeletconfig": document}
+            cluster.api.trust[name] = (client_ca, serving)
 
     def pods_of(self, name: str) -> list[dict[str, Any]]:
         """The pods that the scheduler gave to a Node. A kubelet watches them; here it asks where there are any."""

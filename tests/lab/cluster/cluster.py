@@ -19,12 +19,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from tests.lab.cluster import host_process, kubeconfig, pod_programs, shipped
+from tests.lab.cluster import host_process, kubeconfig, makers, pod_programs, shipped
 from tests.lab.cluster.access import encoded
 from tests.lab.cluster.api import Api, Call, Request, Response
 from tests.lab.cluster.controllers import Controllers, ready
 from tests.lab.cluster.flows import Flows
-from tests.lab.cluster.pki import Authority, Identity, key_hash
+from tests.lab.cluster.pki import Authority, BadCertificateError, Identity, key_hash
 from tests.lab.cluster.seed import BOOTSTRAPPERS, Settings, fill
 from tests.lab.cluster.server import HttpsServer
 from tests.lab.cluster.store import ApiError, Object, Store
@@ -69,6 +69,8 @@ class Cluster:
         self.skew = timedelta()
         self._machines = machines
         self.ca = Authority()
+        """Of callers' certificates; of the server's too, where a maker has one for both."""
+        self.server_ca = Authority() if makers.ALL[self.settings.maker].two_cas else self.ca
         self.clock = Clock()
         self._ahead: dict[str, float] = {}
         self._names: dict[str, str] = {}
@@ -76,7 +78,8 @@ class Cluster:
         """When each machine's kubelet renewed its lease, by the machine's clock."""
         self.store = Store(self.now)
         self.api = Api(self.store, self.ca, self.settings.version, self.now)
-        self.controllers = Controllers(self.store, self.ca, self.settings, self.clock, self.now)
+        self.api.anonymous = self.settings.anonymous != "off"
+        self.controllers = Controllers(self.store, self.ca, self.settings, self.clock, self.now, self.server_ca)
         self.api.evicted = self.controllers.end_pod
         self.api.admit = self.controllers.workloads.admit
         self.api.log = self._log
@@ -86,11 +89,12 @@ class Cluster:
         self.https = self._listen()
         self.address = f"127.0.0.1:{self.https.port}"
         self.server = f"https://{self.address}"
-        fill(self.store, self.settings, self.server, self.ca.pem)
+        fill(self.store, self.settings, self.server, self.server_ca.pem, self.ca.pem)
         self.clock.advance(30)
         admin = self.ca.issue(Identity("kubernetes-admin", ("system:masters",)))
         self.kubeconfig = self._file(
-            "admin.conf", kubeconfig.write(self.server, self.ca.pem, user="kubernetes-admin", pair=admin).encode()
+            "admin.conf",
+            kubeconfig.write(self.server, self.server_ca.pem, user="kubernetes-admin", pair=admin).encode(),
         )
         _BY_ADDRESS[self.address] = self
         for machine in machines():
@@ -103,7 +107,7 @@ class Cluster:
 
     def _listen(self) -> HttpsServer:
         names = ("kubernetes", "kubernetes.default", "localhost", self.settings.name)
-        own = self.ca.issue(Identity("kube-apiserver", (), names, ("127.0.0.1", "10.96.0.1")), ("server auth",))
+        own = self.server_ca.issue(Identity("kube-apiserver", (), names, ("127.0.0.1", "10.96.0.1")), ("server auth",))
         self.names = frozenset((*names, "127.0.0.1", "10.96.0.1"))
         self.server_certificate = own.certificate
         return HttpsServer(
@@ -155,12 +159,27 @@ class Cluster:
         if not node:
             found = self.store.find(POD, namespace, pod) or {}
             node = str((found.get("spec") or {}).get("nodeName") or "")
-        address = self.flows.kubelet_address(node, self.settings.address)
-        if not address:
+        if address := self.flows.kubelet_address(node, self.settings.address):
+            said = f"error dialing backend: dial tcp {address}:10250: i/o timeout"
+        elif not (said := self._mistrust(node)):
             return None
-        said = f"error dialing backend: dial tcp {address}:10250: i/o timeout"
         body = ApiError(500, "InternalError", said).body()
         return Response(500, json.dumps(body).encode())
+
+    def _mistrust(self, node: str) -> str:
+        """Why API server and kubelet do not take each other's certificate. Sources: apiserver's words for a kubelet's
+        401 (client-go), Go's crypto/tls."""
+        client_ca, serving = self.api.trust.get(node, (self.ca.pem, b""))
+        if self.ca.pem.strip() not in client_ca:
+            return "the server has asked for the client to provide credentials"
+        if not makers.ALL[self.settings.maker].two_cas:
+            return ""
+        try:
+            self.server_ca.verify(serving, self.now(), "server auth")
+        except BadCertificateError:
+            said = "tls: failed to verify certificate: x509: certificate signed by unknown authority"
+            return f"error dialing backend: {said}"
+        return ""
 
     def advance(self, seconds: float) -> None:
         """Lets time pass on every machine and in the cluster. Not to be called with a node's lock held."""
@@ -242,7 +261,7 @@ class Cluster:
     @property
     def ca_hash(self) -> str:
         """`sha256:<hex>`, as in caCertHashes."""
-        return key_hash(self.ca.pem)
+        return key_hash(self.server_ca.pem)
 
     def make_token(self, minutes: float = 15, groups: str = BOOTSTRAPPERS) -> str:
         """A bootstrap token, as `kubeadm token create` makes it."""
@@ -270,9 +289,9 @@ class Cluster:
     def kubeconfig_for(self, name: str, *groups: str, token: str = "", days: float = 365) -> str:
         """The text of a kubeconfig: with a client certificate for this user and these groups, or with a token."""
         if token:
-            return kubeconfig.write(self.server, self.ca.pem, user=name, token=token)
+            return kubeconfig.write(self.server, self.server_ca.pem, user=name, token=token)
         pair = self.ca.issue(Identity(name, groups), days=days)
-        return kubeconfig.write(self.server, self.ca.pem, user=name, pair=pair)
+        return kubeconfig.write(self.server, self.server_ca.pem, user=name, pair=pair)
 
     def shipped(self, *names: str) -> Path:
         """A kubeconfig of a user who may do what these files of examples/rbac grant, and nothing else."""

@@ -36,8 +36,15 @@ class Controllers:
     """cidr_after_s: seconds from a Node's first sight to its podCIDR; None: never."""
 
     def __init__(
-        self, store: Store, ca: Authority, settings: Settings, clock: Clock, now: Callable[[], datetime]
+        self,
+        store: Store,
+        ca: Authority,
+        settings: Settings,
+        clock: Clock,
+        now: Callable[[], datetime],
+        server_ca: Authority | None = None,
     ) -> None:
+        self.server_ca = server_ca or ca
         self.store, self.ca, self.settings, self.clock, self.now = store, ca, settings, clock, now
         self.cidr_after_s: float | None = 3.0
         self.approve_clients = True
@@ -189,7 +196,8 @@ class Controllers:
             conditions = [*(status.get("conditions") or []), failed]
             self.store.replace(CSR, "", found["metadata"]["name"], {**found, "status": {"conditions": conditions}})
             return
-        certificate = base64.b64encode(self.ca.sign(request, usages)).decode()
+        signer = self.server_ca if found["spec"]["signerName"] == SERVING_SIGNER else self.ca
+        certificate = base64.b64encode(signer.sign(request, usages)).decode()
         new = {**found, "status": {**status, "certificate": certificate}}
         self.store.replace(CSR, "", found["metadata"]["name"], new)
 
@@ -208,7 +216,7 @@ class Controllers:
             return
         data = {
             "token": encoded(account_token(namespace, account, str(found["metadata"]["uid"]))),
-            "ca.crt": base64.b64encode(self.ca.pem).decode(),
+            "ca.crt": base64.b64encode(self.server_ca.pem).decode(),
             "namespace": encoded(namespace),
         }
         self.store.replace(SECRET, namespace, name, {**found, "data": {**(found.get("data") or {}), **data}})

@@ -42,6 +42,7 @@ ALL = (
     Kind("batch", "v1", "jobs", "Job"),
     Kind("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"),
     Kind("networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy"),
+    Kind("networking.k8s.io", "v1", "servicecidrs", "ServiceCIDR", False),
     Kind("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice"),
     Kind("coordination.k8s.io", "v1", "leases", "Lease"),
     Kind("certificates.k8s.io", "v1", "certificatesigningrequests", "CertificateSigningRequest", False),

@@ -7,12 +7,13 @@ Documentation/kube-flannel.yml; names of what kubeadm binds: cmd/kubeadm/app/pha
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 
-from tests.lab.cluster import kubeconfig, kubespray
+from tests.lab.cluster import kubeconfig, kubespray, makers
 from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.cluster.store import Object, Store
 
@@ -23,8 +24,10 @@ _CSR = "system:certificates.k8s.io:certificatesigningrequests"
 
 @dataclass(frozen=True)
 class Settings:
-    """maker: `kubeadm`, `kubespray` (with kubespray.SETTINGS), or `rke2`, whose clusters have none of kubeadm's
-    ConfigMaps; backend: `host-gw` or `vxlan`; vni, port: of vxlan; serving: kubelets ask for serving certificates.
+    """maker: of makers.py; anonymous: `cluster-info` may be read without credentials (kubeadm), `unbound`: nothing may,
+    which is a 403 (kubespray's remove_anonymous_access), `off`: 401 (--anonymous-auth=false); kubelet: further fields
+    of the ConfigMap kubelet-config; control_planes: how many API servers there are; backend: `host-gw` or `vxlan`; vni,
+    port: of vxlan; serving: kubelets ask for serving certificates.
     client_ca is what KubeletConfiguration has as clientCAFile, empty for the maker's; second_pod_network and
     second_service_network are the IPv6 ranges of a cluster with two families."""
 
@@ -43,6 +46,20 @@ class Settings:
     client_ca: str = ""
     second_pod_network: str = ""
     second_service_network: str = ""
+    anonymous: str = "cluster-info"
+    control_planes: int = 1
+    kubelet: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def api_addresses(self) -> tuple[str, ...]:
+        """One for each control plane, from `address` on."""
+        first, _dot, last = self.address.rpartition(".")
+        return tuple(f"{first}.{int(last) + number}" for number in range(self.control_planes))
+
+    @property
+    def has_kubeadm(self) -> bool:
+        """Whether kubeadm's ConfigMaps and bindings are there."""
+        return makers.ALL[self.maker].kubeadm
 
     @property
     def certificates(self) -> str:
@@ -75,11 +92,20 @@ class Settings:
         return json.dumps({"Network": self.pod_network, "EnableNFTables": False, "Backend": backend}, indent=2)
 
 
-def fill(store: Store, settings: Settings, server: str, ca: bytes) -> None:
+def fill(store: Store, settings: Settings, server: str, ca: bytes, client_ca: bytes) -> None:
+    """`ca`: of the API server's certificate; `client_ca`: of its callers'."""
     for name in ("default", "kube-system", "kube-public", "kube-node-lease", "kube-flannel"):
         _put(store, "Namespace", "", name, {"spec": {}, "status": {"phase": "Active"}})
     _roles(store, settings)
     _config_maps(store, settings, server, ca)
+    _put(
+        store,
+        "ConfigMap",
+        "kube-system",
+        "extension-apiserver-authentication",
+        {"data": {"client-ca-file": client_ca.decode(), "requestheader-username-headers": '["X-Remote-User"]'}},
+    )
+    _service_range(store, settings)
     _workloads(store, settings)
     store.create(BY_NAME["Node"], "", control_plane(settings))
 
@@ -130,11 +156,16 @@ def _roles(store: Store, settings: Settings) -> None:
     for name, rules in roles.items():
         _put(store, "ClusterRole", "", name, {"rules": rules})
     _bind(store, "cluster-admin", "cluster-admin", "Group", "system:masters")
+    _bind(store, "system:node-proxier", "system:node-proxier", "User", "system:kube-proxy")
+    if maker := makers.ALL[settings.maker]:
+        for name, role, group in maker.bindings:
+            _bind(store, name, role, "Group", group)
+    if not settings.has_kubeadm:
+        return
     _bind(store, "kubeadm:kubelet-bootstrap", "system:node-bootstrapper", "Group", BOOTSTRAPPERS)
     _bind(store, "kubeadm:node-autoapprove-bootstrap", f"{_CSR}:nodeclient", "Group", BOOTSTRAPPERS)
     _bind(store, "kubeadm:node-autoapprove-certificate-rotation", f"{_CSR}:selfnodeclient", "Group", "system:nodes")
     _bind(store, "kubeadm:get-nodes", "kubeadm:get-nodes", "Group", BOOTSTRAPPERS)
-    _bind(store, "system:node-proxier", "system:node-proxier", "User", "system:kube-proxy")
     readable = {
         ("kube-system", "kubeadm:nodes-kubeadm-config"): ["kubeadm-config"],
         ("kube-system", "kubeadm:kubelet-config"): [settings.kubelet_config],
@@ -146,7 +177,15 @@ def _roles(store: Store, settings: Settings) -> None:
         _bind(store, f"{name}-of-nodes", name, "Group", "system:nodes", namespace)
     info = "kubeadm:bootstrap-signer-clusterinfo"
     _put(store, "Role", "kube-public", info, {"rules": [_rule([""], ["configmaps"], ["get"], ["cluster-info"])]})
-    _bind(store, info, info, "User", "system:anonymous", "kube-public")
+    if settings.anonymous != "unbound":
+        _bind(store, info, info, "User", "system:anonymous", "kube-public")
+
+
+def _service_range(store: Store, settings: Settings) -> None:
+    """Served from 1.33 on. Source: kubernetes v1.33.0 pkg/controlplane/controller/defaultservicecidr."""
+    if settings.minor >= 33:
+        ranges = [text for text in (settings.service_network, settings.second_service_network) if text]
+        _put(store, "ServiceCIDR", "", "kubernetes", {"spec": {"cidrs": ranges}})
 
 
 def _config_maps(store: Store, settings: Settings, server: str, ca: bytes) -> None:
@@ -185,6 +224,7 @@ def _config_maps(store: Store, settings: Settings, server: str, ca: bytes) -> No
     }
     if settings.serving:
         kubelet["serverTLSBootstrap"] = True
+    kubelet |= dict(settings.kubelet)
     proxy: Object = {
         "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
         "kind": "KubeProxyConfiguration",
@@ -212,10 +252,12 @@ def _config_maps(store: Store, settings: Settings, server: str, ca: bytes) -> No
         maps["kube-system", str(kubespray.NODELOCALDNS_MAP.value)] = {
             "Corefile": f"{settings.domain}:53 {{ {bound} }}\n"
         }
-    if settings.maker == "rke2":
+    if not settings.has_kubeadm:
         for name in ("kubeadm-config", settings.kubelet_config, "kube-proxy"):
             del maps["kube-system", name]
         del maps["kube-public", "cluster-info"]
+    if not makers.ALL[settings.maker].flannel_map:
+        del maps[settings.flannel_namespace, "kube-flannel-cfg"]
     for (namespace, name), data in maps.items():
         _put(store, "ConfigMap", namespace, name, {"data": data})
 
@@ -252,17 +294,18 @@ def _workloads(store: Store, settings: Settings) -> None:
     }
     for (namespace, name), (address, ports) in services.items():
         spec = {"clusterIP": address, "clusterIPs": [address], "type": "ClusterIP", "ports": ports}
-        _put(store, "Service", namespace, name, {"spec": spec})
+        labels = {} if namespace == "default" else {"k8s-app": "kube-dns"}
+        _put(store, "Service", namespace, name, {"metadata": {"labels": labels}, "spec": spec})
     slice_of = {"metadata": {"labels": {"kubernetes.io/service-name": "kubernetes"}}, "addressType": "IPv4"}
     ports = [{"name": "https", "port": 6443, "protocol": "TCP"}]
-    ends = [{"addresses": [settings.address], "conditions": {"ready": True}}]
+    ends = [{"addresses": [each], "conditions": {"ready": True}} for each in settings.api_addresses]
     _put(store, "EndpointSlice", "default", "kubernetes", {**slice_of, "endpoints": ends, "ports": ports})
     slice_of = {"metadata": {"labels": {"kubernetes.io/service-name": settings.dns_service}}, "addressType": "IPv4"}
     ports = [{"name": "dns", "port": 53, "protocol": "UDP"}, {"name": "dns-tcp", "port": 53, "protocol": "TCP"}]
     pods = settings.pod_network.partition("/")[0].rpartition(".")[0]
     ends = [{"addresses": [f"{pods}.2"], "conditions": {"ready": True}}]
     _put(store, "EndpointSlice", "kube-system", settings.dns_service, {**slice_of, "endpoints": ends, "ports": ports})
-    linux = {"kubernetes.io/os": "linux"}
+    windows = [("kube-system", name, "simulated") for name in makers.ALL[settings.maker].windows_sets]
     for namespace, name, image in (
         (
             settings.flannel_namespace,
@@ -270,10 +313,12 @@ def _workloads(store: Store, settings: Settings) -> None:
             "ghcr.io/flannel-io/flannel:v0.26.1",
         ),
         ("kube-system", "kube-proxy", f"registry.k8s.io/kube-proxy:v{settings.version}"),
+        *windows,
     ):
+        selector = {"kubernetes.io/os": "windows" if (namespace, name, image) in windows else "linux"}
         template: Object = {
             "metadata": {"labels": {"app": name}},
-            "spec": {"nodeSelector": linux, "containers": [{"name": name, "image": image}]},
+            "spec": {"nodeSelector": selector, "containers": [{"name": name, "image": image}]},
         }
         scheduled = ("currentNumberScheduled", "desiredNumberScheduled", "numberReady")
         status = {**dict.fromkeys(scheduled, 1), "numberMisscheduled": 0}

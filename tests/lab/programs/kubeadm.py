@@ -9,6 +9,7 @@ app/util/initsystem/initsystem_windows.go.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from tests.lab.cluster.client import MERGE, NodeClient, RefusedError, Unreachabl
 from tests.lab.cluster.controllers import jws, ready
 from tests.lab.cluster.kubeconfig import Access, BadKubeconfigError
 from tests.lab.cluster.pki import BadCertificateError, key_hash
+from tests.lab.cluster.store import merged
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.network import NetworkError
 from tests.lab.machine.program import Caller, Completed, Run, text
@@ -114,7 +116,11 @@ class _Joining:
     # -- discovery -----------------------------------------------------------------------------------------------
 
     def _discover(self, join: Join) -> Generator[float | None, None, tuple[Access, dict[str, Any]]]:
-        """The server as cluster-info says it, with the token; and the cluster's KubeletConfiguration."""
+        """The server as cluster-info says it, or a file, with the token; and the cluster's KubeletConfiguration."""
+        if join.file:
+            access = yield from self._discover_by_file(join)
+            self.out.append("[preflight] Reading configuration from the cluster...")
+            return access, self._read_cluster(access)
         text_of = yield from self._until(DISCOVERY_S, lambda: self._cluster_info(join))
         found = kubeconfig.read(text_of, lambda path: b"")
         try:
@@ -135,6 +141,36 @@ class _Joining:
         access = Access(found.server or join.server, found.ca, join.tls_token)
         self.out.append("[preflight] Reading configuration from the cluster...")
         return access, self._read_cluster(access)
+
+    def _discover_by_file(self, join: Join) -> Generator[float | None, None, Access]:
+        """A 403 of cluster-info is enough to know the server; everything else is asked again until the time is up.
+
+        Source: kubernetes v1.37.2 cmd/kubeadm/app/discovery/{discovery,file/file}.go.
+        """
+        try:
+            found = load(self.node, join.file)
+        except BadKubeconfigError as error:
+            raise JoinError(f"couldn't validate the identity of the API Server: {error}") from error
+        yield from self._until(DISCOVERY_S, lambda: self._ask_cluster_info(found))
+        access = Access(found.server, found.ca, join.tls_token) if join.tls_token else found
+        if not access.token and access.pair is None:
+            raise JoinError(
+                "could not find authentication credentials for the TLS bootstrap process. Please use Token discovery, "
+                "a discovery file with embedded authentication credentials or a discovery file without authentication "
+                "credentials but with the TLSBootstrapToken flag"
+            )
+        return access
+
+    def _ask_cluster_info(self, access: Access) -> None:
+        try:
+            NodeClient(self.node, access).get("/api/v1/namespaces/kube-public/configmaps/cluster-info")
+        except RefusedError as error:
+            if error.status != 403:
+                said = f"Abort reading the cluster-info ConfigMap after timeout of 5m0s: {error}"
+                raise JoinError(f"couldn't validate the identity of the API Server: {said}") from error
+        except UnreachableError as error:
+            said = f"Abort reading the cluster-info ConfigMap after timeout of 5m0s: {error}"
+            raise JoinError(f"couldn't validate the identity of the API Server: {said}") from error
 
     def _cluster_info(self, join: Join) -> str:
         api = NodeClient(self.node, Access(join.server), insecure=True)
@@ -183,9 +219,8 @@ class _Joining:
             self._refuse_ready_node(NodeClient(self.node, access), join.name)
             yield from self._stop()
             self.out.append(f'[kubelet-start] Writing kubelet configuration to file "{KUBELET}\\config.yaml"')
-            self._write(
-                f"{KUBELET}\\config.yaml", yaml.safe_dump(adapted(self.minor, config, self.certificates, self.drive))
-            )
+            written = self._patched(join, adapted(self.minor, config, self.certificates, self.drive))
+            self._write(f"{KUBELET}\\config.yaml", yaml.safe_dump(written))
             env = f"{KUBELET}\\kubeadm-flags.env"
             self.out.append(f'[kubelet-start] Writing kubelet environment file with flags to file "{env}"')
             self._write(env, env_file(self.minor, join))
@@ -199,6 +234,25 @@ class _Joining:
             if self.node.drive.is_file(BOOTSTRAP):
                 self.node.drive.delete(BOOTSTRAP)
         yield from self._until(120.0, lambda: self._annotate(api, join))
+
+    def _patched(self, join: Join, config: dict[str, Any]) -> dict[str, Any]:
+        """With the patches of kubeletconfiguration, from 1.25 on (unverified for 1.25 and 1.26, there at v1.27.16).
+
+        Source: cmd/kubeadm/app/util/patches/patches.go, phases/kubelet/config.go (applyKubeletConfigPatches).
+        """
+        if not join.patches or self.minor < 25:
+            return config
+        if not self.node.drive.is_dir(join.patches):
+            raise JoinError(f"could not apply patches to the KubeletConfiguration: lstat {join.patches}: not found")
+        for name in sorted(self.node.drive.listdir(join.patches)):
+            match = re.fullmatch(r"kubeletconfiguration[^.+]*\+merge\.(json|yaml)", name)
+            if match:
+                patch = yaml.safe_load(self.node.drive.read(f"{join.patches}\\{name}").decode())
+                config = merged(config, patch)
+                self.out.append(
+                    '[patches] Applied patch of type "application/merge-patch+json" to target "kubeletconfiguration"'
+                )
+        return config
 
     def _write(self, path: str, content: str) -> None:
         owner = self.caller.user

@@ -46,6 +46,10 @@ class Join:
     extra: dict[str, str] = field(default_factory=dict)
     ignored: frozenset[str] = frozenset()
     ca_path: str = "C:\\etc\\kubernetes\\pki\\ca.crt"
+    file: str = ""
+    """The kubeconfig of file discovery."""
+    patches: str = ""
+    """The folder of patches."""
 
 
 def api_versions(minor: int) -> list[str]:
@@ -58,8 +62,22 @@ def read(node: SimulatedNode, minor: int, flags: Flags) -> Join:
     document = _document(node, minor, flags.text("config")) if flags.given("config") else _of_flags(flags)
     discovery = document.get("discovery") or {}
     bootstrap = discovery.get("bootstrapToken") or {}
-    if not bootstrap:
+    file = str((discovery.get("file") or {}).get("kubeConfigPath") or "")
+    if not bootstrap and not file:
         raise JoinError('discovery: Invalid value: "": bootstrapToken or file must be set')
+    if bootstrap and file:
+        raise JoinError('discovery: Invalid value: "": bootstrapToken and file cannot both be set')
+    if file:
+        invalid = f'discovery.file.kubeConfigPath: Invalid value: "{file}": '
+        if re.match(r"(?!https:)[A-Za-z][A-Za-z0-9+.-]*:", file):
+            # Go's url.Parse takes the drive for a scheme. Source: apis/kubeadm/validation/validation.go,
+            # ValidateDiscoveryKubeConfigPath, v1.22.17 to v1.37.2.
+            raise JoinError(f"{invalid}if a URL is used, the scheme must be https")
+        if not node.drive.is_file(windows(file, "C:\\")):
+            raise JoinError(f"{invalid}not a valid HTTPS URL or a file on disk")
+        return _join(
+            node, document, flags, file=windows(file, "C:\\"), tls_token=str(discovery.get("tlsBootstrapToken") or "")
+        )
     token = str(bootstrap.get("token") or "")
     if not _TOKEN.fullmatch(token):
         raise JoinError(
@@ -78,6 +96,31 @@ def read(node: SimulatedNode, minor: int, flags: Flags) -> Join:
         raise JoinError(
             f'discovery.bootstrapToken.apiServerEndpoint: Invalid value: "{endpoint}": address: missing port'
         )
+    return _join(
+        node,
+        document,
+        flags,
+        server=f"https://{endpoint}",
+        token=token,
+        tls_token=str(discovery.get("tlsBootstrapToken") or token),
+        ca_hashes=hashes,
+        unsafe=unsafe,
+    )
+
+
+def _join(
+    node: SimulatedNode,
+    document: dict[str, Any],
+    flags: Flags,
+    *,
+    server: str = "",
+    token: str = "",
+    tls_token: str = "",
+    ca_hashes: tuple[str, ...] = (),
+    unsafe: bool = False,
+    file: str = "",
+) -> Join:
+    """What does not hang on the way of discovery. JoinError."""
     own = document.get("nodeRegistration") or {}
     hostname = image.computer_name(node.registry).lower()
     extra = own.get("kubeletExtraArgs") or {}
@@ -89,11 +132,12 @@ def read(node: SimulatedNode, minor: int, flags: Flags) -> Join:
     rooted = ca_path[1:3] in {":/", ":\\"} or ca_path[:1] in {"/", "\\"}
     if not rooted or not ca_path.endswith(".crt"):  # app/apis/kubeadm/validation/validation.go
         raise JoinError(f'caCertPath: Invalid value: "{ca_path}": the ca certificate path must be an absolute path')
+    patches = str((document.get("patches") or {}).get("directory") or "")
     return Join(
-        f"https://{endpoint}",
+        server,
         token,
-        str(discovery.get("tlsBootstrapToken") or token),
-        hashes,
+        tls_token,
+        ca_hashes,
         unsafe,
         name,
         hostname,
@@ -102,6 +146,8 @@ def read(node: SimulatedNode, minor: int, flags: Flags) -> Join:
         {str(key): str(value) for key, value in extra.items()},
         frozenset(item.strip().lower() for item in ignored if item.strip()),
         windows(ca_path, "C:\\"),
+        file,
+        windows(patches, "C:\\") if patches else "",
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
-from tests.lab.cluster.client import MERGE, NodeClient, RefusedError, UnreachableError
+from tests.lab.cluster.client import MERGE, NodeClient, RefusedError, UnreachableError, windows
 from tests.lab.cluster.workloads import scheduled
 from tests.lab.machine.pods import waiting
 from tests.lab.machine.program import Caller, Run, text
@@ -176,12 +176,22 @@ class _Loop:
             found.get("status") or {},
             self.config.document,
         )
-        api.show_config(self.name, self.config.document)
+        api.show_config(self.name, self.config.document, *self._shown())
         kubelet_node.report(api, self.name, new)
         kubelet_node.renew_lease(api, self.name, node.clock.iso())
         if self.serving is not None:
             addresses = [item["address"] for item in new["addresses"] if item["type"] == "InternalIP"]
             self.serving.step(api, self.name, addresses)
+
+    def _shown(self) -> tuple[bytes, bytes]:
+        """The CA of its callers, and its serving certificate if the cluster has issued one."""
+        drive, config = self.daemon.node.drive, self.config
+        callers = windows(config.client_ca, "C:\\") if config.client_ca else ""
+        served = f"{config.cert_dir}\\kubelet-server-current.pem"
+        return (
+            drive.read(callers) if callers and drive.is_file(callers) else b"",
+            drive.read(served) if drive.is_file(served) else b"",
+        )
 
     def _pods(self, api: NodeClient) -> None:
         """Makes and removes sandboxes while the runtime and its network are there, and reports the pods' status."""

@@ -328,6 +328,10 @@ def test_without_a_rule_of_the_firewall_nobody_reaches_the_kubelet(kube: Kube) -
     with pytest.raises(SilenceError):
         kube.cluster.flows.ask(LINUX, node, 10250)
     let_in(kube, "TCP", 10250, f"{control}/24")
+    unknown = kube.cluster._kubelet_unreached(log.path)
+    credentials = "the server has asked for the client to provide credentials"
+    assert unknown is not None and unknown.json["message"] == credentials  # this kubelet knows no CA of its callers
+    kube.cluster.api.trust["win1"] = (kube.cluster.ca.pem, b"")
     assert kube.cluster._kubelet_unreached(log.path) is None
     assert kube.cluster.flows.ask(LINUX, node, 10250).status == 401
     with pytest.raises(SilenceError):

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.lab.cluster import kubespray
+from tests.lab.cluster import kubeconfig, kubespray, makers
+from tests.lab.cluster.pki import key_hash
 from tests.lab.machine import image
 from tests.lab.machine.builds import build
 from tests.lab.machine.program import Completed
@@ -317,3 +318,92 @@ def test_unknown_flags_and_commands(make: Make) -> None:
     kube = make()
     assert b"unknown flag: --nonsense" in kube.run("kubeadm", "join", "--nonsense").stderr
     assert kube.run("kubeadm", "init").exit_code == 1
+
+
+DISCOVERY = "C:\\k\\discovery.conf"
+
+
+def by_file(kube: Kube, token: str, *, patches: str = "", path: str = DISCOVERY[2:].replace("\\", "/")) -> None:
+    """A JoinConfiguration with file discovery, whose file has the token as its credential; empty: none."""
+    access = kube.cluster.kubeconfig_for("tls-bootstrap-token-user", token=token) if token else ""
+    kube.write(DISCOVERY, access or kubeconfig.write(kube.cluster.server, kube.cluster.server_ca.pem))
+    document = {
+        "apiVersion": "kubeadm.k8s.io/v1beta4",
+        "kind": "JoinConfiguration",
+        "discovery": {"file": {"kubeConfigPath": path}},
+        "nodeRegistration": {"name": "win1"},
+        **({"patches": {"directory": patches}} if patches else {}),
+    }
+    kube.write(FILE, json.dumps(document))
+
+
+@pytest.mark.parametrize("anonymous", ["cluster-info", "unbound", "off"])
+def test_file_discovery_with_a_token_joins_however_anonymous_requests_are_answered(make: Make, anonymous: str) -> None:
+    kube = make("1.37.1", anonymous=anonymous)
+    by_file(kube, kube.cluster.make_token())
+    found = join(kube)
+    assert found.exit_code == 0, found.stderr.decode()
+    assert "win1" in kube.cluster.nodes
+
+
+@pytest.mark.parametrize(
+    ("anonymous", "said"),
+    [
+        ("unbound", "could not find authentication credentials for the TLS bootstrap process"),
+        ("off", "Abort reading the cluster-info ConfigMap after timeout of 5m0s: Unauthorized"),
+    ],
+)
+def test_file_discovery_without_credentials(make: Make, anonymous: str, said: str) -> None:
+    kube = make("1.37.1", anonymous=anonymous)
+    by_file(kube, "")
+    found = join(kube)
+    assert found.exit_code == 1
+    assert said in found.stderr.decode()
+
+
+@pytest.mark.parametrize(("anonymous", "said"), [("unbound", "cannot get resource"), ("off", "Unauthorized")])
+def test_token_discovery_needs_anonymous_access(make: Make, anonymous: str, said: str) -> None:
+    kube = make("1.37.1", anonymous=anonymous)
+    configure(kube, version="v1beta4")
+    found = join(kube)
+    assert found.exit_code == 1
+    assert said in found.stderr.decode()
+
+
+def test_patches_change_the_configuration_that_is_written(make: Make) -> None:
+    kube = make("1.37.1", kubelet={"featureGates": {"NoSuchGate": True}, "maxPods": 50})
+    by_file(kube, kube.cluster.make_token(), patches="C:\\k\\patches")
+    patch = {"featureGates": {"NoSuchGate": None}}
+    kube.write("C:\\k\\patches\\kubeletconfiguration0+merge.json", json.dumps(patch))
+    found = join(kube)
+    assert found.exit_code == 0, found.stderr.decode()
+    written = yaml.safe_load(kube.read(CONFIG))
+    assert (written["featureGates"], written["maxPods"]) == ({}, 50)
+
+
+def test_a_gate_that_the_release_does_not_know_fails_the_join(make: Make) -> None:
+    kube = make("1.37.1", kubelet={"featureGates": {"NoSuchGate": True}})
+    by_file(kube, kube.cluster.make_token())
+    assert join(kube).exit_code == 1
+
+
+@pytest.mark.parametrize("maker", ["rke2", "k3s", "k0s"])
+def test_a_cluster_of_another_maker_has_nothing_that_kubeadm_looks_for(make: Make, maker: str) -> None:
+    kube = make("1.37.1", maker=maker, **makers.ALL[maker].settings)
+    by_file(kube, kube.cluster.make_token())
+    found = join(kube)
+    assert found.exit_code == 1
+    assert kube.cluster.request("GET", "/api/v1/namespaces/kube-system/configmaps/kubeadm-config")["code"] == 404
+    assert (kube.cluster.ca_hash == key_hash(kube.cluster.ca.pem)) == (maker == "k0s")
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [(DISCOVERY, "if a URL is used, the scheme must be https"), ("/k/none.conf", "not a valid HTTPS URL or a file")],
+)
+def test_the_path_of_a_discovery_file_is_read_as_a_url(make: Make, path: str, said: str) -> None:
+    kube = make("1.37.1")
+    by_file(kube, kube.cluster.make_token(), path=path)
+    found = join(kube)
+    assert found.exit_code == 1
+    assert said in found.stderr.decode()
