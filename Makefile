@@ -20,7 +20,7 @@ PYTEST_ARGS ?=
 PYTEST_JOBS ?= 3
 PYTEST = -m pytest -n $(PYTEST_JOBS) --dist worksteal
 
-.PHONY: bisect fields members picture pictures recording pairs pins redaction help figures walls generate lookups catalogue docs judge setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows soak rows molecule molecule-pytest bench mutate check check-whole check-with build clean faults contract-archive contract-judge corpus release walk loop mesh
+.PHONY: bisect fields members picture pictures recording pairs pins redaction help figures walls generate lookups catalogue docs judge setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows soak rows molecule molecule-pytest bench mutate check check-whole check-with build clean faults contract-archive contract-judge corpus release walk loop mesh makers
 
 help: ## this list
 	@echo "winkube.node: make TARGET"
@@ -158,6 +158,9 @@ rows: setup ## how far each piece of work is (ROW=<id> for one row, RESULTS=file
 
 faults: setup ## fault injection: both whole nodes cut at every op of every batch (minutes; WINKUBE_SEED=n for other moments)
 	@WINKUBE_FAULTS=$${WINKUBE_FAULTS:-some} $(PYTHON) -m pytest -s tests/integration/test_fault_injection.py -k every_op $(PYTEST_ARGS)
+
+makers: setup ## a node joins the clusters of kubeadm, kubespray, rke2, k3s and k0s as the lab has them, or is refused before a change; the last line is JSON (minutes)
+	@$(PYTHON) -m tests.makers
 
 soak: setup ## 300 joins, upgrades, pushes and resets of random nodes while something goes wrong; the last line is one JSON object (SEED=n RUNS=n; an hour)
 	@$(PYTHON) -m tests.soak --seed $(or $(SEED),1) --runs $(or $(RUNS),300)

@@ -15,6 +15,7 @@ from ansible import constants as C  # noqa: N812 - as all of Ansible names it
 from ansible.errors import AnsibleError
 from ansible.template import trust_as_template
 
+from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.components.asks import Asks
 from ..plugin_utils.components.declaration import Component
 from ..plugin_utils.components.layout import Layout
@@ -103,7 +104,10 @@ class ActionModule(NodeAction):
             full = f"{preflight.PREFIX}{name}"
             return self._render_variable(full) if full in self._task_vars else None
 
-        return preflight.Run(value, reading, self._takes_part, layout, lambda given: asks.cluster(read(Access, given)))
+        def open_cluster(given: Mapping[str, Any]) -> Cluster | None:
+            return asks.cluster(read(Access, given))
+
+        return preflight.Run(value, reading, self._takes_part, layout, open_cluster, asks.warn)
 
     def _goes_on(self) -> bool:
         """Whether later tasks look at a node on which nothing differs: the last one of site.yml uncordons it, the last

@@ -145,23 +145,6 @@ def test_a_kubelet_that_does_not_start_is_told_with_the_reason_from_its_own_log(
     assert "unable to load client CA file C:" in said.partition("ends with: ")[2], run
 
 
-@pytest.mark.exhaustive(keep=("kubeadm",))
-@pytest.mark.parametrize("way", ["kubeadm", "bootstrap_kubeconfig"])
-def test_a_cluster_without_the_config_maps_of_kubeadm(bench: Bench, way: str) -> None:
-    """Such as rke2's: joined by a bootstrap, or refused before anything is changed."""
-    whole = Whole(bench, replace(BRIDGE, maker="rke2"))
-    before = bench.dump()
-    run = whole.site(winkube_join=way)
-    if way == "kubeadm":
-        assert run.rc != 0
-        assert "Set winkube_join: bootstrap_kubeconfig." in run.output, run
-        assert differences(before, bench.dump()) == []
-        return
-    assert run.rc == 0, run
-    whole.cluster.advance(30)
-    assert whole.cluster.is_ready("win1"), whole.cluster.nodes["win1"]["status"]["conditions"]
-
-
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("step", ["host", "cni", "containerd", "kubelet", "join", "flannel", "kube_proxy"])
 def test_without_one_of_the_steps_the_node_is_not_ready(bench: Bench, step: str) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.integration.lab import ROOT, Bench, Run
-from tests.lab.cluster import kubespray
+from tests.lab.cluster import kubespray, makers
 from tests.lab.cluster.cluster import Cluster
 from tests.lab.server import whole as downloads
 from tests.lab.server.host import NodeHost
@@ -78,16 +79,18 @@ class Whole:
         *kinds: Kind,
         server: str = "",
         name: str = "",
+        cluster: Mapping[str, Any] | None = None,
         **spec: Any,
     ) -> None:
-        """name: of one node of several, each of which has a cluster of its own."""
+        """name: of one node of several, each of which has a cluster of its own; cluster: more of its settings."""
         self.bench = bench
         self.kind = kind
         self.name = name or "win1"
         self.host: NodeHost = bench.node(self.name, **{"address": "192.168.122.231", "containers": False, **spec})
         settings: dict[str, Any] = {"version": server or kind.kubernetes, "backend": kind.backend}
-        settings |= kubespray.SETTINGS if kind.maker == "kubespray" else {"maker": kind.maker}
+        settings |= {"maker": kind.maker, **makers.ALL[kind.maker].settings}
         settings |= SECOND if kind.two_families else {}
+        settings |= dict(cluster or {})
         self.cluster: Cluster = bench.cluster_of(name, **settings) if name else bench.cluster(**settings)
         folder = bench.directory / "sums" / self.name
         folder.mkdir(parents=True)

@@ -110,13 +110,14 @@ class Programs:
     ) -> tuple[str, str]:
         """Runs it until its output has one of `signs` or it ends: the sign ("" for none) and all that it said.
 
-        `path`: its Path, in place of Wine's own, which is the machine's and what a service gets.
+        `path`: its Path, in place of Wine's own, which is the machine's and what a service gets. Its folder is then the
+        root of C:, as in the join.
         """
         program, line = self.place(name, version), list(arguments)
         if path:
             # Wine puts WINEPATH in front of its own Path, and takes no other from outside: a batch file sets it.
             batch = rf"C:\programs\{version}\{name}-under-our-path.bat"
-            self.prefix.path(batch).write_bytes(f'@set "PATH={path}"\r\n@"{program}" %*\r\n'.encode())
+            self.prefix.path(batch).write_bytes(f'@cd /d C:\\\r\n@set "PATH={path}"\r\n@"{program}" %*\r\n'.encode())
             program, line = CMD, ["/c", batch, *line]
         running = self.prefix.start(program, line, environment=environment)
         with contextlib.suppress(AssertionError):

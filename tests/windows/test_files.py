@@ -13,7 +13,9 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd import crictl
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join import join
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.identities import build_kubeconfig
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join.joining import discovery_file
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.material import (
+    TOKEN_USER,
     JoinSettings,
     join_configuration,
 )
@@ -207,14 +209,12 @@ def test_kubeadms_dry_run_gets_to_the_api_server(
             version=Version.parse(version),
             node_name="win1",
             pipe=LAYOUT.containerd_pipe,
-            api_server=lines.NOBODY.removeprefix("https://"),
-            token="abcdef.0123456789abcdef",
-            ca_hash=f"sha256:{'0' * 64}",
+            discovery=discovery_file(LAYOUT),
             taints=("os=windows:NoSchedule",),
-            kubelet_extra_args={"node-ip": "127.0.0.1"},
         )
     )
-    write(windows, {JOIN: text})
+    access = build_kubeconfig(lines.NOBODY, lines.ca(), TOKEN_USER, "abcdef.0123456789abcdef")
+    write(windows, {JOIN: text, discovery_file(LAYOUT): access})
     for path in lines.files(version):  # the join refuses a node that has been joined
         windows.prefix.path(path).unlink(missing_ok=True)
     ignored = f"--ignore-preflight-errors={','.join(passed_over)}"

@@ -7,6 +7,7 @@ repeated."""
 from __future__ import annotations
 
 import copy
+import json
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -135,6 +136,11 @@ class Cluster:
     def create(self, path: str, body: Mapping[str, Any]) -> Object:
         """POST `body` to the collection `path`."""
         return self._request("POST", path, body) or {}
+
+    def ask(self, path: str, body: Mapping[str, Any]) -> Object:
+        """POST a question, such as an access review, of which nothing is kept; its answer may be remembered."""
+        what = f"{path} {json.dumps(body, sort_keys=True)}"
+        return self._ask_once(what, lambda: self._request("POST", path, body)) or {}
 
     def patch(self, path: str, body: Mapping[str, Any], kind: str = "merge") -> Object:
         """PATCH the object at `path`; `kind` is `merge` or `strategic`."""

@@ -5,32 +5,17 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 try:
     from cryptography import x509
-    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
     from cryptography.x509.oid import NameOID
 except ImportError:  # ansible-core depends on it, but importing this file must not need it
     x509 = None  # type: ignore[assignment]
 
 from .error import ClusterError
 from .kubeconfig import ClusterEntry, ContextEntry, UserEntry, read_kubeconfig
-
-
-def public_key_sha256(ca_pem: bytes) -> str:
-    """`sha256:<hex>` of the SubjectPublicKeyInfo of the first certificate, as kubeadm's caCertHashes have it.
-
-    Source: kubernetes cmd/kubeadm/app/util/pubkeypin/pubkeypin.go. ClusterError if there is no certificate.
-    """
-    try:
-        certificate = x509.load_pem_x509_certificate(ca_pem)
-    except ValueError as error:
-        raise ClusterError(f"the cluster's CA is not a certificate in PEM: {error}.") from error
-    key = certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-    return f"sha256:{hashlib.sha256(key).hexdigest()}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,18 +22,10 @@ from .error import ClusterError
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """`server` is an address with its scheme; `published`: whether the cluster has a ConfigMap cluster-info, without
-    which kubeadm cannot join."""
+    """`server` is an address with its scheme."""
 
     server: str
     ca_pem: bytes
-    published: bool
-
-    @property
-    def host_and_port(self) -> str:
-        """The form of kubeadm's apiServerEndpoint."""
-        parts = urlsplit(self.server)
-        return parts.netloc if parts.port is not None else f"{parts.netloc}:443"
 
 
 def endpoint(cluster: Cluster, api_server: str = "") -> Endpoint:
@@ -47,7 +39,7 @@ def endpoint(cluster: Cluster, api_server: str = "") -> Endpoint:
     server = api_server or (info.server if info else cluster.server)
     if urlsplit(server).scheme not in {"http", "https"} or not urlsplit(server).netloc:
         raise ClusterError(f"api_server: '{mask(server)}' is not an address such as https://10.0.0.10:6443.")
-    return Endpoint(server.rstrip("/"), (info.ca_pem if info else b"") or cluster.ca_pem, info is not None)
+    return Endpoint(server.rstrip("/"), (info.ca_pem if info else b"") or cluster.ca_pem)
 
 
 # Bootstrap tokens as `kubeadm token create` makes them, which live no longer than their one join.

@@ -17,13 +17,17 @@ from urllib.parse import urlsplit
 
 from ..cluster.client import Cluster
 from ..cluster.error import FORBIDDEN, ClusterError
+from ..cluster.reading import BOOTSTRAP_RIGHTS, KUBEADM_RIGHTS, read_cluster
 from ..cluster.rights import is_allowed
 from ..components import networks
 from ..components.containerd import containerd
+from ..components.flag_check import read
 from ..components.flannel import flannel, flannel_conf
-from ..components.join import join
+from ..components.join import cluster_fit, join
 from ..components.kube_proxy import kube_proxy
 from ..components.kubelet import kubelet
+from ..components.kubelet.effective import Part
+from ..components.kubelet.kubelet_args import DROP_IN_NAME, KubeletSettings, arguments
 from ..components.kubernetes_fit import check_pair, kubernetes_line, release
 from ..components.layout import Layout
 from ..components.source import as_meant, source
@@ -31,6 +35,7 @@ from ..engine.address import mask
 from ..engine.reading import Reading, file_key
 from ..engine.resource import Refused
 from ..facts.calico import MODE as CALICO
+from ..facts.flags import KUBELET, line_for
 
 PREFIX = "winkube_"
 ROOM_BYTES = 2 * 1024**3
@@ -50,13 +55,14 @@ AHEAD_S: Final = 24 * 3600
 @dataclass(frozen=True, slots=True)
 class Run:
     """One run for one host. `value`: of the variable of this name, without prefix, None if it is not known; `roles`:
-    whether the role of this name takes part (tags); `opened`: the cluster of a kubeconfig."""
+    whether the role of this name takes part (tags); `opened`: the cluster of a kubeconfig; `warn` shows a sentence."""
 
     value: Callable[[str], Any]
     reading: Reading
     roles: Callable[[str], bool]
     layout: Layout
     opened: Callable[[Mapping[str, Any]], Cluster | None] | None = None
+    warn: Callable[[str], None] = lambda _sentence: None
 
     def cluster(self) -> Cluster | None:
         """None without a kubeconfig. ClusterError."""
@@ -198,10 +204,43 @@ def _check_kubeconfig(run: Run) -> tuple[str, ...]:
         return (
             ()
             if cluster is None or not run.joining
-            else (*_check_rights(run, cluster), *_check_clock(run, cluster.server_time))
+            else (
+                *_check_rights(run, cluster),
+                *_check_clock(run, cluster.server_time),
+                *_check_cluster(run, cluster),
+            )
         )
     except ClusterError as error:
         return (str(error),)
+
+
+def _check_cluster(run: Run, cluster: Cluster) -> tuple[str, ...]:
+    """The cluster, read once for all nodes, held against what this one is to be."""
+    join_by = run.text("join")
+    brings_own = join_by == "kubeconfig" or bool(run.text("bootstrap_kubeconfig_source"))
+    rights = (*BOOTSTRAP_RIGHTS, *(KUBEADM_RIGHTS if join_by == "kubeadm" else ()))
+    found = read_cluster(cluster, rights=() if brings_own else rights)
+    version = release(run.text("kubernetes_version"), f"{PREFIX}kubernetes_version")
+    places = kubelet.places(run.layout, join_by)
+    settings = KubeletSettings(
+        version, "", **{key: places[key] for key in ("config_file", "drop_in_dir") if key in places}
+    )
+    ours = Part(f"{settings.drop_in_dir}\\{DROP_IN_NAME}", kubelet.drop_in_text(settings))
+    wanted = cluster_fit.Wanted(
+        join=join_by,
+        version=version,
+        service_cidr=run.text("service_cidr"),
+        dns_service_ip=run.text("dns_service_ip"),
+        cluster_domain=run.text("cluster_domain"),
+        cluster_cidr=run.text("cluster_cidr") if run.ours("cni") else "",
+        api_server=run.text("api_server"),
+        drive=run.layout.kubeadm_binary[:2],
+        drop_in=ours if settings.uses_drop_in else None,
+        arguments=read((("kubelet's arguments", arguments(settings)),), KUBELET, line_for(version.line)),
+    )
+    for sentence in cluster_fit.find_notices(found, wanted):
+        run.warn(sentence)
+    return cluster_fit.find_misfits(found, wanted)
 
 
 Right = tuple[str, str, str, str, str]

@@ -49,22 +49,22 @@ _NAMES_WITHIN = {"resolvconf": "resolverconfig"}
 pkg/kubelet/apis/config/types.go."""
 
 
-def join(version: str, upstream: Upstream) -> dict[str, Any]:
-    """Our document for this release of kubeadm, with a runtime's address that this build takes."""
+def join(version: str, folder: Path, upstream: Upstream) -> dict[str, Any]:
+    """Our document for this release of kubeadm, with a runtime's address that this build takes, and a file for the
+    discovery that is there."""
     text = join_configuration(
         JoinSettings(
             version=Version.parse(version),
             node_name="win1",
             pipe="containerd-containerd",
-            api_server="10.0.0.10:6443",
-            token="abcdef.0123456789abcdef",
-            ca_hash=f"sha256:{'0' * 64}",
+            discovery=r"C:\etc\kubernetes\winkube-discovery.conf",
             taints=("os=windows:NoSchedule", "gpu:NoExecute"),
-            kubelet_extra_args={"node-ip": "10.0.0.21", "max-pods": "60"},
         )
     )
     document: dict[str, Any] = json.loads(text)
     assert document["nodeRegistration"]["criSocket"] == kubelet_args.endpoint("containerd-containerd")
+    assert document["discovery"]["file"] == {"kubeConfigPath": r"\etc\kubernetes\winkube-discovery.conf"}
+    document["discovery"]["file"]["kubeConfigPath"] = str(written(folder, "discovery.conf", {"kind": "Config"}))
     document["nodeRegistration"]["criSocket"] = upstream.runtime or document["nodeRegistration"]["criSocket"]
     return document
 
@@ -79,7 +79,7 @@ def written(folder: Path, name: str, document: Mapping[str, Any]) -> Path:
 @pytest.mark.parametrize("version", THAT_PRINT)
 def test_a_real_kubeadm_reads_our_join_configuration(version: str, tmp_path: Path, upstream: Upstream) -> None:
     """`config migrate` prints the document as it was read, in the newest form that this release writes: ours."""
-    ours = join(version, upstream)
+    ours = join(version, tmp_path, upstream)
     file = written(tmp_path, "join.json", ours)
     done = upstream.run("kubeadm", version, ["config", "migrate", "--old-config", upstream.path(file)])
     assert done.returncode == 0, done.stderr
@@ -95,7 +95,7 @@ def test_a_real_kubeadm_reads_our_join_configuration(version: str, tmp_path: Pat
 @pytest.mark.row("JR-01")
 @pytest.mark.parametrize("version", THAT_PRINT)
 def test_a_real_kubeadm_sees_a_field_that_is_none(version: str, tmp_path: Path, upstream: Upstream) -> None:
-    broken = join(version, upstream)
+    broken = join(version, tmp_path, upstream)
     broken["nodeRegistration"]["criSocke"] = broken["nodeRegistration"].pop("criSocket")
     file = written(tmp_path, "join.json", broken)
     done = upstream.run("kubeadm", version, ["config", "migrate", "--old-config", upstream.path(file)])

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import ipaddress
 import json
-import subprocess
-from pathlib import Path
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.documents import (
     Request,
     kubeconfig,
-    public_key_sha256,
     request,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.endpoint import endpoint
@@ -21,24 +17,6 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import 
 from cryptography import x509
 
 from tests.unit.cluster.fake import Fake, certificate, certificate_request, subject
-
-
-@pytest.mark.row("JR-01")
-def test_the_ca_hash_is_what_kubeadms_documentation_computes_with_openssl(tmp_path: Path) -> None:
-    pem, _ = certificate()
-    (tmp_path / "ca.crt").write_bytes(pem)
-    public = subprocess.run(
-        ["openssl", "x509", "-pubkey", "-noout", "-in", str(tmp_path / "ca.crt")], check=True, capture_output=True
-    ).stdout
-    der = subprocess.run(
-        ["openssl", "pkey", "-pubin", "-outform", "der"], input=public, check=True, capture_output=True
-    )
-    assert public_key_sha256(pem) == f"sha256:{hashlib.sha256(der.stdout).hexdigest()}"
-
-
-def test_what_is_no_certificate_is_said() -> None:
-    with pytest.raises(ClusterError, match="the cluster's CA is not a certificate in PEM"):
-        public_key_sha256(b"nothing")
 
 
 def test_a_request_is_taken_apart() -> None:
@@ -109,19 +87,12 @@ def cluster_info(fake: Fake, server: str) -> None:
 
 def test_nodes_are_told_what_cluster_info_says() -> None:
     fake = Fake(b"controllers")
-    assert (endpoint(fake.cluster).server, endpoint(fake.cluster).published) == ("https://10.0.0.10:6443", False)
+    assert endpoint(fake.cluster).server == "https://10.0.0.10:6443"
     assert endpoint(fake.cluster).ca_pem == b"controllers"
     cluster_info(fake, "https://api.example.com:443")
     found = endpoint(fake.cluster)
-    assert (found.server, found.ca_pem, found.published) == ("https://api.example.com:443", b"pem", True)
+    assert (found.server, found.ca_pem) == ("https://api.example.com:443", b"pem")
     assert endpoint(fake.cluster, "https://vip:6443/").server == "https://vip:6443"
-
-
-@pytest.mark.parametrize(
-    ("server", "said"), [("https://vip:6443", "vip:6443"), ("https://vip", "vip:443"), ("https://[::1]:1", "[::1]:1")]
-)
-def test_kubeadm_gets_host_and_port(server: str, said: str) -> None:
-    assert endpoint(Fake().cluster, server).host_and_port == said
 
 
 def test_an_api_server_that_is_no_address_is_said() -> None:

@@ -19,9 +19,7 @@ def settings(version: str, **more: Any) -> JoinSettings:
         version=Version.parse(version),
         node_name="win1",
         pipe="containerd-containerd",
-        api_server="10.0.0.10:6443",
-        token="abcdef.0123456789abcdef",
-        ca_hash="sha256:00",
+        discovery=r"C:\etc\kubernetes\winkube-discovery.conf",
         taints=("os=windows:NoSchedule", "gpu:NoExecute"),
         **more,
     )
@@ -47,13 +45,7 @@ def test_everything_is_in_the_file() -> None:
     assert json.loads(join_configuration(settings("1.37.1"))) == {
         "apiVersion": "kubeadm.k8s.io/v1beta4",
         "kind": "JoinConfiguration",
-        "discovery": {
-            "bootstrapToken": {
-                "token": "abcdef.0123456789abcdef",
-                "apiServerEndpoint": "10.0.0.10:6443",
-                "caCertHashes": ["sha256:00"],
-            }
-        },
+        "discovery": {"file": {"kubeConfigPath": r"\etc\kubernetes\winkube-discovery.conf"}},
         "nodeRegistration": {
             "name": "win1",
             "criSocket": "npipe:////./pipe/containerd-containerd",
@@ -72,15 +64,10 @@ def test_a_kubeadm_that_cannot_see_local_systems_groups_does_not_look(version: s
     assert found.get("ignorePreflightErrors") == (["IsPrivilegedUser"] if ignored else None)
 
 
-def test_extra_arguments_are_a_map_up_to_1_30_and_a_list_from_1_31() -> None:
-    extra = {"node-ip": "10.0.0.21", "max-pods": "60"}
-    old = json.loads(join_configuration(settings("1.30.14", kubelet_extra_args=extra)))
-    assert old["nodeRegistration"]["kubeletExtraArgs"] == extra
-    new = json.loads(join_configuration(settings("1.31.0", kubelet_extra_args=extra)))
-    assert new["nodeRegistration"]["kubeletExtraArgs"] == [
-        {"name": "max-pods", "value": "60"},
-        {"name": "node-ip", "value": "10.0.0.21"},
-    ]
+def test_the_folder_of_patches_is_named_where_there_is_one() -> None:
+    folder = r"C:\etc\kubernetes\winkube-patches"
+    assert json.loads(join_configuration(settings("1.37.1", patches=folder)))["patches"] == {"directory": folder}
+    assert "patches" not in json.loads(join_configuration(settings("1.37.1")))
 
 
 def test_a_release_that_reads_neither_form_is_refused() -> None:

@@ -227,6 +227,8 @@ def test_on_a_kubeadm_node_the_settings_go_into_a_drop_in_and_not_into_arguments
             {"key": "gpu", "effect": "NoExecute"},
         ],
         "featureGates": {"NodeLogQuery": True},
+        "singleProcessOOMKill": None,
+        "userNamespaces": None,
     }
 
 

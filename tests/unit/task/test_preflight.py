@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -100,7 +101,10 @@ class FakeApi:
         self.asked: list[tuple[str, str]] = []
 
     def send(self, method: str, path: str, body: Any, content_type: str) -> tuple[int, bytes]:
-        assert (method, path) == ("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews")
+        if path != "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews":
+            status = {"kind": "Status", "apiVersion": "v1", "code": 403, "reason": "Forbidden", "message": "no"}
+            return 403, json.dumps(status).encode()
+        assert method == "POST"
         wanted = body["spec"]["resourceAttributes"]
         sub = wanted.get("subresource")
         self.asked.append((wanted["verb"], f"{wanted['resource']}/{sub}" if sub else wanted["resource"]))

@@ -241,6 +241,11 @@ def _taints(cluster: Cluster, expected: Expected, node: Object, *, check: bool) 
 
 
 def _wants_serving_certificate(layout: Layout, reading: Reading) -> bool:
-    """Whether kubeadm's KubeletConfiguration makes the kubelet ask the cluster for its serving certificate."""
+    """Whether kubeadm's KubeletConfiguration, or its command line, makes the kubelet ask the cluster for its serving
+    certificate."""
+    service = reading.service(layout.kubelet_service) or {}
+    told = f"{service.get('image_path')} {(service.get('nssm') or {}).get('AppParameters')}"
+    if "--rotate-server-certificates=true" in told:
+        return True
     text = reading.text(config_file(layout)) if is_there(config_file(layout), reading) else None
     return re.search(r"(?m)^serverTLSBootstrap:\s*true\s*$", text or "") is not None

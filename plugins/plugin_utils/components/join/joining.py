@@ -58,6 +58,22 @@ def fill_pod_cidr(text: str, pod_cidr: str) -> str:
     return text.replace(f", podCIDR {LATER}", f", podCIDR {pod_cidr}" if pod_cidr else "")
 
 
+def discovery_file(layout: Layout) -> str:
+    """The kubeconfig by which kubeadm finds the cluster; gone after the join. On kubeadm's own drive."""
+    return windows_path.join(layout.kubernetes_dir, "winkube-discovery.conf")
+
+
+def patches_dir(layout: Layout) -> str:
+    """The folder of what kubeadm is to change of the cluster's KubeletConfiguration; gone after the join."""
+    return windows_path.join(layout.kubernetes_dir, "winkube-patches")
+
+
+def _private(path: str, text: str, *, secret: bool = False) -> Op:
+    """A file for administrators alone; its undo removes it."""
+    content = {"path": path, "content": as_base64(text.encode()), "sddl": security.ADMINS_ONLY_FILE}
+    return Op("write", content, secrets=("content",) if secret else ()).with_undo(Op("remove", {"path": path}))
+
+
 LOG_LINES, LOG_BYTES, LINE_CHARS = 3, 8192, 400
 
 
@@ -85,7 +101,8 @@ def _ca_folder(layout: Layout) -> str:
 class Joining:
     """This machine joins as `node_name`.
 
-    For `kubeadm`, `configuration` is kubeadm's JoinConfiguration and `token` its secret. For the other two,
+    For `kubeadm`, `configuration` is kubeadm's JoinConfiguration, `discovery` the kubeconfig by which it finds the
+    cluster, `token` the secret in that, `patch` what it is to change of the KubeletConfiguration. For the other two,
     `kubeconfig` starts the kubelet, and `ca_pem` is the cluster's CA, by which that kubelet authenticates its callers.
     With `again` the machine's present identity is set aside first. `mark` is the batch's id.
     """
@@ -94,7 +111,9 @@ class Joining:
     way: Way
     node_name: str
     mark: str
-    configuration: str = field(default="", repr=False)
+    configuration: str = ""
+    discovery: str = field(default="", repr=False)
+    patch: str = ""
     token: str = field(default="", repr=False)
     kubeconfig: str = field(default="", repr=False)
     ca_pem: bytes = b""
@@ -181,18 +200,32 @@ class Joining:
     def _kubeadm(self, reading: Reading) -> tuple[Op, ...]:
         layout = self.layout
         path = windows_path.join(layout.state_dir, f"join-{self.mark[:8]}.yaml")
-        gone = Op("remove", {"path": path})
-        content = {"path": path, "content": as_base64(self.configuration.encode()), "sddl": security.ADMINS_ONLY_FILE}
+        found = discovery_file(layout)
         program = run(layout.kubeadm_binary, "join", "--config", path, timeout_s=KUBEADM_S, encoding="utf-8")
         # kubeadm reads no stdin: the token is named here only so that it is masked in kubeadm's output.
         args = {**program.args, "stdin": self.token, "cwd": "C:\\", "env": {"Path": ";".join(KUBEADM_RUN.path(layout))}}
         masked = Op("run", args, secrets=("stdin",))
+        written = (
+            _private(path, self.configuration),
+            _private(found, self.discovery, secret=True),
+            *self._patches(),
+        )
         return (
-            Op("write", content, secrets=("content",)).with_undo(gone),
+            *written,
             masked.with_undo(*self._undo(reading)),
-            gone,
+            *(undo for op in reversed(written) for undo in op.undo),
             _wait_file(layout.kubelet_kubeconfig, 30),
             wait_service(layout.kubelet_service, RUNNING, self.start_timeout_s, stable_s=3),
+        )
+
+    def _patches(self) -> tuple[Op, ...]:
+        if not self.patch:
+            return ()
+        folder = patches_dir(self.layout)
+        made = Op("mkdir", {"path": folder, "sddl": security.ADMINS_ONLY})
+        return (
+            made.with_undo(Op("remove", {"path": folder, "only_if_empty": True})),
+            _private(windows_path.join(folder, "kubeletconfiguration0+merge.json"), self.patch),
         )
 
     def _bootstrap(self, reading: Reading) -> tuple[Op, ...]:

@@ -7,14 +7,14 @@ JoinConfiguration in the form that the release reads. And whether the join can w
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...cluster import endpoint as endpoints
 from ...cluster.client import Cluster
 from ...cluster.documents import kubeconfig as read_kubeconfig
-from ...cluster.documents import public_key_sha256
+from ...cluster.reading import KUBELET_CONFIG, read_client_ca, read_kubelet_config
 from ...engine.reading import Reading
 from ...engine.resource import Refused, Resource
 from ...engine.resources.file import File
@@ -23,8 +23,9 @@ from ..declaration import LOCAL_SYSTEM
 from ..kubelet.kubelet_args import endpoint
 from ..layout import Layout
 from . import identities, join, node_object
+from .cluster_fit import PATCHES_SINCE, build_patch, list_foreign_gates
 from .identities import users_kubeconfig
-from .joining import Joining
+from .joining import Joining, discovery_file, patches_dir
 from .options import JoinOptions
 
 FIRST = Line(1, 22)
@@ -37,6 +38,7 @@ Source: kubernetes.io/blog/2024/08/23/kubernetes-1-31-kubeadm-v1beta4.
 """
 
 
+TOKEN_USER = "tls-bootstrap-token-user"
 PRIVILEGED_USER = "IsPrivilegedUser"
 ASKS_THE_TOKEN = Line(1, 31)
 """The first minor release whose check IsPrivilegedUser accepts LocalSystem. Earlier ones look up the groups of the
@@ -46,17 +48,15 @@ cmd/kubeadm/app/preflight/checks_windows.go."""
 
 @dataclass(frozen=True, slots=True)
 class JoinSettings:
-    """kubeadm's settings. `taints` are `<key>=<value>:<effect>`, `api_server` is `<host>:<port>`, `ca_hash`
-    `sha256:<hex>`, `pipe` the name of containerd's pipe."""
+    """kubeadm's settings. `taints` are `<key>=<value>:<effect>`, `pipe` is the name of containerd's pipe, `discovery`
+    the file with address, CA and token; `patches`: a folder, empty for none."""
 
     version: Version
     node_name: str
     pipe: str
-    api_server: str
-    token: str = field(repr=False)
-    ca_hash: str
+    discovery: str
     taints: tuple[str, ...] = ()
-    kubelet_extra_args: Mapping[str, str] = field(default_factory=dict)
+    patches: str = ""
 
 
 def join_configuration(settings: JoinSettings) -> str:
@@ -67,9 +67,6 @@ def join_configuration(settings: JoinSettings) -> str:
             "newer, or winkube_join: kubeconfig."
         )
     named = settings.version.line >= V1BETA4
-    arguments: Any = dict(sorted(settings.kubelet_extra_args.items()))
-    if named:
-        arguments = [{"name": name, "value": value} for name, value in arguments.items()]
     registration: dict[str, Any] = {
         "name": settings.node_name,
         "criSocket": endpoint(settings.pipe),
@@ -77,21 +74,24 @@ def join_configuration(settings: JoinSettings) -> str:
     }
     if join.KUBEADM_RUN.account == LOCAL_SYSTEM and settings.version.line < ASKS_THE_TOKEN:
         registration["ignorePreflightErrors"] = [PRIVILEGED_USER]
-    if arguments:
-        registration["kubeletExtraArgs"] = arguments
     document = {
         "apiVersion": f"kubeadm.k8s.io/{'v1beta4' if named else 'v1beta3'}",
         "kind": "JoinConfiguration",
-        "discovery": {
-            "bootstrapToken": {
-                "token": settings.token,
-                "apiServerEndpoint": settings.api_server,
-                "caCertHashes": [settings.ca_hash],
-            }
-        },
+        "discovery": {"file": {"kubeConfigPath": without_drive(settings.discovery)}},
         "nodeRegistration": registration,
+        **({"patches": {"directory": settings.patches}} if settings.patches else {}),
     }
     return json.dumps(document, indent=2) + "\n"
+
+
+def without_drive(path: str) -> str:
+    r"""`C:\etc\x` as `\etc\x`: kubeadm parses the path as a URL, for which `C:` is a scheme other than https, and
+    refuses it. It runs on that drive.
+
+    Source: kubernetes v1.22.17, v1.37.2 cmd/kubeadm/app/apis/kubeadm/validation/validation.go,
+    ValidateDiscoveryKubeConfigPath. Seen: kubeadm.exe 1.37.1.
+    """
+    return path[2:]
 
 
 def _taint(text: str) -> dict[str, str]:
@@ -145,10 +145,11 @@ def material(
     if cluster is None:
         raise _refuse_without_cluster(options)
     where = endpoints.endpoint(cluster, options.api_server)
-    if options.join == "kubeadm" and not where.published:
+    kubelet_config = read_kubelet_config(cluster) if options.join == "kubeadm" else None
+    if options.join == "kubeadm" and kubelet_config is None:
         raise Refused(
-            "The cluster has no ConfigMap kube-public/cluster-info, which kubeadm finds it by: it was not made by "
-            "kubeadm. Set winkube_join: bootstrap_kubeconfig."
+            "The cluster has no ConfigMap kube-system/kubelet-config, which kubeadm reads: it was not made by kubeadm. "
+            "Set winkube_join: bootstrap_kubeconfig."
         )
     if not where.ca_pem:
         raise Refused(
@@ -157,28 +158,38 @@ def material(
         )
     made_token = token(cluster)
     if options.join == "bootstrap_kubeconfig":
-        text = identities.build_kubeconfig(where.server, where.ca_pem, "tls-bootstrap-token-user", made_token)
-        return replace(made, kubeconfig=text, ca_pem=where.ca_pem)
+        text = identities.build_kubeconfig(where.server, where.ca_pem, TOKEN_USER, made_token)
+        return replace(made, kubeconfig=text, ca_pem=read_client_ca(cluster, where.ca_pem))
+    gates = list_foreign_gates(kubelet_config or {}, version)
+    if gates and version.minor < PATCHES_SINCE:
+        raise Refused(
+            f"{KUBELET_CONFIG}: featureGates.{gates[0]}: a kubelet {version} ends on it, and kubeadm {version} cannot "
+            f"leave it out (1.{PATCHES_SINCE} is the first that patches what it writes); take it out there."
+        )
     settings = JoinSettings(
         version=version,
         node_name=name,
         pipe=layout.containerd_pipe,
-        api_server=where.host_and_port,
-        token=made_token,
-        ca_hash=public_key_sha256(where.ca_pem),
+        discovery=discovery_file(layout),
         taints=options.taints,
-        kubelet_extra_args={str(key): str(value) for key, value in options.kubelet_extra_args.items()},
+        patches=patches_dir(layout) if gates else "",
     )
-    return replace(made, configuration=join_configuration(settings), token=made_token)
+    return replace(
+        made,
+        configuration=join_configuration(settings),
+        discovery=identities.build_kubeconfig(where.server, where.ca_pem, TOKEN_USER, made_token),
+        patch=json.dumps(build_patch(gates)) if gates else "",
+        token=made_token,
+    )
 
 
 def _take_kubeconfig(cluster: Cluster | None, made: Joining, options: JoinOptions, option: str, path: str) -> Joining:
-    """The join with a kubeconfig of the user's. The kubelet authenticates callers by the CA in it, else by the
-    cluster's."""
+    """The join with a kubeconfig of the user's. The kubelet authenticates callers by the CA that the cluster publishes
+    for them, else by the one in the kubeconfig, else by the cluster's."""
     text = _users_file(options, option, path)
     ca_pem = read_kubeconfig(text, path).ca_pem
-    if not ca_pem and cluster is not None:
-        ca_pem = endpoints.endpoint(cluster, options.api_server).ca_pem
+    if cluster is not None:
+        ca_pem = read_client_ca(cluster, ca_pem or endpoints.endpoint(cluster, options.api_server).ca_pem)
     if not ca_pem:
         raise Refused(
             f"{option}: {path} has no certificate-authority-data, and the kubelet knows its callers by "

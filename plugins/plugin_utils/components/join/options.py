@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from ..options import Interface, Option, Variable, option, suboptions
 from ..shared_options import ProgramSource, kubernetes_source, node_name_option, unverified_option
@@ -99,11 +98,6 @@ class JoinOptions:
         "Taints that the Node has, as C(key=value:effect). Those that are missing are patched on.",
         default=("os=windows:NoSchedule",),
         variable="winkube_node_taints",
-    )
-    kubelet_extra_args: Mapping[str, Any] = option(
-        "Arguments that kubeadm notes for the kubelet in C(kubeadm-flags.env).",
-        default={},
-        variable=Variable("winkube_join_kubelet_extra_args"),
     )
     kubeconfig_source: str = option(
         "For O(join=kubeconfig), a kubeconfig on the controller. A cluster administrator's is refused.",

@@ -9,8 +9,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from ...cluster.client import Cluster
 from ...cluster.endpoint import endpoint
+from ...cluster.reading import have_common_certificate, read_client_ca
 from ...engine import windows_path
+from ...engine.resource import Refused
 from ...facts.version import Version
 from ...facts.windows import KUBELET_RULE
 from ...foreign.files import ForeignError
@@ -29,8 +32,9 @@ from ..shared_arguments import (
     source_of,
 )
 from ..stage import Given, Resources, Stage
-from . import credentials, kubelet
-from .kubelet_args import PAUSE_IS_AN_ARGUMENT, KubeletSettings, resolve_reserved
+from . import credentials, drop_ins, kubelet
+from .effective import find_overriding
+from .kubelet_args import DROP_IN_NAME, PAUSE_IS_AN_ARGUMENT, KubeletSettings, list_taken_out, resolve_reserved
 from .options import INTERFACE, KubeletOptions
 
 
@@ -55,13 +59,40 @@ def build_resources(given: Given[KubeletOptions]) -> Resources:
         configured=configured,
         kubeadm_flags=kubelet.text_of(kubelet.env_file(layout), reading),
         config=_kubeadm_config(given),
+        foreign=drop_ins.rely_on_foreign(kubelet.drop_in_dir(layout), reading) if wanted.uses_drop_in else (),
         notices=check_skew(given, version),
         mark=given.mark,
         **managed(given, kubelet.DAEMON),
     )
     made = kubelet.build_resources(args)
     given.warn(kubelet.warnings(args))
+    _check_effective(given, args)
     return made
+
+
+def _check_effective(given: Given[KubeletOptions], args: kubelet.KubeletArgs) -> None:
+    """Refused if the kubelet would end on its configuration at its next start; warns of what it ignores there, what we
+    take out, and what overrides ours."""
+    wanted = args.settings
+    folder = wanted.drop_in_dir if wanted.uses_drop_in else ""
+    ours = windows_path.join(folder, DROP_IN_NAME) if folder else ""
+    found = drop_ins.compute(
+        kubelet.command_arguments(args),
+        wanted.version,
+        given.reading,
+        config_file=wanted.config_file,
+        folder=folder,
+        ours=kubelet.drop_in_text(wanted) if folder else "",
+    )
+    if found.faults:
+        raise Refused(*(fault.sentence for fault in found.faults))
+    given.warn(find_overriding(found, ours))
+    given.warn(found.ignored)
+    given.warn(
+        f"{wanted.config_file}: {name}: taken out by {ours}: a kubelet {wanted.version} ends on it on Windows."
+        for name in list_taken_out(wanted.version.line)
+        if folder and args.config.get(name) is not None
+    )
 
 
 def settings(given: Given[KubeletOptions], version: Version) -> KubeletSettings:
@@ -92,6 +123,7 @@ def settings(given: Given[KubeletOptions], version: Version) -> KubeletSettings:
         feature_gates=feature_gates(options.feature_gates),
         shutdown_grace_period=options.shutdown_grace_period,
         shutdown_grace_period_critical_pods=options.shutdown_grace_period_critical_pods,
+        serving_certificate=_wants_serving_certificate(given),
         extra=(*kubelet.list_own_arguments(layout), *options.extra_arguments),
         **(kubelet.places(layout, options.join) | logs),
     )
@@ -125,10 +157,24 @@ def _node_ip(given: Given[KubeletOptions]) -> str:
 
 def _ca(given: Given[KubeletOptions]) -> str:
     """The cluster's CA, for a kubelet that lacks it. Refused if it cannot be found."""
-    found = given.ask_cluster("CA", lambda cluster: endpoint(cluster).ca_pem)
+    found = given.ask_cluster("CA", lambda cluster: read_client_ca(cluster, endpoint(cluster).ca_pem))
     if not found:
         raise kubelet.refuse_without_ca(given.layout)
     return found.decode()
+
+
+def _wants_serving_certificate(given: Given[KubeletOptions]) -> bool:
+    """Whether the API server verifies kubelets' certificates, as far as the cluster shows it; kubeadm's own
+    KubeletConfiguration says it by itself."""
+    if given.options.join != "bootstrap_kubeconfig":
+        return False
+
+    def ask(cluster: Cluster) -> bool:
+        own = endpoint(cluster).ca_pem
+        callers = read_client_ca(cluster, own)
+        return bool(own and callers) and not have_common_certificate(own, callers)
+
+    return bool(given.ask_cluster("two CAs", ask))
 
 
 def _kubeadm_config(given: Given[KubeletOptions]) -> Mapping[str, Any]:

@@ -32,7 +32,7 @@ from ..flag_check import read
 from ..healthz import KUBELET_PORT, LOOPBACK, find_kubelet, port_of_kubelet, wait_healthy
 from ..layout import Layout
 from ..service import Dependencies, Managed, service_of
-from . import credentials, kubelet_check
+from . import credentials, drop_ins, kubelet_check
 from .kubelet_args import DROP_IN_NAME, PROCESSORS, KubeletSettings, arguments, configuration
 
 NAME = "kubelet"
@@ -59,7 +59,7 @@ class KubeletArgs(Managed):
     `kubeadm_flags` is the text of kubeadm-flags.env on the node, `config` that of config.yaml; `configured`: the
     kubelet has a kubeconfig, without which it cannot run. `ca_pem` is the cluster's CA if the node lacks it;
     `providers` are its credential providers. `sources` may reach its port: an empty one means everyone, None leaves the
-    firewall alone. `mark` is the batch's id.
+    firewall alone. `foreign`: drop-ins of others. `mark` is the batch's id.
     """
 
     layout: Layout
@@ -71,6 +71,7 @@ class KubeletArgs(Managed):
     ca_pem: str = ""
     providers: tuple[credentials.Provider, ...] = ()
     sources: tuple[Network, ...] | None = None
+    foreign: tuple[ReliesOn, ...] = ()
     notices: tuple[Notice, ...] = ()
     mark: str = ""
 
@@ -157,6 +158,7 @@ def build_resources(args: KubeletArgs) -> tuple[Resource, ...]:
         *args.tools,
         _programs(layout, args.source, args.mark),
         ReliesOn(layout.kubelet_dir, _list_kubeadm_files(layout)),
+        *args.foreign,
         *drop_in,
         *credentials.build_resources(layout, args.providers, settings.version, args.mark),
         *_ca(args),
@@ -226,6 +228,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
         inbound.kubelet(),
     )
     return (
+        drop_ins.folder_query(drop_in_dir(layout)),
         *(query for resource in resources for query in resource.reads()),
         *_list_kubeadm_files(layout),
         *credentials.reads(layout),
@@ -272,9 +275,14 @@ def _programs(layout: Layout, source: Source, mark: str) -> Programs:
     return Programs(NAME, source, (("", layout.kubelet_binary),), layout.state_dir, mark[:8])
 
 
+def drop_in_text(settings: KubeletSettings) -> str:
+    """Our drop-in."""
+    return json.dumps(configuration(settings), indent=2, sort_keys=True) + "\n"
+
+
 def _drop_in(args: KubeletArgs) -> File:
     path = windows_path.join(args.settings.drop_in_dir, DROP_IN_NAME)
-    text = json.dumps(configuration(args.settings), indent=2, sort_keys=True) + "\n"
+    text = drop_in_text(args.settings)
     return File(path, text.encode(), backup=args.layout.backup(args.mark), equal=is_same_json)
 
 

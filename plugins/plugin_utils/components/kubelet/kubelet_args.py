@@ -16,7 +16,7 @@ from typing import Any, Literal
 from ...engine.reading import Query, Reading
 from ...engine.resource import Refused
 from ...engine.resources.environment_variable import ENVIRONMENT_KEY
-from ...facts import feature_gates
+from ...facts import feature_gates, kubelet_config
 from ...facts.flags import KUBELET, normalize
 from ...facts.quantity import resolve_cpu
 from ...facts.version import Line, Version
@@ -53,10 +53,11 @@ class KubeletSettings:
     """What a kubelet should do.
 
     Paths are Windows paths; `pipe` and `image_pipe` are names of named pipes (`image_pipe` empty: the same).
-    Reservations and thresholds are Kubernetes quantities by resource or signal. `config_file` and `drop_in_dir` are set
-    if kubeadm manages the kubelet; without `drop_in_dir`, or on releases without drop-ins, everything is an argument.
-    `client_ca_file` is the cluster's CA. `extra` comes last, unchanged. `log_dir` is empty if another program writes
-    the kubelet's log.
+    Reservations and thresholds are Kubernetes quantities by resource or signal. `config_file` and `drop_in_dir` are
+    set if kubeadm manages the kubelet; without `drop_in_dir`, or on releases without drop-ins, everything is an
+    argument. `client_ca_file` is the cluster's CA; `serving_certificate`: the kubelet asks the cluster for the
+    certificate of its port, without which API servers of k3s and rke2 do not talk to it. `extra` comes last,
+    unchanged. `log_dir` is empty if another program writes the kubelet's log.
     """
 
     version: Version
@@ -90,6 +91,7 @@ class KubeletSettings:
     config_file: str = ""
     drop_in_dir: str = ""
     client_ca_file: str = ""
+    serving_certificate: bool = False
     credential_config: str = ""
     credential_dir: str = ""
     extra: tuple[str, ...] = ()
@@ -123,8 +125,16 @@ def arguments(settings: KubeletSettings) -> tuple[str, ...]:
 def configuration(settings: KubeletSettings) -> dict[str, Any]:
     """The KubeletConfiguration of these settings as plain data: the content of the drop-in."""
     fields = {item.field: item.content for item in _settings(settings) if item.field}
-    head = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}
-    return {**head, **fields, **_periods(settings)}
+    head = {"kind": kubelet_config.KIND, "apiVersion": kubelet_config.API_VERSION}
+    return {**head, **fields, **_periods(settings), **dict.fromkeys(list_taken_out(settings.version.line))}
+
+
+def list_taken_out(line: Line) -> tuple[str, ...]:
+    """Fields that a kubelet of this line ends on, on Windows, and that a null in our drop-in takes out: the cluster's
+    KubeletConfiguration is that of its Linux nodes, too."""
+    if line < kubelet_config.PATCHES_VERSIONED:
+        return ()
+    return tuple(name for name, since in kubelet_config.REFUSED_ON_WINDOWS.items() if line >= since)
 
 
 def _periods(settings: KubeletSettings) -> dict[str, str]:
@@ -245,6 +255,8 @@ def _access(settings: KubeletSettings) -> list[_Setting]:
     ]
     if settings.bootstrap_kubeconfig:
         items.append(_Setting("rotate-certificates", "true"))
+    if settings.serving_certificate:
+        items.append(_Setting("rotate-server-certificates", "true"))
     if settings.config_file:
         items = [item for item in items if item.flag == "client-ca-file"]
     theirs = {normalize(word.lstrip("-").partition("=")[0]) for word in settings.extra}

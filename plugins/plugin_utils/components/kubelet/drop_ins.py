@@ -1,0 +1,70 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The files of a node that make up its kubelet's configuration: config.yaml, our drop-in and those of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ...engine import windows_path
+from ...engine.reading import Query, Reading, file_key, file_query
+from ...engine.resource import ReliesOn, whole_file
+from ...engine.resources.file import READ_LIMIT
+from ...facts import kubelet_config
+from ...facts.flags import KUBELET, line_for
+from ...facts.version import Version
+from ..flag_check import read
+from .effective import Effective, Part, effective
+from .kubelet_args import DROP_IN_NAME
+
+_HEAD = f"kind: {kubelet_config.KIND}\napiVersion: {kubelet_config.API_VERSION}\n"
+"""Stands for a config.yaml that the join has yet to write."""
+
+
+def folder_query(folder: str) -> Query:
+    """The names of the drop-ins."""
+    return file_query(folder, entries=True)
+
+
+def list_foreign(folder: str, reading: Reading) -> tuple[str, ...]:
+    """Paths of the drop-ins of others, in this folder itself."""
+    names = (reading.parts.get(file_key(folder)) or {}).get("entries") or ()
+    return tuple(
+        windows_path.join(folder, str(name))
+        for name in names
+        if str(name).endswith(".conf") and str(name).casefold() != DROP_IN_NAME.casefold()
+    )
+
+
+def rely_on_foreign(folder: str, reading: Reading) -> tuple[ReliesOn, ...]:
+    """A plan is made from them too: they are read, and never changed."""
+    found = list_foreign(folder, reading)
+    return (ReliesOn(folder, tuple(whole_file(path, READ_LIMIT) for path in found)),) if found else ()
+
+
+def compute(
+    argv: Sequence[str], version: Version, reading: Reading, *, config_file: str = "", folder: str = "", ours: str = ""
+) -> Effective:
+    """What the kubelet runs with after its next start. `ours`: the text of our drop-in; `config_file` and `folder` are
+    empty where the kubelet is not told of them."""
+    base = _part(config_file, reading, _HEAD) if config_file else None
+    parts = None
+    if folder:
+        parts = [Part(windows_path.join(folder, DROP_IN_NAME), ours), *_list_parts(folder, reading)]
+    line = read((("kubelet's arguments", argv),), KUBELET, line_for(version.line))
+    return effective(base, parts, line, version)
+
+
+def _list_parts(folder: str, reading: Reading) -> Iterator[Part]:
+    for path in list_foreign(folder, reading):
+        there = (reading.parts.get(file_key(path)) or {}).get("exists")  # not known before it has been asked for
+        text = reading.text(path) if there else None
+        if text is not None:
+            yield Part(path, text)
+
+
+def _part(path: str, reading: Reading, absent: str) -> Part:
+    there = (reading.parts.get(file_key(path)) or {}).get("exists")
+    text = reading.text(path) if there else None
+    return Part(path, absent if text is None else text)

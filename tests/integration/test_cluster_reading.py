@@ -1,0 +1,114 @@
+"""The cluster is read before the first change: what a node of these variables could not do in it is refused, and what
+it can do works, whoever made the cluster."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.integration.lab import Bench
+from tests.integration.site import differences
+from tests.integration.whole import BRIDGE, OVERLAY, Whole
+from tests.lab.cluster import shipped
+
+REFUSED_ON_WINDOWS = {"singleProcessOOMKill": True, "userNamespaces": {"idsPerPod": 65536}}
+UNKNOWN_GATE = {"featureGates": {"NoSuchGate": True, "NodeLogQuery": True}}
+
+
+def joined(whole: Whole, **more: Any) -> None:
+    """Converged, Ready, reached by the API server, and the second run changes nothing."""
+    whole.converge(**more)
+    whole.cluster.advance(60)
+    assert whole.cluster.is_ready("win1"), whole.cluster.nodes["win1"]["status"]["conditions"]
+    assert whole.cluster._mistrust("win1") == ""
+    again = whole.converge(**more)
+    assert again.recap["win1"].changed == 0, again
+
+
+def refused(bench: Bench, whole: Whole, *sentences: str, **more: Any) -> None:
+    before = bench.dump()
+    run = whole.site(**more)
+    assert run.rc != 0, run
+    said = " ".join(run.output.split())
+    for sentence in sentences:
+        assert sentence in said, run
+    assert differences(before, bench.dump()) == []
+    assert whole.cluster.overstepped == []
+
+
+def test_another_range_of_services_is_refused_with_both_values_and_their_source(bench: Bench) -> None:
+    """Failed before: the node was Ready, verify was green, and pods resolved nothing."""
+    whole = Whole(bench, replace(OVERLAY, maker="kubespray"))
+    refused(
+        bench,
+        whole,
+        "winkube_service_cidr: 10.96.0.0/12, but the cluster has 10.233.0.0/18 (ServiceCIDR kubernetes)",
+        "winkube_dns_service_ip: 10.96.0.10, but the cluster has 10.233.0.3 (Service kube-system/coredns)",
+        winkube_service_cidr="10.96.0.0/12",
+        winkube_dns_service_ip="10.96.0.10",
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [(OVERLAY, REFUSED_ON_WINDOWS | {"defaultPodSysctls": {"net.core.somaxconn": "1024"}}), (OVERLAY, UNKNOWN_GATE)],
+    ids=["fields that Windows refuses", "a gate that nobody knows"],
+)
+def test_the_clusters_kubelet_configuration_is_that_of_linux_nodes_too(
+    bench: Bench, kind: Any, fields: dict[str, Any]
+) -> None:
+    """Failed before: 34 steps, a restart, and a kubelet that ended at once."""
+    joined(Whole(bench, kind, cluster={"kubelet": fields}))
+
+
+def test_a_value_that_the_kubelet_refuses_is_said_by_configmap_and_key(bench: Bench) -> None:
+    whole = Whole(bench, OVERLAY, cluster={"kubelet": {"containerLogMaxFiles": 1}})
+    refused(bench, whole, "ConfigMap kube-system/kubelet-config: containerLogMaxFiles: 1 is not 2 or more.")
+
+
+@pytest.mark.parametrize("anonymous", ["unbound", "off"])
+def test_a_cluster_without_anonymous_discovery_is_joined(bench: Bench, anonymous: str) -> None:
+    """Failed before: kubeadm waited five minutes for cluster-info, which it asked for without credentials."""
+    joined(Whole(bench, OVERLAY, cluster={"anonymous": anonymous}))
+
+
+@pytest.mark.parametrize("maker", ["rke2", "k3s"])
+def test_without_kubeadms_bindings_nobody_joins(bench: Bench, maker: str) -> None:
+    """Failed before: found after 32 steps and a restart."""
+    ranges = {
+        "winkube_service_cidr": "10.43.0.0/16",
+        "winkube_dns_service_ip": "10.43.0.10",
+        "winkube_cluster_cidr": "10.42.0.0/16",
+    }
+    whole = Whole(bench, replace(OVERLAY, maker=maker))
+    refused(bench, whole, "Set winkube_join: bootstrap_kubeconfig", **ranges)
+    refused(bench, whole, "apply examples/rbac/bootstrap.yml", winkube_join="bootstrap_kubeconfig", **ranges)
+    shipped.grant(whole.cluster.store, "bootstrap")
+    joined(whole, winkube_join="bootstrap_kubeconfig", **ranges)
+
+
+def test_a_drop_in_of_others_that_ends_the_kubelet_is_refused_before_it_is_restarted(bench: Bench) -> None:
+    whole = Whole(bench, OVERLAY)
+    whole.converge()
+    path = r"C:\var\lib\kubelet\config.d\90-site.conf"
+    whole.host.in_turn(lambda: whole.host.node.drive.write(path, b"maxPods: 60\n"))
+    refused(bench, whole, f"{path}: the file has no apiVersion and no kind, and the kubelet ends on it")
+
+
+def test_arguments_for_the_join_are_there_at_the_first_start(bench: Bench) -> None:
+    """Failed before: kubeadm noted them in a file that no service reads, and the second run changed the service."""
+    whole = Whole(bench, OVERLAY)
+    joined(whole, winkube_kubelet_extra_arguments=["--cloud-provider=external", "--max-pods=60"])
+    node = whole.cluster.nodes["win1"]
+    taints = {taint["key"] for taint in node["spec"]["taints"]}
+    assert "node.cloudprovider.kubernetes.io/uninitialized" in taints
+    assert node["status"]["capacity"]["pods"] == "60"
+
+
+def test_the_files_of_the_join_are_gone_after_it(bench: Bench) -> None:
+    whole = Whole(bench, BRIDGE)
+    whole.converge()
+    drive = whole.host.node.drive
+    assert [name for name in drive.listdir(r"C:\etc\kubernetes") if name.startswith("winkube")] == []

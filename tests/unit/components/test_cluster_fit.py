@@ -1,0 +1,160 @@
+"""A reading of the cluster against what a node is to be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.documents import Kubeconfig
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.reading import (
+    BOOTSTRAP_RIGHTS,
+    KUBEADM_RIGHTS,
+    ClusterReading,
+    Known,
+    is_reachable_by_others,
+    read_cluster,
+)
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join.cluster_fit import (
+    Wanted,
+    find_misfits,
+    find_notices,
+    list_foreign_gates,
+)
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
+
+from tests.unit.cluster.fake import Fake
+
+MAPS = "/api/v1/namespaces/kube-system/configmaps"
+READING = ClusterReading(
+    server="https://10.0.0.10:6443",
+    kubelet_config={"clusterDomain": "cluster.local", "clusterDNS": ["169.254.25.10"]},
+    cluster_configuration={"networking": {"serviceSubnet": "10.96.0.0/12", "podSubnet": "10.244.0.0/16"}},
+    dns=Known("10.96.0.10", "Service kube-system/kube-dns"),
+    kubernetes_address="10.96.0.1",
+    api_addresses=("10.0.0.10:6443",),
+)
+DROP_IN_FREE = Version.parse("1.37.1")
+WANTED = Wanted(
+    join="bootstrap_kubeconfig",
+    version=DROP_IN_FREE,
+    service_cidr="10.96.0.0/12",
+    dns_service_ip="10.96.0.10",
+    cluster_domain="cluster.local",
+    cluster_cidr="10.244.0.0/16",
+)
+
+
+def test_what_fits_is_not_told() -> None:
+    assert find_misfits(READING, WANTED) == ()
+    assert find_notices(READING, WANTED) == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"service_cidr": "10.233.0.0/18"}, "but the cluster has 10.96.0.0/12 (ConfigMap kube-system/kubeadm-config)"),
+        ({"dns_service_ip": "10.96.0.3"}, "but the cluster has 10.96.0.10 (Service kube-system/kube-dns)"),
+        ({"cluster_domain": "k8s.site"}, "but the cluster has cluster.local (ConfigMap kube-system/kubelet-config)"),
+        ({"cluster_cidr": "10.42.0.0/16"}, "but the cluster has 10.244.0.0/16"),
+    ],
+)
+def test_a_contradiction_has_both_values_and_where_each_stands(changes: dict[str, Any], sentence: str) -> None:
+    (said,) = find_misfits(READING, replace(WANTED, **changes))
+    (name, value), *_ = changes.items()
+    assert said.startswith(f"winkube_{name}: {value}, ")
+    assert sentence in said
+
+
+def test_one_family_of_two_is_compared_with_its_own() -> None:
+    both = replace(READING, service_ranges=Known("10.96.0.0/12,fd00:10:96::/112", "ServiceCIDR kubernetes"))
+    assert find_misfits(both, WANTED) == ()
+    assert find_misfits(both, replace(WANTED, service_cidr="10.96.0.0/12,fd00::/112")) != ()
+
+
+def test_where_nobody_says_the_range_the_address_of_the_api_has_to_lie_in_it() -> None:
+    unknown = replace(READING, cluster_configuration=None)
+    assert find_misfits(unknown, WANTED) == ()
+    (said,) = find_misfits(unknown, replace(WANTED, service_cidr="10.43.0.0/16"))
+    assert "does not contain 10.96.0.1, the address of the Service default/kubernetes" in said
+
+
+def test_a_value_that_nothing_says_is_not_compared() -> None:
+    empty = ClusterReading(server="https://10.0.0.10:6443")
+    assert find_misfits(empty, WANTED) == ()
+
+
+def test_missing_bindings_are_named_with_the_manifest() -> None:
+    (said,) = find_misfits(replace(READING, lacking=BOOTSTRAP_RIGHTS), WANTED)
+    assert "create certificatesigningrequests/nodeclient (system:bootstrappers:kubeadm:default-node-token)" in said
+    assert "examples/rbac/bootstrap.yml" in said
+    assert "rke2" not in said
+
+
+def test_rke2_is_known_by_its_two_authorities() -> None:
+    one, other = (f"-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n".encode() for text in "AB")
+    made = replace(READING, ca_pem=one, client_ca=other, lacking=BOOTSTRAP_RIGHTS)
+    assert made.has_two_cas
+    assert "rke2 has a Windows agent of its own" in find_misfits(made, WANTED)[0]
+    assert not replace(made, client_ca=one + other).has_two_cas
+
+
+def test_all_nodes_on_one_of_several_control_planes_is_told() -> None:
+    several = replace(READING, api_addresses=("10.0.0.10:6443", "10.0.0.11:6443"))
+    (said,) = find_notices(several, WANTED)
+    assert "one of 2 control planes" in said and "winkube_api_server" in said
+    assert find_notices(several, replace(WANTED, api_server="https://vip.example.com:6443")) == ()
+
+
+@pytest.mark.parametrize(
+    ("server", "reachable"),
+    [
+        ("https://127.0.0.1:6443", False),
+        ("https://localhost:6443", False),
+        ("https://169.254.25.10", False),
+        ("https://[::1]:6443", False),
+        ("https://10.0.0.1:6443", True),
+        ("https://api.example.com", True),
+    ],
+)
+def test_an_address_of_this_machine_or_link_is_none_for_others(server: str, reachable: bool) -> None:
+    assert is_reachable_by_others(server) == reachable
+    published = replace(READING, published=Kubeconfig(server))
+    assert published.api_server().source == ("ConfigMap kube-public/cluster-info" if reachable else "kubeconfig")
+
+
+def test_gates_that_this_release_does_not_take() -> None:
+    gates = {"NoSuchGate": True, "NodeLogQuery": True, "WinDSR": False, "DefaultPodSysctls": True}
+    assert list_foreign_gates({"featureGates": gates}, Version.parse("1.36.3")) == (
+        "DefaultPodSysctls",
+        "NoSuchGate",
+        "WinDSR",
+    )
+    assert list_foreign_gates({"featureGates": gates}, DROP_IN_FREE) == ("NoSuchGate", "WinDSR")
+    assert list_foreign_gates({}, DROP_IN_FREE) == ()
+
+
+def test_a_cluster_that_has_nothing_is_read_as_that() -> None:
+    fake = Fake()
+    fake.objects["/version"] = {"major": "1", "minor": "37", "gitVersion": "v1.37.1"}
+    found = read_cluster(fake.cluster)
+    assert (found.kubelet_config, found.cluster_configuration, found.dns) == (None, None, None)
+    assert found.service_cidr() is None and found.unseen == ()
+    assert not found.has_kubeadm
+
+
+def test_the_reading_of_a_cluster() -> None:
+    fake = Fake()
+    fake.objects |= {
+        f"{MAPS}/kubelet-config": {"data": {"kubelet": "clusterDomain: a.b\n"}},
+        f"{MAPS}/kubeadm-config": {"data": {"ClusterConfiguration": "networking: {podSubnet: 10.1.0.0/16}\n"}},
+        f"{MAPS}/extension-apiserver-authentication": {"data": {"client-ca-file": "pem"}},
+        "/api/v1/namespaces/default/services/kubernetes": {"spec": {"clusterIP": "10.96.0.1"}},
+        "/apis/networking.k8s.io/v1/servicecidrs/kubernetes": {"spec": {"cidrs": ["10.96.0.0/12"]}},
+    }
+    found = read_cluster(fake.cluster)
+    assert found.cluster_domain() == Known("a.b", "ConfigMap kube-system/kubelet-config")
+    assert found.cluster_cidr() == Known("10.1.0.0/16", "ConfigMap kube-system/kubeadm-config")
+    assert found.service_cidr() == Known("10.96.0.0/12", "ServiceCIDR kubernetes")
+    assert (found.client_ca, found.kubernetes_address) == (b"pem", "10.96.0.1")
+    assert KUBEADM_RIGHTS[0].name == "kubeadm-config"
