@@ -75,6 +75,8 @@ class ActionModule(NodeAction):
         if reading is None:
             reading = self._node.read_queries(read_plan(layout, self._components(options)))
         asks = Asks(self, self._host, shared=Path(C.DEFAULT_LOCAL_TMP), task=str(self._task._uuid))
+        if options["preflight"]:
+            self._node.refuse_shared(reading)
         if options["preflight"] and (problems := preflight.find_problems(self._run_of(reading, layout, asks))):
             raise Refused(*problems)
         if options["plan"]:

@@ -130,6 +130,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         hosts = tuple(host for result in results for host in result.hosts)
         problems += [problem for result in results for problem in result.problems]
         problems += reading.find_names_twice(hosts, self._nodes_of_other_sources())
+        for sentence in reading.find_addresses_twice(hosts, self._addresses_of_other_sources()):
+            self.display.warning(sentence)
         if problems:
             self._refuse(here, problems)
             return
@@ -241,6 +243,13 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             str(host.vars["winkube_node_name"]): str(host.vars["winkube_node_source"])
             for host in self.inventory.hosts.values()
             if "winkube_node_source" in host.vars and "winkube_node_name" in host.vars
+        }
+
+    def _addresses_of_other_sources(self) -> dict[str, str]:
+        return {
+            reading.address_of(host.vars): str(host.vars["winkube_node_source"])
+            for host in self.inventory.hosts.values()
+            if "winkube_node_source" in host.vars
         }
 
     def _add(self, host: Host) -> None:

@@ -107,6 +107,28 @@ def find_names_twice(hosts: tuple[variables.Host, ...], known: dict[str, str]) -
             yield f"{host.source}: {found}, wanted each name once; rename one of the two."
 
 
+def find_addresses_twice(hosts: tuple[variables.Host, ...], known: dict[str, str]) -> Iterator[str]:
+    """Report nodes with the same address and port: a warning, since behind two bastions these may be two machines.
+    `known` maps addresses of earlier sources (`address_of`) to their places."""
+    seen = dict(known)
+    for host in hosts:
+        address = address_of(host.variables)
+        first = seen.setdefault(address, host.source)
+        if address and first != host.source:
+            yield (
+                f"{host.source}: found the address {address} of {quote(host.node_name)} a second time (first in "
+                f"{first}). If that is one machine, correct one of the two: a run refuses to make two nodes of it."
+            )
+
+
+def address_of(said: dict[str, Any]) -> str:
+    """`192.168.122.220:22` of a host's variables; without the port where it names none, "" for a template."""
+    host, port = str(said.get("ansible_host") or ""), said.get("ansible_port")
+    if has_template(host):
+        return ""
+    return f"{host}:{port}" if port is not None else host
+
+
 def file_name(path: Path) -> str:
     """The path for messages, relative to the current folder where possible."""
     try:

@@ -37,6 +37,7 @@ from . import variables
 from .argument_spec import plain
 from .connection_fit import Loaded, find_misfit
 from .module_action import ModuleAction
+from .one_machine import Machines
 from .say_once import find_first_speaker
 from .screen import display
 from .task_node import TaskNode
@@ -104,7 +105,10 @@ class NodeAction(ModuleAction):
             progress_s=WATCHED_S if is_watched() else LOGGED_S,
             through=THROUGH.get(str(self._connection.ansible_name), frozenset()),
         )
-        self._node = TaskNode(link, layout, self._host, self._connection, self.warn_once, self._task.check_mode)
+        machines = Machines(Path(C.DEFAULT_LOCAL_TMP), self._host)
+        self._node = TaskNode(
+            link, layout, self._host, self._connection, self.warn_once, self._task.check_mode, machines
+        )
         self._asks = Asks(self, self._host)
         self._shared = read(SharedOptions, options)
         return self.work(options, layout)

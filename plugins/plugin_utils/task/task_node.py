@@ -18,10 +18,12 @@ from ..components.layout import Layout
 from ..components.registry import read_plan
 from ..engine.batch import Batch
 from ..engine.reading import Query, Reading, file_key, merge_queries, widen
+from ..engine.resource import Refused
 from ..node import restart, verdict
 from ..node.link import Link, NodeError
 from ..node.run_id import RUN_ID
 from ..node.runner_text import runner_sha256
+from .one_machine import Machines, Others, describe_clones, describe_same
 from .screen import display
 
 
@@ -32,7 +34,7 @@ class NotAsReadError(Exception):
 @dataclass(frozen=True, slots=True)
 class TaskNode:
     """`name` is the inventory's name of the node, `connection` Ansible's way to it; `warn_once` says a sentence as a
-    warning of the task."""
+    warning of the task; `machines` knows those of the run's other hosts."""
 
     link: Link
     layout: Layout
@@ -40,6 +42,7 @@ class TaskNode:
     connection: Any
     warn_once: Callable[[str], None]
     check: bool = False
+    machines: Machines | None = None
 
     @property
     def calls(self) -> int:
@@ -53,7 +56,20 @@ class TaskNode:
     def read_queries(self, queries: Sequence[Query]) -> Reading:
         """A reading of these and of nothing else: one remote call."""
         empty = Reading(run=RUN_ID, taken_at=time.time(), predicted=self.check)
-        return empty.merge(self.link.probe(queries), queries)
+        reading = empty.merge(self.link.probe(queries), queries)
+        others = self._others(reading)
+        for sentence in (describe_same(self.name, others), describe_clones(self.name, others)):
+            if sentence:
+                self.warn_once(sentence)
+        return reading
+
+    def refuse_shared(self, reading: Reading) -> None:
+        """Refused if another host of the run is on this machine."""
+        if sentence := describe_same(self.name, self._others(reading)):
+            raise Refused(sentence)
+
+    def _others(self, reading: Reading) -> Others:
+        return self.machines.meet(reading.machine, reading.boot_id) if self.machines else Others()
 
     def complete(self, reading: Reading, queries: Sequence[Query]) -> Reading:
         """With those of the queries that are not answered in it; no remote call if all are."""
@@ -70,6 +86,7 @@ class TaskNode:
     def apply(self, batch: Batch, batch_id: str, reading: Reading) -> Mapping[str, Any]:
         """The answer to a batch that is done. NotAsReadError if the node is no longer as in the reading, NodeError for
         everything else."""
+        self.refuse_shared(reading)
         answer = self.link.apply(batch, batch_id, reading.file(self.layout.runner).get("sha256"))
         if answer.get("answer") == "stale":
             raise NotAsReadError(verdict.stale_sentence(answer))

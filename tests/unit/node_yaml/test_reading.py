@@ -117,6 +117,18 @@ def test_a_name_of_another_file_is_refused_naming_both_places() -> None:
     assert list(reading.find_names_twice((one, one), {"other": "c.yml:1:1"})) == []
 
 
+def test_an_address_of_another_file_is_told_with_both_places() -> None:
+    one, other = host(SAMPLE), replace(host(edited(("name: sample", "name: other"))), source="b.yml:4:9")
+    (sentence,) = reading.find_addresses_twice((one, other), {})
+    assert sentence.startswith(
+        "b.yml:4:9: found the address 192.168.122.220:22 of 'other' a second time (first in node.yml:"
+    )
+    known = {reading.address_of(one.variables): "node.yml:4:9"}
+    assert list(reading.find_addresses_twice((other,), known)) == [sentence]
+    assert list(reading.find_addresses_twice((one, one), {})) == []
+    assert reading.address_of({"ansible_host": "{{ address }}"}) == ""
+
+
 def test_messages_name_a_file_from_the_current_folder(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(path.parent)
     assert reading.file_name(path) == "node.yml"
