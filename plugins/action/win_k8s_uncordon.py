@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..plugin_utils.cluster.client import Clock, wait_for
+from ..plugin_utils.cluster.client import wait_for
 from ..plugin_utils.components.join import node_object
 from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.engine.clock import Clock
 from ..plugin_utils.engine.sentences import as_steps
 from ..plugin_utils.node.run_id import RUN_ID
 from ..plugin_utils.task import drain

@@ -46,10 +46,13 @@ UTILS: Mapping[str, Room] = {
     "lint": Room(("facts", "foreign"), ("yaml",)),
     "workloads": Room(("facts",)),
     "cluster": Room(
-        ("engine.address", "engine.gate", "engine.local_path", "engine.printable", "engine.time_limit", "foreign"),
+        (
+            *("engine.address", "engine.clock", "engine.gate", "engine.local_path", "engine.printable"),
+            *("engine.time_limit", "foreign"),
+        ),
         ("cryptography", "kubernetes", "urllib3", "websocket", "yaml"),
     ),
-    "cri": Room(("cluster", "engine.local_path", "facts", "pages"), ("google", "grpc")),
+    "cri": Room(("cluster", "engine.clock", "engine.local_path", "facts", "pages"), ("google", "grpc")),
     "transfer": Room(("engine",), ("ansible",)),
     "calico": Room(("cluster", "engine", "facts")),
     "components": Room(("cluster", "engine", "facts", "foreign"), ("yaml",)),

@@ -9,14 +9,13 @@ from __future__ import annotations
 import copy
 import json
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any, TypeVar
 
+from ..engine.clock import Clock
 from .access import list_files
 from .answer import Answer, Object, StrangeAnswerError, check_answer, text
 from .connection import Connection, connection
@@ -41,14 +40,6 @@ _VERSION = re.compile(r"v?(\d+\.\d+\.\d+)")
 
 Remember = Callable[[str, Callable[[], Object | None]], Object | None]
 """Returns the known answer for a path, or asks and keeps the answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Clock:
-    """The clock, replaceable so that tests need not wait."""
-
-    now: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
 
 
 def wait_for(

@@ -10,7 +10,8 @@ import secrets
 from datetime import datetime, timedelta
 from typing import Any
 
-from .client import Clock, Cluster, wait_for
+from ..engine.clock import Clock
+from .client import Cluster, wait_for
 from .error import ClusterError
 
 PATH = "/api/v1/namespaces"

@@ -14,6 +14,7 @@ from ..engine.batch import Op
 from ..engine.reading import Query, Reading, file_key, service_key, services_query
 from ..engine.resource import Change, Refused, Resource
 from ..engine.resources.service import Service
+from ..engine.sentences import join_words
 from ..engine.services.definition import Definition, Recovery
 from ..engine.services.native import Native
 from ..engine.services.nssm import Nssm
@@ -229,9 +230,9 @@ class Dependencies:
         after = changed.predicted[key] if changed else found or {}
         op = self._set(self.names).with_undo(self._set(present, absent_is_fine=True))
         return Change(
-            text=f"make the service {self.service.name} depend on {_words(self.names)}",
-            before=f"{_words(present)}\n",
-            after=f"{_words(self.names)}\n",
+            text=f"make the service {self.service.name} depend on {join_words(self.names, 'nothing')}",
+            before=f"{join_words(present, 'nothing')}\n",
+            after=f"{join_words(self.names, 'nothing')}\n",
             define=(op,),
             predicted={key: {**after, "depends_on": list(self.names)}},
         )
@@ -239,7 +240,3 @@ class Dependencies:
     def _set(self, names: tuple[str, ...], *, absent_is_fine: bool = False) -> Op:
         ok_exit = (0, NOT_INSTALLED) if absent_is_fine else (0,)
         return sc("config", self.service.name, "depend=", "/".join(names) or "/", ok_exit=ok_exit)
-
-
-def _words(names: tuple[str, ...]) -> str:
-    return ", ".join(names) or "nothing"

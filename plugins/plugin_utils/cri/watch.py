@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
@@ -14,20 +13,13 @@ from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
 from ..cluster.error import ClusterError
+from ..engine.clock import Clock
 from ..facts.version import Version, VersionError
 from . import samples as read
 from .client import CriError, Object
 from .defects import ZERO, find_defect
 from .samples import POD_STATS, Sample, SampleError, Subject
 from .verdict import CONTAINERD, KUBELET, NEITHER, Conditions, Verdict, judge, table
-
-
-@dataclass(frozen=True, slots=True)
-class Clock:
-    """Time in seconds, so that tests need not wait."""
-
-    now: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
 
 
 def collect(

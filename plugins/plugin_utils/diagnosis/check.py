@@ -15,7 +15,7 @@ from ..components.networks import parse_ranges as ranges
 from .finding import Finding, Remedy
 from .scene import Scene
 
-__all__ = ["Area", "Check", "Needs", "Seen", "inside", "join_words", "ranges"]
+__all__ = ["Area", "Check", "Needs", "Seen", "inside", "ranges"]
 
 ISSUES = "https://github.com/"
 
@@ -120,8 +120,3 @@ def inside(address: str, networks: Iterable[Range]) -> bool:
     except ValueError:
         return False
     return any(own.version == each.version and own in each for each in networks)
-
-
-def join_words(values: Iterable[object]) -> str:
-    """Values for a sentence."""
-    return ", ".join(str(each) for each in values) or "none"

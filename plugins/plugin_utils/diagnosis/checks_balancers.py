@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from ..engine.sentences import join_words
 from ..network.model import LoadBalancer, PolicyList
-from .check import Check, Needs, Seen, inside, join_words, ranges
+from .check import Check, Needs, Seen, inside, ranges
 from .finding import ERROR, WARNING
 from .remedies import POLICY_LISTS, RESTART_KUBE_PROXY
 from .scene import Scene

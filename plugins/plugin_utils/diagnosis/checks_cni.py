@@ -15,9 +15,10 @@ from ..components.cni.conf import ENDINGS, FILE
 from ..components.cni.judge import judge
 from ..components.cni.rules import RULES, Subject
 from ..engine import windows_path
+from ..engine.sentences import join_words
 from ..engine.services.existing import argument
 from ..network.model import Endpoint
-from .check import Check, Seen, inside, join_words, ranges
+from .check import Check, Seen, inside, ranges
 from .checks_network import PLACEHOLDER
 from .checks_services import arguments
 from .expectations import Expectations

@@ -10,8 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from ..components.networks import find_uncovered
+from ..engine.sentences import join_words
 from ..network.model import DEGRADED, DESTROYED, DETACHED, STATES, Endpoint
-from .check import Check, Needs, Seen, inside, join_words, ranges
+from .check import Check, Needs, Seen, inside, ranges
 from .finding import ERROR, WARNING
 from .remedies import REMOVE_ENDPOINTS, advice
 from .scene import Scene

@@ -10,8 +10,9 @@ from typing import Any
 
 from ..components.flannel import subnet_env
 from ..components.networks import Adapter
+from ..engine.sentences import join_words
 from ..facts.flannel import BACKENDS, PORT, VNI
-from .check import Check, Needs, Seen, inside, join_words, ranges
+from .check import Check, Needs, Seen, inside, ranges
 from .finding import ERROR
 from .remedies import FLANNEL_FILES, KUBE_PROXY, LAUNCH_FLANNELD, RESTART_FLANNELD, advice
 from .scene import Scene, argument

@@ -12,10 +12,11 @@ from itertools import chain
 
 from ..components.host.node_fit import Machine
 from ..components.networks import Adapter
+from ..engine.sentences import join_words
 from ..facts.windows_revisions import find_bad, next_good
 from ..network.model import POD_TYPES, Network
 from ..network.port_blocks import BLOCK
-from .check import Check, Seen, join_words
+from .check import Check, Seen
 from .finding import ERROR, WARNING
 from .remedies import AFTER_HNS, FLANNEL_FILES, LAUNCH_FLANNELD, START_HNS, START_VMCOMPUTE, advice, converge
 from .scene import COMPUTE_SERVICE, DISABLED, HNS_SERVICE, Scene

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from ..components.flannel.subnet_env import VXLAN_OVERHEAD
+from ..engine.sentences import join_words
 from ..network.model import Network
-from .check import Check, Needs, Seen, join_words, ranges
+from .check import Check, Needs, Seen, ranges
 from .expectations import NETWORKS
 from .finding import ERROR, WARNING
 from .remedies import LAUNCH_FLANNELD, REJOIN, RESTART_FLANNELD, SWITCH_MODE, advice

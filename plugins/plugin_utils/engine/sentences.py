@@ -90,3 +90,8 @@ def end_sentence(text: object) -> str:
     """The text with a full stop, unless it already ends with a punctuation mark."""
     said = str(text).rstrip()
     return said if said.endswith((".", "!", "?")) else f"{said}."
+
+
+def join_words(values: Iterable[object], none: str = "none") -> str:
+    """Values for a sentence; `none` where there are none."""
+    return ", ".join(str(each) for each in values) or none

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from ..cluster.client import Clock, Cluster
+from ..cluster.client import Cluster
 from ..cluster.error import ClusterError
 from ..cluster.exec import exit_status
 from ..cluster.stream import V4, V5
+from ..engine.clock import Clock
 from . import pod
 from .pod import Wanted
 

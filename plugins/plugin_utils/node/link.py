@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 
 from ..engine import windows_path
 from ..engine.batch import Batch, encode
+from ..engine.clock import Clock
 from ..engine.gate import Unexpected
 from ..engine.printable import make_sentence
 from ..engine.reading import Query
@@ -152,14 +153,6 @@ class OutcomeUnknown(Exception):  # noqa: N818 - what it says
     def __init__(self, sentence: str, cause: BaseException) -> None:
         super().__init__(sentence)
         self.cause = cause
-
-
-@dataclass(frozen=True, slots=True)
-class Clock:
-    """The clock, replaceable so that tests need not wait."""
-
-    now: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
 
 
 @dataclass(slots=True)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..cluster.client import Clock, Cluster, wait_for
+from ..cluster.client import Cluster, wait_for
 from ..components import daemon_sets
 from ..components.join import node_object
 from ..engine import windows_path
+from ..engine.clock import Clock
 from ..engine.resource import Refused
 from .provision import Task
 from .provision_items import KUBEPROXY_PATH, Item

@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 from ..components.source import ReadUrl, source
 from ..engine.address import mask
+from ..engine.clock import Clock
 from ..engine.local_path import expand_home
 from ..engine.resource import Refused
 from . import pe_image
@@ -211,14 +212,6 @@ IGNORED = frozenset({".git", "_output", "bin", "node_modules"})
 """Folders in which no source lies; `bin` and `_output` get what is built."""
 SHOWN_LINES = 40
 _GIT_S = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Clock:
-    """Time in seconds, so that tests need not wait."""
-
-    now: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ..cluster.client import Clock
 from ..cluster.error import ClusterError
 from ..components.asks import Asks
 from ..components.join.node_object import MIRROR, pods_of
 from ..components.shared_options import DrainOptions
 from ..engine.batch import Batch, Op
+from ..engine.clock import Clock
 from ..engine.resource import Refused
 from ..facts.node_labels import BUILD_LABEL
 from ..node.link import NodeError

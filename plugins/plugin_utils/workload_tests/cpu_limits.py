@@ -17,11 +17,12 @@ from typing import Any
 
 from ..cluster import run_namespace
 from ..cluster.answer import Object
-from ..cluster.client import Clock, Cluster, wait_for
+from ..cluster.client import Cluster, wait_for
 from ..cluster.error import ClusterError
 from ..cri.figures import ABSURD, MILLICORE
 from ..cri.kubelet import KubeletProxy
 from ..cri.samples import Sample, Subject, of_summary
+from ..engine.clock import Clock
 from ..facts.node_labels import OS_LABEL
 from ..scheduling.nodes import select_nodes, windows_nodes
 from .outcome import Context, Outcome

@@ -18,9 +18,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..cluster import run_namespace
-from ..cluster.client import Clock, Cluster, wait_for
+from ..cluster.client import Cluster, wait_for
 from ..cluster.error import ClusterError
 from ..components.join import node_object
+from ..engine.clock import Clock
 from ..engine.resource import Refused
 from ..facts.kubernetes import NoPauseImageError, pause_image
 from ..facts.node_labels import HOSTNAME_LABEL, OS_LABEL

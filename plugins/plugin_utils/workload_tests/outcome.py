@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ..cluster import run_namespace
-from ..cluster.client import Clock, Cluster
+from ..cluster.client import Cluster
+from ..engine.clock import Clock
 from ..engine.resource import Refused
 
 

@@ -21,8 +21,9 @@ from typing import Any
 
 from ..cluster import run_namespace
 from ..cluster.answer import Object
-from ..cluster.client import Clock, Cluster, wait_for
+from ..cluster.client import Cluster, wait_for
 from ..cluster.error import ClusterError
+from ..engine.clock import Clock
 from ..engine.local_path import expand_home
 from ..facts.node_labels import OS_LABEL
 from . import interrupted

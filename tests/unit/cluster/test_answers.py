@@ -14,10 +14,11 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster.answer import
     StrangeAnswerError,
     plural_of,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import STRANGE_TIMES, Clock, Cluster
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import STRANGE_TIMES, Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.connection import Connection
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.exec import exit_status
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
 
 from tests.lab.cluster.kinds import ALL
 from tests.unit.cluster.fake import as_api

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, Cluster, wait_for
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster, wait_for
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
 
 from tests.lab.cluster.pki import Authority, Identity
 from tests.unit.cluster import witness

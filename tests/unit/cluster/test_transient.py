@@ -7,9 +7,10 @@ from itertools import count
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, Cluster, wait_for
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster, wait_for
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.connection import Connection
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import BUDGET, ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
 
 from tests.unit.cluster.fake import as_api
 

@@ -20,6 +20,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel.in
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join import identities, node_object
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.kubelet import KubeletProxy
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import cluster_view
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.nodes import windows_nodes
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.runtime_class import COLLECTION
 from ansible_collections.winkube.node.plugins.plugin_utils.task import drain, preflight
@@ -178,7 +179,7 @@ def test_a_certificate_of_an_hour_that_ends_during_a_drain(lab: Cluster, calm: N
         ours.sleep(seconds)
         lab.skew = timedelta(minutes=61)
 
-    found.clock = client.Clock(ours.now, sleep)
+    found.clock = Clock(ours.now, sleep)
     try:
         with pytest.raises(ClusterError, match=r"401: Unauthorized.*still cordoned.*kubectl uncordon win1") as refused:
             _emptied(lab, found)
@@ -211,7 +212,7 @@ def test_now_and_then_it_ends_as_on_a_calm_cluster(lab: Cluster, calm: None, nam
 def test_for_good_it_ends_in_a_sentence(lab: Cluster, calm: None, name: str, mode: str) -> None:
     lab.https.trouble = Trouble(mode, after=1 if name != "host_process" else 0)
     found = opened(lab)
-    found.clock = client.Clock(lambda: sum(slept), lambda seconds: slept.append(seconds))
+    found.clock = Clock(lambda: sum(slept), lambda seconds: slept.append(seconds))
     slept: list[float] = []
     began = time.monotonic()
     try:

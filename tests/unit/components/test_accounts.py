@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.identities import (
     FLANNELD,
@@ -18,6 +17,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.join.ident
     token_path,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.options import Credentials, JoinOptions
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 
 from tests.unit.cluster.fake import SERVER, Fake, certificate

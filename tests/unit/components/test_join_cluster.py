@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join import after_join, material, node_object
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.after_join import Expected, look_after
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.options import JoinOptions
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from cryptography import x509
 

@@ -13,7 +13,6 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cri.client import Cri
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.kubelet import KubeletProxy
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.samples import SUMMARY, Sample
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.watch import (
-    Clock,
     Wanted,
     collect,
     report,
@@ -21,6 +20,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cri.watch import (
     summary_line,
     take,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import VersionError
 
 from tests.unit.cluster.fake import Fake

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op, decode
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Expectation, Query, system_query
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import (
-    Clock,
     Link,
     NoAnswerError,
     NodeError,

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.node import restart
-from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Clock, Link, NodeError
+from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Link, NodeError
 
 REASONS = ("the Windows feature Containers comes into force", "the machine is called win1")
 READING = Reading(parts={"system": {"machine": "m-1", "boot_id": "b-1"}})

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.provision import provision_source
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import parse_items
@@ -28,8 +29,8 @@ class Time:
             self.said = self.happens.pop(0)
 
     @property
-    def clock(self) -> provision_source.Clock:
-        return provision_source.Clock(lambda: self.at, self.sleep)
+    def clock(self) -> Clock:
+        return Clock(lambda: self.at, self.sleep)
 
 
 def test_a_build_begins_when_nothing_is_written_any_more() -> None:

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, merge_queries, system_query
-from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Clock, Link
+from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Link
 from ansible_collections.winkube.node.plugins.plugin_utils.provision import provision, provision_report
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import parse_items
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_service import Timeouts, reads

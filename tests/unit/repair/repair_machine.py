@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, confides, make_plan, reads
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query, Reading, system_query
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Resource
-from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Clock, Link
+from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Link
 
 from tests.lab.machine.builds import build
 from tests.lab.twin.modules import run_module

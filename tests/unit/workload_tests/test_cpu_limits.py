@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster import run_namespace
-from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, Cluster
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.kubelet import KubeletProxy
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.samples import Sample, of_summary
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import load_spec
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import cpu_limits
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.cpu_limits import (

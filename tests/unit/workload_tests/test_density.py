@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster import run_namespace
-from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, Cluster
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.nodes import (
     select_nodes,

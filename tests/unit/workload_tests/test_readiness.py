@@ -13,8 +13,9 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster import run_namespace
-from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock, Cluster
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import load_spec
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import interrupted, readiness
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import readiness_results as found

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster import run_namespace
-from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError, passes
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import cpu_limits, density
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import manifests
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+from ...engine.sentences import join_words
 from ...facts import cni
 from ...facts.flannel import BACKENDS
 from ...facts.version import Version, VersionError
@@ -70,13 +71,13 @@ def _check_file(conf: Conf, subject: Subject) -> Iterator[Fault]:
     version = conf.cni_version or NO_VERSION
     if takes and version not in takes:
         seen = f"it is {_show(conf.cni_version)}" + ("" if conf.cni_version else f", which is {NO_VERSION}")
-        yield _fault("cni.version", subject, "cniVersion", seen, _join_words(takes))
+        yield _fault("cni.version", subject, "cniVersion", seen, join_words(takes))
 
 
 def _network_name(name: str, subject: Subject) -> Iterator[Fault]:
     there = subject.networks
     if there is not None and name.casefold() not in {each.casefold() for each in there}:
-        seen = f"it is {_show(name)}; HNS has the networks {_join_words(there)}"
+        seen = f"it is {_show(name)}; HNS has the networks {join_words(there)}"
         yield _fault("cni.network-name", subject, "name", seen, subject.network_name or "an HNS network's name")
     elif not name or (subject.network_name and name.casefold() != subject.network_name.casefold()):
         yield _fault("cni.network-name", subject, "name", f"it is {_show(name)}", subject.network_name or "a name")
@@ -152,7 +153,7 @@ def _type(kind: str, where: str, subject: Subject) -> Iterator[Fault]:
         meant = cni.NOT_BUILT[kind]
         yield _fault("cni.plugin-missing", subject, where, f"it is {kind}, which is not a program", f"{meant} perhaps")
     elif there is not None and f"{kind}.exe".casefold() not in there:
-        programs = _join_words(sorted(name for name in there if name.endswith(".exe")))
+        programs = join_words(sorted(name for name in there if name.endswith(".exe")))
         yield _fault("cni.plugin-missing", subject, where, f"it is {kind}; there are: {programs}", f"{kind}.exe")
     elif there is None and kind not in cni.BY_NAME:
         yield _fault("cni.plugin-rare", subject, where, f"it is {kind}", "a plugin that is known")
@@ -203,9 +204,9 @@ def _check_policy(policy: ConfPolicy, api_version: int, subject: Subject) -> Ite
     right = match_case(kind, (*types, *OLD_KEYS))
     if not right and new and (level := _level(kind)):
         seen = f"the type {_show(kind)} is one of a {level}"
-        yield _fault("cni.policy-level", subject, policy.path, seen, _join_words(types))
+        yield _fault("cni.policy-level", subject, policy.path, seen, join_words(types))
     elif not right:
-        yield _fault("cni.policy-unknown", subject, policy.path, f"the type is {_show(kind)}", _join_words(types))
+        yield _fault("cni.policy-unknown", subject, policy.path, f"the type is {_show(kind)}", join_words(types))
     elif right != kind and right in SEARCHED:
         yield _fault("cni.policy-case", subject, policy.path, f"the type is '{kind}'", f"'{right}'")
     if new and (old := _find_old_form(policy.value, right)):
@@ -213,7 +214,7 @@ def _check_policy(policy: ConfPolicy, api_version: int, subject: Subject) -> Ite
             "cni.old-form", subject, policy.path, f"{old} is the form without apiVersion", _describe_new_form(right)
         )
     elif new and (lost := find_dropped(policy.value)):
-        seen = f"{_join_words(lost)} {'stands' if len(lost) == 1 else 'stand'} beside Type"
+        seen = f"{join_words(lost)} {'stands' if len(lost) == 1 else 'stand'} beside Type"
         yield _fault("cni.policy-without-settings", subject, policy.path, seen, "all of it below 'Settings'")
     if api_version != 2 and "Settings" in policy.value:
         yield _fault("cni.new-form", subject, policy.path, "'Settings' is the form of apiVersion 2", "no 'Settings'")
@@ -280,7 +281,7 @@ def _list_exceptions(value: Mapping[str, Any]) -> list[Any]:
 def _provider_addresses(conf: Conf, subject: Subject) -> Iterator[Fault]:
     for address in conf.provider_addresses() if subject.addresses else ():
         if address not in (subject.addresses or ()):
-            seen = f"ProviderAddress is {address}; the host has {_join_words(subject.addresses or ())}"
+            seen = f"ProviderAddress is {address}; the host has {join_words(subject.addresses or ())}"
             yield _fault("cni.provider-address", subject, "", seen, "the host's own address")
 
 
@@ -294,8 +295,8 @@ def _exceptions(conf: Conf, subject: Subject) -> Iterator[Fault]:
     needed = dict.fromkeys(one for each in workers for one in subject.list_needed(each.needs))
     missing = find_uncovered(found, needed)
     if missing:
-        seen = f"its exceptions are {_join_words(found)}: traffic from pods to {_join_words(missing)} is translated"
-        yield _fault("cni.exceptions", subject, "", seen, f"{_join_words(missing)} among them")
+        seen = f"its exceptions are {join_words(found)}: traffic from pods to {join_words(missing)} is translated"
+        yield _fault("cni.exceptions", subject, "", seen, f"{join_words(missing)} among them")
 
 
 UNFILLED = re.compile(r"\{\{.*\}\}|\{%.*%\}|<[^<>]*[a-zA-Z][^<>]*>|\$\{\w+\}|\$\(\w+\)|__\w+__|%\w+%")
@@ -332,7 +333,3 @@ def _values(value: Any, path: str, subject: Subject) -> Iterator[Fault]:
 
 def _show(value: object) -> str:
     return f"'{value}'" if value not in (None, "") else "missing"
-
-
-def _join_words(values: Iterable[object]) -> str:
-    return ", ".join(str(each) for each in values) or "none"

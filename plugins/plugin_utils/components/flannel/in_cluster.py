@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...cluster.client import Clock, Cluster, wait_for
+from ...cluster.client import Cluster, wait_for
 from ...cluster.error import ClusterError
 from ...engine import windows_path
+from ...engine.clock import Clock
 from ...engine.reading import Reading
 from ...engine.resource import Notice, Resource
 from ...engine.resources.service import ACTIVE, NoService, runs

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...cluster.answer import Object
-from ...cluster.client import Clock, Cluster, wait_for
+from ...cluster.client import Cluster, wait_for
 from ...cluster.documents import Request, request
 from ...cluster.error import ClusterError
+from ...engine.clock import Clock
 from ...engine.reading import Reading
 from ..kubelet.kubelet import config_file
 from ..layout import Layout

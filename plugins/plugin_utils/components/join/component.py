@@ -10,9 +10,10 @@ from collections.abc import Collection, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
-from ...cluster.client import Clock, Cluster
+from ...cluster.client import Cluster
 from ...cluster.endpoint import bootstrap_token
 from ...engine import windows_path
+from ...engine.clock import Clock
 from ...engine.resource import Notice
 from ...engine.resources.file import File
 from ..declaration import Component

@@ -13,11 +13,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...cluster.client import Clock, Cluster, wait_for
+from ...cluster.client import Cluster, wait_for
 from ...cluster.documents import Kubeconfig
 from ...cluster.documents import kubeconfig as read_kubeconfig
 from ...cluster.endpoint import endpoint
 from ...cluster.error import ClusterError
+from ...engine.clock import Clock
 from ...engine.local_path import expand_home
 from ...engine.resource import Refused
 from ..layout import Layout

@@ -14,9 +14,10 @@ from fractions import Fraction
 from typing import Any
 
 from ...cluster import run_namespace
-from ...cluster.client import Clock, Cluster, wait_for
+from ...cluster.client import Cluster, wait_for
 from ...cluster.error import ClusterError
 from ...cluster.exec import exec_in_pod
+from ...engine.clock import Clock
 from ...facts.node_labels import BUILD_LABEL, OS_LABEL
 from ...facts.quantity import quantity
 from ...scheduling.nodes import list_tolerated, windows_nodes

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster import client
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import workload
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.model import Answer, Check, Facts
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.plan import plan
@@ -65,7 +66,7 @@ class Smoke:
         found.clock = clock = self.clock()
         self.workload = workload.Workload(found, self.settings, clock, lambda: datetime.now(UTC))
 
-    def clock(self) -> client.Clock:
+    def clock(self) -> Clock:
         """Time is the lab's: each request moves it."""
         passed = [0.0]
 
@@ -73,7 +74,7 @@ class Smoke:
             passed[0] += seconds
             self.lab.advance(seconds)
 
-        return client.Clock(lambda: passed[0], sleep)
+        return Clock(lambda: passed[0], sleep)
 
     def facts(self) -> Facts:
         self.workload.deploy()
