@@ -132,6 +132,7 @@ VARIABLES = (
     Case("an unknown tag", words=("--tags", "containered")),
     Case("a limit that no host has", words=("--limit", "win9")),
     Case("an empty group, or another inventory", given={"winkube_hosts": "windows_nodes"}, playbook=VERIFY),
+    given("a drive that is not there", winkube_log_dir="D:\\logs"),
     Case("a reset that is not confirmed", playbook=RESET),
     Case("an unknown repair", given={"winkube_repair": "rejion"}, playbook=REPAIR),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
@@ -99,7 +99,7 @@ class Run:
 def find_problems(run: Run) -> tuple[str, ...]:
     """One sentence for each thing that cannot work, in the order of the components."""
     found = [
-        *_check_names(run), *_check_proxies(run), *_check_room(run), *_check_versions(run),
+        *_check_names(run), *_check_proxies(run), *_check_drives(run), *_check_room(run), *_check_versions(run),
         *_check_network(run), *_check_kubeconfig(run), *_check_sources(run),
     ]  # fmt: skip
     return tuple(dict.fromkeys(found))
@@ -299,6 +299,9 @@ def _utc(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+PATHS = ("cni_data_dir", "flannel_net_conf")
+"""Variables of paths on the node that the layout does not have."""
+_DRIVE = re.compile(r"[A-Za-z]:")
 _NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
@@ -331,6 +334,21 @@ def _is_proxy(value: str) -> bool:
     except ValueError:
         return False
     return parts.scheme in {"http", "https"} and bool(parts.hostname) and port != 0 and parts.path in {"", "/"}
+
+
+def _check_drives(run: Run) -> Iterator[str]:
+    """Every path's drive: a batch would end at its first folder there. Nothing is said where no drive was read."""
+    there = sorted((run.reading.parts.get("system") or {}).get("free_bytes") or {})
+    places = {each.name: getattr(run.layout, each.name) for each in fields(run.layout)}
+    places |= {name: run.text(name) for name in PATHS}
+    wanted: dict[str, dict[str, str]] = {}
+    for name, path in places.items():
+        if isinstance(path, str) and _DRIVE.match(path):
+            wanted.setdefault(path[:2].upper(), {})[f"{PREFIX}{name}"] = path
+    for drive, variables in wanted.items() if there else ():
+        if drive not in there:
+            told = ", ".join(f"{name} ({path})" for name, path in sorted(variables.items()))
+            yield f"The machine has no fixed drive {drive} (it has {', '.join(there)}), where {told} would lie."
 
 
 def _check_room(run: Run) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,18 @@ def bare(clock: str = "2026-11-23T09:00:00Z", free: int = 80 * 1024**3, *, full:
     system = {"os": {"build": 20348}, "clock": clock, "free_bytes": {"C:": free}}
     reading = Reading(parts={"system": system, "adapters": [ADAPTER], **files}, taken_at=TAKEN_AT)
     return " ".join(preflight.find_problems(preflight.Run((GOOD | more).get, reading, lambda _role: True, LAYOUT)))
+
+
+@pytest.mark.parametrize(
+    "name", sorted(each.name for each in fields(LAYOUT) if each.name.endswith(("_dir", "_binary")))
+)
+def test_a_path_on_a_drive_that_is_not_there_is_refused(name: str) -> None:
+    """Whichever path it is: a later task would end at its first folder there."""
+    elsewhere = replace(LAYOUT, **{name: r"D:\elsewhere\x.exe"})
+    reading = Reading(parts={"system": {"os": {"build": 20348}, "free_bytes": {"C:": 80 * 1024**3}}})
+    found = preflight.find_problems(preflight.Run(GOOD.get, reading, lambda _role: True, elsewhere))
+    told = rf"The machine has no fixed drive D: (it has C:), where winkube_{name} (D:\elsewhere\x.exe) would lie."
+    assert told in found
 
 
 @pytest.mark.parametrize(
