@@ -122,6 +122,10 @@ members: setup ## a maintainer's: what the PowerShell uses of .NET, from .NET Fr
 redaction: setup ## which forms of secrets a log bundle would still show, which harmless texts it changes; the last line is one JSON object
 	@PYTHONPATH=.venv/collections $(PYTHON) -m tests.redaction
 
+.PHONY: linear
+linear: setup ## how time grows with a text, for each pattern and for explain, the linter and the redaction (minutes; ARGS="explain lint"); the last line is one JSON object
+	@$(PYTHON) -m tests.linear $(ARGS)
+
 generate: setup ## the files of roles that only repeat a component's declaration, and CRI's descriptors
 	@$(PYTHON) -m tests.quality.generated
 	@$(PYTHON) -m tests.quality.cri_descriptors

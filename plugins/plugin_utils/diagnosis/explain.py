@@ -27,6 +27,7 @@ from ..engine.reading import Reading
 from ..facts.containerd import CRI, IMAGES, RUNTIME
 from ..foreign.files import ForeignError
 from ..foreign.values import check_toml, load_json, load_yaml, shorten
+from ..foreign.windows import WINDOW
 from ..messages.scan import words_of
 from ..network.parse import KINDS as HNS_KINDS
 from ..network.pasted import PastedError, json_values
@@ -40,13 +41,14 @@ HNS, CNI, CONTAINERD, KUBELET, ADAPTERS, NODES, LOG = (
 )
 
 _HNS_LISTING = re.compile(
-    r"^\s*(?:Networks|Endpoints|Namespaces|LoadBalancers)\b|^(?:ActivityId|ManagementIP)\s*: |\"Output\":\s*\[\{", re.M
+    r"^[ \t]*(?:Networks|Endpoints|Namespaces|LoadBalancers)\b|^(?:ActivityId|ManagementIP)\s*: |\"Output\":\s*\[\{",
+    re.M,
 )
-_TOML = re.compile(r"^\s*\[\s*plugins\b|^\s*version\s*=\s*\d\s*$", re.M)
+_TOML = re.compile(r"^[ \t]*\[[ \t]*plugins\b|^[ \t]*version[ \t]*=[ \t]*\d\s*$", re.M)
 _IPCONFIG = re.compile(r"^(?:Windows IP Configuration|\S.* adapter .+:\s*$)", re.M)
 _NET_ADAPTER = re.compile(r"^Name\s+InterfaceDescription\b", re.M)
 _NODES = re.compile(r"^NAME\s+STATUS\s+ROLES\s+AGE\s+VERSION\b", re.M)
-_KUBELET = re.compile(r"^\s*\"?kind\"?:\s*\"?KubeletConfiguration\b", re.M)
+_KUBELET = re.compile(r"^[ \t]*\"?kind\"?:[ \t]*\"?KubeletConfiguration\b", re.M)
 _FORMS = (
     *((_KUBELET, KUBELET), (_NODES, NODES), (_HNS_LISTING, HNS)),
     *((_NET_ADAPTER, ADAPTERS), (_IPCONFIG, ADAPTERS), (_TOML, CONTAINERD)),
@@ -120,7 +122,7 @@ def _of_scene(texts: Mapping[str, str], host: str) -> Iterator[str]:
 
 def _hns_kinds(text: str) -> Iterator[str]:
     """Which of HNS's lists a text has."""
-    sections = [kind for kind in HNS_KINDS if re.search(rf"^\s*{kind}\b", text, re.I | re.M)]
+    sections = [kind for kind in HNS_KINDS if re.search(rf"^[ \t]*{kind}\b", text, re.I | re.M)]
     if sections:
         # An empty section of a pasted listing may have been cut: nothing is concluded from it.
         yield from (kind for kind in sections if read_pasted(text, kind).objects)
@@ -221,6 +223,8 @@ def adapters(text: str) -> list[dict[str, Any]]:
         ]
     found: list[dict[str, Any]] = []
     for line in text.splitlines():
+        if len(line) > WINDOW:
+            continue
         if start := _ADAPTER.match(line):
             found.append(_adapter(start["name"], len(found), "Up"))
         elif found and (field := _FIELD.match(line)):

@@ -33,6 +33,7 @@ from ..facts import (
 )
 from ..facts.literals import find_cause
 from ..facts.message import Message, Rule
+from ..foreign.windows import cut_line
 from ..messages.line import parse
 from ..messages.records import Record, moment, paragraphs, plain, records
 from ..messages.scan import Scanner
@@ -283,7 +284,8 @@ def search(
 
 
 def _of_log(program: str, text: str, quiet: timedelta, works: bool) -> Iterator[Hit]:
-    lines = [line.strip() for line in text.replace("\x00", "").splitlines() if line.strip()]
+    whole = (line.strip() for line in text.replace("\x00", "").splitlines())
+    lines = [piece for line in whole if line for piece in cut_line(line)]
     last = next((written for line in reversed(lines) if (written := moment(line))), None)
     started = len(lines) if works else _last(lines, OVER.get(_program(program)))
     reached = len(lines) if works else _last(lines, REACHED)

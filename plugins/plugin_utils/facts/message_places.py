@@ -406,12 +406,12 @@ OTHERWISE = tuple(
 OBJECTS = tuple(
     (re.compile(pattern), words)
     for pattern, words in (
-        (r"\b([\w-]+(?:\.[\w-]+)*\.csi\.(?:k8s\.io|azure\.com|aws\.com|vsphere\.vmware\.com))\b", "a volume of {}"),
+        (r"\b([\w-][\w.-]{0,100}\.csi\.(?:k8s\.io|azure\.com|aws\.com|vsphere\.vmware\.com))\b", "a volume of {}"),
         (r"for volume \\*\"([^\"\\]+)|unmounted volumes=\[([^\]]+)\]|volume ?ID\(?:? ?\"?([\w#.-]+)", "volume {}"),
         (r"calling webhook \"([^\"]+)", "webhook {}"),
         (r"(?:pull (?:and unpack )?image|PullImage|Image) \"([^\"]+)\"", "image {}"),
         (r"\b(\\\\\.\\pipe\\[\w.-]+)", "pipe {}"),
-        (r"(?:unix |listen |bind: )?(\S+\.sock)\b", "socket {}"),
+        (r"(?:unix |listen |bind: )?(\S{1,260}\.sock)\b", "socket {}"),
         (r"\b(?:(?:dial|listen) tcp |tcp:)(\S+:\d+)", "{}"),
         (r"(?:Get|Post|Put|Patch|Head) \"?(https?://[^/\"\s]+)", "{}"),
         (r"[Tt]he term '([^']+)' is not recognized|specified module '([^']+)'|Program '([^']+)' failed to run", "{}"),

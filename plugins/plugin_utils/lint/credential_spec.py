@@ -12,10 +12,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..foreign.windows import Pattern
 from .model import as_list, as_map, as_text
 
 _GUID = r"[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
-_DOMAIN_SID = re.compile(r"S-1-5-21-\d+-\d+-\d+")
+_DOMAIN_SID = Pattern(r"S-1-5-21-\d+-\d+-\d+")
 _FIELDS = ("Sid", "MachineAccountName", "Guid", "DnsTreeName", "DnsName", "NetBiosName")
 
 

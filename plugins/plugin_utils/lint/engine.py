@@ -264,7 +264,12 @@ def _excerpt(document: Document, line: int, path: Path) -> str:
             break
     if path[-1:] == ("value",) and isinstance(holder, dict) and names_secret(str(holder.get("name", ""))):
         return "value: ***"
-    return mask(document.line(line).strip())
+    text = document.line(line).strip()
+    return mask(text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}...")
+
+
+_EXCERPT = 400
+"""Characters of a line that are shown."""
 
 
 @lru_cache(maxsize=4096)

@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from ..foreign.windows import Pattern
 from .profile import BUILD_NAMES
 
-_WINDOWS_REPOSITORY = re.compile(
+_WINDOWS_REPOSITORY = Pattern(
     r"^mcr\.microsoft\.com/(windows(/|$)|dotnet/framework/|oss/kubernetes/windows-host-process)"
 )
-_WINDOWS_TAG = re.compile(r"(windowsservercore|nanoserver|(^|[-_.])windows|ltsc20\d\d)", re.IGNORECASE)
-_BUILD_TAG = re.compile(
+_WINDOWS_TAG = Pattern(r"(windowsservercore|nanoserver|(^|[-_.])windows|ltsc20\d\d)", re.IGNORECASE)
+_BUILD_TAG = Pattern(
     r"ltsc(?P<ltsc>20\d\d)|(?:^|[-_.])10\.0\.(?P<number>\d{5})"
     r"|(?:nanoserver|servercore|windows|win)[-_.]?(?:amd64[-_.])?(?P<name>1709|1803|1809|1903|1909|2004|20h2|23h2)"
     r"|(?:^|[-_.])windows[-_.]?(?:server)?[-_.]?(?P<year>2019|2022|2025)(?:[-_.]|$)"
@@ -241,7 +242,7 @@ _LINUX_NAMESPACES = (
     "docker.elastic.co/kibana/",
     "docker.elastic.co/logstash/",
 )
-_LINUX_TAG = re.compile(
+_LINUX_TAG = Pattern(
     r"(^|[-_.])(alpine|bookworm|bullseye|buster|stretch|trixie|debian|jammy|noble|focal|bionic|ubuntu|slim|ubi\d*|linux"
     r"|(cbl-)?mariner|azurelinux|amazonlinux|al2023|distroless|rockylinux|centos)([-_.\d]|$)",
     re.IGNORECASE,

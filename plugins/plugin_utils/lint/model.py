@@ -37,14 +37,14 @@ def show_path(path: Path) -> str:
 
 # Fields of pods that name an object, whose name is not secret.
 _SECRET_KEY = (
-    r"(?:(?![\w.-]*(?:gmsaCredentialSpecName|secretName)\b)[\w.-]*(?:pass(?:word|wd)?|pwd|secret|token|credential"
-    r"|(?:api|access|account|shared)[-_]?(?:access[-_]?)?key)[\w.-]*)"
+    r"(?:(?![\w.-]{0,80}(?:gmsaCredentialSpecName|secretName)\b)[\w.-]{0,80}(?:pass(?:word|wd)?|pwd|secret|token|credential"
+    r"|(?:api|access|account|shared)[-_]?(?:access[-_]?)?key)[\w.-]{0,80})"
 )
-_IN_URL = re.compile(r"(?P<before>[a-z][a-z0-9+.-]*://[^:/@\s\"']*:)[^@/\s\"']+(?=@)", re.IGNORECASE)
+_IN_URL = re.compile(r"(?P<before>[a-z][a-z0-9+.-]{0,20}://[^:/@\s\"']{0,200}:)[^@/\s\"']{1,300}(?=@)", re.IGNORECASE)
 _MAY_HOLD_KEY = re.compile(r"pass|pwd|secret|token|credential|key", re.IGNORECASE)
 _VALUE = r"(?!\*\*\*)[^\s;,&\"']+"
-_BY_KEY = re.compile(rf"(?P<before>\b{_SECRET_KEY}[\"']?(?:\s*=\s*|:)[\"']?){_VALUE}", re.IGNORECASE)
-_IN_YAML = re.compile(rf"(?P<before>^\W*{_SECRET_KEY}[\"']?:\s+[\"']?){_VALUE}", re.IGNORECASE)
+_BY_KEY = re.compile(rf"(?P<before>\b{_SECRET_KEY}[\"']?(?:\s{{0,4}}=\s{{0,4}}|:)[\"']?){_VALUE}", re.IGNORECASE)
+_IN_YAML = re.compile(rf"(?P<before>^\W{{0,80}}{_SECRET_KEY}[\"']?:\s+[\"']?){_VALUE}", re.IGNORECASE)
 
 
 def mask(text: str) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ..foreign.windows import Pattern
 from .catalog import ObjectCase, PodCase
 from .model import Hit, Path, Severity, as_map, as_text
 from .rule import ALL_CONTAINERS, BRINGS_TOOLS, DOC, Rule, always, commands, environment, mounts, needing, volumes
@@ -106,8 +107,8 @@ _PUBLIC_OR_FILE = frozenset(
         "type",
     ]
 )
-_HOST_LIKE = re.compile(r"(HOST|ADDR|SERVER|ENDPOINT|URL|URI|SERVICE|BROKER|DNS|DSN)", re.IGNORECASE)
-_HALF_NAME = re.compile(
+_HOST_LIKE = Pattern(r"(HOST|ADDR|SERVER|ENDPOINT|URL|URI|SERVICE|BROKER|DNS|DSN)", re.IGNORECASE)
+_HALF_NAME = Pattern(
     r"^(?:[a-z]+://)?(?:[^/@\s]+@)?(?P<pod>[a-z][a-z0-9-]*-\d+\.)?(?P<service>[a-z][a-z0-9-]*)\.(?P<namespace>[a-z][a-z0-9-]*)(?P<svc>\.svc)?(?::\d+)?(?:/.*)?"
     r"$"
 )
@@ -123,7 +124,7 @@ def _foreign(namespace: str, host: bool) -> bool:
 
 
 # The same inside a text: after a scheme, a user, the key of a connection string, or before a port.
-_HALF_NAME_IN_TEXT = re.compile(
+_HALF_NAME_IN_TEXT = Pattern(
     r"(?:(?P<scheme>[a-z][a-z0-9+.-]*://)(?:[^/@\s\"']+@)?|(?P<key>\b(?:server|host|hostname|addr|address|data source"
     r"|endpoint|broker|brokers|bootstrap\.servers|url)\s*[=:]\s*(?:tcp:)?)|(?<![\w./@:\\-]))"
     r"(?P<pod>[a-z][a-z0-9-]*-\d+\.)?(?P<service>[a-z][a-z0-9-]*)\.(?P<namespace>[a-z][a-z0-9-]*)(?P<svc>\.svc)?(?P<port>:\d+)?(?![\w-]|\.\w)",
@@ -158,7 +159,7 @@ def _half_names(case: PodCase) -> Iterator[Hit]:
             yield Hit(path, _complete_name(match), container)
 
 
-_OF_HTTPS = re.compile(r"\bhttps://[a-z][a-z0-9-]*\.(?P<domain>[a-z][a-z0-9-]*)(?![\w.-])", re.IGNORECASE)
+_OF_HTTPS = Pattern(r"\bhttps://[a-z][a-z0-9-]*\.(?P<domain>[a-z][a-z0-9-]*)(?![\w.-])", re.IGNORECASE)
 
 
 def _domains(case: PodCase) -> frozenset[str]:
@@ -214,8 +215,8 @@ def _half_names_in_data(case: ObjectCase) -> Iterator[Hit]:
                 yield Hit(("data", str(key)), _complete_name(match))
 
 
-_DNS_TOOL = re.compile(r"\b(nslookup|dig)(?:\.exe)?\b", re.IGNORECASE)
-_PING = re.compile(r"\bping(?:\.exe)?\s+(?:[-/]\w+\s+(?:\d+\s+)?)*(?P<host>[\w.:-]+)", re.IGNORECASE)
+_DNS_TOOL = Pattern(r"\b(nslookup|dig)(?:\.exe)?\b", re.IGNORECASE)
+_PING = Pattern(r"\bping(?:\.exe)?\s+(?:[-/]\w+\s+(?:\d+\s+)?)*(?P<host>[\w.:-]+)", re.IGNORECASE)
 
 
 def _is_external(host: str) -> bool:
@@ -253,18 +254,18 @@ def _external_pings(case: PodCase) -> Iterator[Hit]:
 
 # Folders that a Windows image does not have. /bin/x, /opt/x, /tmp/x, /var/x are C:\bin\x and so on, which images for
 # both systems have: below them only Unix tools count.
-_LINUX_PATH = re.compile(r"""(?:^|[\s"'=])(?P<path>/(?:sbin|usr|etc|dev|proc|sys|root|home)/[\w./-]*)""")
+_LINUX_PATH = Pattern(r"""(?:^|[\s"'=])(?P<path>/(?:sbin|usr|etc|dev|proc|sys|root|home)/[\w./-]*)""")
 _UNIX_TOOLS = (
     "sh|bash|ash|dash|zsh|cat|ls|rm|cp|mv|touch|test|true|false|chmod|chown|ln|grep|sed|awk|pgrep|pkill|kill|killall"
     "|sleep|tail|head|env|wget|nc|ps|stat|id|sync|sysctl|iptables|modprobe"
 )
-_TOOL_BY_PATH = re.compile(rf"(?:^|[\s\"'=])(?P<path>/bin/(?:{_UNIX_TOOLS}))(?![\w.-])")
-_SCRIPT = re.compile(r"(?P<path>\S+\.sh)(?=\s|$)")
-_BARE_TOOL = re.compile(rf"(?P<path>{_UNIX_TOOLS})(?=\s|$)")
+_TOOL_BY_PATH = Pattern(rf"(?:^|[\s\"'=])(?P<path>/bin/(?:{_UNIX_TOOLS}))(?![\w.-])")
+_SCRIPT = Pattern(r"(?P<path>\S+\.sh)(?=\s|$)")
+_BARE_TOOL = Pattern(rf"(?P<path>{_UNIX_TOOLS})(?=\s|$)")
 # Many of them are names of cmdlets in PowerShell; cmd.exe has none.
-_CMD = re.compile(r"(?:\S*[\\/])?cmd(?:\.exe)?\s", re.IGNORECASE)
-_TOOL_IN_CMD = re.compile(rf"(?:/[cks]\s+\"?\s*|[&|(]\s*)(?P<path>export|source|{_UNIX_TOOLS})(?=\s)", re.IGNORECASE)
-_LINUX_SIGNAL = re.compile(r"\bkill\s+-(?:s\s+)?(?P<signal>(?:SIG)?(?:TERM|HUP|INT|QUIT|USR1|USR2)|1|2|3|15)\b")
+_CMD = Pattern(r"(?:\S*[\\/])?cmd(?:\.exe)?\s", re.IGNORECASE)
+_TOOL_IN_CMD = Pattern(rf"(?:/[cks]\s+\"?\s*|[&|(]\s*)(?P<path>export|source|{_UNIX_TOOLS})(?=\s)", re.IGNORECASE)
+_LINUX_SIGNAL = Pattern(r"\bkill\s+-(?:s\s+)?(?P<signal>(?:SIG)?(?:TERM|HUP|INT|QUIT|USR1|USR2)|1|2|3|15)\b")
 
 
 @needing("command", "args", "workingDir")
@@ -297,7 +298,7 @@ def _linux_commands(case: PodCase) -> Iterator[Hit]:
             )
 
 
-_RESOLVER_FILES = re.compile(r"(/etc/(?:resolv\.conf|hosts)|[Ss]ystem32[\\/]drivers[\\/]etc[\\/]hosts)\b")
+_RESOLVER_FILES = Pattern(r"(/etc/(?:resolv\.conf|hosts)|[Ss]ystem32[\\/]drivers[\\/]etc[\\/]hosts)\b")
 
 
 @needing("mountPath", "hostPath", "env")

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
+from ..foreign.windows import Pattern
 from .catalog import ObjectCase, PodCase
 from .model import Hit, Path, Severity, as_map, as_text
 from .rule import ALL_CONTAINERS, DOC, GUIDE, Level, Rule, always, is_pipe, mounts, needing, short, volumes
@@ -145,7 +145,7 @@ def _gmsa(case: PodCase) -> Iterator[tuple[Any, str, str]]:
             yield (*path, "securityContext", "windowsOptions", "gmsaCredentialSpecName"), name, container
 
 
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_SUBDOMAIN = Pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
 @needing("gmsaCredentialSpecName")

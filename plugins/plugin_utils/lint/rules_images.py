@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from datetime import date
 
 from ..facts.base_images import ENDS, REPOSITORIES
+from ..foreign.windows import Pattern
 from .catalog import PodCase
 from .images import split_image, windows_for_sure
 from .model import Hit, Severity
@@ -38,7 +39,7 @@ def _find_absent(case: PodCase) -> Iterator[Hit]:
             yield Hit((*container.path, "image"), values, container.name)
 
 
-_NAME = re.compile(r"(?P<name>1709|1803|1809|1903|1909|2004|20h2|23h2|ltsc20\d\d)", re.IGNORECASE)
+_NAME = Pattern(r"(?P<name>1709|1803|1809|1903|1909|2004|20h2|23h2|ltsc20\d\d)", re.IGNORECASE)
 
 
 def _find_ended(case: PodCase) -> Iterator[Hit]:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from ..foreign.windows import Pattern
 from .catalog import PodCase
 from .model import Hit, Severity, as_list, as_map, as_text
 from .rule import (
@@ -113,7 +114,7 @@ def _host_writes(case: PodCase) -> Iterator[Hit]:
 
 
 # Folders that no Windows node has. /etc, /run and /var exist: kubelet, CNI plugins and flannel make them on C:.
-_LINUX_HOST_PATH = re.compile(
+_LINUX_HOST_PATH = Pattern(
     r"/(?:proc|sys|dev|usr|lib|lib64|bin|sbin|boot|home|root)(?:/|$)"
     r"|/etc/(?:localtime|timezone|ssl|pki|machine-id|os-release|passwd|group|shadow|sysctl\.d|systemd)(?:/|$)"
     r"|/var/lib/docker(?:/|$)|(?:/var)?/run/(?:systemd|udev|dbus|xtables\.lock)(?:/|$)|/\S*/(?:docker|containerd|crio|dockershim)\.sock$"
@@ -128,7 +129,7 @@ def _linux_host_paths(case: PodCase) -> Iterator[Hit]:
             yield Hit((*path, "hostPath", "path"), {"value": source})
 
 
-_DOCKER_PIPE = re.compile(r"[\\/]{2}\.[\\/]pipe[\\/]docker_engine", re.IGNORECASE)
+_DOCKER_PIPE = Pattern(r"[\\/]{2}\.[\\/]pipe[\\/]docker_engine", re.IGNORECASE)
 
 
 @needing("hostPath")
@@ -139,7 +140,7 @@ def _docker_pipes(case: PodCase) -> Iterator[Hit]:
             yield Hit((*path, "hostPath", "path"), {"value": source})
 
 
-_SYSTEM_DRIVE = re.compile(r"(?:[cC]:)?[\\/]?")
+_SYSTEM_DRIVE = Pattern(r"(?:[cC]:)?[\\/]?")
 
 
 @needing("volumeMounts")
@@ -162,7 +163,7 @@ def _mounts_at_one_folder(case: PodCase) -> Iterator[Hit]:
             yield Hit((*path, "mountPath"), {"value": target, "other": first}, container)
 
 
-_NO_FILE_NAME = re.compile(
+_NO_FILE_NAME = Pattern(
     r'[<>:"|?*]|(?:^|/)(?:con|prn|aux|nul|com\d|lpt\d)(?:\.[^/]*)?(?:/|$)|[. ](?:/|$)', re.IGNORECASE
 )
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ..foreign.windows import Pattern
 from .catalog import ObjectCase, PodCase
 from .model import Hit, Path, Severity, as_list, as_map, as_text
 from .rule import (
@@ -29,10 +30,10 @@ from .rule import (
 _MOUNTS = f"{ALL_CONTAINERS}.volumeMounts[*]"
 _NAMING = "learn.microsoft.com, Naming files, paths and namespaces"
 _LONGEST = 260
-_CONTROL = re.compile(r"[\x00-\x1f]")
+_CONTROL = Pattern(r"[\x00-\x1f]")
 _SHOWN = {"\t": "a TAB (\\t)", "\n": "a line feed (\\n)", "\r": "a carriage return (\\r)", "\b": "a backspace (\\b)"}
 # A path in double quotes whose backslash was an escape: the character after it is gone.
-_SPOILED_PATH = re.compile(r"(?:^|[\s=;\"'])[A-Za-z]:[^\s;\"']*(?P<sign>[\t\n\r\x07\x08\x0b\x0c\x1b])\S")
+_SPOILED_PATH = Pattern(r"(?:^|[\s=;\"'])[A-Za-z]:[^\s;\"']*(?P<sign>[\t\n\r\x07\x08\x0b\x0c\x1b])\S")
 
 
 def _paths(case: PodCase) -> Iterator[tuple[Path, str, str]]:
@@ -70,8 +71,8 @@ def _find_spoiled(text: str, sign: str) -> dict[str, str]:
     return {"value": short(repr(text)), "what": _SHOWN.get(sign, f"the character U+{ord(sign):04X}")}
 
 
-_NO_SIGN = re.compile(r"[<>\"|?*]")
-_SHARE = re.compile(r"[\\/]{2}[^\\/.?]")
+_NO_SIGN = Pattern(r"[<>\"|?*]")
+_SHARE = Pattern(r"[\\/]{2}[^\\/.?]")
 
 
 @needing("volumeMounts", "workingDir", "hostPath")
@@ -92,7 +93,7 @@ def _impossible_paths(case: PodCase) -> Iterator[Hit]:
             yield Hit(path, {"value": text, "what": f"holds {sign.group() if sign else ':'}"}, container)
 
 
-_SYSTEM_FOLDERS = re.compile(
+_SYSTEM_FOLDERS = Pattern(
     r"(?:c:)?[\\/]+windows(?:[\\/]+(?:system32|syswow64|winsxs|system32[\\/]+(?:config|drivers)))?[\\/]*", re.IGNORECASE
 )
 
@@ -105,7 +106,7 @@ def _over_the_system(case: PodCase) -> Iterator[Hit]:
             yield Hit((*path, "mountPath"), {"value": target}, container)
 
 
-_FILLED_FOLDERS = re.compile(r"(?:c:)?[\\/]+(?:users|program files(?: \(x86\))?)[\\/]*", re.IGNORECASE)
+_FILLED_FOLDERS = Pattern(r"(?:c:)?[\\/]+(?:users|program files(?: \(x86\))?)[\\/]*", re.IGNORECASE)
 
 
 @needing("volumeMounts")
@@ -143,7 +144,7 @@ def _trailing(case: PodCase) -> Iterator[Hit]:
 
 
 _EXPANDED = re.compile(r"%[A-Za-z_]\w*%|\$env:\w+", re.IGNORECASE)
-_SANDBOX = re.compile(r"CONTAINER_SANDBOX_MOUNT_POINT", re.IGNORECASE)
+_SANDBOX = Pattern(r"CONTAINER_SANDBOX_MOUNT_POINT", re.IGNORECASE)
 
 
 @needing("volumeMounts", "workingDir", "hostPath")
@@ -155,7 +156,7 @@ def _not_expanded(case: PodCase) -> Iterator[Hit]:
             yield Hit(path, {"value": text, "name": found.group()}, container)
 
 
-_OF_WINDOWS = re.compile(
+_OF_WINDOWS = Pattern(
     r"%(?:PATH|SYSTEMROOT|SYSTEMDRIVE|WINDIR|TEMP|TMP|USERPROFILE|PROGRAMDATA|PROGRAMFILES|APPDATA|LOCALAPPDATA"
     r"|COMPUTERNAME|USERNAME|HOMEDRIVE|HOMEPATH|PUBLIC|ALLUSERSPROFILE)%",
     re.IGNORECASE,
@@ -181,7 +182,7 @@ def _variables_by_case(case: PodCase) -> Iterator[Hit]:
                 yield Hit((*container.path, "env", number, "name"), values, container.name)
 
 
-_RESERVED = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
+_RESERVED = Pattern(r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
 
 
 def _keys(case: ObjectCase) -> Iterator[tuple[Path, str]]:
@@ -234,7 +235,7 @@ def _files_by_case(case: PodCase) -> Iterator[Hit]:
 
 _NEEDS = ("Directory", "File", "Socket", "CharDevice", "BlockDevice")
 # What kubelet, containerd and CNI plugins make on a node. Source: kubernetes-sigs/sig-windows-tools.
-_THERE = re.compile(
+_THERE = Pattern(
     r"/(?:var/(?:log/(?:pods|containers)|lib/kubelet)|etc/(?:cni|kubernetes)|run/flannel|opt/cni|k)(?:/|$)"
 )
 

@@ -5,16 +5,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from ..facts.node_labels import ARCH_LABEL, BUILD_LABEL
+from ..foreign.windows import Pattern
 from .catalog import PodCase
 from .model import Hit, Path, Severity, as_list, as_map, as_text
 from .rule import DOC, Find, Rule, always, needing, short
 from .target import list_terms
 
-_BUILD = re.compile(r"\d+\.\d+\.\d{5}")
+_BUILD = Pattern(r"\d+\.\d+\.\d{5}")
 
 
 def _list_required(case: PodCase) -> Iterator[tuple[Path, list[tuple[str, list[str]]]]]:
@@ -70,7 +70,7 @@ def _no_such_node(case: PodCase) -> Iterator[Hit]:
         yield Hit(("spec", "affinity"), {"value": terms[0][0]})
 
 
-_LINUX_HANDLER = re.compile(r"(?:kata|runsc|gvisor|runc|crun|youki|nvidia|firecracker|sysbox|spin|wasm)(?:[-_.].*)?")
+_LINUX_HANDLER = Pattern(r"(?:kata|runsc|gvisor|runc|crun|youki|nvidia|firecracker|sysbox|spin|wasm)(?:[-_.].*)?")
 
 
 def _runtime_class_of_linux(seen: bool) -> Find:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ..foreign.windows import Pattern
 from .catalog import PodCase
 from .images import image_os, linux_for_sure
 from .model import Hit, Severity, as_list, as_map, as_text
@@ -23,10 +24,10 @@ def _windows_options(case: PodCase) -> Iterator[tuple[Any, dict[str, Any], str]]
 
 # Source: k8s.io/kubernetes pkg/apis/core/validation validateWindowsSecurityContextOptions, unchanged from v1.22 to
 # v1.37.
-_NETBIOS = re.compile(r'[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}')
+_NETBIOS = Pattern(r'[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}')
 _DNS_LABEL = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
-_DNS_DOMAIN = re.compile(rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})*")
-_NOT_IN_USER = re.compile(r'["/\\:;|=,+*?<>@\[\]]')
+_DNS_DOMAIN = Pattern(rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})*")
+_NOT_IN_USER = Pattern(r'["/\\:;|=,+*?<>@\[\]]')
 _LONGEST_DOMAIN = 255
 _LONGEST_USER = 104
 
@@ -100,7 +101,7 @@ def _problem_detector(case: PodCase) -> Iterator[Hit]:
             yield Hit((*container.path, "image"), {"value": container.image}, container.name)
 
 
-_LOGS_TO_WINDOWS = re.compile(r"windows/servercore/iis|dotnet/framework/(aspnet|wcf)")
+_LOGS_TO_WINDOWS = Pattern(r"windows/servercore/iis|dotnet/framework/(aspnet|wcf)")
 
 
 _ITS_OWN_PROGRAM = ("servicemonitor", "w3wp", "w3svc")

@@ -9,16 +9,15 @@ import re
 from collections.abc import Iterator
 
 from ..facts.base_images import WORDS_OF_CMD
+from ..foreign.windows import Pattern
 from .catalog import PodCase
 from .model import Hit, Severity, as_map, as_text
 from .rule import ALL_CONTAINERS, BRINGS_TOOLS, DOC, Rule, always, commands, environment, mounts, needing, word_lists
 
 _EXECUTED = (f"{ALL_CONTAINERS}.command", f"{ALL_CONTAINERS}.*Probe.exec", f"{ALL_CONTAINERS}.lifecycle")
 
-_CMDLET = re.compile(r"[A-Z][a-z]+-[A-Z]\w+")
-_LINE_IN_ONE_WORD = re.compile(
-    r"(?:[^\s\"]*[\\/])?(?:(?:powershell|pwsh|cmd)(?:\.exe)?|[^\s\"]+\.exe)\s", re.IGNORECASE
-)
+_CMDLET = Pattern(r"[A-Z][a-z]+-[A-Z]\w+")
+_LINE_IN_ONE_WORD = Pattern(r"(?:[^\s\"]*[\\/])?(?:(?:powershell|pwsh|cmd)(?:\.exe)?|[^\s\"]+\.exe)\s", re.IGNORECASE)
 
 
 @needing("command")
@@ -37,9 +36,7 @@ def _no_programs(case: PodCase) -> Iterator[Hit]:
 
 
 # At the beginning, after a shell's option, or after a command separator.
-_TIMEOUT = re.compile(
-    r"(?:^|[&|;(]\s*|[/-](?:[cks]|command)\s+\"?\s*)timeout(?:\.exe)?\s+(?:/t\s+)?-?\d+", re.IGNORECASE
-)
+_TIMEOUT = Pattern(r"(?:^|[&|;(]\s*|[/-](?:[cks]|command)\s+\"?\s*)timeout(?:\.exe)?\s+(?:/t\s+)?-?\d+", re.IGNORECASE)
 
 
 @needing("command", "args")
@@ -52,7 +49,7 @@ def _waits_at_the_console(case: PodCase) -> Iterator[Hit]:
             yield Hit(path, {"value": "timeout"}, container)
 
 
-_POWERSHELL = re.compile(r"(?:\S*[\\/])?(?:powershell|pwsh)(?:\.exe)?", re.IGNORECASE)
+_POWERSHELL = Pattern(r"(?:\S*[\\/])?(?:powershell|pwsh)(?:\.exe)?", re.IGNORECASE)
 # the API server's default
 _DEFAULT_SECONDS = 1
 
@@ -87,10 +84,10 @@ def _impatient_probes(case: PodCase) -> Iterator[Hit]:
 
 # Source: k8s.io/kubernetes pkg/apis/core/v1 SetDefaults_Probe.
 _DEFAULTS = {"initialDelaySeconds": 0, "periodSeconds": 10, "failureThreshold": 3}
-_UNIX_FOLDER = re.compile(r"/(?:etc|usr|root|proc|sys|dev|lib)/[\w./-]+")
-_OF_A_WEBSITE = re.compile(r"URL|URI|ROUTE|PREFIX|CONTEXT|BASE", re.IGNORECASE)
+_UNIX_FOLDER = Pattern(r"/(?:etc|usr|root|proc|sys|dev|lib)/[\w./-]+")
+_OF_A_WEBSITE = Pattern(r"URL|URI|ROUTE|PREFIX|CONTEXT|BASE", re.IGNORECASE)
 _OF_THE_LINUX_LOADER = ("LD_LIBRARY_PATH", "LD_PRELOAD")
-_IANA_ZONE = re.compile(r"(?:Africa|America|Antarctica|Asia|Atlantic|Australia|Europe|Indian|Pacific|Etc)/\S+")
+_IANA_ZONE = Pattern(r"(?:Africa|America|Antarctica|Asia|Atlantic|Australia|Europe|Indian|Pacific|Etc)/\S+")
 
 
 def _list_mounts(case: PodCase) -> dict[str, list[str]]:

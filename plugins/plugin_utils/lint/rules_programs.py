@@ -23,6 +23,7 @@ from ..facts.base_images import (
     has_program,
     program_name,
 )
+from ..foreign.windows import Pattern
 from .catalog import PodCase
 from .commands import CMD, EXEC, PWSH, WINDOWS_POWERSHELL, Call, Script, scripts
 from .model import Hit, Path, Severity, as_list, as_map
@@ -136,7 +137,7 @@ def _find_missing_programs(severe: bool, powershell: bool) -> Find:
     return find
 
 
-_NO_PROGRAM = re.compile(r"\.(ps1|sh|py|jar|vbs|js|psm1|rb|pl)$", re.IGNORECASE)
+_NO_PROGRAM = Pattern(r"\.(ps1|sh|py|jar|vbs|js|psm1|rb|pl)$", re.IGNORECASE)
 _INTERPRETERS = {
     "ps1": "powershell.exe -File",
     "sh": "a shell that the image brings",
@@ -169,15 +170,15 @@ class Slip:
     value: str = ""
 
 
-_PERCENT = re.compile(r"%[A-Za-z_]\w*%")
-_OF_POWERSHELL = re.compile(r"\$env:\w+", re.IGNORECASE)
-_OF_BASH = re.compile(r"\$\{\w+\}|\$\([a-z][^)]*\)|\$[A-Z_][A-Z0-9_]{2,}\b|`[^`]+`")
-_SET = re.compile(r"\"?([A-Za-z_]\w*)=", re.IGNORECASE)
-_DRIVE_PATH = re.compile(r"[A-Za-z]:\\\S*$")
+_PERCENT = Pattern(r"%[A-Za-z_]\w*%")
+_OF_POWERSHELL = Pattern(r"\$env:\w+", re.IGNORECASE)
+_OF_BASH = Pattern(r"\$\{\w+\}|\$\([a-z][^)]*\)|\$[A-Z_][A-Z0-9_]{2,}\b|`[^`]+`")
+_SET = Pattern(r"\"?([A-Za-z_]\w*)=", re.IGNORECASE)
+_DRIVE_PATH = Pattern(r"[A-Za-z]:\\\S*$")
 _WEB = ("invoke-webrequest", "iwr", "curl", "wget")
-_BASIC = re.compile(r"-useb", re.IGNORECASE)
-_UNIX_OPTION = re.compile(r"-(?:[fsSLkqoOvX]+|-\w[\w-]*)$")
-_IN_JOB_OBJECT = re.compile(r"CONTAINER_SANDBOX_MOUNT_POINT", re.IGNORECASE)
+_BASIC = Pattern(r"-useb", re.IGNORECASE)
+_UNIX_OPTION = Pattern(r"-(?:[fsSLkqoOvX]+|-\w[\w-]*)$")
+_IN_JOB_OBJECT = Pattern(r"CONTAINER_SANDBOX_MOUNT_POINT", re.IGNORECASE)
 
 
 def _slips_of_words(script: Script) -> Iterator[Slip]:
@@ -331,7 +332,7 @@ def _ends_at_once(case: PodCase) -> Iterator[Hit]:
                 yield Hit(run.path(script), {"value": name, "what": _RETURNS[name]}, run.container.name)
 
 
-_REFERENCE = re.compile(r"(?<!\$)\$\(([A-Za-z_][\w.-]*)\)")
+_REFERENCE = Pattern(r"(?<!\$)\$\(([A-Za-z_][\w.-]*)\)")
 
 
 @needing("env", "command", "args")
@@ -359,7 +360,7 @@ def _find_undefined(case: PodCase) -> Iterator[Hit]:
 
 
 # The kubelet adds variables for each Service. Source: k8s.io/kubernetes pkg/kubelet/envvars.
-_OF_SERVICES = re.compile(r"_(SERVICE|PORT)(_|$)")
+_OF_SERVICES = Pattern(r"_(SERVICE|PORT)(_|$)")
 
 
 RULES: tuple[Rule, ...] = (

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
 from ..facts.quantity import quantity
+from ..foreign.windows import Pattern
 from .catalog import PodCase
 from .model import Hit, Severity, as_map, as_text
 from .rule import ALL_CONTAINERS, DOC, Rule, always, by_minor, needing, volumes
@@ -127,7 +127,7 @@ def _find_resized(case: PodCase) -> Iterator[Hit]:
 
 
 # Resources of device plugins that run only on Linux nodes. Sources: the plugins' own pages; their DaemonSets.
-_LINUX_DEVICES = re.compile(
+_LINUX_DEVICES = Pattern(
     r"(?:nvidia\.com|amd\.com|(?:[a-z]+\.)?intel\.com|squat\.ai|rdma|smarter-devices|devices\.kubevirt\.io|xilinx\.com"
     r"|habana\.ai|aws\.amazon\.com|google\.com|cloud-tpus\.google\.com)/.+"
 )

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..facts.node_labels import OS_LABEL
+from ..foreign.windows import Pattern
 from .catalog import ObjectCase, PodCase
 from .model import Hit, Severity, as_list, as_map, as_text
 from .rule import ALL_CONTAINERS, DOC, KEP, Remove, Rule, always, is_pipe, needing, volumes
@@ -35,10 +36,8 @@ _NOT_FOR_WINDOWS = frozenset(
     ]
 )
 # Drivers by name, and those whose file is a script or program for Windows.
-_FLEX_OF_WINDOWS = re.compile(r"smb|cifs|iscsi|\.(?:cmd|exe|ps1|bat)$", re.IGNORECASE)
-_UNIX_MOUNT_OPTION = re.compile(
-    r"^(uid|gid|file_mode|dir_mode|forceuid|forcegid|noperm|mfsymlinks|nobrl|cache|actimeo)\b"
-)
+_FLEX_OF_WINDOWS = Pattern(r"smb|cifs|iscsi|\.(?:cmd|exe|ps1|bat)$", re.IGNORECASE)
+_UNIX_MOUNT_OPTION = Pattern(r"^(uid|gid|file_mode|dir_mode|forceuid|forcegid|noperm|mfsymlinks|nobrl|cache|actimeo)\b")
 _DEFAULT_MODE = 0o644
 
 
@@ -157,7 +156,7 @@ def _asks_for_nfs(parameters: dict[str, Any]) -> bool:
     return any(value.lower().startswith("nfs") for value in named)
 
 
-_PROTOCOL = re.compile(r"(^|/)(protocol|nasType)$", re.IGNORECASE)
+_PROTOCOL = Pattern(r"(^|/)(protocol|nasType)$", re.IGNORECASE)
 
 
 @needing("volumes")
@@ -235,8 +234,8 @@ def _inline_mount_options(case: PodCase) -> Iterator[Hit]:
             yield Hit((*path, "csi", "volumeAttributes", "mountOptions"), {"value": option})
 
 
-_LINUX_FILE_SYSTEM = re.compile(r"(?:ext[234]|xfs|btrfs|zfs)", re.IGNORECASE)
-_FILE_SYSTEM_KEY = re.compile(r"(?:csi\.storage\.k8s\.io/)?fstype", re.IGNORECASE)
+_LINUX_FILE_SYSTEM = Pattern(r"(?:ext[234]|xfs|btrfs|zfs)", re.IGNORECASE)
+_FILE_SYSTEM_KEY = Pattern(r"(?:csi\.storage\.k8s\.io/)?fstype", re.IGNORECASE)
 
 
 @needing("volumes")
@@ -275,7 +274,7 @@ def _growing_class(case: ObjectCase) -> Iterator[Hit]:
 
 # Drivers that write files into a folder of the pod: they neither format nor attach, and need no csi-proxy. Sources:
 # kubernetes-sigs/secrets-store-csi-driver deploy/secrets-store-csi-driver-windows.yaml; the drivers' manifests.
-_MOUNTS_NO_DISK = re.compile(r"secrets-store|csi\.spiffe\.io|csi\.cert-manager\.io|image\.csi")
+_MOUNTS_NO_DISK = Pattern(r"secrets-store|csi\.spiffe\.io|csi\.cert-manager\.io|image\.csi")
 
 
 def _words_of(case: PodCase) -> Iterator[str]:

@@ -7,7 +7,8 @@
         print(record.number, record.text)
 
 A line that begins as logs, listings and events do is a record of its own. Only what cannot stand alone continues the
-line before: the rest of a PowerShell error, a stack, what is indented, what a screen has wrapped. Time is linear.
+line before: the rest of a PowerShell error, a stack, what is indented, what a screen has wrapped. No record is longer
+than a window of foreign/windows.py: a longer line is cut into records.
 """
 
 from __future__ import annotations
@@ -17,9 +18,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-LONGEST = 8000
-"""A longer record is searched in pieces of so many characters, each with the end of the one before."""
-OVERLAP = 400
+from ..foreign.windows import WINDOW, cut_line
+
 WRAPPED = 70
 """A line at least so long may have been wrapped by a screen."""
 
@@ -70,20 +70,25 @@ def records(text: str) -> tuple[Record, ...]:
 
 def _records(text: str) -> Iterator[Record]:
     parts: list[str] = []
-    first, end, headed, last = 0, 0, False, ""
+    first, end, headed, last, size = 0, 0, False, "", 0
     for number, line in enumerate(text.replace("\x00", "").splitlines(), 1):
         said = line.strip()
         if not said:
             last = last if _OPEN.search(last) else ""
             continue
         head = _HEAD.match(line) is not None
-        if parts and last and not head and _continues(line, last):
+        size += len(said) + 1
+        if parts and last and not head and size <= WINDOW and _continues(line, last):
             parts.append(said)
-        else:
-            if parts:
-                yield Record(" ".join(parts), first, headed, end, "".join(parts) if len(parts) > 1 else "")
-            parts, first, headed = [said], number, head
-        last, end = said, number
+            last, end = said, number
+            continue
+        if parts:
+            yield Record(" ".join(parts), first, headed, end, "".join(parts) if len(parts) > 1 else "")
+        if len(said) > WINDOW:
+            yield from (Record(piece, number, True, number) for piece in cut_line(said))
+            parts, last = [], ""
+            continue
+        parts, first, headed, last, end, size = [said], number, head, said, number, len(said)
     if parts:
         yield Record(" ".join(parts), first, headed, end, "".join(parts) if len(parts) > 1 else "")
 
@@ -107,18 +112,9 @@ def paragraphs(found: Iterable[Record], most: int = 12) -> Iterator[Record]:
 
 
 def _join(run: list[Record], most: int) -> Iterator[Record]:
-    if 1 < len(run) <= most:
+    if 1 < len(run) <= most and sum(len(each.text) + 1 for each in run) <= WINDOW:
         for between in (" ", ""):
             yield Record(between.join(each.text for each in run), run[0].number, run[0].headed, run[-1].last)
-
-
-def pieces(text: str) -> Iterator[str]:
-    """A long record in parts that overlap."""
-    if len(text) <= LONGEST:
-        yield text
-        return
-    for start in range(0, len(text), LONGEST - OVERLAP):
-        yield text[start : start + LONGEST]
 
 
 def moment(line: str) -> datetime | None:

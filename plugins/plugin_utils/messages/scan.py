@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from .records import pieces
+from ..foreign.windows import list_windows
 
 _SHORTEST = 3
 _RUN = re.compile(r"[a-z_]{3,}")
@@ -79,7 +79,7 @@ class Scanner:
 
     def list_fits(self, text: str) -> list[list[int]]:
         """Of each table the numbers of the patterns that fit, in their order."""
-        fits = sorted({place for piece in pieces(text) for place in self._fit(piece)})
+        fits = sorted({place for _start, piece in list_windows(text) for place in self._fit(piece)})
         return [[number for at, number in fits if at == table] for table in self._tables]
 
     def _fit(self, text: str) -> Iterator[tuple[int, int]]:

@@ -28,7 +28,7 @@ Object = Mapping[str, Any]
 CUT = re.compile(r"System\.(?:Object|String|Collections)\S*|\.\.\.$|\u2026$")
 """PowerShell's replacement for a value that is nested too deeply or too long."""
 
-_PAIR = re.compile(r"^(\w[\w .-]*?)\s*:(?: (.*))?$")
+_PAIR = re.compile(r"^(\w[\w .\t-]*):(?: (.*))?$")
 _RULE = re.compile(r"^\s*-{2,}(?: +-+)*\s*$")
 _SECTION = re.compile(r"^(Networks|Endpoints|Namespaces|LoadBalancers?)\s*:?\s*$", re.IGNORECASE)
 _JSON = re.compile(r"^(?:\{\s*\"|\[\s*\{)", re.MULTILINE)
