@@ -85,6 +85,10 @@ sanity: setup ## ansible-test sanity alone, on a copy (TESTS="validate-modules .
 pwsh: setup ## the .ps1 files under a real PowerShell, where one is found; the last line is one JSON object (ARGS="--wine", "--whole"; minutes)
 	@$(PYTHON) -m tests.pwsh $(ARGS)
 
+.PHONY: pwsh-trace
+pwsh-trace: setup ## which statements of the scripts `make pwsh` executes, and which nothing does; the last line is one JSON object (ARGS="--wine")
+	@$(PYTHON) -m tests.pwsh.trace $(ARGS)
+
 real: setup ## config.toml against real containerd of several releases (needs Go; builds for minutes)
 	@$(PYTHON) -m tests.real.build
 	@$(PYTHON) -m tests.real.apiserver_judge.record --build
@@ -183,8 +187,8 @@ bench: setup ## what site.yml costs, as one JSON object (minutes; ARGS="--many 1
 figures: setup ## how large the project is, for the last commit and the last tag side by side (ARGS="REVISION ..." for others)
 	@$(PYTHON) -m tests.figures $(ARGS)
 
-mutate: setup ## values behind rows changed in the code; each must be noticed by its test (SEED=n, COUNT=n; long)
-	@$(PYTHON) -m tests.mutate --seed $(or $(SEED),1) $(if $(COUNT),--count $(COUNT))
+mutate: setup ## values behind rows changed in the code; each must be noticed by its test (SEED=n, COUNT=n; SCRIPTS=60: statements of the scripts, after make pwsh-trace; long)
+	@$(PYTHON) -m $(if $(SCRIPTS),tests.pwsh.mutate --count $(SCRIPTS),tests.mutate) --seed $(or $(SEED),1) $(if $(COUNT),--count $(COUNT))
 
 check: ## what CI runs: linters, the sample on the oldest ansible-core, the tests, the scripts under PowerShell; all, even if one fails
 	@$(MAKE) check-with TESTS=test
@@ -200,7 +204,8 @@ check-with: setup
 	wait $$lint || status=1; cat .cache/lint.txt; \
 	$(MAKE) molecule-pytest MOLECULE="$(if $(filter test-whole,$(TESTS)),$(SCENARIOS),default)" || status=1; \
 	$(MAKE) $(TESTS) || status=1; \
-	$(MAKE) pwsh ARGS="$(PWSH)" || status=1; exit $$status
+	$(MAKE) pwsh ARGS="$(PWSH)" || status=1; \
+	if [ -n "$(PWSH)" ]; then $(MAKE) pwsh ARGS="$(PWSH) --wine" || status=1; fi; exit $$status
 
 build: setup ## the collection archive, in build/
 	@.venv/bin/ansible-galaxy collection build --force --output-path build

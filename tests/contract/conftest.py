@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def in_lane(item: pytest.Item) -> bool:
     marker = item.get_closest_marker("lane")
-    return (marker is not None and "pwsh" in marker.args) or _on_this_machine(item)
+    return marker is not None and "pwsh" in marker.args
 
 
 def _on_this_machine(item: pytest.Item) -> bool:

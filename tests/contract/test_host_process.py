@@ -98,6 +98,7 @@ def test_the_lane_cuts_the_input() -> None:
     assert converse([sys.executable, "-c", program], b"x" * 7, cut=True).code == 7
 
 
+@pytest.mark.lane("pwsh")
 def test_a_file_whose_input_is_cut_stays_as_it_was(order: Order, tmp_path: Path) -> None:
     path = tmp_path / "f"
     path.write_bytes(b"old")
@@ -106,6 +107,7 @@ def test_a_file_whose_input_is_cut_stays_as_it_was(order: Order, tmp_path: Path)
     assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.lane("pwsh")
 @pytest.mark.parametrize(("cut", "said"), [(True, b"ended before the script"), (False, b"stayed open for 120 s")])
 def test_a_script_that_is_cut_is_a_sentence(pwsh: str, cut: bool, said: bytes) -> None:
     text = script()
@@ -116,6 +118,7 @@ def test_a_script_that_is_cut_is_a_sentence(pwsh: str, cut: bool, said: bytes) -
     assert done.code == 1 and said in done.stderr and b"CLIXML" not in done.stderr
 
 
+@pytest.mark.lane("pwsh")
 def test_a_file_is_written_and_read_byte_by_byte(order: Order, tmp_path: Path) -> None:
     data, path = bytes(range(256)) * 1000 + b"\xef\xbb\xbf\r\n", tmp_path / "f\u00e4 1.bin"
     put = order("put", path, data=data)
@@ -127,17 +130,20 @@ def test_a_file_is_written_and_read_byte_by_byte(order: Order, tmp_path: Path) -
     assert shorter.code == 0 and path.read_bytes() == b"x", "what was longer is not left behind it"
 
 
+@pytest.mark.lane("pwsh")
 def test_a_program_gets_its_input_and_the_end_of_it(order: Order, pwsh: str) -> None:
     script = "$text = [Console]::In.ReadToEnd(); [Console]::Out.Write($text); [Console]::Error.Write('e'); exit 7"
     done = order("run", pwsh, f'-NoProfile -NonInteractive -InputFormat None -Command "{script}"', b"one\ntwo")
     assert (done.code, done.stdout, done.stderr) == (7, b"one\ntwo", b"e")
 
 
+@pytest.mark.lane("pwsh")
 def test_a_program_that_does_not_want_its_input(order: Order, pwsh: str) -> None:
     done = order("run", pwsh, '-NoProfile -NonInteractive -InputFormat None -Command "exit 3"', b"x" * 1_000_000)
     assert done.code == 3
 
 
+@pytest.mark.lane("pwsh")
 def test_a_program_whose_input_is_cut_does_not_take_it_for_all_of_it(order: Order, pwsh: str, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     command = f"$null = [Console]::In.ReadToEnd(); [IO.File]::WriteAllText('{mark}', 'x')"
@@ -146,6 +152,7 @@ def test_a_program_whose_input_is_cut_does_not_take_it_for_all_of_it(order: Orde
     assert not mark.exists()
 
 
+@pytest.mark.lane("pwsh")
 @pytest.mark.parametrize(
     ("verb", "first", "said"),
     [

@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> int:
     assert there is not None
     path = OUT / f"pwsh-{platform}.jsonl"
     ran = {line["test"] for line in report.lines.values()}
-    left = [line for line in not_run(all_cases(), there, frozenset()) if line["test"] not in ran]
+    left = list(not_run(all_cases(), there, ran))
     report.write(path, iter(left))
     print(json.dumps(summary([*report.lines.values(), *left], found, time.monotonic() - began)))
     print(f"lane pwsh: each test is in {path.relative_to(program.ROOT)}")

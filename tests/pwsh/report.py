@@ -1,16 +1,18 @@
 """What the lane's run says: a line by test in a file, and one line of JSON. A pytest plugin for `make pwsh`, which also
 leaves out every test of another lane.
 
-A line of the file: `{"test", "kind": case|module|people|host_process, "outcome": passed|failed|not provided|at night,
+A line of the file: `{"test", "kind": case|module|people|host_process, "outcome": passed|failed|not provided|not run,
 "lacks": [marks], "starts": [seconds], "seconds", "error"}`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,12 +21,15 @@ import pytest
 from tests.contract.case import Case
 from tests.contract.conftest import in_lane
 from tests.pwsh.program import PowerShell
+from tests.pwsh.statements import TRACE
 
 KINDS = {
     "test_real_powershell": "case",
     "test_real_module": "module",
     "test_a_script_for_people_run_twice": "people",
 }
+TRACES = "WINKUBE_TRACES"
+"""Names a folder: each test has the processes that it starts write to a file of its own in there (trace.py)."""
 STARTS = "starts"
 """The property in which a test says how long each process of a module or a runner took."""
 
@@ -39,6 +44,20 @@ class OnlyThisLane:
             config.hook.pytest_deselected(items=others)
             gone = set(others)
             items[:] = [item for item in items if item not in gone]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None]:
+        folder = os.environ.get(TRACES)
+        if folder is None:
+            return (yield)
+        path = Path(folder) / hashlib.sha256(item.nodeid.encode()).hexdigest()
+        path.write_text(f"{item.nodeid}\n", encoding="utf-8")
+        path.chmod(0o666)
+        os.environ[TRACE] = str(path)
+        try:
+            return (yield)
+        finally:
+            del os.environ[TRACE]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -75,13 +94,13 @@ class Report:
         path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
-def not_run(cases: tuple[Case, ...], provided: frozenset[str], at_night: frozenset[str]) -> Iterator[dict[str, Any]]:
-    """Lines of the cases that this PowerShell does not provide for, and of those that only run at night."""
+def not_run(cases: Iterable[Case], provided: frozenset[str], ran: Container[str]) -> Iterator[dict[str, Any]]:
+    """Lines of the cases that this PowerShell does not provide for, and of the others that this run left out."""
     for case in cases:
         if lacks := case.needs - provided:
             yield {"test": case.id, "kind": "case", "outcome": "not provided", "lacks": sorted(lacks)}
-        elif case.id in at_night:
-            yield {"test": case.id, "kind": "case", "outcome": "at night"}
+        elif case.id not in ran:
+            yield {"test": case.id, "kind": "case", "outcome": "not run"}
 
 
 def summary(lines: list[Mapping[str, Any]], powershell: PowerShell, seconds: float) -> dict[str, Any]:
@@ -98,7 +117,7 @@ def summary(lines: list[Mapping[str, Any]], powershell: PowerShell, seconds: flo
         "provided": len(cases) - of["not provided"],
         "passed": of["passed"],
         "failed": of["failed"],
-        "at_night": of["at night"],
+        "not_run": of["not run"],
         "not_provided": dict(sorted(Counter(mark for line in cases for mark in line.get("lacks", [])).items())),
         **{
             kind: sum(line["kind"] == kind and line["outcome"] == "passed" for line in others)

@@ -78,5 +78,7 @@ def started(folder: Path, work: Path) -> Iterator[Path]:
 def wrapper(prefix: Prefix, program: str) -> str:
     """A shell script that runs a program of the prefix with the arguments it is given."""
     sets = " ".join(f"{name}={shlex.quote(value)}" for name, value in prefix.environment.items())
+    # A file that traced scripts write to (tests/pwsh/trace.py), by its name on drive Z:.
+    sets += ' ${WINKUBE_TRACE:+"WINKUBE_TRACE=Z:$WINKUBE_TRACE"}'
     line = shlex.join([*prefix.command([program])])
     return f'#!/bin/sh\nexec env -i {sets} {line} "$@"\n'

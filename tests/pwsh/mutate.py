@@ -1,0 +1,146 @@
+"""Changes executed statements of powershell/*.ps1, one at a time, and looks whether a case under PowerShell notices.
+
+    python -m tests.pwsh.mutate --seed 1 --count 60
+
+What is executed is known from `python -m tests.pwsh.trace`. For each change the cases run that execute it, at most
+CASES, those first that execute least. A survivor is printed; one that changes nothing is in equivalent.yml, with the
+reason. The last line is one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Queue
+
+from tests import yaml_text
+from tests.mutate.tree import Tree
+from tests.pwsh import program, statements, trace
+from tests.pwsh.statements import Change
+
+EQUIVALENT = Path(__file__).with_name("equivalent.yml")
+CASES = 12
+WORKERS = 2
+LIMIT_S = 600.0
+_CASE = "tests/contract/test_contract.py::test_real_powershell["
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a change: `noticed` (by `test`), `survived`, `equivalent` (`test` is the reason), `not run`."""
+
+    change: Change
+    name: str
+    state: str
+    test: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.state:10}  {self.change.file}:{self.change.line}  {self.name}  {self.test}".rstrip()
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="tests.pwsh.mutate", description=__doc__.partition("\n")[0])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=60)
+    given = parser.parse_args(arguments)
+    try:
+        found = program.find("linux")
+    except program.LaneError as error:
+        print(f"pwsh mutate: {error}")
+        return 1
+    if found is None:
+        print(f"pwsh mutate: {program.lacking('linux')}")
+        return 1
+    os.environ.update({program.VARIABLES["linux"]: str(found.path), **found.environment})
+    own, changes = trace.parsed(found)
+    by_test = trace.kept("linux", own)
+    if not by_test:
+        print("pwsh mutate: what the cases execute is not known of these scripts: python -m tests.pwsh.trace")
+        return 1
+    chosen = drawn(changes, by_test, given.seed, given.count)
+    began = time.monotonic()
+    results = judge(chosen, by_test)
+    for result in results:
+        print(result)
+    states = [result.state for result in results]
+    print(
+        json.dumps(
+            {
+                "mutants": len(results),
+                **{state: states.count(state) for state in ("noticed", "survived", "equivalent")},
+                "seconds": round(time.monotonic() - began),
+            }
+        )
+    )
+    return 0
+
+
+def drawn(changes: Sequence[Change], by_test: Mapping[str, Sequence[int]], seed: int, count: int) -> list[Change]:
+    """Of the changes in statements that a case executes; the same for a seed, the scripts and what is executed."""
+    executed = {number for test, numbers in by_test.items() if test.startswith(_CASE) for number in numbers}
+    among = [change for change in changes if change.within in executed]
+    return random.Random(seed).sample(among, min(count, len(among)))
+
+
+def tests_for(change: Change, by_test: Mapping[str, Sequence[int]]) -> list[str]:
+    """The cases that execute it, those first that execute least."""
+    found = [test for test, numbers in by_test.items() if test.startswith(_CASE) and change.within in numbers]
+    return sorted(found, key=lambda test: (len(by_test[test]), test))[:CASES]
+
+
+def judge(chosen: Sequence[Change], by_test: Mapping[str, Sequence[int]]) -> list[Result]:
+    """Each in a copy of the tree, two at a time."""
+    reasons: Mapping[str, str] = yaml_text.load_file(EQUIVALENT) or {}
+    trees: Queue[Tree] = Queue()
+    with ExitStack() as stack:
+        for _ in range(WORKERS):
+            trees.put(Tree(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="winkube-mutate-")))))
+
+        def one(change: Change) -> Result:
+            tree = trees.get()
+            try:
+                result = judge_one(change, tests_for(change, by_test), tree, reasons)
+            finally:
+                trees.put(tree)
+            print(result, file=sys.stderr, flush=True)
+            return result
+
+        with ThreadPoolExecutor(WORKERS) as pool:
+            return list(pool.map(one, chosen))
+
+
+def judge_one(change: Change, tests: Sequence[str], tree: Tree, reasons: Mapping[str, str]) -> Result:
+    """One change; the tree is as before afterwards."""
+    before = tree.read(change.file)
+    name = name_of(change, before)
+    if name in reasons:
+        return Result(change, name, "equivalent", reasons[name])
+    try:
+        with tree.changed(change.file, statements.changed(before, change)):
+            trace.write_programs(tree)
+            verdict = tree.run(tests, LIMIT_S, "-q")
+    finally:
+        trace.write_programs(tree)
+    if verdict.state == "nothing":
+        return Result(change, name, "not run", verdict.output[-200:].replace("\n", " "))
+    return Result(change, name, "survived" if verdict.state == "passed" else "noticed", verdict.test)
+
+
+def name_of(change: Change, text: str) -> str:
+    """What is changed, without a line number: it is the key of equivalent.yml."""
+    old = " ".join(text[change.start : change.end].split())
+    return f"{change.function}: {change.what}: {old[:100]} -> {change.new or 'nothing'}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,119 @@
+"""The figures of the lane, of what it executes and of what it notices, from reports and traces of our own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from tests.contract import case
+from tests.mutate.tree import Tree, Verdict
+from tests.pwsh import mutate, statements, trace
+from tests.pwsh.program import Platform, PowerShell
+from tests.pwsh.report import not_run, summary
+from tests.pwsh.statements import Change, Statement
+
+TEXT = "function Get-X {\n    if ($a -lt 3) {\n        throw 'x'\n    }\n}\n"
+OUTER = Statement(0, "powershell/x.ps1", "Get-X", 2, TEXT.index("if"), TEXT.index("    }") + 5, "IfStatementAst")
+INNER = Statement(1, "powershell/x.ps1", "Get-X", 3, TEXT.index("throw"), TEXT.index("'x'") + 3, "ThrowStatementAst")
+SIGN = TEXT.index("-lt")
+CHANGE = Change("turned", "powershell/x.ps1", "Get-X", 2, SIGN, SIGN + 3, "-ge", 0)
+CASE = "tests/contract/test_contract.py::test_real_powershell[a]"
+
+
+def test_a_script_says_what_it_executes() -> None:
+    assert statements.traced(TEXT, [OUTER, INNER]) == (
+        "function Get-X {\n    Add-NodeTrace 0; if ($a -lt 3) {\n        Add-NodeTrace 1; throw 'x'\n    }\n}\n"
+    )
+    assert statements.changed(TEXT, CHANGE) == TEXT.replace("-lt", "-ge")
+
+
+def test_what_is_executed_nowhere_is_listed_by_function_with_its_reason() -> None:
+    executed: Mapping[Platform, Mapping[str, Sequence[int]]] = {"linux": {"a": [0]}, "windows": {"b": [0]}}
+    assert trace.figures([OUTER, INNER], executed) == {"statements": 2, "linux": 1, "wine": 1, "nowhere": 1}
+    (line,) = trace.lines([OUTER, INNER], executed, {"Get-X": "it needs luck"})
+    assert line == "nowhere  powershell/x.ps1:Get-X  1 of 2 (lines 3): it needs luck"
+    assert "NO REASON IS GIVEN" in trace.lines([OUTER, INNER], executed, {})[0]
+    assert trace.lines([OUTER], executed, {}) == []
+
+
+def test_what_each_test_executed_is_kept_as_long_as_the_scripts_are_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WINKUBE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("tests.pwsh.program.ROOT", tmp_path)
+    script = tmp_path / "powershell" / "x.ps1"
+    script.parent.mkdir()
+    script.write_text(TEXT)
+    traces = tmp_path / "traces"
+    traces.mkdir()
+    for name, noted in (("a", "t[a]\n1\n0\n1\n"), ("b", "t[b]\n")):
+        (traces / name).write_text(noted)
+    trace.keep("linux", [OUTER, INNER], traces)
+    assert trace.kept("linux", [OUTER, INNER]) == {"t[a]": [0, 1], "t[b]": []}
+    assert trace.kept("windows", [OUTER, INNER]) == {}
+    script.write_text(TEXT + "\n")
+    assert trace.kept("linux", [OUTER, INNER]) == {}
+
+
+class Copy:
+    """Stands for a copy of the tree: its cases fail if the script has -ge."""
+
+    def __init__(self) -> None:
+        self.text = TEXT
+
+    def read(self, _path: str) -> str:
+        return self.text
+
+    @contextmanager
+    def changed(self, _path: str, text: str) -> Iterator[None]:
+        before, self.text = self.text, text
+        yield
+        self.text = before
+
+    def run(self, tests: Sequence[str], _limit_s: float, *_arguments: str) -> Verdict:
+        if not tests:
+            return Verdict("nothing", "", "no tests ran")
+        return Verdict("failed", tests[0], "") if "-ge" in self.text else Verdict("passed", "", "")
+
+
+def test_a_change_is_noticed_survives_or_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace, "write_programs", lambda _tree: None)
+    copy = cast(Tree, Copy())
+    bound = replace(CHANGE, what="bound", new="-le")
+    noticed = mutate.judge_one(CHANGE, [CASE], copy, {})
+    assert (noticed.state, noticed.test) == ("noticed", CASE)
+    survivor = mutate.judge_one(bound, [CASE], copy, {})
+    assert (survivor.state, survivor.name) == ("survived", "Get-X: bound: -lt -> -le")
+    assert mutate.judge_one(bound, [CASE], copy, {survivor.name: "three is never given"}).state == "equivalent"
+    assert mutate.judge_one(CHANGE, [], copy, {}).state == "not run"
+
+
+def test_changes_are_drawn_from_what_cases_execute_and_the_narrowest_cases_run() -> None:
+    wide = CASE.replace("[a]", "[wide]")
+    by_test = {wide: [0, 1, 2], CASE: [0], "tests/contract/test_people.py::x": [9]}
+    outside = replace(CHANGE, within=9)
+    assert mutate.drawn([CHANGE, outside], by_test, 1, 5) == [CHANGE]
+    assert mutate.tests_for(CHANGE, by_test) == [CASE, wide]
+
+
+def test_the_lanes_line_of_figures() -> None:
+    cases = [
+        case.Case("x", name, "op", frozenset(needs), case.Tree(), {})
+        for name, needs in (("a", ()), ("b", ("hns", "task")))
+    ]
+    ran: list[Mapping[str, Any]] = [
+        {"test": "x-a", "kind": "case", "outcome": "passed", "starts": [1.0, 2.0, 4.0], "seconds": 8.0},
+        {"test": "y", "kind": "people", "outcome": "failed", "starts": [], "seconds": 1.0},
+    ]
+    left = list(not_run(cases, frozenset(), {"x-a"}))
+    assert left == [{"test": "x-b", "kind": "case", "outcome": "not provided", "lacks": ["hns", "task"]}]
+    said = summary([*ran, *left], PowerShell("linux", Path("/pwsh"), "7.6.9", "PATH"), 9.4)
+    assert (said["cases"], said["provided"], said["passed"], said["failed"]) == (2, 1, 1, 0)
+    assert (said["not_provided"], said["people"], said["others_failed"]) == ({"hns": 1, "task": 1}, 0, 1)
+    assert (said["starts"], said["median_start"], said["seconds"]) == (3, 2.0, 9)
+    assert list(not_run(cases[:1], frozenset(), ())) == [{"test": "x-a", "kind": "case", "outcome": "not run"}]
