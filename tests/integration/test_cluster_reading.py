@@ -112,3 +112,24 @@ def test_the_files_of_the_join_are_gone_after_it(bench: Bench) -> None:
     whole.converge()
     drive = whole.host.node.drive
     assert [name for name in drive.listdir(r"C:\etc\kubernetes") if name.startswith("winkube")] == []
+
+
+def fails_to_change(whole: Whole) -> str:
+    """A change of the kubelet's arguments with which it does not start; what is said of it, in one line."""
+    arguments = [r"--client-ca-file=C:\k\none.crt"]
+    run = whole.site(winkube_kubelet_extra_arguments=arguments, winkube_kubelet_start_timeout=30)
+    assert run.rc != 0, run
+    return " ".join(run.output.split())
+
+
+def test_after_a_roll_back_the_kubelet_has_to_be_healthy_as_it_was(bench: Bench) -> None:
+    """Failed before: "Rolled back." was said of a kubelet that died."""
+    whole = Whole(bench, OVERLAY)
+    whole.converge()
+    assert "Rolled back, healthy." in fails_to_change(whole)
+
+    # Something else has changed what the kubelet reads at its start, and nobody has restarted it since.
+    folder = r"C:\var\lib\kubelet\config.d\sub"
+    whole.host.in_turn(lambda: whole.host.node.drive.mkdir(folder))
+    whole.host.in_turn(lambda: whole.host.node.drive.write(rf"{folder}\90-site.conf", b"maxPods: 60\n"))
+    assert "Rolled back, but kubelet does not answer" in fails_to_change(whole)

@@ -23,7 +23,9 @@ def test_these_rights_are_enough(bench: Bench, kind: Kind) -> None:
     def run(file: Path, playbook: str, **more: Any) -> Run:
         done = whole.site(playbook=PLAYBOOKS / f"{playbook}.yml", winkube_cluster={"kubeconfig": str(file)}, **more)
         assert done.rc == 0, done
-        assert whole.cluster.refusals == [], playbook
+        # kubeadm asks cluster-info with the token of its discovery file, which may not read it: a 403 is enough for it.
+        own = [call for call in whole.cluster.refusals if not call.user.startswith("system:bootstrap:")]
+        assert own == [], playbook
         whole.cluster.advance(30)
         return done
 

@@ -22,7 +22,7 @@ from tests.windows.test_command_lines import REACHED, WINDOWS_NT
 from tests.wine.prefix import REG
 
 VERSION, CONTAINERD = "1.37.1", "2.3.7"
-PUT_BACK = "Rolled back."
+PUT_BACK = "Rolled back"
 
 
 @pytest.fixture(scope="module")

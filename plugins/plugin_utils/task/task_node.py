@@ -15,7 +15,7 @@ from typing import Any
 from ansible.errors import AnsibleError
 
 from ..components.layout import Layout
-from ..components.registry import read_plan
+from ..components.registry import DAEMONS, read_plan
 from ..engine.batch import Batch
 from ..engine.reading import Query, Reading, file_key, merge_queries, widen
 from ..engine.resource import Refused
@@ -23,6 +23,7 @@ from ..node import restart, verdict
 from ..node.link import Link, NodeError
 from ..node.run_id import RUN_ID
 from ..node.runner_text import runner_sha256
+from . import rolled_back
 from .one_machine import Machines, Others, describe_clones, describe_same
 from .screen import display
 
@@ -90,8 +91,21 @@ class TaskNode:
         answer = self.link.apply(batch, batch_id, reading.file(self.layout.runner).get("sha256"))
         if answer.get("answer") == "stale":
             raise NotAsReadError(verdict.stale_sentence(answer))
+        if answer.get("outcome") == "undone":
+            raise NodeError(f"{batch.component}: {self._look_after(batch, answer, reading)}")
         verdict.check_done(answer, batch.component)
         return answer
+
+    def _look_after(self, batch: Batch, answer: Mapping[str, Any], reading: Reading) -> str:
+        """What is said of a batch that was rolled back, and whether the services that it had touched work again."""
+
+        def send(waits: Batch, batch_id: str) -> Mapping[str, Any]:
+            return self.link.apply(waits, batch_id, None)
+
+        said = verdict.sentence(answer)
+        touched = rolled_back.list_touched(batch, answer, reading, self.layout, tuple(DAEMONS.values()))
+        end = rolled_back.explain(touched, send, self.probe)
+        return f"{said.removesuffix(' Rolled back.')} {end}" if end else said
 
     def run_once(self, batch: Batch, reading: Reading) -> Mapping[str, Any]:
         """The answer to a batch that nobody plans a second time. NodeError if it is not done."""
