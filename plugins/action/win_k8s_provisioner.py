@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..plugin_utils.components.kubelet import kubelet
+from ..plugin_utils.components.kubelet import kubelet, places
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.plan import Plan, Step, make_plan, reads, task_result
@@ -114,7 +114,7 @@ class ActionModule(ConvergingAction):
         self._warn_all([provision_report.describe_skipped(task) for task in tasks if task.what == "skipped"])
         tasks, reading = push.delivery.bring(tasks, reading)
 
-        problems, warnings = provision.check(tasks, kubelet.text_of(kubelet.env_file(layout), reading))
+        problems, warnings = provision.check(tasks, kubelet.text_of(places.env_file(layout), reading))
         self._warn_all(warnings)
         if problems:
             push.delivery.discard(tasks, reading)

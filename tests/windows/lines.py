@@ -22,8 +22,9 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.kube_proxy_args import (
     KubeProxySettings,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet, kubelet_args
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import KubeletSettings
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args, places
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.options import KubeletOptions
+from ansible_collections.winkube.node.plugins.plugin_utils.components.options import read
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import DAEMONS
 from ansible_collections.winkube.node.plugins.plugin_utils.components.service import ServiceArgs, definition
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import flannel as facts
@@ -34,7 +35,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.real.build import ROOT
 from tests.unit.components import test_flannel
-from tests.unit.components.nodes import LAYOUT
+from tests.unit.components.nodes import LAYOUT, wanted_kubelet
 
 JOINS = ("kubeadm", "bootstrap_kubeconfig", "kubeconfig")
 MANAGERS = ("nssm", "sc")
@@ -91,7 +92,6 @@ def of_kubelet(version: str) -> Iterator[Line]:
     """Each join and manager, with little and with everything set."""
     full: dict[str, Any] = {
         "pause_image": "registry.k8s.io/pause:3.9",
-        "image_pipe": LAYOUT.containerd_pipe,
         "kube_reserved": {"cpu": "200m", "memory": "1Gi"},
         "eviction_hard": {"memory.available": "500Mi"},
         "eviction_soft": {"memory.available": "1Gi"},
@@ -101,7 +101,7 @@ def of_kubelet(version: str) -> Iterator[Line]:
         "node_ip": "127.0.0.1",
     }
     for join, manager, (name, more) in product(JOINS, MANAGERS, (("defaults", {}), ("every setting", full))):
-        settings = KubeletSettings(Version.parse(version), "win1", **kubelet.places(LAYOUT, join), **more)
+        settings = wanted_kubelet(version, join, manager, **more)
         arguments = _service("kubelet", LAYOUT.kubelet_binary, manager, kubelet_args.arguments(settings))
         yield Line("kubelet", version, arguments, (f"{join}, {manager}, {name}",))
 
@@ -135,9 +135,9 @@ def _like_settings(given: Mapping[str, Any], settings: type[Any]) -> dict[str, A
 def of_kubelet_examples(version: str) -> Iterator[Line]:
     """Those of win_kubelet."""
     for name, given in examples("win_kubelet"):
-        more = {**kubelet.places(LAYOUT, given.get("join", "kubeadm")), **_like_settings(given, KubeletSettings)}
-        settings = KubeletSettings(Version.parse(version), **more)
         manager = given.get("service", {}).get("manager", "nssm")
+        service = {"service": {"manager": manager}}
+        settings = kubelet_args.Kubelet(read(KubeletOptions, {**given, **service, "version": version}), LAYOUT)
         arguments = _service("kubelet", LAYOUT.kubelet_binary, manager, kubelet_args.arguments(settings))
         yield Line("kubelet", version, arguments, (f"win_kubelet: {name}",))
 
@@ -231,11 +231,11 @@ def files(kubernetes: str, kubeconfig: str = "") -> dict[str, str]:
     its programs meet nobody."""
     authority = ca()
     kubeconfig = kubeconfig or build_kubeconfig(NOBODY, authority, "win1", "abc")
-    settings = KubeletSettings(Version.parse(kubernetes), "win1", **kubelet.places(LAYOUT, "kubeadm"))
+    settings = wanted_kubelet(kubernetes, "kubeadm")
     kubeadms = {
         "kind": "KubeletConfiguration",
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
-        "authentication": {"anonymous": {"enabled": False}, "x509": {"clientCAFile": kubelet.ca_file(LAYOUT)}},
+        "authentication": {"anonymous": {"enabled": False}, "x509": {"clientCAFile": places.ca_file(LAYOUT)}},
         "clusterDNS": ["10.96.0.10"],
     }
     kubeconfigs = (
@@ -243,11 +243,11 @@ def files(kubernetes: str, kubeconfig: str = "") -> dict[str, str]:
         rf"{LAYOUT.kubernetes_dir}\bootstrap-kubelet.conf",
     )
     network = flannel_conf.net_conf("overlay", "10.244.0.0/16", "vxlan0")
-    drop_in = rf"{kubelet.drop_in_dir(LAYOUT)}\{kubelet_args.DROP_IN_NAME}"
+    drop_in = rf"{places.drop_in_dir(LAYOUT)}\{kubelet_args.DROP_IN_NAME}"
     return {
-        kubelet.config_file(LAYOUT): json.dumps(kubeadms),
+        places.config_file(LAYOUT): json.dumps(kubeadms),
         drop_in: json.dumps(kubelet_args.configuration(settings)),
-        kubelet.ca_file(LAYOUT): authority.decode(),
+        places.ca_file(LAYOUT): authority.decode(),
         **dict.fromkeys(kubeconfigs, kubeconfig),
         subnet_env.path(LAYOUT): "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.2.1/24\nFLANNEL_MTU=1450\n"
         "FLANNEL_IPMASQ=true\n",

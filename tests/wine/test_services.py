@@ -18,7 +18,6 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy
     KubeProxySettings,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import KubeletSettings
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import DAEMONS
 from ansible_collections.winkube.node.plugins.plugin_utils.components.service import ServiceArgs, definition
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Op
@@ -28,6 +27,7 @@ from tests.lab.machine.builds import build
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.twin.node import LabNode
 from tests.lab.twin.ops import execute_op
+from tests.unit.components.nodes import wanted_kubelet
 from tests.wine import chroot, nssm
 from tests.wine.prefix import REG, SC, Prefix, Registry
 
@@ -67,8 +67,8 @@ def _args(component: str, manager: str, arguments: Sequence[str], **more: object
     return ServiceArgs(**{**wanted, **more})  # type: ignore[arg-type]
 
 
-def _kubelet(version: str) -> KubeletSettings:
-    return KubeletSettings(Version.parse(version), "win1", log_dir=r"C:\Program Files\logs", labels={"tier": "web"})
+def _kubelet(version: str) -> kubelet_args.Kubelet:
+    return wanted_kubelet(version, log_dir=r"C:\Program Files\logs", labels={"tier": "web"})
 
 
 def _kube_proxy(version: str, mode: str) -> KubeProxySettings:

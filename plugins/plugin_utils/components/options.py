@@ -207,6 +207,22 @@ def _fields(of: type[Any], own: Mapping[str, Field[Any] | None]) -> Iterator[tup
             yield each.name, hints[each.name], found
 
 
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """An option that is one flag of a program (`flag`, without dashes), and one field of its configuration file
+    (`setting`; empty: none)."""
+
+    name: str
+    flag: str
+    setting: str
+
+
+def list_flags(of: type[Any]) -> tuple[Flag, ...]:
+    """The options that are flags as they stand, in the order of the table."""
+    abouts: Iterator[tuple[str, _About]] = ((each.name, each.metadata[_ABOUT]) for each in fields(of))
+    return tuple(Flag(name, about.flag, about.setting) for name, about in abouts if about.flag)
+
+
 @cache
 def _hints(of: Hashable) -> Mapping[str, Any]:
     return get_type_hints(of)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from ..components.join.join import client_certificate
-from ..components.kubelet.kubelet import cert_dir
+from ..components.kubelet.places import cert_dir
 from ..components.layout import Layout
 from ..cri_tcp.node import made_files
 from ..engine import windows_path

@@ -14,7 +14,9 @@ from typing import Any
 from ..components.flag_check import CommandLine, read
 from ..components.healthz import find_arguments
 from ..components.kube_proxy import kube_proxy_args
-from ..components.kubelet import kubelet, kubelet_args, kubelet_check
+from ..components.kubelet import kubelet_args, kubelet_check
+from ..components.kubelet.options import KubeletOptions
+from ..components.shared_options import ProgramSource
 from ..engine import windows_path
 from ..engine.environment import names_of
 from ..facts.flags import KUBE_PROXY, KUBELET, NEWEST, FlagTable
@@ -137,18 +139,19 @@ def _lines(scene: Scene, version: Version) -> Iterator[tuple[str, str, FlagTable
     layout, expected, tried = scene.layout, scene.expected, scene.tried
     if expected is None or tried is None:
         return
-    settings = kubelet_args.KubeletSettings(
-        version=version,
+    options = KubeletOptions(
+        version=str(version),
         node_name=expected.node_name,
+        source=ProgramSource(),
+        join=tried.wanted.join,
         cluster_dns=(tried.wanted.dns_service_ip,),
         cluster_domain=tried.wanted.cluster_domain,
-        **kubelet.places(layout, tried.wanted.join),
     )
     yield (
         layout.kubelet_service,
         layout.kubelet_binary,
         KUBELET,
-        (*kubelet_args.arguments(settings), *kubelet.list_own_arguments(layout)),
+        kubelet_args.arguments(kubelet_args.Kubelet(options, layout)),
     )
     if expected.kube_proxy and expected.network_mode in kube_proxy_args.NETWORKS:
         proxy = kube_proxy_args.KubeProxySettings(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Literal
 
 from ..calico.judge import Problem
 from ..facts.version import Version, VersionError
@@ -23,7 +24,7 @@ class Wanted:
     """
 
     kubernetes_version: str = ""
-    join: str = "kubeadm"
+    join: Literal["kubeadm", "bootstrap_kubeconfig", "kubeconfig"] = "kubeadm"
     pause_image_source: str = "kubernetes"
     dns_service_ip: str = ""
     cluster_domain: str = "cluster.local"

@@ -27,9 +27,11 @@ from ..components.join import cluster_fit, join
 from ..components.kube_proxy import kube_proxy
 from ..components.kubelet import kubelet
 from ..components.kubelet.effective import Part
-from ..components.kubelet.kubelet_args import DROP_IN_NAME, KubeletSettings, arguments
+from ..components.kubelet.kubelet_args import Kubelet, arguments
+from ..components.kubelet.options import KubeletOptions
 from ..components.kubernetes_fit import check_pair, kubernetes_line, release
 from ..components.layout import Layout
+from ..components.options import read as read_options
 from ..components.source import as_meant, source
 from ..engine.address import mask
 from ..engine.reading import Reading, file_key
@@ -221,11 +223,8 @@ def _check_cluster(run: Run, cluster: Cluster) -> tuple[str, ...]:
     rights = (*BOOTSTRAP_RIGHTS, *(KUBEADM_RIGHTS if join_by == "kubeadm" else ()))
     found = read_cluster(cluster, rights=() if brings_own else rights)
     version = release(run.text("kubernetes_version"), f"{PREFIX}kubernetes_version")
-    places = kubelet.places(run.layout, join_by)
-    settings = KubeletSettings(
-        version, "", **{key: places[key] for key in ("config_file", "drop_in_dir") if key in places}
-    )
-    ours = Part(f"{settings.drop_in_dir}\\{DROP_IN_NAME}", kubelet.drop_in_text(settings))
+    told = {"version": str(version), "node_name": "", "source": {}, "join": join_by}
+    wish = Kubelet(read_options(KubeletOptions, told), run.layout)
     wanted = cluster_fit.Wanted(
         join=join_by,
         version=version,
@@ -235,8 +234,8 @@ def _check_cluster(run: Run, cluster: Cluster) -> tuple[str, ...]:
         cluster_cidr=run.text("cluster_cidr") if run.ours("cni") else "",
         api_server=run.text("api_server"),
         drive=run.layout.kubeadm_binary[:2],
-        drop_in=ours if settings.uses_drop_in else None,
-        arguments=read((("kubelet's arguments", arguments(settings)),), KUBELET, line_for(version.line)),
+        drop_in=Part(wish.drop_in, kubelet.drop_in_text(wish)) if wish.uses_drop_in else None,
+        arguments=read((("kubelet's arguments", arguments(wish)),), KUBELET, line_for(version.line)),
     )
     for sentence in cluster_fit.find_notices(found, wanted):
         run.warn(sentence)

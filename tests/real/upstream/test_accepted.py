@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,32 +17,31 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy
     KubeProxySettings,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import KubeletSettings
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.feature_gates import problem
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.flags import KUBE_PROXY, KUBELET, FlagTable
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 
 from tests.real import build
 from tests.real.upstream.programs import Upstream
+from tests.unit.components.nodes import wanted_kubelet
 
 
 @pytest.mark.parametrize("version", build.EVERY_KUBERNETES)
 def test_a_real_kubelet_takes_our_arguments(version: str, upstream: Upstream) -> None:
-    wanted = KubeletSettings(
-        Version.parse(version),
-        "win1",
-        pause_image="registry.k8s.io/pause:3.9",
-        image_pipe="containerd-containerd",
-        kube_reserved={"cpu": "200m"},
-        eviction_hard={"memory.available": "500Mi"},
-        labels={"tier": "web"},
-        node_ip="10.0.0.5",
-    )
-    runtimes: list[kubelet_args.Runtime] = ["containerd"]
+    runtimes = ["containerd"]
     if Line.parse(version) < kubelet_args.DOCKERSHIM_ENDS:
         runtimes.append("dockershim")
     for runtime in runtimes:
-        arguments = upstream.own(kubelet_args.arguments(replace(wanted, runtime=runtime)), KUBELET)
+        wanted = wanted_kubelet(
+            version,
+            container_runtime=runtime,
+            pause_image="registry.k8s.io/pause:3.9",
+            kube_reserved={"cpu": "200m"},
+            eviction_hard={"memory.available": "500Mi"},
+            labels={"tier": "web"},
+            node_ip="10.0.0.5",
+        )
+        arguments = upstream.own(kubelet_args.arguments(wanted), KUBELET)
         done = upstream.run("kubelet", version, [*arguments, "--version"])
         assert done.returncode == 0, done.stderr
         assert done.stdout.strip() == f"Kubernetes v{version}"

@@ -22,13 +22,13 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.join.mater
     join_configuration,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import KubeletSettings
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.feature_gates import problem
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.flags import KUBELET
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 
 from tests.real import build
 from tests.real.upstream.programs import Upstream
+from tests.unit.components.nodes import wanted_kubelet
 
 HAS_VALIDATE = Line(1, 28)
 """The first line with `kubeadm config validate`.
@@ -106,7 +106,7 @@ def test_a_real_kubeadm_sees_a_field_that_is_none(version: str, tmp_path: Path, 
         assert 'unknown field "nodeRegistration.criSocke"' in done.stderr
 
 
-def of_kubeadm(version: str, folder: Path, upstream: Upstream) -> KubeletSettings:
+def of_kubeadm(version: str, folder: Path, upstream: Upstream) -> kubelet_args.Kubelet:
     """A kubelet whose configuration kubeadm has written, and whose kubeconfig is not there: with it the kubelet ends
     after it has logged its configuration (from -v 5 on), before it touches the machine."""
     line = Line.parse(version)
@@ -119,14 +119,10 @@ def of_kubeadm(version: str, folder: Path, upstream: Upstream) -> KubeletSetting
     if "fail-cgroupv1" in KUBELET.list_known(line, upstream.system):
         kubeadms["failCgroupV1"] = False
     (folder / "kubelet.conf.d").mkdir()
-    return KubeletSettings(
-        Version.parse(version),
-        "win1",
-        kubeconfig=upstream.path(folder / "absent"),
-        cert_dir=upstream.path(folder / "pki"),
-        config_file=upstream.path(written(folder, "config.yaml", kubeadms)),
-        drop_in_dir=upstream.path(folder / "kubelet.conf.d"),
-        image_pipe="containerd-containerd",
+    written(folder, "config.yaml", kubeadms)
+    return wanted_kubelet(
+        version,
+        "kubeadm",
         kube_reserved={"cpu": "200m"},
         eviction_hard={"memory.available": "500Mi"},
         eviction_soft={"memory.available": "1Gi"},
@@ -139,11 +135,23 @@ def of_kubeadm(version: str, folder: Path, upstream: Upstream) -> KubeletSetting
 
 
 def started(
-    wanted: KubeletSettings, drop_in: Mapping[str, Any], folder: Path, upstream: Upstream
+    wanted: kubelet_args.Kubelet, drop_in: Mapping[str, Any], folder: Path, upstream: Upstream
 ) -> subprocess.CompletedProcess[str]:
     """A kubelet with the arguments of `wanted`, whose files are in `folder`, and this drop-in."""
     written(folder / "kubelet.conf.d", kubelet_args.DROP_IN_NAME, drop_in)
-    arguments = upstream.own(kubelet_args.arguments(wanted), KUBELET)
+    places = {
+        "kubeconfig": "absent",
+        "cert-dir": "pki",
+        "config": "config.yaml",
+        "config-dir": "kubelet.conf.d",
+        "bootstrap-kubeconfig": "",
+        "client-ca-file": "",
+    }
+    told = {word.lstrip("-").partition("=")[0]: word for word in kubelet_args.arguments(wanted)}
+    moved = {flag: f"--{flag}={upstream.path(folder / place)}" if place else "" for flag, place in places.items()}
+    arguments = upstream.own(
+        [word for word in (told | {f: moved[f] for f in moved if f in told}).values() if word], KUBELET
+    )
     return upstream.run("kubelet", str(wanted.version), [*arguments, f"--root-dir={upstream.path(folder / 'root')}"])
 
 

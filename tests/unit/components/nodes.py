@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ansible_collections.winkube.node.plugins.plugin_utils.components.asks import Asks
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import Kubelet
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.options import KubeletOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.components.layout import Layout
 from ansible_collections.winkube.node.plugins.plugin_utils.components.options import read
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import COMPONENTS
@@ -45,6 +47,15 @@ LAYOUT = Layout(
     flanneld_kubeconfig=r"C:\flannel\flanneld.kubeconfig",
     certs_dir=r"C:\ProgramData\containerd\certs.d",
 )
+
+
+def wanted_kubelet(
+    version: str = "1.37.1", join: str = "kubeconfig", manager: str = "nssm", layout: Layout = LAYOUT, **more: Any
+) -> Kubelet:
+    """A kubelet with these options; what are fields of the layout are its places."""
+    places = {name: more.pop(name) for name in tuple(more) if hasattr(layout, name)}
+    options = {"node_name": "win1", "source": {}, "service": {"manager": manager}, **more}
+    return Kubelet(read(KubeletOptions, {"version": version, "join": join, **options}), replace(layout, **places))
 
 
 def bare(queries: tuple[Query, ...], *services: dict[str, Any]) -> Reading:

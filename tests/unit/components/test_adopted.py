@@ -161,7 +161,7 @@ def test_a_service_that_never_ran_is_converted_and_stays_down() -> None:
     stopped = WITH_SC | {"state": "stopped"}
     args = arguments("nssm")
     reading = bare_node(stopped).merge({file_key(EXE): file(PROGRAM)})
-    made = plan(reading, replace(args, settings=settings()))
+    made = plan(reading, replace(args, wanted=settings()))
     assert "convert the service kubelet from a service of its own to nssm" in [step.text for step in made.steps]
     assert made.batch is not None
     assert not [line for line in lines(made.batch.ops) if " start kubelet" in line]

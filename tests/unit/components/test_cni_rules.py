@@ -17,10 +17,10 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.cni.mend i
 from ansible_collections.winkube.node.plugins.plugin_utils.components.cni.rules import RULES, Subject
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import cni_conf
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import KubeletSettings
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 
 from tests.unit.network.random_nodes import CNI_CONF, healthy
+
+from .nodes import wanted_kubelet
 
 Object = dict[str, Any]
 TEMPLATE = Path(__file__).resolve().parents[3] / "roles" / "flannel" / "templates" / "cni.conf.j2"
@@ -341,7 +341,7 @@ def test_what_the_role_writes_has_no_finding_and_brings_dns_by_hns(mode: str) ->
 @pytest.mark.row("NW-06")
 @pytest.mark.parametrize("version", ["1.24.17", "1.32.0", "1.37.1"])
 def test_the_kubelet_gets_an_empty_resolv_conf(version: str) -> None:
-    settings = KubeletSettings(Version.parse(version), "win1", pause_image="registry.k8s.io/pause:3.10")
+    settings = wanted_kubelet(version, pause_image="registry.k8s.io/pause:3.10")
     assert "--resolv-conf=" in kubelet_args.arguments(settings)
 
 

@@ -11,6 +11,10 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import credentials, kubelet
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.credentials import Provider
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.options import (
+    CredentialProvider,
+    ProviderSource,
+)
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import reads as reads_of
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
@@ -26,19 +30,26 @@ from .test_kubelet import MARK, arguments, plan, settings
 
 NEWEST = Version.parse("1.37.1")
 ECR = Provider(
-    name="ecr-credential-provider",
-    source=Source("https://mirror.example.com/ecr.exe", "0" * 64, "1.31.0"),
-    match_images=("*.dkr.ecr.*.amazonaws.com",),
-    cache_duration="12h",
-    args=("get-credentials",),
-    env={"AWS_PROFILE": "node"},
+    CredentialProvider(
+        name="ecr-credential-provider",
+        source=ProviderSource(url="https://mirror.example.com/ecr.exe"),
+        match_images=("*.dkr.ecr.*.amazonaws.com",),
+        args=("get-credentials",),
+        env={"AWS_PROFILE": "node"},
+    ),
+    Source("https://mirror.example.com/ecr.exe", "0" * 64, "1.31.0"),
 )
 TOKENS = {"serviceAccountTokenAudience": "a", "requireServiceAccount": True, "cacheType": "Token"}
 
 
 def wanted(*providers: Provider, version: str = "1.37.1") -> kubelet.KubeletArgs:
-    asked = settings(version, **credentials.places(LAYOUT, providers))
-    return arguments(settings=asked, providers=providers)
+    asked = settings(version)
+    options = replace(asked.options, credential_providers=tuple(each.option for each in providers))
+    return arguments(wanted=replace(asked, options=options), providers=providers)
+
+
+def changed(provider: Provider, **change: Any) -> Provider:
+    return replace(provider, option=replace(provider.option, **change))
 
 
 def refusal(provider: Provider, version: str = "1.37.1", **gates: bool) -> str:
@@ -95,7 +106,7 @@ def test_the_file_is_of_the_api_that_the_release_has(version: str, api: str) -> 
             }
         ],
     }
-    older = credentials.text([replace(ECR, api_version="v1beta1", token_attributes=TOKENS)], NEWEST)
+    older = credentials.text([changed(ECR, api_version="v1beta1", token_attributes=TOKENS)], NEWEST)
     (provider,) = json.loads(older)["providers"]
     assert provider["apiVersion"].endswith("/v1beta1")
     assert provider["tokenAttributes"] == TOKENS
@@ -131,13 +142,13 @@ def test_the_file_is_of_the_api_that_the_release_has(version: str, api: str) -> 
     ],
 )
 def test_what_a_kubelet_ends_on_or_asks_nobody_for_is_refused(change: dict[str, Any], sentence: str) -> None:
-    assert sentence in refusal(replace(ECR, **change))
+    assert sentence in refusal(changed(ECR, **change))
 
 
 def test_by_release() -> None:
     assert "asks no credential providers (from 1.24 on it does)" in refusal(ECR, "1.23.17")
-    assert "knows v1beta1, v1alpha1" in refusal(replace(ECR, api_version="v1"), "1.25.16")
-    tokens = replace(ECR, token_attributes=TOKENS)
+    assert "knows v1beta1, v1alpha1" in refusal(changed(ECR, api_version="v1"), "1.25.16")
+    tokens = changed(ECR, token_attributes=TOKENS)
     assert "hands no tokens" in refusal(tokens, "1.32.13")
     assert "its feature gate" in refusal(tokens, "1.33.13")
     assert "cacheType is not one of" in refusal(tokens, "1.33.13", **{credentials.TOKEN_GATE: True})
@@ -145,7 +156,7 @@ def test_by_release() -> None:
     assert "its feature gate" in refusal(tokens, "1.34.4", **{credentials.TOKEN_GATE: False})
     credentials.check([ECR], Version.parse("1.24.17"), {})
     with pytest.raises(Refused, match="appears twice"):
-        credentials.check([ECR, replace(ECR, name="ECR-credential-provider.EXE")], NEWEST, {})
+        credentials.check([ECR, changed(ECR, name="ECR-credential-provider.EXE")], NEWEST, {})
 
 
 @pytest.mark.parametrize("minor", [24, 26, 29, 30, 37])

@@ -58,10 +58,13 @@ def given(rows: str, argument: str, **option: Any) -> ParameterSet:
     return pytest.param(option, argument, marks=mark, id="-".join(option))
 
 
+def resolved(wanted: dict[str, Any], reading: Reading) -> kubelet_args.Kubelet:
+    return kubelet_args.Kubelet(kubelet_component.resolve(stage_given("kubelet", wanted, reading)), LAYOUT)
+
+
 def kubelet(**more: Any) -> tuple[str, ...]:
     wanted = options("win_kubelet", join="kubeconfig", **more)
-    version = Version.parse(wanted["version"])
-    return kubelet_args.arguments(kubelet_component.settings(stage_given("kubelet", wanted, SWITCHED), version))
+    return kubelet_args.arguments(resolved(wanted, SWITCHED))
 
 
 @pytest.mark.parametrize(
@@ -91,7 +94,7 @@ def test_the_kubelets(option: dict[str, Any], argument: str) -> None:
 @pytest.mark.row("KU-22")
 def test_the_kubelets_gates_are_judged_by_the_containerd_that_is_wanted() -> None:
     wanted = options("win_kubelet", containerd_version="1.6.38")
-    found = kubelet_component.settings(stage_given("kubelet", wanted, SWITCHED), Version.parse("1.29.15"))
+    found = resolved(wanted, SWITCHED)
     assert str(found.containerd_version) == "1.6.38"
 
 
@@ -359,8 +362,7 @@ TWO_FAMILIES = SWITCHED.merge({"adapters": [adapter("Ethernet") | {"ipv4": []}, 
 
 def told(reading: Reading, cluster: str, **more: Any) -> tuple[str, ...]:
     wanted = options("win_kubelet", join="kubeconfig", cluster_cidr=cluster, **more)
-    settings = kubelet_component.settings(stage_given("kubelet", wanted, reading), Version.parse(wanted["version"]))
-    return tuple(one for one in kubelet_args.arguments(settings) if one.startswith("--node-ip"))
+    return tuple(one for one in kubelet_args.arguments(resolved(wanted, reading)) if one.startswith("--node-ip"))
 
 
 def test_a_kubelet_reports_an_address_of_each_family_that_pods_have() -> None:

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components import log_runner, nssm
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet, kubelet_check
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import KubeletSettings
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet, kubelet_check, places
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import Kubelet
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan, reads
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
@@ -22,7 +22,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.prog
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import kubernetes
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 
-from .nodes import LAYOUT, bare, file, lines
+from .nodes import LAYOUT, bare, file, lines, wanted_kubelet
 
 MARK = "0123456789abcdef0123456789abcdef"
 EXE = r"C:\k\kubelet.exe"
@@ -33,15 +33,14 @@ SHA = file(PROGRAM)["sha256"]
 SOURCE = Source("https://dl.k8s.io/release/v1.37.1/bin/windows/amd64/kubelet.exe", SHA, "1.37.1")
 
 
-def settings(version: str = "1.37.1", join: str = "kubeadm", **more: Any) -> KubeletSettings:
-    given: dict[str, Any] = {"version": Version.parse(version), "node_name": "WIN1"}
-    return KubeletSettings(**(given | kubelet.places(LAYOUT, join) | more))
+def settings(version: str = "1.37.1", join: str = "kubeadm", **more: Any) -> Kubelet:
+    return wanted_kubelet(version, join, **{"node_name": "WIN1", **more})
 
 
 def arguments(manager: str = "nssm", **more: Any) -> kubelet.KubeletArgs:
     tool = (nssm if manager == "nssm" else log_runner).build_resources(LAYOUT, None, MARK)
-    given: dict[str, Any] = {"settings": settings(), "manager": manager, "tools": tool, "mark": MARK}
-    return kubelet.KubeletArgs(LAYOUT, SOURCE, **(given | more))
+    given: dict[str, Any] = {"wanted": settings(), "manager": manager, "tools": tool, "mark": MARK}
+    return kubelet.KubeletArgs(source=SOURCE, **(given | more))
 
 
 def plan(reading: Reading, args: kubelet.KubeletArgs) -> Plan:
@@ -62,7 +61,7 @@ def installed(args: kubelet.KubeletArgs, *, joined: bool = False, flags: str = "
         more[file_key(LAYOUT.kubelet_kubeconfig)] = {"exists": True, "kind": "file"}
         state = {"state": "running"} | state
     if flags:
-        more[file_key(kubelet.env_file(LAYOUT))] = file(flags.encode())
+        more[file_key(places.env_file(LAYOUT))] = file(flags.encode())
     service = {**(node.service("kubelet") or {}), **state}
     return node.merge({**more, service_key("kubelet"): service})
 
@@ -96,7 +95,6 @@ def test_a_bare_node_gets_program_and_service_and_waits_for_the_join() -> None:
     ]
     assert r"run nssm.exe set kubelet AppDirectory C:\k" in found
     # The kubelet's folder is the default one, and its log is one file of its own.
-    assert kubelet.list_own_arguments(LAYOUT) == ()
     assert not any("--root-dir" in line for line in found)
     assert r"run nssm.exe set kubelet AppStdout C:\k\kubelet.log" in found
     assert r"run nssm.exe set kubelet AppStderr C:\k\kubelet.log" in found
@@ -115,7 +113,7 @@ def test_a_folder_that_several_want_is_made_once_and_none_for_a_drop_in_that_the
     )
     tool = nssm.build_resources(LAYOUT, source, MARK)
     for version, made in (("1.27.4", 0), ("1.37.1", 1)):
-        args = arguments(tools=tool, settings=settings(version))
+        args = arguments(tools=tool, wanted=settings(version))
         found = plan(bare(kubelet.reads(LAYOUT)), args)
         folders = [step.text for step in found.steps if step.text.startswith("create the folder ")]
         assert len(folders) == len(set(folders))
@@ -197,7 +195,7 @@ def test_once_it_is_configured_it_is_started_and_has_to_be_healthy() -> None:
 def test_the_gate_asks_where_the_kubelet_answers(
     extra: tuple[str, ...], config: dict[str, Any], wanted: str | None
 ) -> None:
-    args = arguments(settings=settings(extra=extra), config=config, configured=True)
+    args = arguments(wanted=settings(extra_arguments=extra), config=config, configured=True)
     made = plan(installed(args, joined=True, state="stopped"), args)
     assert made.batch is not None
     (gate,) = made.batch.gate
@@ -253,10 +251,10 @@ def test_sc_gets_the_kubelets_own_service_flag_behind_what_keeps_its_log() -> No
 @pytest.mark.row("KU-31")
 @pytest.mark.parametrize("manager", ["nssm", "sc"])
 def test_a_path_with_a_blank_is_quoted_once_in_the_service(manager: str) -> None:
-    args = arguments(manager, settings=settings("1.25.16", log_dir=r"C:\Program Files\logs"))
+    args = arguments(manager, wanted=settings(extra_arguments=(r"--tls-cert-file=C:\Program Files\tls.pem",)))
     service = plan(bare_node(), args).predicted.service("kubelet") or {}
     line = f"{EXE} {service['nssm']['AppParameters']}" if manager == "nssm" else service["image_path"]
-    assert line.count(r'"--log-dir=C:\Program Files\logs"') == 1
+    assert line.count(r'"--tls-cert-file=C:\Program Files\tls.pem"') == 1
     native = ["--windows-service"] if manager == "sc" else []
     wrapped = WRAPPER if manager == "sc" else []
     assert command_line.split(line) == [*wrapped, EXE, *native, *kubelet.command_arguments(args)]
@@ -267,7 +265,7 @@ def test_what_kubeadm_manages_is_in_files_and_the_arguments_name_them() -> None:
     argv = kubelet.command_arguments(arguments())
     assert argv == (
         "--hostname-override=win1",
-        "--v=6",
+        "--v=2",
         r"--kubeconfig=C:\etc\kubernetes\kubelet.conf",
         "--windows-priorityclass=ABOVE_NORMAL_PRIORITY_CLASS",
         rf"--client-ca-file={CA}",
@@ -286,7 +284,7 @@ def test_what_kubeadm_manages_is_in_files_and_the_arguments_name_them() -> None:
 
 @pytest.mark.parametrize("version", ["1.27.4", "1.29.0"])
 def test_without_drop_ins_everything_is_an_argument_and_no_file_is_written(version: str) -> None:
-    args = arguments(settings=settings(version))
+    args = arguments(wanted=settings(version))
     argv = kubelet.command_arguments(args)
     assert "--container-runtime-endpoint=npipe:////./pipe/containerd-containerd" in argv
     assert not any(word.startswith("--config-dir") for word in argv)
@@ -296,7 +294,7 @@ def test_without_drop_ins_everything_is_an_argument_and_no_file_is_written(versi
 
 
 def test_a_kubeconfig_that_is_brought_needs_no_bootstrap_and_no_config_file() -> None:
-    argv = kubelet.command_arguments(arguments(settings=settings(join="kubeconfig")))
+    argv = kubelet.command_arguments(arguments(wanted=settings(join="kubeconfig")))
     names = {word.partition("=")[0] for word in argv}
     assert not names & {"--config", "--config-dir", "--bootstrap-kubeconfig", "--cert-dir"}
     assert {"--cluster-dns", "--container-runtime-endpoint", "--kubeconfig"} <= names
@@ -305,7 +303,7 @@ def test_a_kubeconfig_that_is_brought_needs_no_bootstrap_and_no_config_file() ->
 @pytest.mark.parametrize(("join", "rotates"), [("bootstrap_kubeconfig", True), ("kubeconfig", False)])
 @pytest.mark.parametrize("version", ["1.22.17", "1.27.4", "1.37.1"])
 def test_without_kubeadm_the_arguments_say_who_may_talk_to_the_kubelet(version: str, join: str, rotates: bool) -> None:
-    argv = kubelet.command_arguments(arguments(settings=settings(version, join)))
+    argv = kubelet.command_arguments(arguments(wanted=settings(version, join)))
     wanted = [
         "--anonymous-auth=false",
         "--authentication-token-webhook=true",
@@ -325,7 +323,7 @@ def test_without_kubeadm_the_arguments_say_who_may_talk_to_the_kubelet(version: 
 def test_with_kubeadm_its_own_file_says_who_may_talk_to_the_kubelet() -> None:
     """kubeadm's file says it, except for the CA: its path is that of the control plane's folder."""
     for version in ("1.22.17", "1.27.4", "1.37.1"):
-        argv = kubelet.command_arguments(arguments(settings=settings(version)))
+        argv = kubelet.command_arguments(arguments(wanted=settings(version)))
         access = [word for word in argv if "auth" in word or "client-ca" in word or "read-only" in word]
         assert access == [rf"--client-ca-file={CA}"]
         assert kubelet_check.check_command_line(argv, Version.parse(version)) == []
@@ -333,26 +331,26 @@ def test_with_kubeadm_its_own_file_says_who_may_talk_to_the_kubelet() -> None:
 
 def test_what_the_user_says_of_access_counts_and_an_open_door_is_a_warning() -> None:
     own = (r"--client-ca-file=C:\k\ca.crt", "--authorization-mode=AlwaysAllow")
-    wanted = settings(join="kubeconfig", extra=own)
-    argv = kubelet.command_arguments(arguments(settings=wanted))
+    wanted = settings(join="kubeconfig", extra_arguments=own)
+    argv = kubelet.command_arguments(arguments(wanted=wanted))
     assert argv[-2:] == own
     assert [word for word in argv if word.startswith(("--client-ca-file", "--authorization-mode"))] == list(own)
     assert kubelet_check.problems(wanted) == []
     (said,) = [text for text in kubelet_check.warnings(wanted) if "AlwaysAllow" in text]
     assert "may run commands in every pod of this node" in said
-    assert not kubelet.lacks_ca(wanted, LAYOUT, bare_node())
+    assert not kubelet.lacks_ca(wanted, bare_node())
 
 
 def test_a_kubelet_that_runs_gets_the_ca_that_it_is_told_of_before_it_restarts() -> None:
     wanted = settings(join="kubeconfig")
-    args = arguments("sc", settings=wanted, configured=True)
-    old = replace(args, settings=replace(wanted, client_ca_file=""))
+    args = arguments("sc", wanted=wanted, configured=True)
+    old = replace(args, wanted=settings(join="kubeconfig", verbosity=9))
     joined = installed(old, joined=True)
-    assert kubelet.lacks_ca(wanted, LAYOUT, joined)
-    assert not kubelet.lacks_ca(wanted, LAYOUT, bare_node()), "the join writes it"
-    assert kubelet.lacks_ca(settings(), LAYOUT, joined), "kubeadm may have written it elsewhere"
+    assert kubelet.lacks_ca(wanted, joined)
+    assert not kubelet.lacks_ca(wanted, bare_node()), "the join writes it"
+    assert kubelet.lacks_ca(settings(), joined), "kubeadm may have written it elsewhere"
     there = joined.merge({file_key(CA): file(b"pem")})
-    assert not kubelet.lacks_ca(wanted, LAYOUT, there)
+    assert not kubelet.lacks_ca(wanted, there)
     args = replace(args, ca_pem="pem")
     missing = joined.find_missing(reads(kubelet.build_resources(args)))
     made = plan(joined.merge(dict(bare(missing).parts)), args)
@@ -365,8 +363,8 @@ def test_a_kubelet_that_runs_gets_the_ca_that_it_is_told_of_before_it_restarts()
 
 @pytest.mark.row("HP-04")
 def test_another_folder_is_told_to_the_kubelet() -> None:
-    assert kubelet.list_own_arguments(LAYOUT) == ()
-    assert kubelet.list_own_arguments(replace(LAYOUT, kubelet_dir=r"D:\kubelet")) == (r"--root-dir=D:\kubelet",)
+    assert settings().extra == ()
+    assert settings(kubelet_dir=r"D:\kubelet").extra == (r"--root-dir=D:\kubelet",)
 
 
 # -- kubeadm-flags.env ---------------------------------------------------------------------------------------------
@@ -383,7 +381,7 @@ OF_KUBEADM = (
 def test_a_node_that_kubeadm_has_joined_does_not_change_by_it(version: str) -> None:
     """Up to 1.34 kubeadm writes the sandbox image, and up to 1.26 also the kind of runtime."""
     of_kubeadm = OF_KUBEADM.replace('="', '="--container-runtime=remote ') if version < "1.27" else OF_KUBEADM
-    before = arguments(settings=settings(version))
+    before = arguments(wanted=settings(version))
     after = replace(before, configured=True, kubeadm_flags=of_kubeadm)
     assert kubelet.command_arguments(after) == kubelet.command_arguments(before)
     assert plan(installed(before, joined=True, flags=of_kubeadm), after).batch is None
@@ -398,7 +396,7 @@ def test_what_a_user_told_kubeadm_stays_in_force() -> None:
 def test_a_flag_that_this_release_does_not_know_is_left_out_of_kubeadms_refused_in_ours() -> None:
     old = 'KUBELET_KUBEADM_ARGS="--network-plugin=cni --max-pods=60"'
     assert kubelet.command_arguments(arguments(kubeadm_flags=old))[-1] == "--max-pods=60"
-    own = arguments(settings=settings(extra=("--network-plugin=cni",)))
+    own = arguments(wanted=settings(extra_arguments=("--network-plugin=cni",)))
     assert "--network-plugin: it was removed in Kubernetes 1.24" in refusal(own)
 
 
@@ -411,7 +409,7 @@ def test_ours_counts_and_a_difference_is_said() -> None:
 
 
 def test_settings_that_kubeadms_file_has_otherwise_are_said() -> None:
-    args = arguments(settings=settings("1.27.4"), config={"clusterDNS": ["10.0.0.10"]})
+    args = arguments(wanted=settings("1.27.4"), config={"clusterDNS": ["10.0.0.10"]})
     assert any("--cluster-dns=10.96.0.10" in sentence for sentence in kubelet.warnings(args))
     assert kubelet.warnings(replace(args, config={"clusterDNS": ["10.96.0.10"]})) == []
 
@@ -422,13 +420,13 @@ def test_settings_that_kubeadms_file_has_otherwise_are_said() -> None:
 @pytest.mark.row("KU-29")
 def test_nothing_that_a_kubelet_does_not_start_with_gets_to_the_node() -> None:
     assert "Windows has no cgroups" in refusal(
-        arguments(settings=settings("1.27.4", extra=("--enforce-node-allocatable=pods",)))
+        arguments(wanted=settings("1.27.4", extra_arguments=("--enforce-node-allocatable=pods",)))
     )
     assert "enforceNodeAllocatable stands in the drop-in" in refusal(
-        arguments(settings=settings(extra=("--enforce-node-allocatable=pods",)))
+        arguments(wanted=settings(extra_arguments=("--enforce-node-allocatable=pods",)))
     )
     assert "feature gate IdentifyPodOS" in refusal(
-        arguments(settings=settings("1.27.4", feature_gates={"IdentifyPodOS": True}))
+        arguments(wanted=settings("1.27.4", feature_gates={"IdentifyPodOS": True}))
     )
 
 
@@ -445,7 +443,7 @@ def test_nothing_that_a_kubelet_does_not_start_with_gets_to_the_node() -> None:
     ],
 )
 def test_a_pause_image_without_wincat_is_said(image: str, too_old: bool) -> None:
-    args = arguments(settings=settings("1.26.0", pause_image=image))
+    args = arguments(wanted=settings("1.26.0", pause_image=image))
     said = [sentence for sentence in kubelet.warnings(args) if "kubectl port-forward" in sentence]
     sentence = "it has no wincat, so kubectl port-forward cannot reach pods on this node; use 1.4.1 or newer."
     assert said == [f"pause image {image}: {sentence}"] * too_old
@@ -490,7 +488,7 @@ def test_the_page_says_what_reservations_do_not_do() -> None:
 
 
 def test_the_names_of_kubeadms_files_are_those_of_the_check() -> None:
-    assert kubelet.env_file(LAYOUT) == rf"C:\var\lib\kubelet\{kubelet_check.ENV_FILE}"
+    assert places.env_file(LAYOUT) == rf"C:\var\lib\kubelet\{places.ENV_FILE}"
 
 
 @pytest.mark.parametrize(("port", "opened"), [(None, 10250), (10260, 10260)])

@@ -183,20 +183,20 @@ def test_the_env_file_is_unquoted_as_go_quotes() -> None:
 
 @pytest.mark.row("VC-10")
 def test_docker_ends_with_1_23() -> None:
-    assert problems("1.23.17", runtime="dockershim") == []
-    assert problems("1.24.17", runtime="dockershim") == [
+    assert problems("1.23.17", container_runtime="dockershim") == []
+    assert problems("1.24.17", container_runtime="dockershim") == [
         "winkube_container_runtime: Kubernetes 1.24 removed dockershim, so kubelet 1.24.17 cannot use Docker; use "
         "containerd."
     ]
-    (sentence,) = problems("1.23.17", runtime="dockershim", config_file=r"C:\c.yaml", drop_in_dir=r"C:\d")
+    (sentence,) = problems("1.23.17", container_runtime="dockershim", join="kubeadm")
     assert "dockershim joins with winkube_join: kubeconfig" in sentence
 
 
 @pytest.mark.row("KU-22")
 def test_windows_host_network_needs_its_releases_and_containerd_1_7() -> None:
     gate = {"WindowsHostNetwork": True}
-    assert problems("1.32.13", feature_gates=gate, containerd_version=Version.parse("1.7.0")) == []
-    (old_runtime,) = problems("1.27.16", feature_gates=gate, containerd_version=Version.parse("1.6.38"))
+    assert problems("1.32.13", feature_gates=gate, containerd_version="1.7.0") == []
+    (old_runtime,) = problems("1.27.16", feature_gates=gate, containerd_version="1.6.38")
     assert "containerd 1.6.38 cannot do it" in old_runtime
     (deprecated,) = problems("1.33.13", feature_gates=gate)
     assert "deprecated and without effect in Kubernetes 1.33" in deprecated
@@ -222,9 +222,9 @@ def test_a_reservation_that_is_no_quantity_is_refused() -> None:
 @pytest.mark.row("KU-32")
 def test_a_setting_of_the_drop_in_is_refused_as_an_extra_argument_too() -> None:
     extra = ("--cluster-domain=corp.local", "--max-pods=60")
-    (sentence,) = problems("1.37.1", drop_in_dir=r"C:\d", extra=extra)
+    (sentence,) = problems("1.37.1", join="kubeadm", extra_arguments=extra)
     assert "clusterDomain stands in the drop-in" in sentence
-    (gate,) = problems("1.37.1", drop_in_dir=r"C:\d", feature_gates={"WinDSR": False})
+    (gate,) = problems("1.37.1", join="kubeadm", feature_gates={"WinDSR": False})
     assert "locked" in gate
 
 

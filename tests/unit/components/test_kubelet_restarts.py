@@ -58,8 +58,8 @@ def test_another_nssm_stops_it_first_and_starts_it_again() -> None:
 @pytest.mark.parametrize(
     ("change", "restarts"),
     [
-        ({"settings": settings(system_reserved={"memory": "3Gi"})}, True),
-        ({"settings": settings(verbosity=2)}, True),
+        ({"wanted": settings(system_reserved={"memory": "3Gi"})}, True),
+        ({"wanted": settings(verbosity=4)}, True),
         ({"environment": ("HTTPS_PROXY=http://proxy:3128",)}, True),
         ({"config": {"maxPods": 60}}, False),
         ({"kubeadm_flags": OF_KUBEADM}, False),

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet, kubelet_check
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.duration import duration
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import configuration
 from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_arguments import service_manager
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, service_key
@@ -86,12 +87,12 @@ def test_the_periods_are_in_the_drop_in(total: str, critical: str, written: tupl
     ],
 )
 def test_periods_that_the_kubelet_would_not_start_with(total: str, critical: str, sentence: str) -> None:
-    assert sentence in refusal(arguments("sc", settings=settings(**periods(total, critical))))
+    assert sentence in refusal(arguments("sc", wanted=settings(**periods(total, critical))))
 
 
 @pytest.mark.parametrize("join", ["kubeconfig", "bootstrap_kubeconfig"])
 def test_without_a_configuration_file_there_is_no_place_for_them(join: str) -> None:
-    said = refusal(arguments("sc", settings=settings(join=join, **periods("60s"))))
+    said = refusal(arguments("sc", wanted=settings(join=join, **periods("60s"))))
     assert "winkube_kubelet_shutdown_grace_period: only a KubeletConfiguration has it" in said
 
 
@@ -124,21 +125,22 @@ def test_without_a_configuration_file_there_is_no_place_for_them(join: str) -> N
 def test_a_period_that_does_nothing_is_warned_of(
     version: str, manager: str, more: dict[str, Any], config: dict[str, Any], said: str
 ) -> None:
-    args = arguments(manager, settings=settings(version, **more), config=config)
+    args = arguments(manager, wanted=settings(version, **more), config=config)
     found = [each for each in kubelet.warnings(args) if "raceful" in each]
     assert len(found) == bool(said)
     assert not said or said in found[0]
 
 
 def test_a_service_of_another_name_is_not_the_kubelets_own() -> None:
-    args = arguments("sc", settings=settings(**periods("60s")))
-    args = replace(args, layout=replace(LAYOUT, kubelet_service="k8s-kubelet"))
+    args = arguments("sc", wanted=settings(**periods("60s")))
+    layout = replace(LAYOUT, kubelet_service="k8s-kubelet")
+    args = replace(args, wanted=replace(args.wanted, layout=layout))
     (found,) = [each for each in kubelet.warnings(args) if "raceful" in each]
     assert "looks for the service kubelet, and this one is k8s-kubelet" in found
 
 
 def test_durations_are_read_as_go_reads_them() -> None:
     for text, seconds in (("60s", 60), ("1m30s", 90), ("1.5h", 5400), ("0", 0), ("0s", 0), ("-1s", -1), (".5s", 0.5)):
-        assert kubelet_check.duration(text) == seconds
+        assert duration(text) == seconds
     for text in ("", "60", "s", "1 s", "1d", "1s ", "--1s"):
-        assert kubelet_check.duration(text) is None
+        assert duration(text) is None

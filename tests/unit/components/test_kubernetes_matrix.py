@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy_args
@@ -10,25 +11,27 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy
     KubeProxySettings,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args, kubelet_check
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import KubeletSettings
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.flags import KUBE_PROXY, KUBELET, NEWEST, OLDEST
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubernetes import SUPPORTED, pause_image
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 
+from .nodes import wanted_kubelet
+
 LINES = [Line(1, minor) for minor in range(OLDEST.minor, NEWEST.minor + 1)]
-FULL = KubeletSettings(
-    Version.parse("1.22.0"),
-    "win1",
-    image_pipe="containerd-containerd",
-    kube_reserved={"cpu": "200m"},
-    eviction_hard={"memory.available": "500Mi"},
-    eviction_soft={"memory.available": "1Gi"},
-    eviction_soft_grace_period={"memory.available": "90s"},
-    labels={"tier": "web"},
-    node_ip="10.0.0.5",
-    bootstrap_kubeconfig=r"C:\etc\kubernetes\bootstrap-kubelet.conf",
-    cert_dir=r"C:\var\lib\kubelet\pki",
-)
+ACCESS = {
+    *("anonymous-auth", "authentication-token-webhook", "authorization-mode", "read-only-port"),
+    "rotate-certificates",
+}
+"""What kubeadm's KubeletConfiguration says instead."""
+FULL: dict[str, Any] = {
+    "join": "bootstrap_kubeconfig",
+    "kube_reserved": {"cpu": "200m"},
+    "eviction_hard": {"memory.available": "500Mi"},
+    "eviction_soft": {"memory.available": "1Gi"},
+    "eviction_soft_grace_period": {"memory.available": "90s"},
+    "labels": {"tier": "web"},
+    "node_ip": "10.0.0.5",
+}
 
 
 def test_the_matrix_reaches_from_the_documents_to_the_newest_supported_line() -> None:
@@ -37,8 +40,8 @@ def test_the_matrix_reaches_from_the_documents_to_the_newest_supported_line() ->
     assert len(LINES) == 16
 
 
-def kubelet(line: Line) -> KubeletSettings:
-    return replace(FULL, version=Version(line.major, line.minor, 1), pause_image=pause_image(line))
+def kubelet(line: Line, **more: Any) -> kubelet_args.Kubelet:
+    return wanted_kubelet(f"{line}.1", **{"pause_image": pause_image(line), **FULL, **more})
 
 
 def names(arguments: tuple[str, ...]) -> set[str]:
@@ -66,7 +69,7 @@ def test_only_what_upstream_kept_without_another_place_is_deprecated(line: Line)
 @pytest.mark.row("VC-10")
 @pytest.mark.parametrize("line", LINES, ids=str)
 def test_docker_is_planned_exactly_where_dockershim_is(line: Line) -> None:
-    wanted = replace(kubelet(line), runtime="dockershim")
+    wanted = kubelet(line, container_runtime="dockershim")
     assert (kubelet_check.problems(wanted) == []) is ("network-plugin" in KUBELET.list_known(line))
 
 
@@ -74,9 +77,9 @@ def test_docker_is_planned_exactly_where_dockershim_is(line: Line) -> None:
 @pytest.mark.parametrize("line", LINES, ids=str)
 def test_every_setting_is_in_the_arguments_or_in_the_drop_in_and_never_in_both(line: Line) -> None:
     plain = kubelet(line)
-    kubeadm = replace(plain, drop_in_dir=r"C:\d", config_file=r"C:\c.yaml")
+    kubeadm = kubelet(line, join="kubeadm")
     assert kubelet_check.problems(kubeadm) == []
-    moved = names(kubelet_args.arguments(plain)) - names(kubelet_args.arguments(kubeadm))
+    moved = names(kubelet_args.arguments(plain)) - names(kubelet_args.arguments(kubeadm)) - ACCESS
     fields = {
         name for flag, name in kubelet_check._FIELDS.items() if flag in names(kubelet_args.arguments(plain))
     } & set(kubelet_args.configuration(plain))

@@ -19,7 +19,6 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy
     KubeProxySettings,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import KubeletSettings
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubernetes_fit import pause_image
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, merge_queries
@@ -30,7 +29,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubernetes impo
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import WINDOWS_RELEASES, list_builds
 
-from .nodes import LAYOUT, bare
+from .nodes import LAYOUT, bare, wanted_kubelet
 from .test_host import ADAPTERS
 
 pytestmark = pytest.mark.slow
@@ -72,14 +71,14 @@ def of_kubernetes(line: Line, build: int, mode: str, manager: str) -> dict[str, 
     reading, version = machine(build), Version(line.major, line.minor, 1)
     tool = (nssm if manager == "nssm" else log_runner).build_resources(LAYOUT, None, MARK)
     image = pause_image("", line, "kubernetes", build)
-    of_kubelet = KubeletSettings(version, "win1", pause_image=image, **kubelet.places(LAYOUT, "kubeadm"))
+    of_kubelet = wanted_kubelet(str(version), "kubeadm", manager, pause_image=image)
     vip: dict[str, Any] = {"source_vip": "10.244.3.2", "pod_cidr": "10.244.3.0/24"} if mode == "overlay" else {}
     vip |= {"kubeconfig": LAYOUT.kube_proxy_kubeconfig, "mode": mode}
     of_proxy = KubeProxySettings(version, "win1", **vip)
     resources = {
         "cni": cni.build_resources(cni.CniArgs(LAYOUT, SOURCE, SOURCE, mark=MARK)),
         "kubelet": kubelet.build_resources(
-            kubelet.KubeletArgs(LAYOUT, SOURCE, of_kubelet, configured=True, manager=manager, tools=tool, mark=MARK)
+            kubelet.KubeletArgs(of_kubelet, SOURCE, configured=True, manager=manager, tools=tool, mark=MARK)
         ),
         "kube-proxy": kube_proxy.build_resources(
             kube_proxy.KubeProxyArgs(LAYOUT, SOURCE, of_proxy, manager=manager, tools=tool, mark=MARK), reading

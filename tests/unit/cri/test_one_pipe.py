@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd import containerd_config
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_check
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import (
-    KubeletSettings,
     arguments,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 
+from tests.unit.components.nodes import wanted_kubelet
+
 PIPE = "containerd-dev"
-SETTINGS = KubeletSettings(Version.parse("1.37.1"), "win1", pause_image="registry.k8s.io/pause:3.10", pipe=PIPE)
+SETTINGS = wanted_kubelet("1.37.1", containerd_pipe=PIPE)
 CONTAINERD = containerd_config.ContainerdSettings(
     version=Version.parse("2.3.7"),
     sandbox_image="registry.k8s.io/pause:3.10",
@@ -27,19 +26,20 @@ CONTAINERD = containerd_config.ContainerdSettings(
 @pytest.mark.row("CT-16", "CT-19")
 def test_both_services_on_containerds_pipe() -> None:
     assert f"--container-runtime-endpoint=npipe:////./pipe/{PIPE}" in arguments(SETTINGS)
-    images = replace(SETTINGS, image_pipe=PIPE)
-    assert f"--image-service-endpoint=npipe:////./pipe/{PIPE}" in arguments(images)
+    assert not any("image-service-endpoint" in word for word in arguments(SETTINGS)), "it is the same by default"
 
 
 @pytest.mark.row("CT-19")
 def test_a_kubelet_that_is_told_another_is_refused() -> None:
-    other = replace(SETTINGS, extra=("--container-runtime-endpoint=npipe:////./pipe/containerd-containerd",))
+    told = ("--container-runtime-endpoint=npipe:////./pipe/containerd-containerd",)
+    other = wanted_kubelet(containerd_pipe=PIPE, extra_arguments=told)
     (sentence,) = [one for one in kubelet_check.problems(other) if "containerd listens" in one]
     assert sentence.endswith(
         f"containerd listens on npipe:////./pipe/{PIPE} (winkube_containerd_pipe); leave it out, the role sets that "
         "pipe."
     )
-    same = replace(SETTINGS, extra=(rf"--container-runtime-endpoint=npipe:\\\\.\pipe\{PIPE}",))
+    told = (rf"--container-runtime-endpoint=npipe:\\\\.\pipe\{PIPE}",)
+    same = wanted_kubelet(containerd_pipe=PIPE, extra_arguments=told)
     assert not [one for one in kubelet_check.problems(same) if "containerd listens" in one]
 
 

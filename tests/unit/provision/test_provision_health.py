@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import places
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.provision import provision
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.in_cluster import node_is_back
@@ -36,7 +36,7 @@ from .test_provision import OLD, item, judged, node, plan, running, service, tas
 )
 def test_health_is_asked_where_the_service_answers(name: str, line: str, config: str, gate: str) -> None:
     wanted = item(name)
-    written = {file_key(kubelet.config_file(LAYOUT)): file(config.encode())} if config else {}
+    written = {file_key(places.config_file(LAYOUT)): file(config.encode())} if config else {}
     reading = node(service(name, f"{wanted.destination} {line}"), items=(wanted,)).merge(written)
     made = plan(judged(task(reading, wanted), reading), reading).batch
     assert made is not None

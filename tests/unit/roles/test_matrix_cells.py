@@ -11,11 +11,11 @@ import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.components.host import node_fit
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_check
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import KubeletSettings
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubernetes import SUPPORTED
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 
 from tests.lab.machine.release import RELEASES
+from tests.unit.components.nodes import wanted_kubelet
 from tests.unit.components.test_matrix import plans
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -64,7 +64,7 @@ def test_no_cell_is_left_out() -> None:
 def test_the_planning_says_of_each_cell_what_the_page_says(cell: Cell) -> None:
     version = Version.parse(cell.kubernetes)
     if cell.runtime == "docker":
-        refusals = tuple(kubelet_check.problems(KubeletSettings(version, "win1", runtime="dockershim")))
+        refusals = tuple(kubelet_check.problems(wanted_kubelet(cell.kubernetes, container_runtime="dockershim")))
     else:
         release = RELEASES[cell.windows]
         runtime = cell.said.rpartition(" ")[2] if cell.said.startswith("done") else ""

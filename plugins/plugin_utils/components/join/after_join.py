@@ -21,7 +21,7 @@ from ...cluster.documents import Request, request
 from ...cluster.error import ClusterError
 from ...engine.clock import Clock
 from ...engine.reading import Reading
-from ..kubelet.kubelet import config_file
+from ..kubelet.places import config_file
 from ..layout import Layout
 from . import node_object
 from .join import is_there

@@ -17,7 +17,7 @@ from ...engine.clock import Clock
 from ...engine.resource import Notice
 from ...engine.resources.file import File
 from ..declaration import Component
-from ..kubelet.kubelet import cert_dir
+from ..kubelet.places import cert_dir
 from ..shared_arguments import kubernetes_version, source_of
 from ..stage import After, Given, Probe, Resources, Stage
 from . import join, joining, material, node_object

@@ -26,7 +26,7 @@ from ...engine.resources.service import ACTIVE, Service
 from ...engine.services.existing import AsFound
 from ...engine.tools import WINDOWS_PATH
 from ..declaration import Started
-from ..kubelet.kubelet import ca_file, cert_dir, config_file, env_file
+from ..kubelet.places import bootstrap_file, ca_file, cert_dir, config_file, env_file
 from ..layout import Layout
 from . import node_object
 
@@ -44,11 +44,6 @@ REJOIN = "playbooks/repair.yml -e winkube_repair=rejoin"
 
 class Broken(Refused):
     """The machine has joined but cannot be a node in its present state; joining again repairs it."""
-
-
-def bootstrap_file(layout: Layout) -> str:
-    """The kubeconfig with which the kubelet gets its first certificate."""
-    return windows_path.join(layout.kubernetes_dir, "bootstrap-kubelet.conf")
 
 
 def client_certificate(layout: Layout) -> str:

@@ -33,13 +33,12 @@ from ...engine.tools import (
     wait_service,
 )
 from ..healthz import KUBELET_PORT, LOOPBACK, url_of, wait_healthy
-from ..kubelet.kubelet import ca_file, cert_dir
+from ..kubelet.places import bootstrap_file, ca_file, cert_dir
 from ..layout import Layout
 from .join import (
     KUBEADM,
     KUBEADM_RUN,
     Way,
-    bootstrap_file,
     certificate_files,
     certificate_key,
     is_there,

@@ -14,7 +14,6 @@ from ...cluster.endpoint import endpoint
 from ...cluster.reading import have_common_certificate, read_client_ca
 from ...engine import windows_path
 from ...engine.resource import Refused
-from ...facts.version import Version
 from ...facts.windows import KUBELET_RULE
 from ...foreign.files import ForeignError
 from ...foreign.values import load_yaml
@@ -34,8 +33,9 @@ from ..shared_arguments import (
 from ..stage import Given, Resources, Stage
 from . import credentials, drop_ins, kubelet
 from .effective import find_overriding
-from .kubelet_args import DROP_IN_NAME, PAUSE_IS_AN_ARGUMENT, KubeletSettings, list_taken_out, resolve_reserved
+from .kubelet_args import PAUSE_IS_AN_ARGUMENT, Kubelet, list_taken_out, resolve_reserved
 from .options import INTERFACE, KubeletOptions
+from .places import config_file, drop_in_dir, env_file
 
 
 def build_resources(given: Given[KubeletOptions]) -> Resources:
@@ -44,23 +44,20 @@ def build_resources(given: Given[KubeletOptions]) -> Resources:
     configured = kubelet.is_configured(layout, reading)
     if given.shared.golden_image and configured:
         raise kubelet.refuse_image(layout)
-    version = kubernetes_version(given.options.version)
-    wanted = settings(given, version)
+    wanted = Kubelet(resolve(given), layout, _wants_serving_certificate(given))
     providers = _providers(given)
-    credentials.check(providers, version, wanted.feature_gates)
-    wanted = replace(wanted, **credentials.places(layout, providers))
+    credentials.check(providers, wanted.version, wanted.options.feature_gates)
     args = kubelet.KubeletArgs(
-        layout=layout,
+        wanted=wanted,
         source=source_of(given, kubelet.NAME, given.options.version),
-        settings=wanted,
         providers=providers,
-        ca_pem=_ca(given) if kubelet.lacks_ca(wanted, layout, reading) else "",
+        ca_pem=_ca(given) if kubelet.lacks_ca(wanted, reading) else "",
         sources=inbound_networks(given, given.options.address, given.options.cluster_cidr),
         configured=configured,
-        kubeadm_flags=kubelet.text_of(kubelet.env_file(layout), reading),
+        kubeadm_flags=kubelet.text_of(env_file(layout), reading),
         config=_kubeadm_config(given),
-        foreign=drop_ins.rely_on_foreign(kubelet.drop_in_dir(layout), reading) if wanted.uses_drop_in else (),
-        notices=check_skew(given, version),
+        foreign=drop_ins.rely_on_foreign(drop_in_dir(layout), reading) if wanted.uses_drop_in else (),
+        notices=check_skew(given, wanted.version),
         mark=given.mark,
         **managed(given, kubelet.DAEMON),
     )
@@ -73,74 +70,56 @@ def build_resources(given: Given[KubeletOptions]) -> Resources:
 def _check_effective(given: Given[KubeletOptions], args: kubelet.KubeletArgs) -> None:
     """Refused if the kubelet would end on its configuration at its next start; warns of what it ignores there, what we
     take out, and what overrides ours."""
-    wanted = args.settings
-    folder = wanted.drop_in_dir if wanted.uses_drop_in else ""
-    ours = windows_path.join(folder, DROP_IN_NAME) if folder else ""
+    wanted, layout = args.wanted, given.layout
+    ours = wanted.drop_in if wanted.uses_drop_in else ""
+    config = config_file(layout) if wanted.has_configuration else ""
     found = drop_ins.compute(
         kubelet.command_arguments(args),
         wanted.version,
         given.reading,
-        config_file=wanted.config_file,
-        folder=folder,
-        ours=kubelet.drop_in_text(wanted) if folder else "",
+        config_file=config,
+        folder=drop_in_dir(layout) if ours else "",
+        ours=kubelet.drop_in_text(wanted) if ours else "",
     )
     if found.faults:
         raise Refused(*(fault.sentence for fault in found.faults))
     given.warn(find_overriding(found, ours))
     given.warn(found.ignored)
     given.warn(
-        f"{wanted.config_file}: {name}: taken out by {ours}: a kubelet {wanted.version} ends on it on Windows."
+        f"{config}: {name}: taken out by {ours}: a kubelet {wanted.version} ends on it on Windows."
         for name in list_taken_out(wanted.version.line)
-        if folder and args.config.get(name) is not None
+        if ours and args.config.get(name) is not None
     )
 
 
-def settings(given: Given[KubeletOptions], version: Version) -> KubeletSettings:
-    """The settings behind its command line and configuration."""
-    options, layout, reading = given.options, given.layout, given.reading
-    image, beside = "", options.containerd_version
+def resolve(given: Given[KubeletOptions]) -> KubeletOptions:
+    """The options with what depends on this node (`Kubelet`). Refused if the node cannot have it so."""
+    options, reading = given.options, given.reading
+    version = kubernetes_version(options.version)
+    if options.containerd_version:
+        release(options.containerd_version, "containerd_version")
+    image = ""
     if version.line < PAUSE_IS_AN_ARGUMENT:
         image = pause_image(options.pause_image, version.line, options.pause_image_source, reading.build)
-    logs = {"log_dir": ""} if service_manager(given, kubelet.DAEMON) == "sc" else {}  # kube-log-runner keeps them
-    return KubeletSettings(
-        version=version,
+    return replace(
+        options,
         node_name="" if given.shared.golden_image else options.node_name,
-        runtime=options.container_runtime,
-        containerd_version=release(beside, "containerd_version") if beside else None,
+        node_ip="" if given.shared.golden_image else _node_ip(given),
         pause_image=image,
-        cluster_dns=options.cluster_dns,
-        cluster_domain=options.cluster_domain,
-        verbosity=options.verbosity,
-        priority_class=options.priority_class,
         system_reserved=resolve_reserved("system_reserved", options.system_reserved, reading),
         kube_reserved=resolve_reserved("kube_reserved", options.kube_reserved, reading),
         eviction_hard=_texts(options.eviction_hard),
         eviction_soft=_texts(options.eviction_soft),
         eviction_soft_grace_period=_texts(options.eviction_soft_grace_period),
-        taints=options.taints,
         labels=_texts(options.labels),
-        node_ip="" if given.shared.golden_image else _node_ip(given),
         feature_gates=feature_gates(options.feature_gates),
-        shutdown_grace_period=options.shutdown_grace_period,
-        shutdown_grace_period_critical_pods=options.shutdown_grace_period_critical_pods,
-        serving_certificate=_wants_serving_certificate(given),
-        extra=(*kubelet.list_own_arguments(layout), *options.extra_arguments),
-        **(kubelet.places(layout, options.join) | logs),
+        service=replace(options.service, manager=service_manager(given, kubelet.DAEMON)),
     )
 
 
 def _providers(given: Given[KubeletOptions]) -> tuple[credentials.Provider, ...]:
     return tuple(
-        credentials.Provider(
-            name=one.name,
-            source=source_of(given, one.name, one.source.version, one.source),
-            match_images=one.match_images,
-            cache_duration=one.cache_duration,
-            api_version=one.api_version,
-            args=one.args,
-            env=_texts(one.env),
-            token_attributes=one.token_attributes,
-        )
+        credentials.Provider(one, source_of(given, one.name, one.source.version, one.source))
         for one in given.options.credential_providers
     )
 
@@ -180,7 +159,7 @@ def _wants_serving_certificate(given: Given[KubeletOptions]) -> bool:
 def _kubeadm_config(given: Given[KubeletOptions]) -> Mapping[str, Any]:
     """kubeadm's KubeletConfiguration on the node; empty if it does not exist or cannot be parsed."""
     try:
-        found = load_yaml(kubelet.text_of(kubelet.config_file(given.layout), given.reading))
+        found = load_yaml(kubelet.text_of(config_file(given.layout), given.reading))
     except ForeignError:
         return {}
     return found if isinstance(found, dict) else {}
@@ -198,8 +177,8 @@ COMPONENT = Component(
     interface=INTERFACE,
     daemon=kubelet.DAEMON,
     settings=lambda layout: (
-        kubelet.config_file(layout),
-        kubelet.env_file(layout),
+        config_file(layout),
+        env_file(layout),
         *((credentials.config_file(layout),) if layout.credential_providers else ()),
     ),
     tools=lambda layout: (

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ...engine import security, windows_path
@@ -27,7 +27,8 @@ from ...engine.resources.programs import Programs, Source
 from ...facts import feature_gates
 from ...facts.version import Line, Version
 from ..layout import Layout
-from .kubelet_check import duration
+from .duration import duration
+from .options import CredentialProvider
 
 OPTION = "credential_providers"
 SINCE = Line(1, 24)
@@ -54,17 +55,15 @@ _ATTRIBUTES = {
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One program. `match_images`: patterns of the images it is asked about. `cache_duration`, in Go's form: how
-    long an answer is valid that does not say so itself. `token_attributes` as in the kubelet's API."""
+    """One program, and where it comes from."""
 
-    name: str
+    option: CredentialProvider
     source: Source
-    match_images: tuple[str, ...]
-    cache_duration: str
-    api_version: str = ""
-    args: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
-    token_attributes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.option.name
 
 
 def folder(layout: Layout) -> str:
@@ -88,23 +87,18 @@ def config_file(layout: Layout) -> str:
     return windows_path.join(layout.kubernetes_dir, "credential-providers.json")
 
 
-def places(layout: Layout, wanted: Sequence[Provider]) -> dict[str, Any]:
-    """The fields of KubeletSettings for the providers; empty without any."""
-    return {"credential_config": config_file(layout), "credential_dir": folder(layout)} if wanted else {}
-
-
 def text(wanted: Sequence[Provider], version: Version) -> str:
     """The kubelet's file as JSON, which is YAML as well."""
     newest = "v1" if version.line >= STABLE else "v1beta1"
     found = {
         "kind": "CredentialProviderConfig",
         "apiVersion": f"kubelet.config.k8s.io/{newest}",
-        "providers": [_entry(one, newest) for one in wanted],
+        "providers": [_entry(one.option, newest) for one in wanted],
     }
     return json.dumps(found, indent=2) + "\n"
 
 
-def _entry(one: Provider, newest: str) -> dict[str, Any]:
+def _entry(one: CredentialProvider, newest: str) -> dict[str, Any]:
     found: dict[str, Any] = {
         "name": file_name(one.name),
         "matchImages": list(one.match_images),
@@ -114,7 +108,7 @@ def _entry(one: Provider, newest: str) -> dict[str, Any]:
     if one.args:
         found["args"] = list(one.args)
     if one.env:
-        found["env"] = [{"name": name, "value": value} for name, value in sorted(one.env.items())]
+        found["env"] = [{"name": str(name), "value": str(value)} for name, value in sorted(one.env.items())]
     if one.token_attributes:
         found["tokenAttributes"] = dict(one.token_attributes)
     return found
@@ -166,12 +160,12 @@ def check(wanted: Sequence[Provider], version: Version, gates: Mapping[str, bool
     problems = [
         f"{OPTION}: {name} appears twice; keep one." for name in sorted({n for n in names if names.count(n) > 1})
     ]
-    problems += [sentence for one in wanted for sentence in _problems(one, line, gates)]
+    problems += [sentence for one in wanted for sentence in _problems(one.option, line, gates)]
     if problems:
         raise Refused(*problems)
 
 
-def _problems(one: Provider, line: Line, gates: Mapping[str, bool]) -> list[str]:
+def _problems(one: CredentialProvider, line: Line, gates: Mapping[str, bool]) -> list[str]:
     where = f"{OPTION}, {one.name}"
     found = []
     if not _NAME.fullmatch(one.name):
@@ -206,7 +200,7 @@ def _pattern(image: str) -> str:
     return ""
 
 
-def _token_problems(one: Provider, line: Line, gates: Mapping[str, bool]) -> list[str]:
+def _token_problems(one: CredentialProvider, line: Line, gates: Mapping[str, bool]) -> list[str]:
     given, found = one.token_attributes, []
     gate = feature_gates.gate("kubelet", TOKEN_GATE, line)
     if gate is None and line < CACHE_TYPE:

@@ -29,6 +29,12 @@ def nanoseconds(text: str) -> int | None:
     return (-1 if text.startswith("-") else 1) * int(total)
 
 
+def duration(text: str) -> float | None:
+    """`1m30s` in seconds; None if Go does not parse it."""
+    found = nanoseconds(text)
+    return None if found is None else found / 10**9
+
+
 def go_duration(value: int) -> str:
     """Nanoseconds as Go prints them: `1m0s`, `4h0m0s`, `100ms`, `0s`."""
     if value < 0:

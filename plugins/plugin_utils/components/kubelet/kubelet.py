@@ -33,7 +33,8 @@ from ..healthz import KUBELET_PORT, LOOPBACK, find_kubelet, port_of_kubelet, wai
 from ..layout import Layout
 from ..service import Dependencies, Managed, service_of
 from . import credentials, drop_ins, kubelet_check
-from .kubelet_args import DROP_IN_NAME, PROCESSORS, KubeletSettings, arguments, configuration
+from .kubelet_args import DROP_IN_NAME, PROCESSORS, Kubelet, arguments, configuration
+from .places import ca_file, cert_dir, config_file, drop_in_dir, env_file
 
 NAME = "kubelet"
 SERVICE = ServiceKind(
@@ -43,9 +44,6 @@ SERVICE = ServiceKind(
     source="kubernetes v1.27.0 cmd/kubelet/app/options/osflags_windows.go; it has no --service",
     wrapped=True,
 )
-ROOT_DIR = r"C:\var\lib\kubelet"
-"""The kubelet's default folder. Source: kubernetes v1.37.1 cmd/kubelet/app/options/options.go, defaultRootDir
-(`/var/lib/kubelet`)."""
 STATE = ("pods", "cpu_manager_state", "memory_manager_state")
 """Entries that a kubelet leaves in its folder. Source: kubernetes v1.37.1 pkg/kubelet/config/defaults.go
 (DefaultKubeletPodsDirName), pkg/kubelet/cm/cpumanager/cpu_manager.go and memorymanager/memory_manager.go
@@ -54,7 +52,7 @@ STATE = ("pods", "cpu_manager_state", "memory_manager_state")
 
 @dataclass(frozen=True, slots=True)
 class KubeletArgs(Managed):
-    """Checked arguments of win_kubelet.
+    """The kubelet that is `wanted`, and what was found out for it.
 
     `kubeadm_flags` is the text of kubeadm-flags.env on the node, `config` that of config.yaml; `configured`: the
     kubelet has a kubeconfig, without which it cannot run. `ca_pem` is the cluster's CA if the node lacks it;
@@ -62,9 +60,8 @@ class KubeletArgs(Managed):
     firewall alone. `foreign`: drop-ins of others. `mark` is the batch's id.
     """
 
-    layout: Layout
+    wanted: Kubelet
     source: Source
-    settings: KubeletSettings
     configured: bool = False
     kubeadm_flags: str = ""
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -76,91 +73,32 @@ class KubeletArgs(Managed):
     mark: str = ""
 
 
-def config_file(layout: Layout) -> str:
-    """kubeadm's KubeletConfiguration."""
-    return windows_path.join(layout.kubelet_dir, "config.yaml")
-
-
-def env_file(layout: Layout) -> str:
-    """kubeadm's arguments for the kubelet."""
-    return windows_path.join(layout.kubelet_dir, kubelet_check.ENV_FILE)
-
-
-def drop_in_dir(layout: Layout) -> str:
-    """The folder of our part of the KubeletConfiguration."""
-    return windows_path.join(layout.kubelet_dir, "config.d")
-
-
-def cert_dir(layout: Layout) -> str:
-    """The folder of the kubelet's certificates."""
-    return windows_path.join(layout.kubelet_dir, "pki")
-
-
-def ca_file(layout: Layout) -> str:
-    """The cluster's CA, by which the kubelet authenticates its callers, in the place where kubeadm writes it."""
-    return windows_path.join(layout.kubernetes_dir, "pki", "ca.crt")
-
-
-def places(layout: Layout, join: str) -> dict[str, Any]:
-    """The fields of KubeletSettings that are paths, by the way to join (`kubeadm`, `bootstrap_kubeconfig`,
-    `kubeconfig`): only kubeadm writes a KubeletConfiguration, which also says who may talk to the kubelet, and only
-    kubeadm and a bootstrap lead to a certificate.
-
-    The CA is always named. kubeadm writes it to `ca_file`, but the KubeletConfiguration has the path of the control
-    plane's folder (kubespray: /etc/kubernetes/ssl/ca.crt), to which 1.22 adds no drive and later releases that of
-    kubeadm.exe; caCertPath cannot follow it everywhere, as it has to end in .crt. An argument wins over the file.
-    Sources: kubernetes cmd/kubeadm/app/componentconfigs/kubelet.go, kubelet_windows.go (mutatePaths),
-    apis/kubeadm/validation/validation.go; cmd/kubelet/app/server.go (kubeletConfigFlagPrecedence): v1.22.17, v1.27.4,
-    v1.30.4, v1.33.13, v1.35.4, v1.37.1.
-    """
-    found: dict[str, Any] = {
-        "kubeconfig": layout.kubelet_kubeconfig,
-        "pipe": layout.containerd_pipe,
-        "log_dir": layout.log_dir,
-        "cni_bin_dir": layout.cni_bin_dir,
-        "cni_conf_dir": layout.cni_conf_dir,
-        "client_ca_file": ca_file(layout),
-    }
-    if join != "kubeconfig":
-        found["bootstrap_kubeconfig"] = windows_path.join(layout.kubernetes_dir, "bootstrap-kubelet.conf")
-        found["cert_dir"] = cert_dir(layout)
-    if join == "kubeadm":
-        found["config_file"] = config_file(layout)
-        found["drop_in_dir"] = drop_in_dir(layout)
-    return found
-
-
-def list_own_arguments(layout: Layout) -> tuple[str, ...]:
-    """Arguments that follow from the layout, besides `places`."""
-    return () if windows_path.is_same(layout.kubelet_dir, ROOT_DIR) else (f"--root-dir={layout.kubelet_dir}",)
-
-
 def command_arguments(args: KubeletArgs) -> tuple[str, ...]:
     """The whole command line without the program: our arguments, then those of kubeadm that we do not set."""
-    return (*arguments(args.settings), *kubelet_check.list_kubeadm_arguments(args.settings, args.kubeadm_flags))
+    return (*arguments(args.wanted), *kubelet_check.list_kubeadm_arguments(args.wanted, args.kubeadm_flags))
 
 
 def build_resources(args: KubeletArgs) -> tuple[Resource, ...]:
     """Folders, program, drop-in, service. Refused if a kubelet of this release would not start with its arguments."""
-    layout, settings = args.layout, args.settings
-    problems = kubelet_check.problems(settings)
+    layout, wanted = args.wanted.layout, args.wanted
+    problems = kubelet_check.problems(wanted)
     problems += [
         sentence
-        for sentence in kubelet_check.check_command_line(command_arguments(args), settings.version)
+        for sentence in kubelet_check.check_command_line(command_arguments(args), wanted.version)
         if sentence not in problems
     ]
     if problems:
         raise Refused(*problems)
     service = _service(args)
-    drop_in = (_drop_in(args),) if settings.uses_drop_in else ()
+    drop_in = (_drop_in(args),) if wanted.uses_drop_in else ()
     return (
-        *_folders(layout, drop_in=settings.uses_drop_in),
+        *_folders(layout, drop_in=wanted.uses_drop_in),
         *args.tools,
         _programs(layout, args.source, args.mark),
         ReliesOn(layout.kubelet_dir, _list_kubeadm_files(layout)),
         *args.foreign,
         *drop_in,
-        *credentials.build_resources(layout, args.providers, settings.version, args.mark),
+        *credentials.build_resources(layout, args.providers, wanted.version, args.mark),
         *_ca(args),
         *_firewall(args),
         service,
@@ -173,11 +111,11 @@ def build_resources(args: KubeletArgs) -> tuple[Resource, ...]:
 def warnings(args: KubeletArgs) -> list[str]:
     """Settings that work, but probably not as intended; one sentence each."""
     argv = command_arguments(args)
-    conflicts = kubelet_check.conflicts(argv, args.settings, args.config) if args.config else []
+    conflicts = kubelet_check.conflicts(argv, args.wanted, args.config) if args.config else []
     return [
-        *kubelet_check.warnings(args.settings),
-        *kubelet_check.graceful_shutdown(args.settings, args.config, args.manager, args.layout.kubelet_service),
-        *kubelet_check.find_overruled(args.settings, args.kubeadm_flags),
+        *kubelet_check.warnings(args.wanted),
+        *kubelet_check.graceful_shutdown(args.wanted, args.config, args.manager, args.wanted.layout.kubelet_service),
+        *kubelet_check.find_overruled(args.wanted, args.kubeadm_flags),
         *conflicts,
     ]
 
@@ -187,13 +125,13 @@ def is_configured(layout: Layout, reading: Reading) -> bool:
     return bool(reading.parts.get(file_key(layout.kubelet_kubeconfig), {}).get("exists"))
 
 
-def lacks_ca(settings: KubeletSettings, layout: Layout, reading: Reading) -> bool:
+def lacks_ca(wanted: Kubelet, reading: Reading) -> bool:
     """Whether a running kubelet could not start again because the CA that it names is missing. Before the join
     nothing is missing: the join writes it."""
-    path = ca_file(layout)
-    named = f"--client-ca-file={path}" in arguments(settings)
+    path = ca_file(wanted.layout)
+    named = f"--client-ca-file={path}" in arguments(wanted)
     there = reading.parts.get(file_key(path), {"exists": True}).get("exists")
-    return named and is_configured(layout, reading) and not there
+    return named and is_configured(wanted.layout, reading) and not there
 
 
 def refuse_without_ca(layout: Layout) -> Refused:
@@ -275,38 +213,37 @@ def _programs(layout: Layout, source: Source, mark: str) -> Programs:
     return Programs(NAME, source, (("", layout.kubelet_binary),), layout.state_dir, mark[:8])
 
 
-def drop_in_text(settings: KubeletSettings) -> str:
+def drop_in_text(wanted: Kubelet) -> str:
     """Our drop-in."""
-    return json.dumps(configuration(settings), indent=2, sort_keys=True) + "\n"
+    return json.dumps(configuration(wanted), indent=2, sort_keys=True) + "\n"
 
 
 def _drop_in(args: KubeletArgs) -> File:
-    path = windows_path.join(args.settings.drop_in_dir, DROP_IN_NAME)
-    text = drop_in_text(args.settings)
-    return File(path, text.encode(), backup=args.layout.backup(args.mark), equal=is_same_json)
+    text = drop_in_text(args.wanted).encode()
+    return File(args.wanted.drop_in, text, backup=args.wanted.layout.backup(args.mark), equal=is_same_json)
 
 
 def _ca(args: KubeletArgs) -> tuple[Resource, ...]:
     if not args.ca_pem:
         return ()
-    path = ca_file(args.layout)
+    path = ca_file(args.wanted.layout)
     return (
         Directory(windows_path.parent(path)),
-        File(path, args.ca_pem.encode(), backup=args.layout.backup(args.mark)),
+        File(path, args.ca_pem.encode(), backup=args.wanted.layout.backup(args.mark)),
     )
 
 
 def _service(args: KubeletArgs) -> Service:
-    settings = args.settings
-    drop_in = (windows_path.join(settings.drop_in_dir, DROP_IN_NAME),) if settings.uses_drop_in else ()
+    wanted = args.wanted
+    drop_in = (wanted.drop_in,) if wanted.uses_drop_in else ()
     made = service_of(
         NAME,
         DAEMON,
-        args.layout,
+        args.wanted.layout,
         args,
         arguments=command_arguments(args),
         ready=_build_gate(args),
-        uses=(*drop_in, *credentials.uses(args.layout, args.providers)),
+        uses=(*drop_in, *credentials.uses(args.wanted.layout, args.providers)),
     )
     return replace(made, run=args.configured)
 
@@ -314,17 +251,17 @@ def _service(args: KubeletArgs) -> Service:
 def _firewall(args: KubeletArgs) -> tuple[FirewallRule, ...]:
     if args.sources is None:
         return ()
-    line = read(((kubelet_check.OWN, command_arguments(args)),), KUBELET, args.settings.version.line)
+    line = read(((kubelet_check.OWN, command_arguments(args)),), KUBELET, args.wanted.version.line)
     return (inbound.kubelet(args.sources, port_of_kubelet(line, args.config)),)
 
 
 def _build_gate(args: KubeletArgs) -> tuple[Op, ...]:
     """A wait for the kubelet's health address if it has one: under nssm the service state is RUNNING even if the
     kubelet crashes again and again."""
-    line = read(((kubelet_check.OWN, command_arguments(args)),), KUBELET, args.settings.version.line)
+    line = read(((kubelet_check.OWN, command_arguments(args)),), KUBELET, args.wanted.version.line)
     found = find_kubelet(line, args.config)
     if found is None:
-        return (wait_service(args.layout.kubelet_service, "running", args.start_timeout_s, stable_s=30),)
+        return (wait_service(args.wanted.layout.kubelet_service, "running", args.start_timeout_s, stable_s=30),)
     return (wait_healthy(healthz.url_of(found), args.start_timeout_s),)
 
 

@@ -10,9 +10,10 @@ further ones follow. A setting goes either into the arguments or into the drop-i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
+from ...engine import windows_path
 from ...engine.reading import Query, Reading
 from ...engine.resource import Refused
 from ...engine.resources.environment_variable import ENVIRONMENT_KEY
@@ -21,8 +22,11 @@ from ...facts.flags import KUBELET, normalize
 from ...facts.quantity import resolve_cpu
 from ...facts.version import Line, Version
 from ..flag_check import render_gates
-
-Runtime = Literal["containerd", "dockershim"]
+from ..layout import Layout
+from ..options import list_flags
+from . import credentials, places
+from .options import KubeletOptions
+from .places import ROOT_DIR
 
 DOCKERSHIM_ENDS = Line(1, 24)
 PAUSE_IS_AN_ARGUMENT = Line(1, 27)
@@ -49,57 +53,58 @@ Source: kubernetes v1.27.16 staging kubelet/config/v1beta1/types.go.
 
 
 @dataclass(frozen=True, slots=True)
-class KubeletSettings:
-    """What a kubelet should do.
+class Kubelet:
+    """A kubelet as it is wanted on one node.
 
-    Paths are Windows paths; `pipe` and `image_pipe` are names of named pipes (`image_pipe` empty: the same).
-    Reservations and thresholds are Kubernetes quantities by resource or signal. `config_file` and `drop_in_dir` are
-    set if kubeadm manages the kubelet; without `drop_in_dir`, or on releases without drop-ins, everything is an
-    argument. `client_ca_file` is the cluster's CA; `serving_certificate`: the kubelet asks the cluster for the
-    certificate of its port, without which API servers of k3s and rke2 do not talk to it. `extra` comes last,
-    unchanged. `log_dir` is empty if another program writes the kubelet's log.
+    In `options` nothing depends on the node any more (component.py, `resolve`): reservations are quantities, `node_ip`
+    has the addresses, `service.manager` is not `auto`, `pause_image` is empty unless it is an argument. The rest
+    follows from them and the layout.
+
+    Only kubeadm writes a KubeletConfiguration, which also says who may talk to the kubelet, and only kubeadm and a
+    bootstrap lead to a certificate. Without a drop-in folder, or on releases without drop-ins, everything is an
+    argument. `serving_certificate`: the kubelet asks the cluster for the certificate of its port, without which API
+    servers of k3s and rke2 do not talk to it.
     """
 
-    version: Version
-    node_name: str
-    kubeconfig: str = r"c:\k\config"
-    runtime: Runtime = "containerd"
-    containerd_version: Version | None = None
-    pipe: str = "containerd-containerd"
-    image_pipe: str = ""
-    pause_image: str = ""
-    cluster_dns: tuple[str, ...] = ("10.96.0.10",)
-    cluster_domain: str = "cluster.local"
-    verbosity: int = 6
-    log_dir: str = r"C:\k"
-    cni_bin_dir: str = r"c:\k\cni"
-    cni_conf_dir: str = r"c:\k\cni\config"
-    priority_class: str = "ABOVE_NORMAL_PRIORITY_CLASS"
-    system_reserved: Mapping[str, str] = field(default_factory=lambda: {"memory": "2Gi"})
-    kube_reserved: Mapping[str, str] = field(default_factory=dict)
-    eviction_hard: Mapping[str, str] = field(default_factory=dict)
-    eviction_soft: Mapping[str, str] = field(default_factory=dict)
-    eviction_soft_grace_period: Mapping[str, str] = field(default_factory=dict)
-    taints: tuple[str, ...] = ("os=windows:NoSchedule",)
-    labels: Mapping[str, str] = field(default_factory=dict)
-    node_ip: str = ""
-    feature_gates: Mapping[str, bool] = field(default_factory=dict)
-    shutdown_grace_period: str = ""
-    shutdown_grace_period_critical_pods: str = ""
-    bootstrap_kubeconfig: str = ""
-    cert_dir: str = ""
-    config_file: str = ""
-    drop_in_dir: str = ""
-    client_ca_file: str = ""
+    options: KubeletOptions
+    layout: Layout
     serving_certificate: bool = False
-    credential_config: str = ""
-    credential_dir: str = ""
-    extra: tuple[str, ...] = ()
+
+    @property
+    def version(self) -> Version:
+        """The release."""
+        return Version.parse(self.options.version)
+
+    @property
+    def containerd_version(self) -> Version | None:
+        """The containerd beside it, if it is known."""
+        return Version.parse(self.options.containerd_version) if self.options.containerd_version else None
+
+    @property
+    def log_dir(self) -> str:
+        """The folder that it logs to; empty if kube-log-runner writes its log."""
+        return "" if self.options.service.manager == "sc" else self.layout.log_dir
+
+    @property
+    def extra(self) -> tuple[str, ...]:
+        """The arguments behind the others: one that follows from the layout, and the user's, unchanged."""
+        own = () if windows_path.is_same(self.layout.kubelet_dir, ROOT_DIR) else (self.layout.kubelet_dir,)
+        return (*(f"--root-dir={folder}" for folder in own), *self.options.extra_arguments)
+
+    @property
+    def has_configuration(self) -> bool:
+        """Whether kubeadm writes its KubeletConfiguration."""
+        return self.options.join == "kubeadm"
 
     @property
     def uses_drop_in(self) -> bool:
         """Whether settings of KubeletConfiguration go into a drop-in."""
-        return bool(self.drop_in_dir) and self.version.line >= DROP_INS
+        return self.has_configuration and self.version.line >= DROP_INS
+
+    @property
+    def drop_in(self) -> str:
+        """The path of that drop-in."""
+        return windows_path.join(places.drop_in_dir(self.layout), DROP_IN_NAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,17 +121,17 @@ class _Setting:
         return f"--{self.flag}" if self.value is None else f"--{self.flag}={self.value}"
 
 
-def arguments(settings: KubeletSettings) -> tuple[str, ...]:
+def arguments(kubelet: Kubelet) -> tuple[str, ...]:
     """The kubelet's arguments without the program, for a service under nssm."""
-    chosen = (item for item in _settings(settings) if not (settings.uses_drop_in and item.field))
-    return (*(item.argument for item in chosen), *settings.extra)
+    chosen = (item for item in _settings(kubelet) if not (kubelet.uses_drop_in and item.field))
+    return (*(item.argument for item in chosen), *kubelet.extra)
 
 
-def configuration(settings: KubeletSettings) -> dict[str, Any]:
+def configuration(kubelet: Kubelet) -> dict[str, Any]:
     """The KubeletConfiguration of these settings as plain data: the content of the drop-in."""
-    fields = {item.field: item.content for item in _settings(settings) if item.field}
+    fields = {item.field: item.content for item in _settings(kubelet) if item.field}
     head = {"kind": kubelet_config.KIND, "apiVersion": kubelet_config.API_VERSION}
-    return {**head, **fields, **_periods(settings), **dict.fromkeys(list_taken_out(settings.version.line))}
+    return {**head, **fields, **_periods(kubelet), **dict.fromkeys(list_taken_out(kubelet.version.line))}
 
 
 def list_taken_out(line: Line) -> tuple[str, ...]:
@@ -137,17 +142,17 @@ def list_taken_out(line: Line) -> tuple[str, ...]:
     return tuple(name for name, since in kubelet_config.REFUSED_ON_WINDOWS.items() if line >= since)
 
 
-def _periods(settings: KubeletSettings) -> dict[str, str]:
+def _periods(kubelet: Kubelet) -> dict[str, str]:
     """The grace periods, which have no flags. Both or neither: kubeadm's file may have a longer critical period."""
-    total, critical = settings.shutdown_grace_period, settings.shutdown_grace_period_critical_pods
+    total, critical = kubelet.options.shutdown_grace_period, kubelet.options.shutdown_grace_period_critical_pods
     return {"shutdownGracePeriod": total, "shutdownGracePeriodCriticalPods": critical or "0s"} if total else {}
 
 
-def gates(settings: KubeletSettings) -> dict[str, bool]:
+def gates(kubelet: Kubelet) -> dict[str, bool]:
     """Feature gates to set: the user's, and IdentifyPodOS in 1.23, which ignores `.spec.os.name` without it."""
-    identify = feature_gates.gate("kubelet", "IdentifyPodOS", settings.version.line)
+    identify = feature_gates.gate("kubelet", "IdentifyPodOS", kubelet.version.line)
     needed = {"IdentifyPodOS": True} if identify and identify.stage == "alpha" else {}
-    return {**needed, **settings.feature_gates}
+    return {**needed, **kubelet.options.feature_gates}
 
 
 def endpoint(pipe: str) -> str:
@@ -155,61 +160,70 @@ def endpoint(pipe: str) -> str:
     return f"npipe:////./pipe/{pipe}"
 
 
-def _settings(settings: KubeletSettings) -> list[_Setting]:
-    line = settings.version.line
-    dockershim = settings.runtime == "dockershim"
-    name = (_Setting("hostname-override", settings.node_name.lower()),) if settings.node_name else ()
-    items = [*name, _Setting("v", str(settings.verbosity))]
-    if settings.pause_image and line < PAUSE_IS_AN_ARGUMENT:
-        items.append(_Setting("pod-infra-container-image", settings.pause_image))
+def _settings(kubelet: Kubelet) -> list[_Setting]:
+    line = kubelet.version.line
+    dockershim = kubelet.options.container_runtime == "dockershim"
+    name = (_Setting("hostname-override", kubelet.options.node_name.lower()),) if kubelet.options.node_name else ()
+    plain = _plain(kubelet.options)
+    items = [*name, plain.pop("verbosity")]
+    if kubelet.options.pause_image and line < PAUSE_IS_AN_ARGUMENT:
+        items.append(_Setting("pod-infra-container-image", kubelet.options.pause_image))
     items += [
         _Setting("resolv-conf", "", "resolvConf" if line >= RESOLV_CONF_IN_DROP_IN else "", ""),
         _Setting("enable-debugging-handlers", None, "enableDebuggingHandlers", True),
-        _Setting("cluster-dns", ",".join(settings.cluster_dns), "clusterDNS", list(settings.cluster_dns)),
-        _Setting("cluster-domain", settings.cluster_domain, "clusterDomain", settings.cluster_domain),
-        _Setting("kubeconfig", settings.kubeconfig),
+        _Setting("cluster-dns", ",".join(kubelet.options.cluster_dns), "clusterDNS", list(kubelet.options.cluster_dns)),
+        plain.pop("cluster_domain"),
+        _Setting("kubeconfig", kubelet.layout.kubelet_kubeconfig),
     ]
     if line < DOCKERSHIM_ENDS:
         items.append(_Setting("hairpin-mode", "promiscuous-bridge", "hairpinMode", "promiscuous-bridge"))
     if dockershim:
         items.append(_Setting("image-pull-progress-deadline", "20m"))
     items.append(_Setting("cgroups-per-qos", "false", "cgroupsPerQOS", False))
-    if settings.log_dir and "log-dir" in KUBELET.list_known(line):
-        items += [_Setting("log-dir", settings.log_dir), _Setting("logtostderr", "false")]
+    if kubelet.log_dir and "log-dir" in KUBELET.list_known(line):
+        items += [_Setting("log-dir", kubelet.log_dir), _Setting("logtostderr", "false")]
     items.append(_Setting("enforce-node-allocatable", "", "enforceNodeAllocatable", []))
-    items += _dockershim(settings) if dockershim else _runtime(settings)
-    items.append(_Setting("windows-priorityclass", settings.priority_class))
-    return [*items, *_resources(settings), *_node(settings), *_access(settings), *_files(settings)]
+    items += _dockershim(kubelet) if dockershim else _runtime(kubelet)
+    items.append(plain.pop("priority_class"))
+    return [*items, *_resources(kubelet), *_node(kubelet), *_access(kubelet), *_files(kubelet), *plain.values()]
 
 
-def _dockershim(settings: KubeletSettings) -> list[_Setting]:
+def _plain(options: KubeletOptions) -> dict[str, _Setting]:
+    """The options that are a flag as they stand, by their names; None leaves it to the kubelet."""
+    found = ((each, getattr(options, each.name)) for each in list_flags(type(options)))
+    return {
+        each.name: _Setting(
+            each.flag, str(value).lower() if isinstance(value, bool) else str(value), each.setting, value
+        )
+        for each, value in found
+        if value is not None
+    }
+
+
+def _dockershim(kubelet: Kubelet) -> list[_Setting]:
     return [
         _Setting("network-plugin", "cni"),
-        _Setting("cni-bin-dir", settings.cni_bin_dir),
-        _Setting("cni-conf-dir", settings.cni_conf_dir),
+        _Setting("cni-bin-dir", kubelet.layout.cni_bin_dir),
+        _Setting("cni-conf-dir", kubelet.layout.cni_conf_dir),
     ]
 
 
-def _runtime(settings: KubeletSettings) -> list[_Setting]:
-    line = settings.version.line
+def _runtime(kubelet: Kubelet) -> list[_Setting]:
+    line = kubelet.version.line
     items = [_Setting("container-runtime", "remote")] if line < DOCKERSHIM_ENDS else []
     in_file = line >= ENDPOINT_IN_CONFIGURATION
-    for flag, name, pipe in (
-        ("container-runtime-endpoint", "containerRuntimeEndpoint", settings.pipe),
-        ("image-service-endpoint", "imageServiceEndpoint", settings.image_pipe),
-    ):
-        if pipe:
-            items.append(_Setting(flag, endpoint(pipe), name if in_file else "", endpoint(pipe)))
-    return items
+    address = endpoint(kubelet.layout.containerd_pipe)
+    name = "containerRuntimeEndpoint" if in_file else ""
+    return [*items, _Setting("container-runtime-endpoint", address, name, address)]
 
 
-def _resources(settings: KubeletSettings) -> list[_Setting]:
+def _resources(kubelet: Kubelet) -> list[_Setting]:
     maps = (
-        ("system-reserved", "systemReserved", settings.system_reserved, "="),
-        ("kube-reserved", "kubeReserved", settings.kube_reserved, "="),
-        ("eviction-hard", "evictionHard", settings.eviction_hard, "<"),
-        ("eviction-soft", "evictionSoft", settings.eviction_soft, "<"),
-        ("eviction-soft-grace-period", "evictionSoftGracePeriod", settings.eviction_soft_grace_period, "="),
+        ("system-reserved", "systemReserved", kubelet.options.system_reserved, "="),
+        ("kube-reserved", "kubeReserved", kubelet.options.kube_reserved, "="),
+        ("eviction-hard", "evictionHard", kubelet.options.eviction_hard, "<"),
+        ("eviction-soft", "evictionSoft", kubelet.options.eviction_soft, "<"),
+        ("eviction-soft-grace-period", "evictionSoftGracePeriod", kubelet.options.eviction_soft_grace_period, "="),
     )
     return [
         _Setting(flag, ",".join(f"{key}{sign}{value}" for key, value in sorted(found.items())), name, dict(found))
@@ -218,61 +232,68 @@ def _resources(settings: KubeletSettings) -> list[_Setting]:
     ]
 
 
-def _node(settings: KubeletSettings) -> list[_Setting]:
+def _node(kubelet: Kubelet) -> list[_Setting]:
     items = []
-    if settings.taints:
-        taints = [_taint(taint) for taint in settings.taints]
-        items.append(_Setting("register-with-taints", ",".join(settings.taints), "registerWithTaints", taints))
-    if settings.node_ip:
-        items.append(_Setting("node-ip", settings.node_ip))
-    if settings.labels:
-        labels = ",".join(f"{key}={value}" for key, value in sorted(settings.labels.items()))
+    if kubelet.options.taints:
+        taints = [_taint(taint) for taint in kubelet.options.taints]
+        items.append(_Setting("register-with-taints", ",".join(kubelet.options.taints), "registerWithTaints", taints))
+    if kubelet.options.node_ip:
+        items.append(_Setting("node-ip", kubelet.options.node_ip))
+    if kubelet.options.labels:
+        labels = ",".join(f"{key}={value}" for key, value in sorted(kubelet.options.labels.items()))
         items.append(_Setting("node-labels", labels))
-    wanted = gates(settings)
+    wanted = gates(kubelet)
     if wanted:
         items.append(_Setting("feature-gates", render_gates(wanted), "featureGates", dict(wanted)))
     return items
 
 
-def _access(settings: KubeletSettings) -> list[_Setting]:
+def _access(kubelet: Kubelet) -> list[_Setting]:
     """The CA by which the kubelet authenticates callers and, without a KubeletConfiguration, who may talk to it: by
     default anyone who reaches port 10250 may run commands in every pod, and port 10255 shows their specs. Such settings
     in `extra` win.
+
+    The CA is always named. kubeadm writes it to `ca_file`, but the KubeletConfiguration has the path of the control
+    plane's folder (kubespray: /etc/kubernetes/ssl/ca.crt), to which 1.22 adds no drive and later releases that of
+    kubeadm.exe; caCertPath cannot follow it everywhere, as it has to end in .crt. An argument wins over the file.
+    Sources: kubernetes cmd/kubeadm/app/componentconfigs/kubelet.go, kubelet_windows.go (mutatePaths),
+    apis/kubeadm/validation/validation.go; cmd/kubelet/app/server.go (kubeletConfigFlagPrecedence): v1.22.17, v1.27.4,
+    v1.30.4, v1.33.13, v1.35.4, v1.37.1.
 
     A kubelet that rotates its certificate uses nothing else of its kubeconfig, least of all a token: rotation is only
     for one that got its certificate by bootstrap. Source: kubernetes v1.37.1 cmd/kubelet/app/options/options.go,
     applyLegacyDefaults; cmd/kubelet/app/server.go, buildKubeletClientConfig; kubeadm's values:
     cmd/kubeadm/app/componentconfigs/kubelet.go.
     """
-    if not settings.client_ca_file:
-        return []
     items = [
         _Setting("anonymous-auth", "false"),
         _Setting("authentication-token-webhook", "true"),
         _Setting("authorization-mode", "Webhook"),
-        _Setting("client-ca-file", settings.client_ca_file),
+        _Setting("client-ca-file", places.ca_file(kubelet.layout)),
         _Setting("read-only-port", "0"),
     ]
-    if settings.bootstrap_kubeconfig:
+    if kubelet.options.join != "kubeconfig":
         items.append(_Setting("rotate-certificates", "true"))
-    if settings.serving_certificate:
+    if kubelet.serving_certificate:
         items.append(_Setting("rotate-server-certificates", "true"))
-    if settings.config_file:
+    if kubelet.has_configuration:
         items = [item for item in items if item.flag == "client-ca-file"]
-    theirs = {normalize(word.lstrip("-").partition("=")[0]) for word in settings.extra}
+    theirs = {normalize(word.lstrip("-").partition("=")[0]) for word in kubelet.extra}
     return [item for item in items if item.flag not in theirs]
 
 
-def _files(settings: KubeletSettings) -> list[_Setting]:
+def _files(kubelet: Kubelet) -> list[_Setting]:
+    options, layout = kubelet.options, kubelet.layout
+    certificate, providers = options.join != "kubeconfig", bool(options.credential_providers)
     files = (
-        ("bootstrap-kubeconfig", settings.bootstrap_kubeconfig),
-        ("cert-dir", settings.cert_dir),
-        ("config", settings.config_file),
-        ("config-dir", settings.drop_in_dir if settings.uses_drop_in else ""),
-        ("image-credential-provider-config", settings.credential_config),
-        ("image-credential-provider-bin-dir", settings.credential_dir),
+        ("bootstrap-kubeconfig", certificate, places.bootstrap_file(layout)),
+        ("cert-dir", certificate, places.cert_dir(layout)),
+        ("config", kubelet.has_configuration, places.config_file(layout)),
+        ("config-dir", kubelet.uses_drop_in, places.drop_in_dir(layout)),
+        ("image-credential-provider-config", providers, credentials.config_file(layout)),
+        ("image-credential-provider-bin-dir", providers, credentials.folder(layout)),
     )
-    return [_Setting(flag, path) for flag, path in files if path]
+    return [_Setting(flag, path) for flag, wanted, path in files if wanted]
 
 
 def _taint(text: str) -> dict[str, str]:

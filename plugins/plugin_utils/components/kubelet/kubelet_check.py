@@ -22,10 +22,10 @@ from ...facts.quantity import SYSTEM_MEMORY_FLOOR, quantity
 from ...facts.service_wrappers import GRACEFUL_SHUTDOWN_GATE, GRACEFUL_SHUTDOWN_SERVICE, GRACEFUL_SHUTDOWN_SINCE
 from ...facts.version import Line, Version
 from ..flag_check import CommandLine, Given, contradictions, gate_problems, line_problem, read
-from .duration import nanoseconds
-from .kubelet_args import DOCKERSHIM_ENDS, KubeletSettings, arguments, configuration, endpoint, gates
+from .duration import duration
+from .kubelet_args import DOCKERSHIM_ENDS, Kubelet, arguments, configuration, endpoint, gates
+from .places import ENV_FILE, drop_in_dir
 
-ENV_FILE = "kubeadm-flags.env"
 OWN = "kubelet's arguments"
 """Names of the places of arguments in messages."""
 
@@ -103,38 +103,38 @@ def drop_unknown(env_file_text: str, version: Version) -> str:
     return f"{_VARIABLE}{json.dumps(command_line.join(kept))}\n"
 
 
-def list_kubeadm_arguments(settings: KubeletSettings, env_file_text: str) -> tuple[str, ...]:
+def list_kubeadm_arguments(kubelet: Kubelet, env_file_text: str) -> tuple[str, ...]:
     """The arguments in kubeadm-flags.env that these settings do not set and that this kubelet knows.
 
     Our service does not read that file: they are appended to its own arguments, so that the kubeletExtraArgs of the
     user's kubeadm configuration stay in force.
     """
-    ours = _list_given(settings) | NOT_OURS
-    return tuple(_format_flag(flag) for flag in _of_kubeadm(settings, env_file_text) if flag.name not in ours)
+    ours = _list_given(kubelet) | NOT_OURS
+    return tuple(_format_flag(flag) for flag in _of_kubeadm(kubelet, env_file_text) if flag.name not in ours)
 
 
-def find_overruled(settings: KubeletSettings, env_file_text: str) -> list[str]:
+def find_overruled(kubelet: Kubelet, env_file_text: str) -> list[str]:
     """One sentence for each argument in kubeadm-flags.env that these settings override."""
-    ours = read(((OWN, arguments(settings)),), KUBELET, line_for(settings.version.line))
+    ours = read(((OWN, arguments(kubelet)),), KUBELET, line_for(kubelet.version.line))
     return [
         f"{ENV_FILE}: {flag.text}: the service has {given.text} instead, which counts."
-        for flag in _of_kubeadm(settings, env_file_text)
+        for flag in _of_kubeadm(kubelet, env_file_text)
         if flag.name not in NOT_OURS
         and (given := ours.find_last(flag.name)) is not None
         and given.value.casefold() != flag.value.casefold()
     ]
 
 
-def _of_kubeadm(settings: KubeletSettings, env_file_text: str) -> tuple[Given, ...]:
-    words = env_arguments(drop_unknown(env_file_text, settings.version))
-    return read(((ENV_FILE, words),), KUBELET, line_for(settings.version.line)).given
+def _of_kubeadm(kubelet: Kubelet, env_file_text: str) -> tuple[Given, ...]:
+    words = env_arguments(drop_unknown(env_file_text, kubelet.version))
+    return read(((ENV_FILE, words),), KUBELET, line_for(kubelet.version.line)).given
 
 
-def _list_given(settings: KubeletSettings) -> set[str]:
+def _list_given(kubelet: Kubelet) -> set[str]:
     """Names of the flags that the settings set, as arguments or in the drop-in; an argument would win over the
     drop-in."""
-    line = read(((OWN, arguments(settings)),), KUBELET, line_for(settings.version.line))
-    in_drop_in = configuration(settings) if settings.uses_drop_in else {}
+    line = read(((OWN, arguments(kubelet)),), KUBELET, line_for(kubelet.version.line))
+    in_drop_in = configuration(kubelet) if kubelet.uses_drop_in else {}
     return {flag.name for flag in line.given} | {flag for flag, name in _FIELDS.items() if name in in_drop_in}
 
 
@@ -144,19 +144,19 @@ def _format_flag(flag: Given) -> str:
     return f"--{flag.name}" if bare else f"--{flag.name}={flag.value}"
 
 
-def problems(settings: KubeletSettings, env_file_text: str = "") -> list[str]:
+def problems(kubelet: Kubelet, env_file_text: str = "") -> list[str]:
     """Why these settings are impossible: one sentence each, plus the sentences of `check_command_line`."""
-    if sentence := line_problem(settings.version.line):
+    if sentence := line_problem(kubelet.version.line):
         return [sentence]
-    line = settings.version.line
+    line = kubelet.version.line
     found = []
-    if settings.runtime == "dockershim" and line >= DOCKERSHIM_ENDS:
+    if kubelet.options.container_runtime == "dockershim" and line >= DOCKERSHIM_ENDS:
         found.append(
             f"winkube_container_runtime: Kubernetes {DOCKERSHIM_ENDS} removed dockershim, so kubelet "
-            f"{settings.version} cannot use Docker; use containerd."
+            f"{kubelet.version} cannot use Docker; use containerd."
         )
         return found
-    if settings.runtime == "dockershim" and settings.config_file:
+    if kubelet.options.container_runtime == "dockershim" and kubelet.has_configuration:
         found.append(
             "winkube_container_runtime: a node with dockershim joins with winkube_join: kubeconfig; kubeadm gets "
             "containerd's pipe."
@@ -164,65 +164,65 @@ def problems(settings: KubeletSettings, env_file_text: str = "") -> list[str]:
     found += [
         f"taint {taint!r}: not <key>=<value>:<effect> with the effect NoSchedule, PreferNoSchedule or NoExecute, "
         "without quotes; for example os=windows:NoSchedule."
-        for taint in settings.taints
+        for taint in kubelet.options.taints
         if not _TAINT.fullmatch(taint)
     ]
-    for what, reserved in (("system", settings.system_reserved), ("kube", settings.kube_reserved)):
+    for what, reserved in (("system", kubelet.options.system_reserved), ("kube", kubelet.options.kube_reserved)):
         found += [
             f"{what}-reserved {resource}={value}: {value!r} is not a quantity such as 2Gi or 500m."
             for resource, value in sorted(reserved.items())
             if (amount := quantity(value)) is None or amount < 0
         ]
-    found += _grace_periods(settings)
-    found += _host_network(settings)
-    found += _find_other_runtime(settings)
-    if settings.uses_drop_in:  # these gates are in no argument
+    found += _grace_periods(kubelet)
+    found += _host_network(kubelet)
+    found += _find_other_runtime(kubelet)
+    if kubelet.uses_drop_in:  # these gates are in no argument
         found += [
             sentence
-            for name, value in sorted(gates(settings).items())
+            for name, value in sorted(gates(kubelet).items())
             if (sentence := feature_gates.problem("kubelet", name, value, line))
         ]
-        found += _find_double_settings(settings)
-    return [*found, *check_command_line(arguments(settings), settings.version, env_file_text)]
+        found += _find_double_settings(kubelet)
+    return [*found, *check_command_line(arguments(kubelet), kubelet.version, env_file_text)]
 
 
-def warnings(settings: KubeletSettings) -> list[str]:
+def warnings(kubelet: Kubelet) -> list[str]:
     """Settings that work, but probably not as intended."""
     found = []
-    memory = quantity(settings.system_reserved.get("memory", "0"))
+    memory = quantity(kubelet.options.system_reserved.get("memory", "0"))
     if memory is not None and memory < SYSTEM_MEMORY_FLOOR:
         found.append(
-            f"system-reserved memory is {settings.system_reserved.get('memory', 'not set')}: Windows and its services "
-            "need 2Gi and more; with less, pods are placed on memory that is not there. Set memory: 2Gi."
+            f"system-reserved memory is {kubelet.options.system_reserved.get('memory', 'not set')}: Windows and its "
+            "services need 2Gi and more; with less, pods are placed on memory that is not there. Set memory: 2Gi."
         )
     ranks = {name: rank for rank, name in enumerate(PRIORITY_CLASSES)}
-    if ranks.get(settings.priority_class, len(ranks)) < ranks["ABOVE_NORMAL_PRIORITY_CLASS"]:
+    if ranks.get(kubelet.options.priority_class, len(ranks)) < ranks["ABOVE_NORMAL_PRIORITY_CLASS"]:
         found.append(
-            f"priority class {settings.priority_class}: busy pods can starve the kubelet until the node is NotReady; "
-            "use ABOVE_NORMAL_PRIORITY_CLASS or higher."
+            f"priority class {kubelet.options.priority_class}: busy pods can starve the kubelet until the node is "
+            "NotReady; use ABOVE_NORMAL_PRIORITY_CLASS or higher."
         )
-    if settings.eviction_soft and settings.version.line < _MEMORY_EVICTION:
+    if kubelet.options.eviction_soft and kubelet.version.line < _MEMORY_EVICTION:
         found.append(
-            f"eviction-soft: a kubelet {settings.version} on Windows evicts nothing by it (from {_MEMORY_EVICTION} on "
+            f"eviction-soft: a kubelet {kubelet.version} on Windows evicts nothing by it (from {_MEMORY_EVICTION} on "
             "memory.available works); leave it out."
         )
-    if settings.eviction_hard and settings.version.line < _MEMORY_EVICTION:
+    if kubelet.options.eviction_hard and kubelet.version.line < _MEMORY_EVICTION:
         found.append(
-            f"eviction-hard: a kubelet {settings.version} on Windows subtracts it from what pods may request and "
+            f"eviction-hard: a kubelet {kubelet.version} on Windows subtracts it from what pods may request and "
             f"evicts nothing by it (from {_MEMORY_EVICTION} on memory.available works)."
         )
-    if settings.pause_image and (sentence := pause_image_warning(settings.pause_image)):
+    if kubelet.options.pause_image and (sentence := pause_image_warning(kubelet.options.pause_image)):
         found.append(sentence)
-    found += _open_door(settings)
-    identify = feature_gates.gate("kubelet", "IdentifyPodOS", settings.version.line)
+    found += _open_door(kubelet)
+    identify = feature_gates.gate("kubelet", "IdentifyPodOS", kubelet.version.line)
     if identify and identify.stage == "alpha":
         found.append("feature gate IdentifyPodOS: set it on kube-apiserver too, else `.spec.os.name` is dropped there.")
     return found
 
 
-def _open_door(settings: KubeletSettings) -> list[str]:
+def _open_door(kubelet: Kubelet) -> list[str]:
     """Extra arguments that let everyone in."""
-    line = read((("extra arguments", settings.extra),), KUBELET, line_for(settings.version.line))
+    line = read((("extra arguments", kubelet.extra),), KUBELET, line_for(kubelet.version.line))
     mode = line.find_last("authorization-mode")
     if mode is None or mode.value != "AlwaysAllow":
         return []
@@ -246,13 +246,13 @@ def pause_image_warning(image: str) -> str | None:
     )
 
 
-def conflicts(argv: Sequence[str], settings: KubeletSettings, config: Mapping[str, Any]) -> list[str]:
+def conflicts(argv: Sequence[str], kubelet: Kubelet, config: Mapping[str, Any]) -> list[str]:
     """Settings that differ between the arguments and a KubeletConfiguration (kubeadm's config.yaml).
 
     The argument wins, and a reader of the file would not know.
     """
-    line = read(((OWN, argv),), KUBELET, line_for(settings.version.line))
-    wanted = configuration(settings)
+    line = read(((OWN, argv),), KUBELET, line_for(kubelet.version.line))
+    wanted = configuration(kubelet)
     found = []
     for flag, name in _FIELDS.items():
         given = line.find_last(flag)
@@ -285,32 +285,27 @@ _FIELDS = {
 """Argument -> field of KubeletConfiguration. Source: kubernetes v1.37.1 cmd/kubelet/app/options/options.go."""
 
 
-def _find_double_settings(settings: KubeletSettings) -> list[str]:
+def _find_double_settings(kubelet: Kubelet) -> list[str]:
     """Extra arguments for settings of the drop-in."""
-    line = read((("extra arguments", settings.extra),), KUBELET, settings.version.line)
-    ours = configuration(settings)
+    line = read((("extra arguments", kubelet.extra),), KUBELET, kubelet.version.line)
+    ours = configuration(kubelet)
     return [
-        f"{flag.place}: {flag.text}: {name} stands in the drop-in {settings.drop_in_dir}; change the setting instead."
+        f"{flag.place}: {flag.text}: {name} stands in the drop-in {drop_in_dir(kubelet.layout)}; change the setting "
+        "instead."
         for flag in line.given
         if (name := _FIELDS.get(flag.name)) and name in ours
     ]
 
 
-def duration(text: str) -> float | None:
-    """`1m30s` in seconds; None if Go does not parse it."""
-    found = nanoseconds(text)
-    return None if found is None else found / 10**9
-
-
 _GRACE = "winkube_kubelet_shutdown_grace_period"
 
 
-def _grace_periods(settings: KubeletSettings) -> list[str]:
+def _grace_periods(kubelet: Kubelet) -> list[str]:
     """Mistakes in the grace periods, as the kubelet validates them. Source: kubernetes v1.22.17, v1.37.1
     pkg/kubelet/apis/config/validation/validation.go, ValidateKubeletConfiguration."""
     given = {
-        _GRACE: settings.shutdown_grace_period,
-        f"{_GRACE}_critical_pods": settings.shutdown_grace_period_critical_pods,
+        _GRACE: kubelet.options.shutdown_grace_period,
+        f"{_GRACE}_critical_pods": kubelet.options.shutdown_grace_period_critical_pods,
     }
     total, critical = given.values()
     if not total:
@@ -326,7 +321,7 @@ def _grace_periods(settings: KubeletSettings) -> list[str]:
             found.append(f"{name}: {text} is shorter than a second; a kubelet takes 0s, or 1s and more.")
     if not found and (duration(critical) or 0) > (duration(total) or 0):
         found.append(f"{_GRACE}_critical_pods: {critical} is more than {_GRACE}: {total}, of which it is a part.")
-    if not settings.uses_drop_in and settings.version.line >= GRACEFUL_SHUTDOWN_SINCE:
+    if not kubelet.uses_drop_in and kubelet.version.line >= GRACEFUL_SHUTDOWN_SINCE:
         found.append(
             f"{_GRACE}: only a KubeletConfiguration has it, no flag, and this node has none; it needs "
             "winkube_join: kubeadm."
@@ -334,15 +329,15 @@ def _grace_periods(settings: KubeletSettings) -> list[str]:
     return found
 
 
-def graceful_shutdown(settings: KubeletSettings, config: Mapping[str, Any], manager: str, service: str) -> list[str]:
+def graceful_shutdown(kubelet: Kubelet, config: Mapping[str, Any], manager: str, service: str) -> list[str]:
     """Why a grace period, ours or that of kubeadm's file, has no effect on this node; empty if it works, or if there
     is none."""
-    period = settings.shutdown_grace_period or str(config.get("shutdownGracePeriod") or "")
+    period = kubelet.options.shutdown_grace_period or str(config.get("shutdownGracePeriod") or "")
     if not duration(period):
         return []
-    version, name = settings.version, f"shutdownGracePeriod {period}"
+    version, name = kubelet.version, f"shutdownGracePeriod {period}"
     gate = feature_gates.gate("kubelet", GRACEFUL_SHUTDOWN_GATE, version.line)
-    on = settings.feature_gates.get(GRACEFUL_SHUTDOWN_GATE, bool(gate and gate.default))
+    on = kubelet.options.feature_gates.get(GRACEFUL_SHUTDOWN_GATE, bool(gate and gate.default))
     why = ""
     if version.line < GRACEFUL_SHUTDOWN_SINCE:
         why = f"a kubelet {version} on Windows has no graceful node shutdown ({GRACEFUL_SHUTDOWN_SINCE} is the first)."
@@ -364,13 +359,17 @@ def graceful_shutdown(settings: KubeletSettings, config: Mapping[str, Any], mana
     return [f"{name} does nothing: {why}"] if why else []
 
 
-def _find_other_runtime(settings: KubeletSettings) -> list[str]:
+def _find_other_runtime(kubelet: Kubelet) -> list[str]:
     """A kubelet that uses another pipe than this node's containerd never becomes Ready."""
-    given = read(((OWN, settings.extra),), KUBELET, line_for(settings.version.line)).find_last(
+    given = read(((OWN, kubelet.extra),), KUBELET, line_for(kubelet.version.line)).find_last(
         "container-runtime-endpoint"
     )
-    wanted = endpoint(settings.pipe)
-    if given is None or not settings.pipe or str(given.value).replace("\\", "/").casefold() == wanted.casefold():
+    wanted = endpoint(kubelet.layout.containerd_pipe)
+    if (
+        given is None
+        or not kubelet.layout.containerd_pipe
+        or str(given.value).replace("\\", "/").casefold() == wanted.casefold()
+    ):
         return []
     return [
         f"{given.place}: {given.text}: containerd listens on {wanted} (winkube_containerd_pipe); leave it out, the "
@@ -378,18 +377,18 @@ def _find_other_runtime(settings: KubeletSettings) -> list[str]:
     ]
 
 
-def _host_network(settings: KubeletSettings) -> list[str]:
-    if "WindowsHostNetwork" not in settings.feature_gates:
+def _host_network(kubelet: Kubelet) -> list[str]:
+    if "WindowsHostNetwork" not in kubelet.options.feature_gates:
         return []
-    found = feature_gates.gate("kubelet", "WindowsHostNetwork", settings.version.line)
+    found = feature_gates.gate("kubelet", "WindowsHostNetwork", kubelet.version.line)
     if found is not None and found.stage == "deprecated":
         return [
-            f"feature gate WindowsHostNetwork: deprecated and without effect in Kubernetes {settings.version.line} "
+            f"feature gate WindowsHostNetwork: deprecated and without effect in Kubernetes {kubelet.version.line} "
             "(it was alpha in 1.26 to 1.32); leave it out."
         ]
-    if settings.containerd_version is not None and settings.containerd_version < _HOST_NETWORK_CONTAINERD:
+    if kubelet.containerd_version is not None and kubelet.containerd_version < _HOST_NETWORK_CONTAINERD:
         return [
-            f"feature gate WindowsHostNetwork: containerd {settings.containerd_version} cannot do it; use 1.7 or "
+            f"feature gate WindowsHostNetwork: containerd {kubelet.containerd_version} cannot do it; use 1.7 or "
             "newer, or leave the gate out."
         ]
     return []

@@ -146,7 +146,11 @@ class KubeletOptions:
         ),
     )
     cluster_domain: str = option(
-        "The cluster's DNS domain.", default="cluster.local", variable="winkube_cluster_domain"
+        "The cluster's DNS domain.",
+        default="cluster.local",
+        variable="winkube_cluster_domain",
+        flag="cluster-domain",
+        setting="clusterDomain",
     )
     verbosity: int = option(
         "How much the kubelet logs.",
@@ -155,11 +159,13 @@ class KubeletOptions:
             "winkube_kubelet_verbosity",
             text="How much the kubelet logs. Kubernetes' documentation of 1.22 has 6, for debugging.",
         ),
+        flag="v",
     )
     priority_class: str = option(
         "The priority of its process. Below V(ABOVE_NORMAL_PRIORITY_CLASS) busy pods can starve it.",
         default="ABOVE_NORMAL_PRIORITY_CLASS",
         variable=Variable("winkube_kubelet_priority_class"),
+        flag="windows-priorityclass",
     )
     system_reserved: Mapping[str, Any] = option(
         (
