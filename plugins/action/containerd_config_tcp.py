@@ -57,7 +57,7 @@ class ActionModule(ConvergingAction):
 
         stage = Stage("tcp", build_resources, first=(First(rehearse, learned=judge),))
         needed = node.reads(wanted)
-        before = self.reading(options, needed)
+        before = self.reading(needed)
         ran, result = self.converge((stage,), options, before, needed=needed)
 
         text, rehearsed = ran.learned.get(CONFIG) or "", ran.learned.get(REHEARSED)

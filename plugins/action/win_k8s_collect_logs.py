@@ -16,8 +16,8 @@ from ..plugin_utils.bundle.redact import name_in_bundle, patterns
 from ..plugin_utils.bundle.store import Store
 from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
-from ..plugin_utils.components.expected import Expected
 from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.components.node import Node
 from ..plugin_utils.engine.batch import Op
 from ..plugin_utils.engine.local_path import expand_home
 from ..plugin_utils.engine.reading import Reading, file_key, file_query
@@ -60,7 +60,7 @@ class ActionModule(NodeAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Start a trace, or collect; a trace that is to be stopped is stopped before."""
-        expected = Expected.of(options)
+        expected = Node.of(options, layout)
         try:
             own = patterns(options["redact"])
         except ValueError as error:
@@ -84,7 +84,7 @@ class ActionModule(NodeAction):
         stopped = options["hnstrace"] == "stop"
         if stopped:
             self._stop(options["hnstrace_file"], machine, store)
-        node = collect.Node(self._node.probe, machine.apply, verdict.sentence)
+        node = collect.Machine(self._node.probe, machine.apply, verdict.sentence)
         collect.put_files(node, store, paths, there)
         collect.put_state(store, machine.reading)
         outputs, why = collect.put_outputs(node, store, commands, there)
@@ -117,7 +117,7 @@ class ActionModule(NodeAction):
     def _result(self, **values: Any) -> dict[str, Any]:
         return {**values, "winkube": {"calls": self._node.calls}}
 
-    def _look(self, layout: Layout, expected: Expected) -> Reading:
+    def _look(self, layout: Layout, expected: Node) -> Reading:
         """State, and what lies in the folders of logs: one remote call, two where services log elsewhere."""
         reading = self._node.read_queries(collect.reads(layout, expected))
         return self._node.ask_again(reading, collect.list_log_reads(layout, expected, reading))

@@ -30,7 +30,7 @@ class ActionModule(ConvergingAction):
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Look for what may not be cloned; where nothing is in the way, stop the services and clear up."""
         scope = findings.Scope(layout, options["cni_data_dir"])
-        looked = self._look(scope, self.reading(options))
+        looked = self._look(scope, self.reading())
         if found := findings.find(scope, looked):
             raise Refused(
                 f"{self._host} is not ready to be generalised: what follows would be the same on every node.",

@@ -71,7 +71,7 @@ class ActionModule(NodeAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """The reading, as a result and for the tasks that follow."""
-        reading = self.find_reading(options)
+        reading = self.find_reading()
         if reading is None:
             reading = self._node.read_queries(read_plan(layout, self._components(options)))
         asks = Asks(self, self._host, shared=Path(C.DEFAULT_LOCAL_TMP), task=str(self._task._uuid))

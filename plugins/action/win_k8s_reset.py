@@ -99,7 +99,7 @@ class ActionModule(ConvergingAction):
         # A bare machine is asked once.
         needed = (*wanted.first_reads(nothing), *owned.list_third_reads(wanted.scope(nothing), nothing))
         run = self.begin(options, needed)
-        reading = self._look(wanted, self.reading(options, needed))
+        reading = self._look(wanted, self.reading(needed))
         wanted = replace(wanted, ours=owned.candidates(wanted.scope(reading), reading))
 
         def down(given: Given[Any]) -> Resources:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
+from ansible_collections.winkube.node.plugins.plugin_utils.components.node import Node
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.cluster_view import view_of
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import Finding
@@ -21,7 +21,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table impor
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 
 from tests import yaml_text
-from tests.unit.components.nodes import LAYOUT
+from tests.unit.components.nodes import LAYOUT, wanted_node
 
 HERE = Path(__file__).parent
 KINDS = ("networks", "endpoints", "namespaces", "policylists")
@@ -170,6 +170,6 @@ def _service(name: str, each: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _expected(data: Mapping[str, Any]) -> Expected | None:
+def _expected(data: Mapping[str, Any]) -> Node | None:
     """A whole node where a case tells of its kubelet's service."""
-    return Expected("win1", kubernetes=True) if "kubelet" in (data.get("services") or {}) else None
+    return wanted_node() if "kubelet" in (data.get("services") or {}) else None

@@ -27,7 +27,7 @@ class Room:
 
 
 _PARTS = ("cni", "containerd", "flannel", "host", "join", "kube_proxy", "kubelet", "programs")
-COMPONENTS = ("components", "components.registry", *(f"components.{name}" for name in _PARTS))
+COMPONENTS = ("components", "components.registry", "components.node", *(f"components.{name}" for name in _PARTS))
 """For what is above the components: all of them."""
 
 
@@ -56,6 +56,7 @@ UTILS: Mapping[str, Room] = {
     "transfer": Room(("engine",), ("ansible",)),
     "calico": Room(("cluster", "engine", "facts")),
     "components": Room(("cluster", "engine", "facts", "foreign"), ("yaml",)),
+    "components.node": Room(("components", "facts", *(f"components.{name}" for name in _PARTS))),
     "components.registry": Room(("components", "engine", *(f"components.{name}" for name in _PARTS))),
     "components.cni": _part(),
     "components.containerd": _part("kubelet"),

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..components import networks, registry
-from ..components.expected import Expected
 from ..components.layout import Layout
+from ..components.node import Node
 from ..diagnosis import programs as verify
 from ..engine import windows_path
 from ..engine.batch import Batch, Op
@@ -84,9 +84,7 @@ class Command:
         return " ".join([windows_path.name(self.program), *self.args])
 
 
-def commands(
-    layout: Layout, expected: Expected, *, events: int, channels: Sequence[str] = CHANNELS
-) -> tuple[Command, ...]:
+def commands(layout: Layout, expected: Node, *, events: int, channels: Sequence[str] = CHANNELS) -> tuple[Command, ...]:
     """All programs, the most informative first. `events` is the number of newest events of each log."""
     return (*_containers(layout), *_network(), *_services(layout, expected), *_system(), *_events(channels, events))
 
@@ -129,7 +127,7 @@ def _network() -> Iterable[Command]:
     yield Command("network/vfp-ports.txt", rf"{SYSTEM32}\vfpctrl.exe", ("/list-vmswitch-port",))
 
 
-def _services(layout: Layout, expected: Expected) -> Iterable[Command]:
+def _services(layout: Layout, expected: Node) -> Iterable[Command]:
     ours = [program.service for program in verify.programs(layout, expected)]
     for name in dict.fromkeys((*ours, *WINDOWS_SERVICES)):
         yield Command(f"services/{name}.qc.txt", SC, ("qc", name))
@@ -158,7 +156,7 @@ def batch(ops: Sequence[Op], machine: str) -> Batch:
     return Batch("collect_logs", tuple(ops), pre=(same,), deadline_s=limit)
 
 
-def folders(layout: Layout, expected: Expected, reading: Reading) -> tuple[str, ...]:
+def folders(layout: Layout, expected: Node, reading: Reading) -> tuple[str, ...]:
     r"""Folders in which every log is read: C:\k, the log folder, and those in the services' own command lines."""
     found = [layout.log_dir, layout.root, windows_path.parent(layout.containerd_log)]
     for program in verify.programs(layout, expected):
@@ -167,7 +165,7 @@ def folders(layout: Layout, expected: Expected, reading: Reading) -> tuple[str, 
     return tuple({windows_path.key(path): path for path in found if path}.values())
 
 
-def reads(layout: Layout, expected: Expected) -> tuple[Query, ...]:
+def reads(layout: Layout, expected: Node) -> tuple[Query, ...]:
     """The state, and the entries of log folders as far as they are known before the services are."""
     nothing = Reading().merge({"services": []})
     return merge_queries(
@@ -181,7 +179,7 @@ def reads(layout: Layout, expected: Expected) -> tuple[Query, ...]:
     )
 
 
-def list_log_reads(layout: Layout, expected: Expected, reading: Reading) -> tuple[Query, ...]:
+def list_log_reads(layout: Layout, expected: Node, reading: Reading) -> tuple[Query, ...]:
     """The log folders of the services, unless `reads` has asked for them."""
     known = {query.key for query in reads(layout, expected)}
     return tuple(each for each in folder_queries(folders(layout, expected, reading)) if each.key not in known)
@@ -213,7 +211,7 @@ def logs_in(paths: Iterable[str], reading: Reading) -> tuple[str, ...]:
 
 
 def select_files(
-    layout: Layout, expected: Expected, reading: Reading, more: Iterable[str]
+    layout: Layout, expected: Node, reading: Reading, more: Iterable[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The files to read, settings first, and those left out because they hold secrets."""
     own = [verify.log_of(program, reading).file for program in verify.programs(layout, expected)]
@@ -284,7 +282,7 @@ GROWTH = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class Machine:
     """The node's side: `probe` reads, `apply` runs ops in one batch and gives the node's answer, `said` describes an
     answer that is not done. The first two raise NodeError."""
 
@@ -293,7 +291,7 @@ class Node:
     said: Callable[[Mapping[str, Any]], str]
 
 
-def put_files(node: Node, store: Store, paths: Iterable[str], there: Reading) -> None:
+def put_files(node: Machine, store: Store, paths: Iterable[str], there: Reading) -> None:
     """Fetch files that are not in the bundle yet, a few at once; of a long file only its beginning and its end."""
     waiting: dict[str, tuple[int, str]] = {}
     planned = 0
@@ -335,7 +333,7 @@ def put_state(store: Store, reading: Reading) -> None:
     store.save()
 
 
-def put_outputs(node: Node, store: Store, commands: Sequence[Command], there: Reading) -> tuple[dict[str, str], str]:
+def put_outputs(node: Machine, store: Store, commands: Sequence[Command], there: Reading) -> tuple[dict[str, str], str]:
     """Run the programs, a few at once: their output by file, and why the others did not run (empty: all ran). One
     failure does not stop the others."""
     waiting = []

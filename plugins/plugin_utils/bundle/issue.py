@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..components import healthz, networks
-from ..components.expected import Expected
 from ..components.host.node_fit import Machine
 from ..components.layout import Layout
+from ..components.node import Node
 from ..diagnosis import programs as verify
 from ..engine.reading import Reading
 from ..engine.resource import Refused
@@ -50,7 +50,7 @@ class Facts:
     def of(
         cls,
         name: str,
-        expected: Expected,
+        expected: Node,
         layout: Layout,
         reading: Reading,
         *,
@@ -144,7 +144,7 @@ def runtime_of(said: str) -> str:
     return f"{name}://{version.removeprefix('v')}" if name and version else ""
 
 
-def _network(expected: Expected, reading: Reading) -> tuple[str, ...]:
+def _network(expected: Node, reading: Reading) -> tuple[str, ...]:
     who = {"service": "a service of the host", "cluster": "the cluster"}
     found = [
         f"{expected.network_mode}; flanneld or another network is run by {who.get(expected.cni_managed_by, '?')}, "
@@ -159,7 +159,7 @@ def _network(expected: Expected, reading: Reading) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _verbosity(layout: Layout, expected: Expected, reading: Reading) -> Iterator[str]:
+def _verbosity(layout: Layout, expected: Node, reading: Reading) -> Iterator[str]:
     """`kubelet: --v=6` for each Kubernetes program with that argument."""
     for program in verify.programs(layout, expected):
         service = reading.service(program.service)

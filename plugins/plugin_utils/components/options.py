@@ -203,7 +203,7 @@ def _rows(of: type[Any], own: Mapping[str, Field[Any] | None]) -> tuple[Option, 
 def _fields(of: type[Any], own: Mapping[str, Field[Any] | None]) -> Iterator[tuple[str, Any, Field[Any]]]:
     hints = _hints(cast(Hashable, of))
     for each in fields(of):
-        if (found := own.get(each.name, each)) is not None:
+        if _ABOUT in each.metadata and (found := own.get(each.name, each)) is not None:
             yield each.name, hints[each.name], found
 
 
@@ -283,14 +283,14 @@ def _documented(default: Any) -> Any:
     return list(default) if isinstance(default, tuple) else default
 
 
-def read(of: type[T], given: Mapping[str, Any]) -> T:
+def read(of: type[T], given: Mapping[str, Any], **more: Any) -> T:
     """The dataclass of a module's options, which are checked; others among them are left out, and one that is missing
-    or None has its default. TypeError if a required one is missing."""
-    return _read(of, {}, given)
+    or None has its default. `more` are fields that are no options. TypeError if a required one is missing."""
+    return _read(of, {}, given, **more)
 
 
-def _read(of: type[T], own: Mapping[str, Field[Any] | None], given: Mapping[str, Any]) -> T:
-    values: dict[str, Any] = {}
+def _read(of: type[T], own: Mapping[str, Field[Any] | None], given: Mapping[str, Any], **more: Any) -> T:
+    values: dict[str, Any] = dict(more)
     for name, hint, each in _fields(of, own):
         about: _About = each.metadata[_ABOUT]
         found = given if about.prefix is not None else given.get(name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from .options import SECRET, Variable, option, suboptions
 
@@ -116,7 +116,12 @@ class SharedOptions:
     golden_image: bool = option("Whether the machine becomes an image.", default=False)
     keep_pushed_builds: bool = option("Whether.", default=False)
     drain: DrainOptions = suboptions(DrainOptions, "Draining.")
-    runner: str = option("How.", default="task")
+    node: Mapping[str, Any] = option("Places on the node.", default={})
+    refresh: bool = option("Whether the node is read again.", default=False)
+    reading_max_age: int = option("Seconds.", default=300)
+    runner: Literal["task", "inline"] = option("How changes are worked off.", default="task")
+    reconnect_timeout: int = option("Seconds.", default=300)
+    answer_timeout: int = option("Seconds.", default=300)
 
 
 def unverified_option(*names: str) -> Any:

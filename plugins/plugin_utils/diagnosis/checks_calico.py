@@ -15,8 +15,8 @@ from ..calico.judge import RULES, Problem, Rule, problems
 from ..calico.view import build_wanted, look
 from ..cluster.client import Cluster
 from ..cluster.error import ClusterError
-from ..components.expected import Expected
 from ..components.layout import Layout
+from ..components.node import Node
 from .check import Area, Check, Needs, Seen
 from .remedies import advice
 from .scene import Scene
@@ -28,7 +28,7 @@ def _find_seen(rule: Rule, scene: Scene) -> Iterator[Seen]:
             yield Seen(each.seen.subject, each.seen.seen, each.seen.wanted)
 
 
-def calico_problems(cluster: Cluster, expected: Expected, layout: Layout) -> tuple[Problem, ...]:
+def calico_problems(cluster: Cluster, expected: Node, layout: Layout) -> tuple[Problem, ...]:
     """What the cluster's objects say, where the node's network is Calico's; nothing for who may not read them
     (examples/rbac/calico.yml)."""
     if not expected.calico:

@@ -159,7 +159,7 @@ def _other_version(component: Component, scene: Scene) -> Iterator[Seen]:
     """What the Node says that it runs, else what the receipt has of the files that are there."""
     if scene.expected is None or not component.expected(scene.expected):
         return
-    wanted = str(scene.expected.versions.get(component.role) or "").removeprefix("v")
+    wanted = scene.expected.version_of(component.role).removeprefix("v")
     if not wanted:
         return
     receipt, recorded = _read_receipt(component, scene)

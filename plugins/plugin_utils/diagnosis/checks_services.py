@@ -100,7 +100,7 @@ def _find_drift(scene: Scene) -> Iterator[Seen]:
             own = "--hostname-override" if table is KUBE_PROXY else "\0"  # has its own check
             yield from _as_seen(service, [each for each in drift if own not in each], argv)
     layout = scene.layout
-    argv = arguments(scene, layout.flanneld_service, layout.flanneld_binary) if scene.expected.flannel else None
+    argv = arguments(scene, layout.flanneld_service, layout.flanneld_binary) if scene.expected.runs_flannel else None
     if argv is not None:
         yield from _as_seen(layout.flanneld_service, list(_of_flanneld(argv, scene)), argv)
 
@@ -153,7 +153,7 @@ def _lines(scene: Scene, version: Version) -> Iterator[tuple[str, str, FlagTable
         KUBELET,
         kubelet_args.arguments(kubelet_args.Kubelet(options, layout)),
     )
-    if expected.kube_proxy and expected.network_mode in kube_proxy_args.NETWORKS:
+    if expected.runs_kube_proxy and expected.network_mode in kube_proxy_args.NETWORKS:
         proxy = kube_proxy_args.KubeProxySettings(
             version=version,
             node_name=expected.node_name,

@@ -50,8 +50,8 @@ def commands(tried: Tried, namespace: str) -> dict[str, tuple[str, ...]]:
         found[SHORT] = _resolve(beside)
     if address := _service_address(tried.objects):
         found[SERVICE_IP] = (*CURL, f"https://{address}:443/")
-    if tried.wanted.external:
-        found[OUTSIDE] = (*CURL, url(tried.wanted.external))
+    if tried.wanted.target:
+        found[OUTSIDE] = (*CURL, url(tried.wanted.target))
     return found
 
 
@@ -69,7 +69,7 @@ def _outside(scene: Scene) -> Iterator[Seen]:
     """Curl out of a pod; the exceptions of OutBoundNAT in the node's CNI configuration."""
     if (tried := _of(scene)) is None:
         return
-    target = tried.wanted.external
+    target = tried.wanted.target
     given = scene.cni_conf.exceptions() if scene.cni_conf else ()
     exceptions = [str(one) for each in given for one in ranges(each)]
     for address in _addresses(target):
@@ -94,7 +94,7 @@ def _outside(scene: Scene) -> Iterator[Seen]:
 def _outside_untried(scene: Scene) -> Iterator[Seen]:
     if (tried := _of(scene)) is None:
         return
-    target, said = tried.wanted.external, tried.in_pod.said.get(OUTSIDE)
+    target, said = tried.wanted.target, tried.in_pod.said.get(OUTSIDE)
     if said is None or said.exit_code is None:
         why = "no target outside was given" if not target else (said.first if said else _why(tried))
         hand = f"kubectl exec -n <namespace> <pod of this node> -- {' '.join(CURL)} {url(target or '<address>')}"

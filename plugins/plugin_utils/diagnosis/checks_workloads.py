@@ -85,7 +85,7 @@ def _troubles(pod: Object, tried: Tried) -> Iterator[str]:
     """Why a pod counts as stuck, one piece for each of its containers."""
     status = pod.get("status") or {}
     since = moment(status.get("startTime") or (pod.get("metadata") or {}).get("creationTimestamp"))
-    old = since is not None and tried.now - since > timedelta(seconds=tried.wanted.pod_wait_s)
+    old = since is not None and tried.now - since > timedelta(seconds=tried.wanted.pod_wait)
     containers = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
     reason_of_sandbox = _warning(pod, tried)
     for container in containers:

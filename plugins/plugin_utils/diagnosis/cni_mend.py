@@ -17,7 +17,9 @@ from typing import Any
 from ..components.cni.conf import FILE, ConfError, choose_file, decode, load
 from ..components.cni.mend import mend
 from ..components.cni.rules import Subject
+from ..components.expected import SERVICE
 from ..components.layout import Layout
+from ..components.node import Node
 from ..engine import windows_path
 from ..engine.reading import Reading, file_key
 from ..engine.resource import Refused
@@ -87,14 +89,15 @@ def plan_mend(reading: Reading, layout: Layout, subject: Subject) -> Mended | No
 
 def expectations(options: Mapping[str, Any], layout: Layout) -> Expectations:
     """What a CNI configuration has to fit, by the options of win_k8s_repair."""
-    managed = options["cni_managed_by"] == "service"
+    node = Node.of(options, layout)
+    flannel = node.flannel
     return Expectations(
         layout=layout,
-        network_name=network_name(options["network_mode"], options["network_name"]) if managed else "",
-        management_ip=options["management_ip"],
-        cluster_cidr=options["cluster_cidr"],
-        service_cidr=options["service_cidr"],
-        plugins_version=options["plugins_version"],
+        network_name=network_name(flannel.network_mode, flannel.network_name) if node.cni_managed_by == SERVICE else "",
+        management_ip=node.management_ip,
+        cluster_cidr=node.cluster_cidr,
+        service_cidr=node.service_cidr,
+        plugins_version=flannel.plugins_version,
     )
 
 

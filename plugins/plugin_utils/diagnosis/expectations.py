@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..components.expected import Expected
+from ..components.expected import SERVICE
 from ..components.layout import Layout
+from ..components.node import Node
+from ..components.options import option, read
 
 NETWORKS: Mapping[str, str] = {"l2bridge": "cbr0", "overlay": "vxlan0"}
 """flannel's network in each mode, where it has no name of its own."""
@@ -32,24 +34,24 @@ class Expectations:
     """
 
     layout: Layout
-    network_name: str = ""
-    network_mode: str = ""
-    vni: int = 0
-    subnet: str = ""
-    interface_name: str = ""
-    management_ip: str = ""
-    cluster_cidr: str = ""
-    service_cidr: str = ""
-    cluster_domain: str = ""
-    node_name: str = ""
-    plugins_version: str = ""
+    network_name: str = option("As of hns_check.", default="")
+    network_mode: str = option("As of hns_check.", default="")
+    vni: int = option("As of hns_check.", default=0)
+    subnet: str = option("As of hns_check.", default="")
+    interface_name: str = option("As of hns_check.", default="")
+    management_ip: str = option("As of hns_check.", default="")
+    cluster_cidr: str = option("As of hns_check.", default="")
+    service_cidr: str = option("As of hns_check.", default="")
+    cluster_domain: str = option("As of hns_check.", default="")
+    node_name: str = option("As of hns_check.", default="")
+    plugins_version: str = option("As of hns_check.", default="")
     flannel: bool = True
     kube_proxy: bool = True
 
     @classmethod
-    def of(cls, layout: Layout, expected: Expected, domain: str = "") -> Expectations:
+    def of(cls, layout: Layout, expected: Node, domain: str = "") -> Expectations:
         """By what the node is expected to be; `domain` is the cluster's. Nothing is expected of another CNI's."""
-        flannel = expected.flannel
+        flannel = expected.runs_flannel
         name = expected.network_name or NETWORKS.get(expected.network_mode, "")
         return cls(
             layout=layout,
@@ -62,25 +64,12 @@ class Expectations:
             cluster_domain=domain,
             node_name=expected.node_name,
             flannel=flannel,
-            kube_proxy=expected.kube_proxy,
+            kube_proxy=expected.runs_kube_proxy,
         )
 
     @classmethod
     def of_options(cls, layout: Layout, options: Mapping[str, Any]) -> Expectations:
         """By the options of hns_check."""
-        return cls(
-            layout=layout,
-            network_name=options["network_name"],
-            network_mode=options["network_mode"],
-            vni=options["vni"],
-            subnet=options["subnet"],
-            interface_name=options["interface_name"],
-            management_ip=options["management_ip"],
-            cluster_cidr=options["cluster_cidr"],
-            service_cidr=options["service_cidr"],
-            cluster_domain=options["cluster_domain"],
-            node_name=options["node_name"],
-            plugins_version=options["plugins_version"],
-            flannel=options["cni_managed_by"] == "service",
-            kube_proxy=options["kube_proxy_managed_by"] == "service",
-        )
+        node = Node.of(options, layout)
+        flannel, kube_proxy = node.cni_managed_by == SERVICE, node.kube_proxy_managed_by == SERVICE
+        return read(cls, options, layout=layout, flannel=flannel, kube_proxy=kube_proxy)

@@ -25,9 +25,10 @@ from ..cluster.error import ClusterError
 from ..cluster.exec import exec_in_pod
 from ..cluster.rights import is_allowed
 from ..components import networks
-from ..components.expected import Expected
 from ..components.host import node_fit
 from ..components.layout import Layout
+from ..components.node import Node
+from ..components.options import option, read
 from ..components.registry import read_plan
 from ..cri.client import CriError
 from ..cri.kubelet import KubeletProxy
@@ -94,58 +95,48 @@ class NotRunError(Exception):
     """A sentence: why a batch was not run on the node."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looking:
+    """How a node is looked at: the options of win_k8s_diagnose that are about nothing else. `watch` are the seconds
+    between two looks."""
+
+    watch: float = option("Seconds.", default=10)
+    hyperv_adapters: Any = option("What Hyper-V hosts told.", default=None)
+    exec_in_pods: bool = option("Whether commands are run in pods.", default=True)
+    stats_samples: int = option("How many.", default=3)
+    stats_interval: float = option("Seconds.", default=2)
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: `host` is the inventory's name, `watch_s` the seconds between two looks, `adapters` what Hyper-V
-    hosts told (None: no one was asked); the last three are about what is tried."""
+    """What is asked: `host` is the inventory's name, `adapters` what Hyper-V hosts told (None: no one was asked)."""
 
     host: str
     layout: Layout
-    expected: Expected
+    expected: Node
     wanted: Wanted = field(default_factory=Wanted)
-    watch_s: float = 10
+    how: Looking = field(default_factory=Looking)
     adapters: tuple[VmAdapter, ...] | None = None
-    exec_in_pods: bool = True
-    samples: int = 3
-    interval_s: float = 2
 
     @classmethod
     def of(cls, options: Mapping[str, Any], layout: Layout, host: str) -> Question:
         """By the options of win_k8s_diagnose. Refused for adapters that are not what Get-VMNetworkAdapter says."""
-        return cls(
-            host=host,
-            layout=layout,
-            expected=Expected.of(options),
-            wanted=Wanted(
-                external=options["target"],
-                pod_wait_s=options["pod_wait"],
-                registries=tuple(options["registries"]),
-                **{name: options[name] for name in _SAME},
-            ),
-            watch_s=options["watch"],
-            adapters=_adapters(options["hyperv_adapters"]),
-            exec_in_pods=options["exec_in_pods"],
-            samples=options["stats_samples"],
-            interval_s=options["stats_interval"],
-        )
+        how = read(Looking, options)
+        adapters = _adapters(how.hyperv_adapters)
+        return cls(host, layout, Node.of(options, layout), read(Wanted, options), how, adapters)
 
     @classmethod
     def at_once(cls, options: Mapping[str, Any], layout: Layout, host: str) -> Question:
         """By the options of win_k8s_repair: what is seen without waiting for programs that crash."""
-        name = network_name(options["network_mode"], options["network_name"])
-        return cls(host, layout, Expected.of({**options, "network_name": name}), watch_s=0)
+        node = Node.of(options, layout)
+        name = network_name(node.flannel.network_mode, node.flannel.network_name)
+        node = replace(node, flannel=replace(node.flannel, network_name=name))
+        return cls(host, layout, node, how=Looking(watch=0))
 
     @property
     def expect(self) -> Expectations:
         """What the network should be."""
         return Expectations.of(self.layout, self.expected, self.wanted.cluster_domain)
-
-
-_SAME = (
-    *("kubernetes_version", "join", "pause_image_source", "dns_service_ip", "cluster_domain"),
-    *("http_proxy", "https_proxy"),
-)
-"""Options with the names that Wanted has."""
 
 
 def _adapters(given: list[dict[str, Any]] | None) -> tuple[VmAdapter, ...] | None:
@@ -164,7 +155,7 @@ def quick(machine: Seen, question: Question, cluster: Cluster | None, *, service
     first = _read(machine, (*read_plan(layout), *watched, *network, *expiry.outcome_reads(layout)), expect)
     view = ask(cluster, expected.node_name) if services and cluster is not None else None
     node = view.node if view is not None else cluster.node(expected.node_name) if cluster is not None else None
-    time.sleep(question.watch_s)
+    time.sleep(question.how.watch)
     again = (*watched, *programs.logs(layout, expected, first), *programs.health(layout, expected, first))
     second = first.merge(machine.probe(again), again)
     return scene_of(first, expect, view, second=second, expected=expected, node=node, asked=cluster is not None)
@@ -207,7 +198,7 @@ def full(
     first = _read(machine, queries, expect)
     objects, why = _ask_cluster(cluster, expected.node_name, no_cluster)
     gmsa = ask_gmsa(cluster, objects)
-    time.sleep(question.watch_s)
+    time.sleep(question.how.watch)
     again = merge_queries(
         (
             *watched,
@@ -260,12 +251,12 @@ def _try(tried: Tried, question: Question, cluster: Cluster, objects: Objects, r
     ports = [(host, KUBELET_PORT), *((host, port) for _name, port in asked)]
     name = question.expected.node_name
     in_pod = InPod(why="winkube_diagnose_exec is false")
-    if question.exec_in_pods:
+    if question.how.exec_in_pods:
         within, why = _with_exec(cluster, objects)
         in_pod = InPod(why=why) if why else ask_pod(cluster, within, lambda namespace: commands(tried, namespace))
     figures = Stats(why=NO_KUBELET)
-    if question.samples < 1 or _may(cluster, "get", "nodes/proxy", name=name):
-        figures = stats(cluster, name, question.samples, question.interval_s)
+    if question.how.stats_samples < 1 or _may(cluster, "get", "nodes/proxy", name=name):
+        figures = stats(cluster, name, question.how.stats_samples, question.how.stats_interval)
     return replace(
         tried,
         calico=calico_problems(cluster, question.expected, question.layout),
@@ -345,7 +336,7 @@ def _network(one: Finding) -> bool:
     return KNOWN[one.id].area == Area.NETWORK
 
 
-def _network_view(objects: Objects | None, expected: Expected) -> ClusterView | None:
+def _network_view(objects: Objects | None, expected: Node) -> ClusterView | None:
     """What the network's checks take of the cluster; None without one."""
     if objects is None:
         return None
@@ -399,7 +390,7 @@ def _optional(cluster: Cluster, path: str) -> Iterator[Object]:
         return
 
 
-def tails(layout: Layout, expected: Expected, first: Reading) -> tuple[Query, ...]:
+def tails(layout: Layout, expected: Node, first: Reading) -> tuple[Query, ...]:
     """The ends of the logs that are single files."""
     return tuple(
         Query(query.key, query.op, (*query.args, ("tail", TAIL_BYTES)))
@@ -407,7 +398,7 @@ def tails(layout: Layout, expected: Expected, first: Reading) -> tuple[Query, ..
     )
 
 
-def log_texts(layout: Layout, expected: Expected, first: Reading, second: Reading) -> dict[str, str]:
+def log_texts(layout: Layout, expected: Node, first: Reading, second: Reading) -> dict[str, str]:
     """The ends that were read, by service."""
     found = {}
     for program in programs.programs(layout, expected):
@@ -420,9 +411,7 @@ def log_texts(layout: Layout, expected: Expected, first: Reading, second: Readin
     return found
 
 
-def quiet_for(
-    layout: Layout, expected: Expected, first: Reading, second: Reading, now: datetime
-) -> dict[str, timedelta]:
+def quiet_for(layout: Layout, expected: Node, first: Reading, second: Reading, now: datetime) -> dict[str, timedelta]:
     """How long ago the log of each program that runs was written last, both by the node's clock."""
     found = {}
     for program in programs.programs(layout, expected):

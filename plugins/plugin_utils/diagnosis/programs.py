@@ -12,9 +12,9 @@ from typing import Any
 
 from ..components import registry
 from ..components.declaration import Component
-from ..components.expected import Expected
 from ..components.healthz import find_url
 from ..components.layout import Layout
+from ..components.node import Node
 from ..engine import windows_path
 from ..engine.reading import Query, Reading, file_query, http_query, pipe_query, services_query
 from ..engine.services.existing import argument, log_file
@@ -37,7 +37,7 @@ class Program:
     pipe: str = ""
 
 
-def programs(layout: Layout, expected: Expected) -> tuple[Program, ...]:
+def programs(layout: Layout, expected: Node) -> tuple[Program, ...]:
     """What has to run, in the order in which one thing needs the other."""
     return tuple(
         Program(
@@ -54,7 +54,7 @@ def programs(layout: Layout, expected: Expected) -> tuple[Program, ...]:
     )
 
 
-def reads(layout: Layout, expected: Expected) -> tuple[Query, ...]:
+def reads(layout: Layout, expected: Node) -> tuple[Query, ...]:
     """What both looks ask for: services, processes, pipe, and what blocks the node."""
     wanted = programs(layout, expected)
     names = tuple(sorted({windows_path.name(program.binary) for program in wanted}))
@@ -66,7 +66,7 @@ def reads(layout: Layout, expected: Expected) -> tuple[Query, ...]:
     )
 
 
-def health(layout: Layout, expected: Expected, first: Reading) -> tuple[Query, ...]:
+def health(layout: Layout, expected: Node, first: Reading) -> tuple[Query, ...]:
     """The addresses at which programs say whether they are healthy, for the second look: only the first tells with
     which arguments services start them."""
     urls = (healthz(program, layout, first) for program in programs(layout, expected))
@@ -79,7 +79,7 @@ def healthz(program: Program, layout: Layout, reading: Reading) -> str:
     return "" if found is None or daemon is None else find_url(daemon, found, layout, reading)
 
 
-def logs(layout: Layout, expected: Expected, first: Reading) -> tuple[Query, ...]:
+def logs(layout: Layout, expected: Node, first: Reading) -> tuple[Query, ...]:
     """The logs that are single files, for the second look: only the first tells where services put them."""
     there = (program for program in programs(layout, expected) if first.service(program.service))
     return tuple(file_query(log.file) for log in (log_of(program, first) for program in there) if log.file)

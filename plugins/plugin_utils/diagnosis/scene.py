@@ -17,12 +17,12 @@ from typing import Any
 from ..components import networks
 from ..components.cni.conf import FILE, Conf, ConfError, choose_file, decode, load
 from ..components.containerd.containerd_toml import Document
-from ..components.expected import Expected
 from ..components.flannel import subnet_env
 from ..components.flannel.subnet_env import SubnetEnv, SubnetEnvError
 from ..components.healthz import find_arguments
 from ..components.layout import Layout
 from ..components.networks import Adapter
+from ..components.node import Node
 from ..engine import windows_path
 from ..engine.batch import as_base64
 from ..engine.environment import fingerprint
@@ -81,7 +81,7 @@ class Scene:
     hns: Hns
     first: Reading = field(default_factory=Reading)
     second: Reading = field(default_factory=Reading)
-    expected: Expected | None = None
+    expected: Node | None = None
     logs: Mapping[str, str] = field(default_factory=dict)
     quiet: Mapping[str, timedelta] = field(default_factory=dict)
     working: frozenset[str] = frozenset()
@@ -276,7 +276,7 @@ def scene_of(
     ports: tuple[Ports, ...] = (),
     *,
     second: Reading | None = None,
-    expected: Expected | None = None,
+    expected: Node | None = None,
     logs: Mapping[str, str] | None = None,
     quiet: Mapping[str, timedelta] | None = None,
     working: Iterable[str] = (),

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from ..calico.judge import Problem
+from ..components.options import option
 from ..facts.version import Version, VersionError
 from .cluster_view import OVER, Object
 
@@ -19,20 +20,20 @@ from .cluster_view import OVER, Object
 class Wanted:
     """What the node should be, beside components.expected. Empty texts are not known.
 
-    `external` is an address or URL outside the cluster that pods should reach; `pod_wait_s` so long may a pod take to
+    `target` is an address or URL outside the cluster that pods should reach; `pod_wait` seconds may a pod take to
     start; `registries` are host names; `http_proxy` and `https_proxy` are URLs; `join` is how the node joined.
     """
 
-    kubernetes_version: str = ""
-    join: Literal["kubeadm", "bootstrap_kubeconfig", "kubeconfig"] = "kubeadm"
-    pause_image_source: str = "kubernetes"
-    dns_service_ip: str = ""
-    cluster_domain: str = "cluster.local"
-    external: str = ""
-    pod_wait_s: int = 300
-    http_proxy: str = ""
-    https_proxy: str = ""
-    registries: tuple[str, ...] = ()
+    kubernetes_version: str = option("As of win_k8s_diagnose.", default="")
+    join: Literal["kubeadm", "bootstrap_kubeconfig", "kubeconfig"] = option("As there.", default="kubeadm")
+    pause_image_source: str = option("As there.", default="kubernetes")
+    dns_service_ip: str = option("As there.", default="")
+    cluster_domain: str = option("As there.", default="cluster.local")
+    target: str = option("As there.", default="")
+    pod_wait: int = option("As there.", default=300)
+    http_proxy: str = option("As there.", default="")
+    https_proxy: str = option("As there.", default="")
+    registries: tuple[str, ...] = option("As there.", default=())
 
     @property
     def version(self) -> Version | None:

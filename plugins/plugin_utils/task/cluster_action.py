@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import yaml
 
 from ..cluster.change import Change
 from ..cluster.client import Cluster
+from ..components.options import read
+from ..components.shared_options import SharedOptions
 from ..engine.resource import Refused
 from ..engine.sentences import as_result
 from .argument_spec import plain
@@ -23,7 +26,7 @@ class ClusterAction(ControllerAction):
 
     def open_cluster(self, options: Mapping[str, Any]) -> Cluster:
         """The cluster. Refused without a kubeconfig."""
-        cluster = Cluster.open(options["cluster"])
+        cluster = Cluster.open(asdict(read(SharedOptions, options).cluster))
         if cluster is None:
             raise Refused(f"{self.topic}: cluster.kubeconfig is empty, and everything here is asked of the cluster.")
         return cluster

@@ -45,7 +45,7 @@ class ConvergingAction(NodeAction):
             What they end with, and the task's result.
         """
         run = self.begin(options, needed, own)
-        ran = run.run_stages(stages, reading or self.reading(options, needed), after=after)
+        ran = run.run_stages(stages, reading or self.reading(needed), after=after)
         return ran, self.report_run(run, ran.reading)
 
     def begin(self, options: Mapping[str, Any], needed: tuple[Query, ...] = (), own: object = None) -> Converge:

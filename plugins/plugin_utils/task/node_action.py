@@ -89,7 +89,8 @@ class NodeAction(ModuleAction):
             raise AnsibleConnectionFailure(make_sentence(silence)) from None
 
     def _work_on_node(self, options: dict[str, Any]) -> dict[str, Any]:
-        layout = Layout.of(options["node"])
+        self._shared = shared = read(SharedOptions, options)
+        layout = Layout.of(shared.node)
         keep_alive(self._connection)
         link = Link(
             execute=self._on_node,
@@ -97,9 +98,9 @@ class NodeAction(ModuleAction):
             state_dir=layout.state_dir,
             host=self._host,
             abandon=lambda: end_master(self._connection),
-            reconnect_s=options["reconnect_timeout"],
-            answer_s=options["answer_timeout"],
-            runner_mode=options["runner"],
+            reconnect_s=shared.reconnect_timeout,
+            answer_s=shared.answer_timeout,
+            runner_mode=shared.runner,
             notice=display.warning,
             said=self._say,
             progress_s=WATCHED_S if is_watched() else LOGGED_S,
@@ -110,7 +111,6 @@ class NodeAction(ModuleAction):
             link, layout, self._host, self._connection, self.warn_once, self._task.check_mode, machines
         )
         self._asks = Asks(self, self._host)
-        self._shared = read(SharedOptions, options)
         return self.work(options, layout)
 
     def _loaded(self) -> Loaded:
@@ -168,17 +168,17 @@ class NodeAction(ModuleAction):
         told = {**(result.get("winkube") or {}), "recovered": recovered[-1]}
         return result | {"changed": True, "steps": [*steps, *(result.get("steps") or ())], "winkube": told}
 
-    def reading(self, options: Mapping[str, Any], needed: Sequence[Query] = ()) -> Reading:
+    def reading(self, needed: Sequence[Query] = ()) -> Reading:
         """This run's reading if it can be believed, else a new one, with `needed` in it."""
-        known = self.find_reading(options)
+        known = self.find_reading()
         return self._node.read(needed) if known is None else self._node.complete(known, needed)
 
-    def find_reading(self, options: Mapping[str, Any]) -> Reading | None:
+    def find_reading(self) -> Reading | None:
         """This run's reading if it can be believed."""
         fact = self.fact()
-        if fact is None or options["refresh"]:
+        if fact is None or self._shared.refresh:
             return None
-        check, max_age = self._task.check_mode, options["reading_max_age"]
+        check, max_age = self._task.check_mode, self._shared.reading_max_age
         return usable(fact, run=RUN_ID, now=time.time(), max_age=max_age, check=check)
 
     def fact(self) -> dict[str, Any] | None:

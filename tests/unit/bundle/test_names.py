@@ -61,7 +61,7 @@ class Files:
         )
 
     def put(self, store: Store) -> None:
-        node = collect.Node(self.probe, lambda _ops: {}, str)
+        node = collect.Machine(self.probe, lambda _ops: {}, str)
         collect.put_files(node, store, self.sizes, self.reading())
 
 

@@ -10,7 +10,6 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle import collect
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.collect import AT_ONCE, Command, commands
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.store import Store
-from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.node import verdict
@@ -18,7 +17,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.node import verdict
 from tests.lab.twin.node import LabNode
 from tests.lab.twin.ops import execute_op
 from tests.lab.twin.ops_system import accepts
-from tests.unit.components.nodes import LAYOUT
+from tests.unit.components.nodes import LAYOUT, wanted_node
 
 COMMANDS = [Command(f"x/{n}.txt", rf"C:\Windows\System32\p{n}.exe", (str(n),)) for n in range(10)]
 
@@ -45,7 +44,7 @@ class Node:
         return {"answer": "accepted", "outcome": "done", "results": results}
 
     def collect(self, store: Store, there: Reading) -> dict[str, str]:
-        node = collect.Node(lambda _queries: {}, self.apply, verdict.sentence)
+        node = collect.Machine(lambda _queries: {}, self.apply, verdict.sentence)
         outputs, _why = collect.put_outputs(node, store, COMMANDS, there)
         return outputs
 
@@ -105,5 +104,5 @@ def test_a_command_that_is_refused_is_what_it_says_and_fails_nothing(words: tupl
 @pytest.mark.parametrize("code", [1639, 2**32 - 1, -1, -1073741515])
 def test_whatever_a_program_ends_with_is_no_failure(code: int) -> None:
     """Windows' exit codes have 32 bits, and .NET writes those above 2^31 below zero."""
-    for command in commands(LAYOUT, Expected("win1", kubernetes=True), events=10):
+    for command in commands(LAYOUT, wanted_node(), events=10):
         assert accepts(dict(command.op.args), code), command.line

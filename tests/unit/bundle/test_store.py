@@ -12,13 +12,12 @@ from ansible_collections.winkube.node.plugins.plugin_utils.bundle import collect
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.collect import group_paths
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.issue import runtime_of
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.store import LIMIT, MANIFEST, Store
-from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import PROGRAM_SERVICES
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 
-from tests.unit.components.nodes import LAYOUT
+from tests.unit.components.nodes import LAYOUT, wanted_node
 
-EXPECTED = Expected("win1", kubernetes=True)
+EXPECTED = wanted_node()
 
 
 @pytest.mark.row("LG-01", "LG-06")

@@ -11,8 +11,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.calico.plan import Op
 from ansible_collections.winkube.node.plugins.plugin_utils.calico.view import look
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.components import daemon_sets
-from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import flannel_conf
+from ansible_collections.winkube.node.plugins.plugin_utils.components.node import Node
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.firewall_rule import FirewallRule
 
@@ -20,6 +20,7 @@ from tests.lab.cluster import shipped
 from tests.lab.cluster.cluster import Cluster as Lab
 from tests.lab.cluster.custom import OWN, kind_of
 from tests.lab.cluster.seed import Settings
+from tests.unit.components.nodes import LAYOUT
 from tests.unit.components.test_given_options import made_by_flannel
 from tests.unit.components.windows_network import SWITCHED
 from tests.unit.task.test_preflight import bare
@@ -74,9 +75,9 @@ def test_the_node_gets_no_flannel_and_the_port_of_vxlan() -> None:
 
 def test_the_checks_expect_calicos_network() -> None:
     options = {"node_name": "win1", "kubernetes_version": "1.35.2", "cni_managed_by": "cluster"}
-    expected = Expected.of({**options, "network_mode": "calico", "network_name": ""})
+    expected = Node.of({**options, "network_mode": "calico", "network_name": ""}, LAYOUT)
     assert (expected.network_mode, expected.network_name, expected.calico) == ("overlay", "Calico", True)
-    assert not Expected.of({**options, "network_mode": "overlay"}).calico
+    assert not Node.of({**options, "network_mode": "overlay"}, LAYOUT).calico
 
 
 def test_the_operators_mounts_say_where_it_writes() -> None:

@@ -12,6 +12,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.asks impor
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import Kubelet
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.options import KubeletOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.components.layout import Layout
+from ansible_collections.winkube.node.plugins.plugin_utils.components.node import Node
 from ansible_collections.winkube.node.plugins.plugin_utils.components.options import read
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import COMPONENTS
 from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_options import SharedOptions
@@ -56,6 +57,11 @@ def wanted_kubelet(
     places = {name: more.pop(name) for name in tuple(more) if hasattr(layout, name)}
     options = {"node_name": "win1", "source": {}, "service": {"manager": manager}, **more}
     return Kubelet(read(KubeletOptions, {"version": version, "join": join, **options}), replace(layout, **places))
+
+
+def wanted_node(version: str = "1.37.1", layout: Layout = LAYOUT, **options: Any) -> Node:
+    """A node with these options of a module that looks at it; without a version, one without Kubernetes."""
+    return Node.of({"node_name": "win1", "kubernetes_version": version, **options}, layout)
 
 
 def bare(queries: tuple[Query, ...], *services: dict[str, Any]) -> Reading:

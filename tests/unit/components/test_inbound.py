@@ -10,7 +10,6 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.connection import Connection
 from ansible_collections.winkube.node.plugins.plugin_utils.components import inbound
-from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.components.networks import Adapter, Management
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import scene_of
@@ -22,7 +21,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.fire
 
 from tests.unit.cluster.fake import as_api
 
-from .nodes import LAYOUT, lines
+from .nodes import LAYOUT, lines, wanted_node
 
 PODS = "10.244.0.0/16"
 OWN = Management("192.168.122.231", 24, Adapter("Ethernet", True, False, 1500, (("192.168.122.231", 24),), (), ()))
@@ -183,7 +182,7 @@ def test_the_clusters_own_addresses() -> None:
 def test_verify_compares_the_nodes_address() -> None:
     adapters = [{"name": "Ethernet", "up": True, "ipv4": [{"address": "192.168.122.231", "prefix": 24}]}]
     reading = Reading().merge({"adapters": adapters})
-    expected = Expected(node_name="win1", kubernetes=True)
+    expected = wanted_node()
     status = {"addresses": [{"type": "InternalIP", "address": "10.244.1.2"}]}
     expect = Expectations.of(LAYOUT, expected)
 

@@ -14,7 +14,6 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.declaratio
     NoHealth,
     ServiceKind,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.components.options import Interface
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import programs as verify
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_query
@@ -24,7 +23,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.task import argument_
 
 from tests.conftest import ROOT
 
-from .nodes import LAYOUT
+from .nodes import LAYOUT, wanted_node
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ def declared(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("declared")
 def test_everything_knows_a_component_that_is_declared() -> None:
     assert file_query(r"C:\k\probe-agent.exe").key in {query.key for query in registry.read_plan(LAYOUT)}
-    plain = Expected("win1", kubernetes=True)
+    plain = wanted_node()
     there = replace(plain, optional_components=("probe_agent",))
     assert "probe-agent" not in {each.service for each in verify.programs(LAYOUT, plain)}
     assert verify.programs(LAYOUT, there)[-1].log == r"C:\k\probe-agent.log"

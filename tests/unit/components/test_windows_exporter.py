@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components import registry
-from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.components.programs.windows_exporter import DECLARATION
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import programs as verify
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
@@ -14,10 +13,10 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource impor
 
 from tests.lab.machine.firewall import lets_in
 
-from .nodes import LAYOUT
+from .nodes import LAYOUT, wanted_node
 from .program_machine import Machine
 
-EXPECTED = Expected("win1", kubernetes=False, optional_components=("windows_exporter",))
+EXPECTED = wanted_node("", optional_components=("windows_exporter",))
 
 
 def exporter() -> Machine:

@@ -13,7 +13,6 @@ from xml.etree import ElementTree
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components import runner_task
-from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import expiry, node
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.edit import Address, Listener
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
@@ -29,7 +28,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Link
 from tests.lab.machine.firewall import RULES
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.twin.modules import run_module
-from tests.unit.components.nodes import LAYOUT
+from tests.unit.components.nodes import LAYOUT, wanted_node
 from tests.unit.lab.test_programs_containerd import CONFIG, SC, machine, register
 
 CRI = "io.containerd.grpc.v1.cri"
@@ -296,7 +295,7 @@ def test_the_check_of_a_node_says_what_is_left_to_be_done() -> None:
 
     def findings() -> tuple[Finding, ...]:
         reading = Reading().merge(there.probe(queries), queries)
-        scene = scene_of(reading, Expectations(LAYOUT), expected=Expected("win1", kubernetes=False))
+        scene = scene_of(reading, Expectations(LAYOUT), expected=wanted_node(""))
         return tuple(one for one in diagnose(scene).findings if one.id == "cri-tcp.left-open")
 
     assert findings() == ()

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
 from ansible_collections.winkube.node.plugins.plugin_utils.components.layout import Layout
+from ansible_collections.winkube.node.plugins.plugin_utils.components.node import Node as WantedNode
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import gather
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import NOTE, Finding
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import Scene
@@ -29,7 +29,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.tried impor
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
 from ansible_collections.winkube.node.plugins.plugin_utils.network.virtual_machine import VmAdapter
 
-from tests.unit.components.nodes import LAYOUT
+from tests.unit.components.nodes import LAYOUT, wanted_node
 
 Parts = dict[str, Any]
 
@@ -95,7 +95,7 @@ class Node:
     nodes: list[Parts]
     events: list[Parts] = field(default_factory=list)
     layout: Layout = LAYOUT
-    expected: Expected = field(default_factory=lambda: Expected("win1", True))
+    expected: WantedNode = field(default_factory=lambda: wanted_node("1.27.4"))
     wanted: Wanted = field(default_factory=Wanted)
     no_cluster: str = ""
     later: Callable[[Parts], None] = lambda parts: None
@@ -392,9 +392,8 @@ def healthy(overlay: bool = False) -> Node:
             slice_of("web", "default", POD_IP),
         ],
         [node_object("win1", "10.244.3.0/24"), node_object("linux1", "10.244.0.0/24", "192.168.122.10")],
-        expected=Expected(
-            "win1",
-            True,
+        expected=wanted_node(
+            "1.27.4",
             network_mode="overlay" if overlay else "l2bridge",
             network_name="vxlan0" if overlay else "",
             cluster_cidr="10.244.0.0/16",
@@ -403,7 +402,7 @@ def healthy(overlay: bool = False) -> Node:
         wanted=Wanted(
             kubernetes_version="1.37.1" if overlay else "1.27.4",
             dns_service_ip="10.96.0.10",
-            external="http://203.0.113.7/",
+            target="http://203.0.113.7/",
             registries=("registry.k8s.io",),
         ),
         more={

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.connection import Connection
-from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
+from ansible_collections.winkube.node.plugins.plugin_utils.components.node import Node
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import checks_workloads, gather
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.checks_traffic import commands
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import diagnose
@@ -20,7 +20,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import B
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query, Reading, file_key
 
 from tests.unit.cluster.fake import as_api
-from tests.unit.components.nodes import LAYOUT
+from tests.unit.components.nodes import LAYOUT, wanted_node
 
 from .nodes import ADDRESS, healthy, log, pod, service
 
@@ -197,7 +197,7 @@ def test_any_answer_of_a_registry_is_one() -> None:
 @pytest.mark.row("TS-12")
 def test_the_ends_of_logs_are_asked_for_and_read() -> None:
     node = healthy()
-    expected: Expected = node.expected
+    expected: Node = node.expected
     first = Reading(parts=node.parts)
     queries = {query.key: dict(query.args) for query in gather.tails(LAYOUT, expected, first)}
     assert queries[file_key(r"C:\k\flanneld.log")]["tail"] == gather.TAIL_BYTES
@@ -207,7 +207,7 @@ def test_the_ends_of_logs_are_asked_for_and_read() -> None:
 
 
 def test_how_long_a_log_is_quiet_is_told_by_the_nodes_clock_and_of_programs_that_run() -> None:
-    node, expected = healthy(), Expected("win1", kubernetes=True)
+    node, expected = healthy(), wanted_node()
     for name in ("flanneld", "kube-proxy"):
         node.parts[file_key(rf"C:\k\{name}.log")]["written"] = "2026-11-21T08:00:00.000Z"
     node.service("kube-proxy")["state"] = "stopped"
@@ -247,7 +247,7 @@ def test_containerds_own_folder_wins_over_the_layouts(name: str) -> None:
     elsewhere = toml.replace(LAYOUT.cni_conf_dir, "D:/cni/conf")
     config["content"] = base64.b64encode(elsewhere.encode()).decode()
     conf = node.parts[file_key(rf"{LAYOUT.cni_conf_dir}\cni.conf")]
-    question = gather.Question("win1", LAYOUT, node.expected, watch_s=0)
+    question = gather.Question("win1", LAYOUT, node.expected, how=gather.Looking(watch=0))
     node.parts |= {file_key(folder): {"exists": True, "kind": "directory", "entries": [name]}}
     node.parts |= {file_key(rf"{folder}\{name}"): conf}
     scene = gather.quick(Machine(node.parts), question, None)
@@ -268,7 +268,7 @@ def test_a_configuration_of_an_unusual_name_is_read_where_the_runtime_takes_it(n
     node.parts[file_key(folder)] = {"exists": True, "kind": "directory", "entries": names}
     node.parts |= {file_key(rf"{folder}\{name}"): conf for name in names}
     machine = Machine(node.parts)
-    scene = gather.quick(machine, gather.Question("win1", LAYOUT, node.expected, watch_s=0), None)
+    scene = gather.quick(machine, gather.Question("win1", LAYOUT, node.expected, how=gather.Looking(watch=0)), None)
     assert scene.cni_file == names[0]
     assert scene.cni_conf is not None
     assert scene.cni_conf.name == "cbr0"

@@ -30,7 +30,7 @@ def test_the_exceptions_on_the_disk_against_the_target() -> None:
     node = healthy()
     node.file(CNI_CONF, conf("10.244.0.0/16", "10.96.0.0/12", "192.168.122.0/24", "203.0.113.0/24"))
     broken(node, "traffic.outside", "cover 203.0.113.7", remedy="winkube_exception_list")
-    node.want(external="203.0.114.1")
+    node.want(target="203.0.114.1")
     fine(node, "traffic.outside")
 
 
@@ -55,7 +55,7 @@ def test_curl_in_a_pod_never_ping() -> None:
         "--max-time 10 http://203.0.113.7/. Do not ping."
     )
     noted(node, "traffic.outside-not-tried", "no pod with a network of its own runs on this node", remedy=hand)
-    node.want(external="203.0.114.1")
+    node.want(target="203.0.114.1")
     noted(node, "traffic.outside-not-tried", remedy=" http://203.0.114.1/")
 
 

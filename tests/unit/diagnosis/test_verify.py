@@ -6,12 +6,11 @@ import base64
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.blocked import ACKNOWLEDGE
-from ansible_collections.winkube.node.plugins.plugin_utils.components.expected import Expected
+from ansible_collections.winkube.node.plugins.plugin_utils.components.node import Node
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import programs as verify
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import Finding
@@ -20,18 +19,13 @@ from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table impor
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
 from ansible_collections.winkube.node.plugins.plugin_utils.node import verdict
 
-from tests.unit.components.nodes import LAYOUT
+from tests.unit.components.nodes import LAYOUT, wanted_node
 
 Parts = dict[str, Any]
 STARTED, WRITTEN = "2026-11-21T08:00:00Z", "2026-11-21T08:05:00Z"
-EXPECTED = Expected(
-    node_name="win1",
-    kubernetes=True,
-    network_mode="l2bridge",
-    cluster_cidr="10.244.0.0/16",
-    service_cidr="10.96.0.0/12",
-)
-OVERLAY = replace(EXPECTED, network_mode="overlay")
+RANGES: dict[str, Any] = {"cluster_cidr": "10.244.0.0/16", "service_cidr": "10.96.0.0/12"}
+EXPECTED = wanted_node(network_mode="l2bridge", **RANGES)
+OVERLAY = wanted_node(network_mode="overlay", **RANGES)
 CNI_CONF, SUBNET_ENV = r"C:\k\cni\config\cni.conf", r"C:\run\flannel\subnet.env"
 EXCEPTIONS = ["10.244.0.0/16", "10.96.0.0/12", "192.168.122.0/24"]
 
@@ -147,7 +141,7 @@ def node() -> Parts:
 
 
 def causes(
-    second: Parts, known: Mapping[str, Any] | None = None, expected: Expected = EXPECTED, *, absent_node: bool = False
+    second: Parts, known: Mapping[str, Any] | None = None, expected: Node = EXPECTED, *, absent_node: bool = False
 ) -> list[Finding]:
     """The causes that the playbook names: what follows from another finding is not among them."""
     first = Reading(parts=healthy(expected.network_mode == "overlay"))
@@ -164,7 +158,7 @@ def causes(
 
 
 def test_it_says_what_it_looked_at_and_what_it_could_not() -> None:
-    def told(expected: Expected, *, asked: bool) -> str:
+    def told(expected: Node, *, asked: bool) -> str:
         status = {"nodeInfo": {"kubeletVersion": "v1.37.1", "containerRuntimeVersion": "containerd://2.3.7"}}
         reading, expectations = Reading(parts=healthy()), Expectations.of(LAYOUT, expected)
         known = {"status": status} if asked else None
@@ -181,13 +175,13 @@ def test_it_says_what_it_looked_at_and_what_it_could_not() -> None:
     made, left = map(int, re.findall(r"(\d+) (?:checks|more)", less))
     assert [made + left] == [int(each) for each in re.findall(r"(\d+) checks", whole)]
     assert left > 5 and less.endswith(" more need the Node object (winkube_cluster.kubeconfig).")
-    alone = told(replace(EXPECTED, kubernetes=False), asked=False)
+    alone = told(wanted_node("", **RANGES), asked=False)
     assert re.fullmatch(r"Looked at containerd: \d+ checks\.", alone), alone
 
 
 @pytest.mark.parametrize("expected", [EXPECTED, OVERLAY], ids=["l2bridge", "overlay"])
 @pytest.mark.row("OB-01", "KU-33", "JR-03")
-def test_a_node_that_works_has_no_finding(expected: Expected) -> None:
+def test_a_node_that_works_has_no_finding(expected: Node) -> None:
     assert causes(healthy(expected.network_mode == "overlay"), expected=expected) == []
 
 
@@ -482,12 +476,12 @@ def test_what_the_cluster_manages_is_left_alone() -> None:
     parts.pop(service_key("flanneld"))
     no_network(parts)
     no_conf(parts)
-    theirs = replace(EXPECTED, cni_managed_by="cluster", kube_proxy_managed_by="cluster")
+    theirs = wanted_node(cni_managed_by="cluster", kube_proxy_managed_by="cluster", **RANGES)
     assert causes(parts, expected=theirs) == []
 
 
 def test_without_kubernetes_only_containerd_is_looked_at() -> None:
-    alone = replace(EXPECTED, kubernetes=False)
+    alone = wanted_node("", **RANGES)
     assert [program.service for program in verify.programs(LAYOUT, alone)] == ["containerd"]
     asked = {query.op for query in (*verify.reads(LAYOUT, alone),)}
     assert asked == {"services", "processes", "pipe", "file"}

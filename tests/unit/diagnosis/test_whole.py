@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import gather
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import about
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import CHECKS, report_of
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.tried import InPod
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import file_key
+
+from tests.unit.components.nodes import wanted_node
 
 from .nodes import (
     broken,
@@ -106,7 +106,7 @@ def test_what_a_bug_report_has_to_say() -> None:
 
 def test_a_machine_with_containerd_alone() -> None:
     node = healthy()
-    node.expected = replace(node.expected, kubernetes=False)
+    node.expected = wanted_node("")
     node.want(kubernetes_version="")
     node.no_cluster = "the node runs no Kubernetes."
     fine(node)

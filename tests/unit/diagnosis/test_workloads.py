@@ -57,7 +57,7 @@ def test_a_pod_that_waits_for_its_first_or_for_any_container() -> None:
         "pod default/stuck: Pending since 2026-11-21T08:00:00Z (no space left).",
         remedy="kubectl describe pod -n default stuck says more.",
     )
-    node.want(pod_wait_s=3601)
+    node.want(pod_wait=3601)
     fine(node, "pod.stuck")
 
 
@@ -67,7 +67,7 @@ def test_a_young_pod_is_not_stuck_but_one_that_fails_is() -> None:
     stuck(node, "ContainerCreating")
     node.pods[-1]["status"]["startTime"] = "2026-11-21T08:58:00Z"
     fine(node, "pod.stuck")
-    node.want(pod_wait_s=60)
+    node.want(pod_wait=60)
     broken(node, "pod.stuck", "ContainerCreating")
 
 

@@ -43,7 +43,7 @@ COMPONENT = Component(
     name=cni.NAME,
     role="cni",
     reads=cni.reads,
-    expected=lambda expected: expected.flannel,
+    expected=lambda expected: expected.runs_flannel,
     interface=INTERFACE,
     folders=lambda layout: (layout.cni_bin_dir, layout.cni_conf_dir),
     stages=(Stage("plugins", build_resources, first=(cni.COMPARED,)),),
