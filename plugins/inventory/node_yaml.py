@@ -125,6 +125,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         for level, text in dict.fromkeys(notice for result in results for notice in result.notices):
             if level == "deprecated":
                 self.display.deprecated(text, version="1.0.0", collection_name="winkube.node")
+            elif level == "hint":
+                self.display.v(text)
             else:
                 self.display.warning(text)
         hosts = tuple(host for result in results for host in result.hosts)

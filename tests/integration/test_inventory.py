@@ -345,9 +345,12 @@ def test_credentials_are_warned_about_and_a_clear_password_is_never_printed(plac
     assert refused.status == 1
     assert "Sw0rdfish" not in refused.out + refused.err
     place.write("node.yml", SAMPLE)
-    assert "sample has no credentials here" in place.list("node.yml").err
+    assert "sample has no credentials here" not in place.list("node.yml").err, "group_vars may have them"
+    verbose = place.list("node.yml", more=["-v"])
+    assert "sample has no credentials here" in verbose.out + verbose.err
     place.environment["SSH_AUTH_SOCK"] = "/nowhere"
-    assert "sample has no credentials here" not in place.list("node.yml").err
+    verbose = place.list("node.yml", more=["-v"])
+    assert "sample has no credentials here" not in verbose.out + verbose.err
 
 
 def debug(place: Place, source: str, *more: str) -> Ran:
@@ -415,9 +418,10 @@ def test_the_cache_keeps_unchanged_files_and_no_secrets(place: Place) -> None:
     # The second run takes a.yml from the cache: what was put in there shows.
     kept.write_text(kept.read_text(encoding="utf-8").replace("192.168.122.220", "10.9.9.9"), encoding="utf-8")
     second = place.list("s.yml")
+    verbose = place.run("ansible-inventory", "-i", "s.yml", "--graph", "-v")
     assert second.hosts["a"]["ansible_host"] == "10.9.9.9"
     assert second.hosts["b"] == first.hosts["b"]
-    assert "a has no credentials here" in second.err
+    assert "a has no credentials here" in verbose.out + verbose.err
     # A file that has changed, and --flush-cache, are read.
     place.write("nodes/a.yml", named("a") + "\n")
     assert place.list("s.yml").hosts == first.hosts

@@ -26,7 +26,7 @@ class Position:
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """A mistake, which makes the file unusable, or a warning or deprecation, by its `level`.
+    """A mistake, which makes the file unusable, or a warning, a deprecation or a hint (shown by -v), by its `level`.
 
     `subject` is the key (``spec.credentials.hostname``). Of two problems with one subject and place, the first is kept.
     """
@@ -34,7 +34,7 @@ class Problem:
     at: Position
     text: str
     subject: str = ""
-    level: Literal["error", "warning", "deprecated"] = "error"
+    level: Literal["error", "warning", "deprecated", "hint"] = "error"
 
     def locate(self, file: str) -> str:
         """``file:line:column: sentence``, which editors and terminals turn into a link."""

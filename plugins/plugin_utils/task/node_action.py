@@ -101,7 +101,7 @@ class NodeAction(ModuleAction):
             reconnect_s=shared.reconnect_timeout,
             answer_s=shared.answer_timeout,
             runner_mode=shared.runner,
-            notice=display.warning,
+            notice=lambda sentence: display.warning(f"{self._host}: {sentence}"),
             said=self._say,
             progress_s=WATCHED_S if is_watched() else LOGGED_S,
             through=THROUGH.get(str(self._connection.ansible_name), frozenset()),

@@ -40,7 +40,7 @@ def test_nor_is_a_password_in_a_vaulted_file() -> None:
 
 
 @pytest.mark.row("NY-07")
-def test_no_credentials_is_a_warning_that_names_the_three_ways() -> None:
+def test_no_credentials_is_a_hint_that_names_the_three_ways() -> None:
     (line,) = warned(SAMPLE)
     assert line == (
         "node.yml:7:5: sample has no credentials here; give privateKey or password in this file, "
