@@ -140,6 +140,34 @@ function Get-NodeStale {
     return , $list.ToArray()
 }
 
+function Add-NodePresentValue {
+    <#
+    .SYNOPSIS
+    Into undo ops that restore a registry value as it is now (`present`): its type and value, or that there is none.
+    It may be a secret: it stands in batch.json alone, which goes with the outcome.
+    #>
+    param([object]$Batch)
+
+    foreach ($op in (Get-NodeArgumentList -Map $Batch -Name 'ops')) {
+        foreach ($undo in (Get-NodeArgumentList -Map $op -Name 'undo')) {
+            $arguments = Get-NodeArgument -Map $undo -Name 'args'
+            if ($null -eq $arguments -or -not [bool](Get-NodeArgument -Map $arguments -Name 'present' -Default $false)) {
+                continue
+            }
+            $null = $arguments.Remove('present')
+            $asked = @{ Path = [string]$arguments['path']; Single = $true; Name = [string]$arguments['name'] }
+            $now = Read-NodeRegistry @asked
+            if ($now['exists']) {
+                $arguments['type'] = $now['type']
+                $arguments['value'] = $now['value']
+            }
+            else {
+                $undo['op'] = 'registry_remove'
+            }
+        }
+    }
+}
+
 function Open-NodeBatch {
     <# .SYNOPSIS Writes batch.json and open.json; from then on the node itself finishes or rolls back what is begun. #>
     param([object]$Envelope, [string]$Mode)
@@ -148,6 +176,7 @@ function Open-NodeBatch {
     $id = [string]$Envelope['id']
     $folder = Get-NodeBatchFolder -StateDir $stateDir -Id $id
     New-NodeFolder -Path $folder
+    Add-NodePresentValue -Batch $Envelope['batch']
     $batch = New-NodeMap
     foreach ($entry in $Envelope['batch'].GetEnumerator()) {
         $batch[[string]$entry.Key] = $entry.Value

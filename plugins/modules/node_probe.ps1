@@ -1096,7 +1096,13 @@ Hide-NodeServiceValue -Service $service
 }
 return , $services
 }
-'service' { return Read-NodeService -Name ([string]$Query['name']) }
+'service' {
+$service = Read-NodeService -Name ([string]$Query['name'])
+if ($service['exists']) {
+Hide-NodeServiceValue -Service $service
+}
+return $service
+}
 'file' { return Read-NodeFile -Query $Query -Cache $Cache }
 'registry' {
 $name = Get-NodeArgument -Map $Query -Name 'name'
@@ -1106,6 +1112,7 @@ Single = ($null -ne $name)
 Name = [string]$name
 Tree = [bool](Get-NodeArgument -Map $Query -Name 'tree' -Default $false)
 Containing = (Get-NodeArgumentList -Map $Query -Name 'containing')
+Types = [bool](Get-NodeArgument -Map $Query -Name 'types' -Default $false)
 }
 $value = Read-NodeRegistry @asked
 if ([bool](Get-NodeArgument -Map $Query -Name 'fingerprint' -Default $false) -and $value.ContainsKey('value')) {
@@ -1263,11 +1270,14 @@ return $false
 }
 
 function Read-NodeRegistryValueTable {
-param([object]$Opened, [object[]]$Containing = @())
+param([object]$Opened, [object[]]$Containing = @(), [bool]$Types = $false)
 $values = New-NodeMap
 foreach ($name in [string[]]$Opened.GetValueNames()) {
 $value = Read-NodeRegistryValue -Opened $Opened -Name $name
 if ($Containing.Length -eq 0 -or (Test-NodeContaining -Value $value['value'] -Texts $Containing)) {
+if ($Types) {
+$null = $value.Remove('value')
+}
 $values[$name] = $value
 }
 }
@@ -1275,7 +1285,7 @@ return $values
 }
 
 function Add-NodeRegistryTree {
-param([object]$Opened, [string]$Prefix, [hashtable]$Into)
+param([object]$Opened, [string]$Prefix, [hashtable]$Into, [bool]$Types = $false)
 foreach ($name in [string[]]$Opened.GetSubKeyNames()) {
 $child = $null
 try {
@@ -1291,8 +1301,8 @@ if ($null -eq $child) {
 continue
 }
 try {
-$Into[$Prefix + $name] = Read-NodeRegistryValueTable -Opened $child
-Add-NodeRegistryTree -Opened $child -Prefix ($Prefix + $name + '\') -Into $Into
+$Into[$Prefix + $name] = Read-NodeRegistryValueTable -Opened $child -Types $Types
+Add-NodeRegistryTree -Opened $child -Prefix ($Prefix + $name + '\') -Into $Into -Types $Types
 }
 finally {
 $child.Dispose()
@@ -1301,7 +1311,14 @@ $child.Dispose()
 }
 
 function Read-NodeRegistry {
-param([string]$Path, [bool]$Single = $false, [string]$Name = '', [bool]$Tree = $false, [object[]]$Containing = @())
+param(
+[string]$Path,
+[bool]$Single = $false,
+[string]$Name = '',
+[bool]$Tree = $false,
+[object[]]$Containing = @(),
+[bool]$Types = $false
+)
 $opened = Open-NodeRegistryKey -Key (Split-NodeRegistryPath -Path $Path)
 if ($null -eq $opened) {
 if ($Single) {
@@ -1321,10 +1338,10 @@ return $answer
 }
 $keys = [string[]]$opened.GetSubKeyNames()
 [Array]::Sort($keys, [StringComparer]::OrdinalIgnoreCase)
-$answer = @{ exists = $true; values = (Read-NodeRegistryValueTable -Opened $opened -Containing $Containing); keys = [object[]]@($keys) }
+$answer = @{ exists = $true; values = (Read-NodeRegistryValueTable -Opened $opened -Containing $Containing -Types $Types); keys = [object[]]@($keys) }
 if ($Tree) {
 $answer['tree'] = New-NodeMap
-Add-NodeRegistryTree -Opened $opened -Prefix '' -Into $answer['tree']
+Add-NodeRegistryTree -Opened $opened -Prefix '' -Into $answer['tree'] -Types $Types
 }
 return $answer
 }

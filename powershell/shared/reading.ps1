@@ -399,7 +399,13 @@ function Read-NodeAnswer {
             }
             return , $services
         }
-        'service' { return Read-NodeService -Name ([string]$Query['name']) }
+        'service' {
+            $service = Read-NodeService -Name ([string]$Query['name'])
+            if ($service['exists']) {
+                Hide-NodeServiceValue -Service $service
+            }
+            return $service
+        }
         'file' { return Read-NodeFile -Query $Query -Cache $Cache }
         'registry' {
             $name = Get-NodeArgument -Map $Query -Name 'name'
@@ -409,6 +415,7 @@ function Read-NodeAnswer {
                 Name = [string]$name
                 Tree = [bool](Get-NodeArgument -Map $Query -Name 'tree' -Default $false)
                 Containing = (Get-NodeArgumentList -Map $Query -Name 'containing')
+                Types = [bool](Get-NodeArgument -Map $Query -Name 'types' -Default $false)
             }
             $value = Read-NodeRegistry @asked
             if ([bool](Get-NodeArgument -Map $Query -Name 'fingerprint' -Default $false) -and $value.ContainsKey('value')) {

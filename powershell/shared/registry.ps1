@@ -106,13 +106,16 @@ function Test-NodeContaining {
 }
 
 function Read-NodeRegistryValueTable {
-    <# .SYNOPSIS All values of an open key: name -> {type, value}; with texts those that have one of them in it. #>
-    param([object]$Opened, [object[]]$Containing = @())
+    <# .SYNOPSIS All values of an open key: name -> {type, value}, with Types {type}; with texts those that have one of them in it. #>
+    param([object]$Opened, [object[]]$Containing = @(), [bool]$Types = $false)
 
     $values = New-NodeMap
     foreach ($name in [string[]]$Opened.GetValueNames()) {
         $value = Read-NodeRegistryValue -Opened $Opened -Name $name
         if ($Containing.Length -eq 0 -or (Test-NodeContaining -Value $value['value'] -Texts $Containing)) {
+            if ($Types) {
+                $null = $value.Remove('value')
+            }
             $values[$name] = $value
         }
     }
@@ -121,7 +124,7 @@ function Read-NodeRegistryValueTable {
 
 function Add-NodeRegistryTree {
     <# .SYNOPSIS The keys below an open key, into a table: path below it -> values. One that may not be opened is left out. #>
-    param([object]$Opened, [string]$Prefix, [hashtable]$Into)
+    param([object]$Opened, [string]$Prefix, [hashtable]$Into, [bool]$Types = $false)
 
     foreach ($name in [string[]]$Opened.GetSubKeyNames()) {
         $child = $null
@@ -138,8 +141,8 @@ function Add-NodeRegistryTree {
             continue
         }
         try {
-            $Into[$Prefix + $name] = Read-NodeRegistryValueTable -Opened $child
-            Add-NodeRegistryTree -Opened $child -Prefix ($Prefix + $name + '\') -Into $Into
+            $Into[$Prefix + $name] = Read-NodeRegistryValueTable -Opened $child -Types $Types
+            Add-NodeRegistryTree -Opened $child -Prefix ($Prefix + $name + '\') -Into $Into -Types $Types
         }
         finally {
             $child.Dispose()
@@ -148,8 +151,15 @@ function Add-NodeRegistryTree {
 }
 
 function Read-NodeRegistry {
-    <# .SYNOPSIS The query `registry`: a whole key, with Tree also those below it, or with a name one value of it. #>
-    param([string]$Path, [bool]$Single = $false, [string]$Name = '', [bool]$Tree = $false, [object[]]$Containing = @())
+    <# .SYNOPSIS The query `registry`: a whole key, with Tree also those below it, with Types no values; or with a name one value of it. #>
+    param(
+        [string]$Path,
+        [bool]$Single = $false,
+        [string]$Name = '',
+        [bool]$Tree = $false,
+        [object[]]$Containing = @(),
+        [bool]$Types = $false
+    )
 
     $opened = Open-NodeRegistryKey -Key (Split-NodeRegistryPath -Path $Path)
     if ($null -eq $opened) {
@@ -170,10 +180,10 @@ function Read-NodeRegistry {
         }
         $keys = [string[]]$opened.GetSubKeyNames()
         [System.Array]::Sort($keys, [System.StringComparer]::OrdinalIgnoreCase)
-        $answer = @{ exists = $true; values = (Read-NodeRegistryValueTable -Opened $opened -Containing $Containing); keys = [object[]]@($keys) }
+        $answer = @{ exists = $true; values = (Read-NodeRegistryValueTable -Opened $opened -Containing $Containing -Types $Types); keys = [object[]]@($keys) }
         if ($Tree) {
             $answer['tree'] = New-NodeMap
-            Add-NodeRegistryTree -Opened $opened -Prefix '' -Into $answer['tree']
+            Add-NodeRegistryTree -Opened $opened -Prefix '' -Into $answer['tree'] -Types $Types
         }
         return $answer
     }

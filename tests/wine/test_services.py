@@ -243,7 +243,7 @@ def test_the_switch_of_the_network_mode_is_the_same_too(wine: Prefix, node: Simu
     key = f"{SERVICES}\\{bridge.name}"
     try:
         service = found(node, key)
-        ops = [op for difference in overlay.differences(service, service) for op in difference.ops]
+        ops = [op for difference in overlay.differences(service) for op in difference.ops]
         settings = [op for op in ops if op.op == "run"]
         assert settings
         on_wine(wine, settings)

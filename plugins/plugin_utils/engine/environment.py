@@ -4,8 +4,7 @@
 """Environment variables of services. Their values may be secret, such as a proxy's password.
 
 A node gives only a fingerprint of each value: readings become facts, facts are cached on disk, and answers are printed
-at -vvv. Only a task that changes the values reads them, for the undo, by a separate query whose answer never becomes a
-fact.
+at -vvv. Where an undo needs the value, the node notes it itself (`tools.restore_value`).
 """
 
 from __future__ import annotations

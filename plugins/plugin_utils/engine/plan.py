@@ -18,7 +18,7 @@ from typing import Any
 
 from .batch import Batch, Op, flatten
 from .reading import Expectation, Query, Reading, expect_unchanged, merge_queries, service_key, services_query
-from .resource import Change, Confiding, Refused, Resource
+from .resource import Change, ReadsForUndo, Refused, Resource
 from .resources.directory import each_once
 from .resources.service import RUNNING, STOPPED, NoService, Service, add_start_undo
 from .sentences import as_steps
@@ -84,10 +84,10 @@ def reads(resources: Sequence[Resource]) -> tuple[Query, ...]:
     return merge_queries(query for resource in resources for query in resource.reads())
 
 
-def confides(resources: Sequence[Resource], reading: Reading) -> tuple[Query, ...]:
-    """Confidential queries, made only before these resources change and kept in the task; normally none."""
-    asking = (resource for resource in resources if isinstance(resource, Confiding))
-    return merge_queries(query for resource in asking for query in resource.confides(reading))
+def reads_for_undo(resources: Sequence[Resource], reading: Reading) -> tuple[Query, ...]:
+    """Queries for the undo, made only before these resources change; normally none."""
+    asking = (resource for resource in resources if isinstance(resource, ReadsForUndo))
+    return merge_queries(query for resource in asking for query in resource.reads_for_undo(reading))
 
 
 def make_plan(

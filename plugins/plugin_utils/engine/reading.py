@@ -126,11 +126,6 @@ def service_key(name: str) -> str:
     return f"service:{name.casefold()}"
 
 
-def confidential_query(name: str) -> Query:
-    """A query for one service with its environment's values. The answer stays in the task that asked."""
-    return Query(f"{CONFIDENTIAL}service:{name.casefold()}", "service", (("name", name),))
-
-
 def merge_queries(queries: Iterable[Query]) -> tuple[Query, ...]:
     """One query per key: if two components ask for the same file, they get the union of their questions."""
     merged: dict[str, Query] = {}

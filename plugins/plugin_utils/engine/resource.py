@@ -62,11 +62,11 @@ class Resource(Protocol):
 
 
 @runtime_checkable
-class Confiding(Protocol):
-    """A resource whose undo needs values that may be secret."""
+class ReadsForUndo(Protocol):
+    """A resource whose undo needs more than its plan."""
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Further queries, made only by the task that changes this resource: their answers may be secret."""
+    def reads_for_undo(self, reading: Reading) -> tuple[Query, ...]:
+        """Further queries, made only by the task that changes this resource."""
 
 
 # What a person should know beside the other steps of a plan, such as what was left out and why.

@@ -1055,11 +1055,14 @@ return $false
 }
 
 function Read-NodeRegistryValueTable {
-param([object]$Opened, [object[]]$Containing = @())
+param([object]$Opened, [object[]]$Containing = @(), [bool]$Types = $false)
 $values = New-NodeMap
 foreach ($name in [string[]]$Opened.GetValueNames()) {
 $value = Read-NodeRegistryValue -Opened $Opened -Name $name
 if ($Containing.Length -eq 0 -or (Test-NodeContaining -Value $value['value'] -Texts $Containing)) {
+if ($Types) {
+$null = $value.Remove('value')
+}
 $values[$name] = $value
 }
 }
@@ -1067,7 +1070,7 @@ return $values
 }
 
 function Add-NodeRegistryTree {
-param([object]$Opened, [string]$Prefix, [hashtable]$Into)
+param([object]$Opened, [string]$Prefix, [hashtable]$Into, [bool]$Types = $false)
 foreach ($name in [string[]]$Opened.GetSubKeyNames()) {
 $child = $null
 try {
@@ -1083,8 +1086,8 @@ if ($null -eq $child) {
 continue
 }
 try {
-$Into[$Prefix + $name] = Read-NodeRegistryValueTable -Opened $child
-Add-NodeRegistryTree -Opened $child -Prefix ($Prefix + $name + '\') -Into $Into
+$Into[$Prefix + $name] = Read-NodeRegistryValueTable -Opened $child -Types $Types
+Add-NodeRegistryTree -Opened $child -Prefix ($Prefix + $name + '\') -Into $Into -Types $Types
 }
 finally {
 $child.Dispose()
@@ -1093,7 +1096,14 @@ $child.Dispose()
 }
 
 function Read-NodeRegistry {
-param([string]$Path, [bool]$Single = $false, [string]$Name = '', [bool]$Tree = $false, [object[]]$Containing = @())
+param(
+[string]$Path,
+[bool]$Single = $false,
+[string]$Name = '',
+[bool]$Tree = $false,
+[object[]]$Containing = @(),
+[bool]$Types = $false
+)
 $opened = Open-NodeRegistryKey -Key (Split-NodeRegistryPath -Path $Path)
 if ($null -eq $opened) {
 if ($Single) {
@@ -1113,10 +1123,10 @@ return $answer
 }
 $keys = [string[]]$opened.GetSubKeyNames()
 [Array]::Sort($keys, [StringComparer]::OrdinalIgnoreCase)
-$answer = @{ exists = $true; values = (Read-NodeRegistryValueTable -Opened $opened -Containing $Containing); keys = [object[]]@($keys) }
+$answer = @{ exists = $true; values = (Read-NodeRegistryValueTable -Opened $opened -Containing $Containing -Types $Types); keys = [object[]]@($keys) }
 if ($Tree) {
 $answer['tree'] = New-NodeMap
-Add-NodeRegistryTree -Opened $opened -Prefix '' -Into $answer['tree']
+Add-NodeRegistryTree -Opened $opened -Prefix '' -Into $answer['tree'] -Types $Types
 }
 return $answer
 }

@@ -19,7 +19,6 @@ from ..components.networks import Adapter
 from ..engine import windows_path
 from ..engine.batch import Op, flatten
 from ..engine.reading import (
-    CONFIDENTIAL,
     Query,
     Reading,
     file_key,
@@ -34,7 +33,7 @@ from ..engine.resources.environment_variable import MachinePath
 from ..engine.resources.hns_network import Addresses
 from ..engine.resources.service import runs
 from ..engine.services.existing import Existing, queries
-from ..engine.tools import SYSTEM32, run, wait_gone
+from ..engine.tools import SYSTEM32, restore_value, run, wait_gone
 from ..network.model import Network
 from . import hns, owned, rejoin, stopping
 
@@ -64,7 +63,7 @@ class Down:
             *(file_query(path) for path in (*rejoin.crictl_places(layout), HCSDIAG)),
         )
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
+    def reads_for_undo(self, reading: Reading) -> tuple[Query, ...]:
         """What the undo needs to recreate the services."""
         return tuple(query for name in self._order if reading.service(name) is not None for query in queries(name))
 
@@ -176,24 +175,17 @@ class NoVariable:
         """Whether it is set: its fingerprint."""
         return (self._query(f"variable:{self.name.casefold()}", fingerprint=True),)
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """The value, for the undo."""
-        return (self._secret,) if self._is_set(reading) else ()
-
     def change(self, reading: Reading) -> Change | None:
         """Remove it."""
         if not self._is_set(reading):
             return None
         (query,) = self.reads()
-        before = reading.parts.get(self._secret.key, {})
-        place = {"path": ENVIRONMENT, "name": self.name}
-        value = {"type": before.get("type", "string"), "value": before.get("value", "")}
-        back = Op("registry_set", {**place, **value}, secrets=("value",))
+        remove = Op("registry_remove", {"path": ENVIRONMENT, "name": self.name})
         return Change(
             text=f"remove the machine's variable {self.name}",
             before=f"{self.name}: set\n",
             after=f"{self.name}: not set\n",
-            commit=(Op("registry_remove", place).with_undo(back),),
+            commit=(remove.with_undo(restore_value(ENVIRONMENT, self.name)),),
             predicted={query.key: {"exists": False}},
             state=(query,),
         )
@@ -204,10 +196,6 @@ class NoVariable:
     def _query(self, key: str, *, fingerprint: bool = False) -> Query:
         more = (("fingerprint", True),) if fingerprint else ()
         return Query(key, "registry", (("path", ENVIRONMENT), ("name", self.name), *more))
-
-    @property
-    def _secret(self) -> Query:
-        return self._query(f"{CONFIDENTIAL}variable:{self.name.casefold()}")
 
 
 @dataclass(frozen=True, slots=True)

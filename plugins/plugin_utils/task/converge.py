@@ -21,7 +21,7 @@ from ..components.registry import DAEMONS
 from ..components.shared_options import SharedOptions
 from ..components.stage import After, Ending, First, Given, Learned, Resources, Stage, nothing_after
 from ..engine.batch import Batch
-from ..engine.plan import Plan, Step, confides, make_plan, reads, task_result
+from ..engine.plan import Plan, Step, make_plan, reads, reads_for_undo, task_result
 from ..engine.reading import Query, Reading, merge_queries
 from ..engine.sentences import as_steps
 from ..node import restart
@@ -228,9 +228,9 @@ class Converge:
         if reading is not given.reading:
             given = replace(given, reading=reading)
             resources = stage.build_resources(given)
-        confidential = () if self._check else confides(resources, given.reading)
-        if confidential:
-            given = replace(given, reading=given.reading.merge(self._node.probe(confidential)))
+        more = () if self._check else reads_for_undo(resources, given.reading)
+        if more:
+            given = replace(given, reading=given.reading.merge(self._node.probe(more)))
         return given, resources
 
     def _ask_node(

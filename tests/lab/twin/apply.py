@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import copy
 import gzip
 import hashlib
 import json
@@ -12,10 +13,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tests.lab.machine import image
+from tests.lab.machine.registry import Registry
 from tests.lab.twin import runner, task
 from tests.lab.twin.ops import HNS, OPS
 from tests.lab.twin.ops_system import WAITS
-from tests.lab.twin.probe import Asker, answer_queries
+from tests.lab.twin.probe import Asker, answer_queries, typed
 from tests.lab.twin.state import Document, StateFolder
 from tests.lab.twin.work import came
 
@@ -248,7 +250,12 @@ class Apply:
             "uptime_s": self.node.clock.now(),
             "mode": mode,
         }
-        document = {**batch, "id": self.id, "state_dir": folder.path, "opened": opened}
+        document = {
+            **with_present(self.node.registry, batch),
+            "id": self.id,
+            "state_dir": folder.path,
+            "opened": opened,
+        }
         if self.envelope.get("hns"):
             document["hns"] = self.envelope["hns"]
         folder.write(document, "batches", self.id, "batch.json")
@@ -372,3 +379,15 @@ def equal(wanted: Any, found: Any, field: str) -> bool:
     if isinstance(wanted, dict) and isinstance(found, dict):
         return set(wanted) == set(found) and all(equal(wanted[key], found[key], key) for key in wanted)
     return type(wanted) is type(found) and wanted == found
+
+
+def with_present(registry: Registry, batch: Document) -> Document:
+    """The batch with the registry values that undo ops restore as they are now."""
+    found = copy.deepcopy(batch)
+    for undo in (undo for op in found.get("ops") or () for undo in op.get("undo") or ()):
+        args = undo.get("args") or {}
+        if args.pop("present", False):
+            value = registry.value(str(args["path"]), str(args["name"]))
+            undo["op"] = undo["op"] if value else "registry_remove"
+            args |= typed(value) if value else {}
+    return found

@@ -184,8 +184,13 @@ def _registry(look: Look, query: dict[str, Any]) -> Any:
         for value in registry.values(path)
         if not texts or any(text in str(value.data).lower() for text in texts)
     }
-    tree = {"tree": _tree(registry, path)} if query.get("tree") else {}
-    return {"exists": True, "values": values, "keys": registry.keys(path), **tree}
+    tree = _tree(registry, path) if query.get("tree") else {}
+    if query.get("types"):
+        for table in (values, *tree.values()):
+            for value in table.values():
+                del value["value"]
+    more = {"tree": tree} if query.get("tree") else {}
+    return {"exists": True, "values": values, "keys": registry.keys(path), **more}
 
 
 def _tree(registry: Registry, path: str, prefix: str = "") -> dict[str, Any]:

@@ -57,7 +57,7 @@ def _nssm(node: SimulatedNode, name: str) -> dict[str, Data] | None:
 
 
 def one_service(node: SimulatedNode, name: str) -> dict[str, Any]:
-    return {"exists": True, **describe(node, name)} if node.services.exists(name) else {"exists": False}
+    return {"exists": True, **_hidden(describe(node, name))} if node.services.exists(name) else {"exists": False}
 
 
 def services(node: SimulatedNode, names: list[str]) -> list[dict[str, Any]]:

@@ -86,9 +86,9 @@ def test_sc_create_gets_the_option_and_its_value_as_two_arguments() -> None:
 def test_nssm_lets_go_of_a_log_that_is_no_longer_wanted() -> None:
     wanted = definition(replace(KUBELET, manager="nssm"))
     found = wanted.predict()
-    assert wanted.differences(found, {}) == ()
+    assert wanted.differences(found) == ()
     logged = {**found, "nssm": {**found["nssm"], "AppStdout": r"C:\k\old.log"}}
-    (difference,) = wanted.differences(logged, {})
+    (difference,) = wanted.differences(logged)
     (reset,) = difference.ops
     assert reset.args["args"] == ["reset", "kubelet", "AppStdout"]
     assert [op.args["args"] for op in reset.undo] == [["set", "kubelet", "AppStdout", r"C:\k\old.log"]]

@@ -77,7 +77,7 @@ def test_it_is_made_and_the_first_undo_takes_it_away(definition: Native | Nssm, 
     assert undone(made[0]) == REMOVE
     assert all(op.secrets == ("value",) for op in made if op.op == "registry_set")
     assert definition.owns(definition.predict())
-    assert definition.differences(definition.predict(), {}) == (), "what is made is what is wanted"
+    assert definition.differences(definition.predict()) == (), "what is made is what is wanted"
 
 
 Rows = dict[str, tuple[Native | Nssm, dict[str, Any], str, list[str], list[str], bool]]
@@ -174,7 +174,7 @@ PARAMETERS = {
 def test_what_differs_is_set_and_can_be_put_back(
     definition: Native | Nssm, there: dict[str, Any], setting: str, ops: list[str], back: list[str], at_once: bool
 ) -> None:
-    (found,) = definition.differences({**definition.predict(), **there}, {"environment": ["A=1"]})
+    (found,) = definition.differences({**definition.predict(), **there})
     assert (found.setting, found.at_once) == (setting, at_once)
     assert said(found.ops) == ops
     assert [word for op in found.ops for word in undone(op)] == back
@@ -184,14 +184,14 @@ def test_what_differs_is_set_and_can_be_put_back(
 def test_parameters_of_nssm(there: dict[str, Any], settings: list[str], ops: list[str], back: list[str]) -> None:
     wanted = NSSM.predict()
     parameters = {name: value for name, value in {**wanted["nssm"], **there}.items() if value is not None}
-    found = NSSM.differences({**wanted, "nssm": parameters}, {"nssm": {"AppEnvironmentExtra": ["A=1"]}})
+    found = NSSM.differences({**wanted, "nssm": parameters})
     assert [difference.setting for difference in found] == settings
     assert [word for difference in found for word in said(difference.ops)] == ops
     assert [word for difference in found for op in difference.ops for word in undone(op)] == back
 
 
 def test_a_log_that_is_not_wanted_any_more_is_taken_out() -> None:
-    found = replace(NSSM, log_file=None).differences(NSSM.predict(), {})
+    found = replace(NSSM, log_file=None).differences(NSSM.predict())
     assert [difference.setting for difference in found] == ["AppStdout", "AppStderr"]
     assert said(found[0].ops) == ["reset x AppStdout"]
     assert undone(found[0].ops[0]) == [r"set x AppStdout C:\var\x.log"]
@@ -216,7 +216,7 @@ SERVICE = Service("x", OWN, frozenset())
 
 def test_from_nssm_to_a_service_of_its_own_and_back_if_it_fails() -> None:
     there = {**NSSM.predict(), "state": "stopped"}
-    assert len(SERVICE.confides(node(there))) == 2
+    assert len(SERVICE.reads_for_undo(node(there))) == 2
     change = SERVICE.change(node(there))
     assert change is not None
     assert change.text == "convert the service x from nssm to a service of its own"
@@ -227,19 +227,20 @@ def test_from_nssm_to_a_service_of_its_own_and_back_if_it_fails() -> None:
     assert create.args["args"][:4] == ["create", "x", "binPath=", r"C:\k\nssm.exe"]
 
 
-CONFIDED = {
+FOR_UNDO = {
     "not there": (node(), []),
     "its variables are as wanted": (node({**OWN.predict(), "state": "running"}), []),
-    "its variables differ": (
-        node({**OWN.predict(), "state": "running", "environment": ["A=1"]}),
-        ["confidential:service:x"],
+    "its variables differ": (node({**OWN.predict(), "state": "running", "environment": ["A=1"]}), []),
+    "it is another manager's": (
+        node({**NSSM.predict(), "state": "stopped"}),
+        ["confidential:registry:x", "confidential:security:x"],
     ),
 }
 
 
-@pytest.mark.parametrize(("reading", "keys"), CONFIDED.values(), ids=CONFIDED)
-def test_values_are_read_only_where_the_undo_needs_them(reading: Any, keys: list[str]) -> None:
-    assert [query.key for query in SERVICE.confides(reading)] == keys
+@pytest.mark.parametrize(("reading", "keys"), FOR_UNDO.values(), ids=FOR_UNDO)
+def test_its_key_is_read_only_where_the_undo_makes_it_again(reading: Any, keys: list[str]) -> None:
+    assert [query.key for query in SERVICE.reads_for_undo(reading)] == keys
 
 
 def test_one_that_windows_has_not_let_go_of_is_refused() -> None:

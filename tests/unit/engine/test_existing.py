@@ -9,6 +9,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.services.exist
 
 from tests.lab.machine.descriptor import encode
 from tests.lab.machine.node import SimulatedNode
+from tests.lab.twin.apply import with_present
 from tests.lab.twin.node import LabNode
 from tests.lab.twin.ops import execute_op
 from tests.lab.twin.probe import Asker, answer_queries
@@ -35,13 +36,15 @@ def test_keys_below_and_who_may_do_what_are_kept() -> None:
     found = answer_queries(node, Asker("SYSTEM", True), STATE_DIR, [{"key": "it", "op": "service", "name": "other"}])[
         "it"
     ]
-    existing = Existing(found, key=before["values"], tree=before["tree"])
+    descriptor = before["tree"]["Security"]["Security"]["value"]
+    existing = Existing(found, before["values"], before["tree"], descriptor)
     (delete, *_) = existing.remove()
+    batch = with_present(node.registry, {"ops": [delete.wire(0)]})
     assert "failed" not in execute_op(node, delete.op, dict(delete.args))
     assert not node.registry.exists(KEY)
     for _ in range(2):  # an undo may run again
-        for op in delete.undo:
-            assert "failed" not in execute_op(node, op.op, dict(op.args))
+        for op in batch["ops"][0]["undo"]:
+            assert "failed" not in execute_op(node, op["op"], op["args"])
         assert registry(node) == before
 
 

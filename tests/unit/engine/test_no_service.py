@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Op
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import confides, make_plan
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan, reads_for_undo
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, services_query
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.service import NoService
@@ -41,12 +41,15 @@ def node(*services: dict[str, Any]) -> Reading:
     return Reading(parts={"system": system}).merge({"services": list(services)}, (services_query(("flanneld",)),))
 
 
-def secrets(service: dict[str, Any]) -> dict[str, Any]:
-    """The answers to the confidential queries."""
-    description = {"type": "string", "value": "of the overlay"}
-    image = {"type": "expand_string", "value": service["image_path"]}
-    key = {"exists": True, "values": {"Description": description, "ImagePath": image}, "keys": ["Parameters"]}
-    return {"confidential:service:flanneld": service, "confidential:registry:flanneld": key}
+ANSWERS = {
+    "confidential:registry:flanneld": {
+        "exists": True,
+        "values": {"Description": {"type": "string"}, "ImagePath": {"type": "expand_string"}},
+        "keys": ["Parameters"],
+    },
+    "confidential:security:flanneld": {"exists": False},
+}
+"""To the queries for the undo: which values there are, none of them itself."""
 
 
 def ops(reading: Reading, wanted: NoService = GONE) -> tuple[Op, ...]:
@@ -60,7 +63,7 @@ def test_where_there_is_none_nothing_is_done() -> None:
 
 @pytest.mark.row("SV-19")
 def test_it_is_stopped_removed_with_its_own_tool_and_waited_for() -> None:
-    found = ops(node(FLANNELD).merge(secrets(FLANNELD)))
+    found = ops(node(FLANNELD).merge(ANSWERS))
     said = [op.args.get("args") or (op.args["for"], op.args.get("state") or op.args.get("path")) for op in found]
     assert said == [
         ["stop", "flanneld"],
@@ -70,7 +73,7 @@ def test_it_is_stopped_removed_with_its_own_tool_and_waited_for() -> None:
         ("service", "absent"),
     ]
     assert found[3].args["program"] == r"C:\Program Files\nssm\nssm.exe"
-    made = make_plan("flannel", (GONE,), node(FLANNELD).merge(secrets(FLANNELD)))
+    made = make_plan("flannel", (GONE,), node(FLANNELD).merge(ANSWERS))
     assert [step.text for step in made.steps] == ["remove the service flanneld"]
     assert made.predicted.service("flanneld") is None
 
@@ -78,14 +81,14 @@ def test_it_is_stopped_removed_with_its_own_tool_and_waited_for() -> None:
 @pytest.mark.row("SV-19")
 def test_a_service_of_sc_exe_is_deleted_by_it() -> None:
     plain = {**FLANNELD, "nssm": None, "image_path": r"C:\flannel\flanneld.exe --x", "state": "stopped"}
-    found = ops(node(plain).merge(secrets(plain)))
+    found = ops(node(plain).merge(ANSWERS))
     assert [op.args.get("args") for op in found] == [["delete", "flanneld"], None]
     assert found[0].args["ok_exit"] == [0, 1060, 1072]
 
 
 @pytest.mark.row("SV-19", "SV-17")
 def test_the_undo_makes_it_again_as_it_was_and_only_then_starts_it() -> None:
-    found = ops(node(FLANNELD).merge(secrets(FLANNELD)))
+    found = ops(node(FLANNELD).merge(ANSWERS))
     undo = [op for done in reversed(found) for op in done.undo]
     create = undo[0]
     assert create.op == "wait", "as long as somebody holds the old one open there can be no new one (1072)"
@@ -105,15 +108,15 @@ def test_the_undo_makes_it_again_as_it_was_and_only_then_starts_it() -> None:
     ]
     assert create.args["ok_exit"] == [0, 1073], "still there: the power went before it was removed"
     values = {
-        (op.args["path"], op.args["name"]): (op.args["type"], op.args["value"])
+        (op.args["path"], op.args["name"]): op.args.get("present") or (op.args["type"], op.args["value"])
         for op in undo
         if "name" in op.args and op.op == "registry_set"
     }
     assert values == {
-        (KEY, "Description"): ("string", "of the overlay"),
+        (KEY, "Description"): True,
         (rf"{KEY}\Parameters", "Application"): ("expand_string", r"C:\flannel\flanneld.exe"),
         (rf"{KEY}\Parameters", "AppParameters"): ("expand_string", "--kube-subnet-mgr"),
-        (rf"{KEY}\Parameters", "AppEnvironmentExtra"): ("multi_string", ["NODE_NAME=win1"]),
+        (rf"{KEY}\Parameters", "AppEnvironmentExtra"): True,
         (rf"{KEY}\Parameters", "AppThrottle"): ("dword", 1500),
         (rf"{KEY}\Parameters\AppExit", ""): ("string", "Restart"),
     }
@@ -123,14 +126,16 @@ def test_the_undo_makes_it_again_as_it_was_and_only_then_starts_it() -> None:
     assert undo[-2].args["args"] == ["start", "flanneld"]
 
 
-def test_its_values_are_read_once_more_and_stay_in_the_task() -> None:
+def test_which_values_it_has_is_read_and_no_value() -> None:
     reading = node(FLANNELD)
-    assert [query.key for query in confides((GONE,), reading)] == [
-        "confidential:service:flanneld",
+    assert [query.key for query in reads_for_undo((GONE,), reading)] == [
         "confidential:registry:flanneld",
+        "confidential:security:flanneld",
     ]
-    assert "win1" not in str(reading.merge(secrets(FLANNELD)).to_fact())
-    assert confides((GONE,), node()) == ()
+    asked = dict(reads_for_undo((GONE,), reading)[0].args)
+    assert asked["types"] is True
+    assert "win1" not in str(reading.merge(ANSWERS).to_fact())
+    assert reads_for_undo((GONE,), node()) == ()
 
 
 @pytest.mark.parametrize(

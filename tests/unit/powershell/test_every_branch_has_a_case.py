@@ -85,7 +85,7 @@ def test_the_branches_are_those_of_the_protocol() -> None:
     assert found.waits["tcp"] == {"host", "port"}
     assert found.waits["adapter"] == {"name", "address"}
     assert found.waits["hns_network"] == {"name", "management_ip"}
-    assert found.queries["registry"] == {"path", "name", "fingerprint", "tree", "containing"}
+    assert found.queries["registry"] == {"path", "name", "fingerprint", "tree", "types", "containing"}
     assert found.queries["hns"] == {"objects"}
     assert found.queries["certificate"] == {"path"}
     assert found.queries["encryption"] == {"volume"}

@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, confides, make_plan, reads
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan, reads, reads_for_undo
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query, Reading, system_query
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Resource
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Link
@@ -116,6 +116,6 @@ class Machine:
 
     def plan(self, component: str, resources: Sequence[Resource], reading: Reading) -> Plan:
         for asked in (reads(resources), ()):
-            asked = asked or confides(resources, reading)
+            asked = asked or reads_for_undo(resources, reading)
             reading = reading.merge(self.link.probe(asked), asked)
         return make_plan(component, resources, reading)

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from .. import windows_path
 from ..batch import Op
 from ..environment import fingerprint
-from ..reading import CONFIDENTIAL, VARIABLE, Query, Reading
+from ..reading import VARIABLE, Query, Reading
 from ..resource import Change
+from ..tools import restore_value
 
 # An entry of the machine's Path, so that people on the node find the programs.
 
@@ -78,11 +79,6 @@ class EnvironmentVariable:
         query = self._query(f"{VARIABLE}{self.name.casefold()}")
         return (replace(query, args=(*query.args, ("fingerprint", True))),)
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """The present value, for the undo, if it must change."""
-        found = reading.parts[self.reads()[0].key]
-        return (self._secret,) if found.get("exists") and not self._is_as_wanted(reading) else ()
-
     def change(self, reading: Reading) -> Change | None:
         """Set it if it differs."""
         if self._is_as_wanted(reading):
@@ -90,17 +86,12 @@ class EnvironmentVariable:
         (query,) = self.reads()
         found = reading.parts[query.key]
         place = {"path": ENVIRONMENT_KEY, "name": self.name}
-        before = reading.parts.get(self._secret.key, {})
-        back = Op("registry_remove", place)
-        if found.get("exists"):
-            value = {"type": before.get("type", "string"), "value": before.get("value", "")}
-            back = Op("registry_set", {**place, **value}, secrets=("value",))
         wanted = Op("registry_set", {**place, "type": "string", "value": self.value}, secrets=("value",))
         return Change(
             text=f"set the machine's variable {self.name} (services see it after a restart of the machine)",
             before=f"{self.name}: {'another value' if found.get('exists') else 'not set'}\n",
             after=f"{self.name}: as wanted\n",
-            prepare=(wanted.with_undo(back),),
+            prepare=(wanted.with_undo(restore_value(ENVIRONMENT_KEY, self.name)),),
             predicted={query.key: {"exists": True, "type": "string", "value": self.value}},
             state=(query,),
         )
@@ -113,7 +104,3 @@ class EnvironmentVariable:
 
     def _query(self, key: str) -> Query:
         return Query(key, "registry", (("path", ENVIRONMENT_KEY), ("name", self.name)))
-
-    @property
-    def _secret(self) -> Query:
-        return self._query(f"{CONFIDENTIAL}{VARIABLE}{self.name.casefold()}")

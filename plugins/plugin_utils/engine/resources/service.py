@@ -15,7 +15,6 @@ from ..reading import (
     Expectation,
     Query,
     Reading,
-    confidential_query,
     http_query,
     pipe_query,
     service_key,
@@ -68,14 +67,10 @@ class Service:
         """All listed services: its dependants are among them."""
         return (services_query((self.name,)),)
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """The present environment, if it must change or the service is recreated: the undo needs its values."""
+    def reads_for_undo(self, reading: Reading) -> tuple[Query, ...]:
+        """Its registry key, if the service is recreated."""
         found = reading.service(self.name)
-        if found is None:
-            return ()
-        if not self.definition.owns(found):
-            return queries(self.name)
-        return (confidential_query(self.name),) if self.definition.environment_differs(found) else ()
+        return queries(self.name) if found is not None and not self.definition.owns(found) else ()
 
     def change(self, reading: Reading) -> Change | None:
         """Make or change the definition. The planner decides about a restart."""
@@ -93,8 +88,7 @@ class Service:
             raise refuse_deleting(self.name)
         if not self.definition.owns(found):
             return self._convert(Existing.of(found, reading), after)
-        values = reading.parts.get(confidential_query(self.name).key, {})
-        differences = self.definition.differences(found, values)
+        differences = self.definition.differences(found)
         if not differences:
             return None
         at_once = all(difference.at_once for difference in differences)
@@ -279,8 +273,8 @@ class NoService:
         """All listed services: its dependants are among them."""
         return (services_query((self.name,)),)
 
-    def confides(self, reading: Reading) -> tuple[Query, ...]:
-        """Its environment's values, for the undo."""
+    def reads_for_undo(self, reading: Reading) -> tuple[Query, ...]:
+        """Its registry key, of which the undo makes it again."""
         return queries(self.name) if reading.service(self.name) is not None else ()
 
     def change(self, reading: Reading) -> Change | None:

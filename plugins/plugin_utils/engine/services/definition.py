@@ -68,9 +68,9 @@ class Definition(Protocol):
     def environment_differs(self, found: Mapping[str, Any]) -> bool:
         """Whether the service's variables differ; `found` has fingerprints in place of values."""
 
-    def differences(self, found: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[Difference, ...]:
-        """The settings that differ in the present service. `values` is the same service with its environment's
-        values, read only if they must change."""
+    def differences(self, found: Mapping[str, Any]) -> tuple[Difference, ...]:
+        """The settings that differ in the present service; `found` has fingerprints in place of its variables'
+        values."""
 
     def predict(self) -> dict[str, Any]:
         """The service as the probe will report it, without its state."""

@@ -10,7 +10,7 @@ settings are values under Parameters. So no nssm.exe is needed, which may be gon
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 from .. import command_line, windows_path
 from ..batch import Op
 from ..environment import NSSM_VARIABLES
-from ..reading import CONFIDENTIAL, Query, Reading, confidential_query
+from ..reading import CONFIDENTIAL, Query, Reading
 from ..resource import Refused
 from ..tools import (
     ALREADY_EXISTS,
@@ -27,6 +27,7 @@ from ..tools import (
     NOT_INSTALLED,
     NOT_STARTED,
     SC,
+    restore_value,
     run,
     sc,
     wait_gone,
@@ -34,7 +35,7 @@ from ..tools import (
     wait_service,
 )
 from .definition import Difference
-from .native import SERVICES_KEY, recovery_of, set_recovery, set_variables, start_word
+from .native import SERVICES_KEY, recovery_of, set_recovery, start_word
 
 WINDOWS = "c:\\windows\\"
 """Programs below it also run for others, as powershell.exe does: never wait until none of them runs."""
@@ -59,30 +60,36 @@ _NSSM_DEFAULT_ACTION = "AppExit"
 
 
 def queries(name: str) -> tuple[Query, Query]:
-    """What to read before the service `name` is removed. The answers stay in the task: the values of its environment
-    may be secret."""
+    """What to read before the service `name` is removed: which values its registry key and those below it have, and
+    its security descriptor. The values themselves, which may be secret, only the node knows."""
     key = f"{SERVICES_KEY}\\{name}"
     return (
-        confidential_query(name),
-        Query(f"{CONFIDENTIAL}registry:{name.casefold()}", "registry", (("path", key), ("tree", True))),
+        Query(
+            f"{CONFIDENTIAL}registry:{name.casefold()}", "registry", (("path", key), ("tree", True), ("types", True))
+        ),
+        Query(
+            f"{CONFIDENTIAL}security:{name.casefold()}",
+            "registry",
+            (("path", f"{key}\\{SECURITY}"), ("name", SECURITY)),
+        ),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Existing:
-    """The service in `found`, as the probe lists it. `values` is the same with the values of its environment, `key`
-    all values of its registry key, `tree` those of the keys below it."""
+    """The service in `found`, as the probe lists it. `key` names the values of its registry key, `tree` those of the
+    keys below it; `descriptor` is its own security descriptor in hexadecimal, empty if it has none."""
 
     found: Mapping[str, Any]
-    values: Mapping[str, Any] = field(default_factory=dict)
-    key: Mapping[str, Any] = field(default_factory=dict)
-    tree: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    key: Collection[str] = ()
+    tree: Mapping[str, Collection[str]] = field(default_factory=dict)
+    descriptor: str = ""
 
     @classmethod
     def of(cls, found: Mapping[str, Any], reading: Reading) -> Existing:
         """With the answers to `queries`, if there are any."""
-        service, key = (reading.parts.get(query.key) or {} for query in queries(str(found["name"])))
-        return cls(found, service, key.get("values") or {}, key.get("tree") or {})
+        key, security = (reading.parts.get(query.key) or {} for query in queries(str(found["name"])))
+        return cls(found, key.get("values") or (), key.get("tree") or {}, str(security.get("value") or ""))
 
     @property
     def name(self) -> str:
@@ -144,35 +151,28 @@ class Existing:
                 )
             create += ["obj=", account]
         ops = [wait_run(SC, *create, timeout_s=AGAIN_S, ok_exit=(0, ALREADY_EXISTS), encoding="oem")]
-        ops += (
-            Op("registry_set", {"path": key, "name": name, **value}, secrets=("value",))
-            for name, value in self.key.items()
-            if name.casefold() not in _SET_BY_SC
-        )
+        ops += (restore_value(key, name) for name in self.key if name.casefold() not in _SET_BY_SC)
         if found.get("failure"):
             ops += set_recovery(self.name, recovery_of(found["failure"]))
         for name, value in (found.get("nssm") or {}).items():
-            ops += _parameter(f"{key}\\Parameters", name, value, self.values.get("nssm") or {})
+            ops.append(_parameter(f"{key}\\Parameters", name, value))
         return (*ops, *self._below(key))
 
     def _below(self, key: str) -> tuple[Op, ...]:
         """Restore the keys below its own (triggers, performance counters, nssm's hooks), and its security
         descriptor."""
         ops: list[Op] = []
-        for path, values in self.tree.items():
+        for path, names in self.tree.items():
             if path.casefold() == "parameters" and self.found.get("nssm") is not None:
                 continue
             if path.casefold() == SECURITY:
-                text = dacl(bytes.fromhex(str((values.get("Security") or {}).get("value") or "")))
+                text = dacl(bytes.fromhex(self.descriptor))
                 if text is not None:
                     # Through the service control manager, which keeps a copy: a value written into the key itself takes
                     # effect only after the next start of the machine.
                     ops.append(sc("sdset", self.name, text))
                     continue
-            ops += (
-                Op("registry_set", {"path": f"{key}\\{path}", "name": name, **value}, secrets=("value",))
-                for name, value in values.items()
-            )
+            ops += (restore_value(f"{key}\\{path}", name) for name in names)
         return tuple(ops)
 
     def stop(self, timeout_s: int) -> tuple[Op, ...]:
@@ -193,20 +193,17 @@ def _can_wait(program: str) -> bool:
     return windows_path.problem(program) is None and not program.casefold().startswith(WINDOWS)
 
 
-def _parameter(key: str, name: str, value: Any, values: Mapping[str, Any]) -> tuple[Op, ...]:
+def _parameter(key: str, name: str, value: Any) -> Op:
     """One of nssm's values, with the type that nssm gives it."""
     if name in NSSM_VARIABLES:
-        return set_variables(key, name, tuple(values.get(name) or ()))
+        return restore_value(key, name)
     if name == _NSSM_DEFAULT_ACTION:
         place = {"path": f"{key}\\{name}", "name": "", "type": "string"}
-        return (Op("registry_set", {**place, "value": str(value)}),)
+        return Op("registry_set", {**place, "value": str(value)})
     kind = "dword" if isinstance(value, int) else "multi_string" if isinstance(value, list) else "expand_string"
-    return (Op("registry_set", {"path": key, "name": name, "type": kind, "value": value}),)
+    return Op("registry_set", {"path": key, "name": name, "type": kind, "value": value})
 
 
-# A service's security descriptor from its registry key, as the text that sc.exe sdset takes.
-
-# Source: [MS-DTYP] 2.4.6 SECURITY_DESCRIPTOR, 2.4.5 ACL, 2.4.4 ACE, 2.4.2 SID; 2.5.1 the text form (SDDL).
 _KINDS = {0: "A", 1: "D"}
 _ACE_FLAGS = ((0x01, "OI"), (0x02, "CI"), (0x04, "NP"), (0x08, "IO"), (0x10, "ID"))
 _ACL_FLAGS = ((0x1000, "P"), (0x0100, "AR"), (0x0400, "AI"))
@@ -272,7 +269,7 @@ class AsFound:
         """Never: its environment is left alone."""
         return False
 
-    def differences(self, found: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[Difference, ...]:
+    def differences(self, found: Mapping[str, Any]) -> tuple[Difference, ...]:
         """None."""
         return ()
 

@@ -13,7 +13,7 @@ from typing import Any
 from .. import command_line
 from ..batch import Op
 from ..environment import fingerprints, names
-from ..tools import remove_ops, run, sc
+from ..tools import remove_ops, restore_value, run, sc
 from .definition import AUTOMATIC, Difference, Recovery
 
 SERVICES_KEY = r"HKLM\SYSTEM\CurrentControlSet\Services"
@@ -88,7 +88,7 @@ class Native:
         """Compared by fingerprint."""
         return list(found.get("environment") or ()) != fingerprints(self.environment)
 
-    def differences(self, found: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[Difference, ...]:
+    def differences(self, found: Mapping[str, Any]) -> tuple[Difference, ...]:
         """Command line, start type, recovery, environment."""
         differences: list[Difference] = []
         before = str(found.get("image_path", ""))
@@ -110,14 +110,9 @@ class Native:
                 Difference("recovery", _recovery_text(old), _recovery_text(self.recovery.wire()), ops, at_once=True)
             )
         if self.environment_differs(found):
-            present = tuple(values.get("environment") or ())
             (op,) = set_variables(self._key, "Environment", self.environment)
-            (back_op,) = set_variables(self._key, "Environment", present)
-            differences.append(
-                Difference(
-                    "environment", names(found.get("environment")), names(self.environment), (op.with_undo(back_op),)
-                )
-            )
+            ops = (op.with_undo(restore_value(self._key, "Environment")),)
+            differences.append(Difference("environment", names(found.get("environment")), names(self.environment), ops))
         return tuple(differences)
 
     def predict(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any
 from .. import command_line, windows_path
 from ..batch import Op
 from ..environment import fingerprints, names
-from ..tools import remove_ops, run, sc
+from ..tools import remove_ops, restore_value, run, sc
 from .definition import AUTOMATIC, Difference
 from .native import SERVICES_KEY, set_variables
 
@@ -84,7 +84,7 @@ class Nssm:
         present = (found.get("nssm") or {}).get(VARIABLES)
         return list(present or ()) != fingerprints(self.environment)
 
-    def differences(self, found: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[Difference, ...]:
+    def differences(self, found: Mapping[str, Any]) -> tuple[Difference, ...]:
         """Each setting that differs; unwanted ones are reset to their default."""
         present: Mapping[str, Any] = found.get("nssm") or {}
         differences = []
@@ -95,11 +95,10 @@ class Nssm:
             )
             differences.append(Difference("nssm.exe", image_path, self.nssm, (here.with_undo(back),)))
         if self.environment_differs(found):
-            old_values = tuple((values.get("nssm") or {}).get(VARIABLES) or ())
             (op,) = set_variables(self._key, VARIABLES, self.environment)
-            (back_op,) = set_variables(self._key, VARIABLES, old_values)
             before, after = names(present.get(VARIABLES)), names(self.environment)
-            differences.append(Difference("environment", before, after, (op.with_undo(back_op),)))
+            ops = (op.with_undo(restore_value(self._key, VARIABLES)),)
+            differences.append(Difference("environment", before, after, ops))
         for setting, wanted in self._settings().items():
             old = _read_setting(setting, found, present)
             if _is_same_setting(setting, old, wanted):
