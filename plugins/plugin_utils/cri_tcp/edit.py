@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import ipaddress
 import re
-import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import astuple, dataclass
 from difflib import SequenceMatcher
 from typing import Any, TypeGuard
 
-from ..components.containerd.containerd_toml import Document, is_same_value
+from ..components.containerd.containerd_toml import Document, NotTomlError, is_same_value
 from ..engine import windows_path
 from ..engine.resource import Refused
 from ..facts import cri_tcp as facts
@@ -162,7 +161,7 @@ def imports(text: str) -> tuple[str, ...]:
 def _document(text: str, where: str) -> Document:
     try:
         return Document.parse(text)
-    except tomllib.TOMLDecodeError as error:
+    except NotTomlError as error:
         raise Refused(f"{where}: not TOML: {error}. containerd would not start with it; put it right first.") from None
 
 
@@ -336,8 +335,8 @@ def _check_result(text: str, before: Mapping[str, Any], changes: list[tuple[Plac
         else:
             table[place[-1]] = value
     try:
-        right = is_same_value(tomllib.loads(text), wanted)
-    except tomllib.TOMLDecodeError:
+        right = is_same_value(Document.parse(text).data, wanted)
+    except NotTomlError:
         right = False
     if not right:
         raise Refused(

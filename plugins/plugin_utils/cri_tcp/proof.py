@@ -13,14 +13,13 @@ from __future__ import annotations
 import re
 import socket
 import subprocess
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from ..components.containerd.containerd_toml import is_same_value
+from ..components.containerd.containerd_toml import Document, NotTomlError, is_same_value
 from ..components.layout import Layout
 from ..cri.client import CriClient, CriError
 from ..cri.client import Tls as ClientTls
@@ -142,8 +141,8 @@ def differences(before: str, after: str) -> Iterator[str]:
     """Differences between two effective configurations besides CRI over TCP, a clause each. None if one of them is
     invalid: containerd does not run with that either."""
     try:
-        old, new = flat(tomllib.loads(before)), flat(tomllib.loads(after))
-    except tomllib.TOMLDecodeError:
+        old, new = (Document.parse(text).by_place() for text in (before, after))
+    except NotTomlError:
         return
     if not old or not new:
         return
@@ -151,17 +150,6 @@ def differences(before: str, after: str) -> Iterator[str]:
         was, becomes = old.get(place), new.get(place)
         if not is_same_value(was, becomes):
             yield f"{'.'.join(place)} would be {becomes!r}, and is {was!r}"
-
-
-def flat(data: Mapping[str, Any], under: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
-    """The values of a TOML document by place; empty tables are left out."""
-    found: dict[tuple[str, ...], Any] = {}
-    for name, value in data.items():
-        if isinstance(value, Mapping):
-            found |= flat(value, (*under, name))
-        else:
-            found[(*under, name)] = value
-    return found
 
 
 def describe_others(others: Sequence[str]) -> str:

@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import pairwise
-from tomllib import TOMLDecodeError
 from typing import Any
 
 from ..components import networks
 from ..components.cni.conf import FILE, Conf, ConfError, choose_file, decode, load
-from ..components.containerd.containerd_toml import Document
+from ..components.containerd.containerd_toml import Document, NotTomlError
 from ..components.flannel import subnet_env
 from ..components.flannel.subnet_env import SubnetEnv, SubnetEnvError
 from ..components.healthz import find_arguments
@@ -253,7 +252,7 @@ def containerd_setting(reading: Reading, layout: Layout, place: Callable[[Places
         return None
     try:
         document = Document.parse(reading.text(layout.containerd_config) or "")
-    except TOMLDecodeError:
+    except NotTomlError:
         return None
     wanted = (place(places) for row in RELEASE_LINES for places in row.places.values())
     return next((found for where in wanted if where is not None and (found := document.get(where))), None)

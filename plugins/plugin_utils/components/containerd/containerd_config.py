@@ -11,7 +11,6 @@ user's, is checked against the settings before it is sent.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +19,7 @@ from ...engine import windows_path
 from ...engine.resource import Refused
 from ...facts import containerd as facts
 from ...facts.version import Version
-from .containerd_toml import Document, with_keys
+from .containerd_toml import Document, NotTomlError, with_keys
 
 __all__ = ["ContainerdSettings", "check", "environment", "extend", "problems", "template_variables"]
 
@@ -129,7 +128,7 @@ def extend(text: str, extra: Mapping[str, Any]) -> str:
     reports it. Refused for a value that TOML cannot hold."""
     try:
         return with_keys(text, extra)
-    except tomllib.TOMLDecodeError:
+    except NotTomlError:
         return text
     except ValueError as error:
         raise Refused(f"winkube_containerd_config_extra: {error}; give text, numbers, true, false or lists.") from None
@@ -152,7 +151,7 @@ def check(text: str, settings: ContainerdSettings) -> list[str]:
     """
     try:
         document = Document.parse(text)
-    except tomllib.TOMLDecodeError as error:
+    except NotTomlError as error:
         return [_describe_syntax_error(error)]
     version = settings.version
     line = facts.release_line(version)
@@ -198,7 +197,7 @@ def _join_place(place: facts.Place) -> str:
     return f"[{_header(place[:-1])}] {place[-1]}" if len(place) > 1 else place[0]
 
 
-def _describe_syntax_error(error: tomllib.TOMLDecodeError) -> str:
+def _describe_syntax_error(error: NotTomlError) -> str:
     message = str(error)
     where = re.search(r"at line (\d+), column (\d+)", message)
     prefix = f"line {where[1]}, column {where[2]}: " if where else ""

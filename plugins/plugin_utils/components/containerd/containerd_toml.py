@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A TOML text with the line of each key, and comparison of two texts by value."""
+"""A TOML text with the line of each key, compared by value with another: the one reader of config.toml."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from ...facts.cri_tcp import CLOSED
 
 Place = tuple[str, ...]
 
+NotTomlError = tomllib.TOMLDecodeError
+"""The text is not TOML."""
 _MISSING = object()
 _MULTILINE = re.compile(r'"""|\'\'\'')
 
@@ -32,7 +34,7 @@ class Document:
 
     @classmethod
     def parse(cls, text: str) -> Document:
-        """TOMLDecodeError if the text is not TOML."""
+        """NotTomlError if the text is not TOML."""
         lines: dict[Place, int] = {}
         for number, place in _keys(text):
             for length in range(1, len(place) + 1):
@@ -56,12 +58,24 @@ class Document:
         values = value if isinstance(value, list) else [value]
         return tuple(item for item in values if isinstance(item, str))
 
+    def by_place(self) -> dict[Place, Any]:
+        """The values by their places; empty tables are left out."""
+        return dict(_by_place(self.data, ()))
+
     def at(self, place: Place) -> str:
         """`line 7: ` for the nearest table or key above `place` that the text has, or nothing."""
         for length in range(len(place), 0, -1):
             if place[:length] in self.lines:
                 return f"line {self.lines[place[:length]]}: "
         return ""
+
+
+def _by_place(data: Mapping[str, Any], under: Place) -> Iterator[tuple[Place, Any]]:
+    for name, value in data.items():
+        if isinstance(value, Mapping):
+            yield from _by_place(value, (*under, name))
+        else:
+            yield (*under, name), value
 
 
 def is_equal(left: str, right: str) -> bool:
@@ -81,7 +95,7 @@ def is_equal(left: str, right: str) -> bool:
 def with_keys(text: str, extra: Mapping[str, Any]) -> str:
     """The text with the keys of `extra` merged in: tables are merged, other values replaced, None removes a key.
 
-    Comments are lost, except those at the top. TOMLDecodeError if the text is not TOML, ValueError for a value that
+    Comments are lost, except those at the top. NotTomlError if the text is not TOML, ValueError for a value that
     TOML cannot hold.
     """
     if not extra:
