@@ -92,9 +92,25 @@ def test_without_kubeadms_bindings_nobody_joins(bench: Bench, maker: str) -> Non
 def test_a_drop_in_of_others_that_ends_the_kubelet_is_refused_before_it_is_restarted(bench: Bench) -> None:
     whole = Whole(bench, OVERLAY)
     whole.converge()
-    path = r"C:\var\lib\kubelet\config.d\90-site.conf"
+    path = r"C:\var\lib\kubelet\config.d\site\90.conf"
+    whole.host.in_turn(lambda: whole.host.node.drive.mkdir(path.rpartition("\\")[0]))
     whole.host.in_turn(lambda: whole.host.node.drive.write(path, b"maxPods: 60\n"))
     refused(bench, whole, f"{path}: the file has no apiVersion and no kind, and the kubelet ends on it")
+
+
+def test_an_upgrade_to_a_kubelet_that_does_not_know_a_gate_any_more_is_refused_first(bench: Bench) -> None:
+    """Failed before: it drained the node, and rolled back."""
+    old, new = replace(OVERLAY, kubernetes="1.36.3"), OVERLAY
+    gates = {"featureGates": {"AnonymousAuthConfigurableEndpoints": True}}
+    whole = Whole(bench, old, new, server="1.37.1", cluster={"kubelet": gates})
+    whole.converge()
+    refused(
+        bench,
+        whole,
+        r"C:\var\lib\kubelet\config.yaml: featureGates.AnonymousAuthConfigurableEndpoints: feature gate",
+        "kubelet 1.37 does not know it any more",
+        winkube_kubernetes_version="1.37.1",
+    )
 
 
 def test_arguments_for_the_join_are_there_at_the_first_start(bench: Bench) -> None:
@@ -129,7 +145,6 @@ def test_after_a_roll_back_the_kubelet_has_to_be_healthy_as_it_was(bench: Bench)
     assert "Rolled back, healthy." in fails_to_change(whole)
 
     # Something else has changed what the kubelet reads at its start, and nobody has restarted it since.
-    folder = r"C:\var\lib\kubelet\config.d\sub"
-    whole.host.in_turn(lambda: whole.host.node.drive.mkdir(folder))
-    whole.host.in_turn(lambda: whole.host.node.drive.write(rf"{folder}\90-site.conf", b"maxPods: 60\n"))
+    path = r"C:\var\lib\kubelet\config.d\90-site.conf"  # larger than what a plan reads
+    whole.host.in_turn(lambda: whole.host.node.drive.write(path, b"# site\n" * 20_000 + b"maxPods: 60\n"))
     assert "Rolled back, but kubelet does not answer" in fails_to_change(whole)

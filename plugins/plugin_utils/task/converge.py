@@ -224,9 +224,8 @@ class Converge:
     def _complete(self, stage: Stage, given: Given[Any]) -> tuple[Given[Any], Resources]:
         """The resources, and the reading with whatever they need that was not read: normally nothing."""
         resources = stage.build_resources(given)
-        reading = self._node.complete(given.reading, reads(resources))
-        if reading is not given.reading:
-            given = replace(given, reading=reading)
+        while (reading := self._node.complete(given.reading, reads(resources))) is not given.reading:
+            given = replace(given, reading=reading)  # what has been read may name more, such as files of a folder
             resources = stage.build_resources(given)
         more = () if self._check else reads_for_undo(resources, given.reading)
         if more:

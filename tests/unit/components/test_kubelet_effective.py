@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flag_check import read
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import drop_ins
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.duration import go_duration, nanoseconds
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.effective import (
     Effective,
@@ -16,6 +18,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.ef
     find_overriding,
     list_removable,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.flags import KUBELET
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 
@@ -321,3 +324,18 @@ def test_the_document_is_nested_again() -> None:
 )
 def test_durations_are_printed_as_go_prints_them(given: str, printed: str) -> None:
     assert go_duration(nanoseconds(given) or 0) == printed
+
+
+def test_drop_ins_in_folders_are_found_as_far_as_they_have_been_read() -> None:
+    sub = rf"{FOLDER}\sub"
+    first = Reading(
+        parts={file_key(FOLDER): {"exists": True, "kind": "directory", "entries": ["50-winkube.conf", "sub"]}}
+    )
+    (relied,) = drop_ins.rely_on_foreign(FOLDER, first)
+    assert [query.key for query in relied.queries] == [file_key(sub)]
+    second = first.merge({file_key(sub): {"exists": True, "kind": "directory", "entries": ["a.conf", "b.txt"]}}, ())
+    assert drop_ins.list_foreign(FOLDER, second) == (rf"{sub}\a.conf",)
+    content = base64.b64encode(b"maxPods: 60\n").decode()
+    third = second.merge({file_key(rf"{sub}\a.conf"): {"exists": True, "kind": "file", "content": content}}, ())
+    found = drop_ins.compute((), Version.parse("1.37.1"), third, config_file=FILE, folder=FOLDER, ours=text(**WINDOWS))
+    assert [(fault.kind, fault.place) for fault in found.faults] == [("file", rf"{sub}\a.conf")]

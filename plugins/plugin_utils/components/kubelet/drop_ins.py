@@ -28,19 +28,40 @@ def folder_query(folder: str) -> Query:
 
 
 def list_foreign(folder: str, reading: Reading) -> tuple[str, ...]:
-    """Paths of the drop-ins of others, in this folder itself."""
-    names = (reading.parts.get(file_key(folder)) or {}).get("entries") or ()
-    return tuple(
-        windows_path.join(folder, str(name))
-        for name in names
-        if str(name).endswith(".conf") and str(name).casefold() != DROP_IN_NAME.casefold()
-    )
+    """Paths of the drop-ins of others, in this folder and in those below it, as far as these have been read."""
+    found: list[str] = []
+    for name in _entries(folder, reading):
+        path = windows_path.join(folder, name)
+        if _is_folder(path, reading):
+            found += list_foreign(path, reading)
+        elif name.endswith(".conf") and name.casefold() != DROP_IN_NAME.casefold():
+            found.append(path)
+    return tuple(found)
+
+
+def _entries(folder: str, reading: Reading) -> tuple[str, ...]:
+    return tuple(str(name) for name in (reading.parts.get(file_key(folder)) or {}).get("entries") or ())
+
+
+def _is_folder(path: str, reading: Reading) -> bool:
+    return (reading.parts.get(file_key(path)) or {}).get("kind") == "directory"
+
+
+def _list_others(folder: str, reading: Reading) -> tuple[str, ...]:
+    """Paths of other names, which may be folders with drop-ins."""
+    found: list[str] = []
+    for name in _entries(folder, reading):
+        path = windows_path.join(folder, name)
+        if not name.endswith(".conf"):
+            found += [path, *(_list_others(path, reading) if _is_folder(path, reading) else ())]
+    return tuple(found)
 
 
 def rely_on_foreign(folder: str, reading: Reading) -> tuple[ReliesOn, ...]:
     """A plan is made from them too: they are read, and never changed."""
-    found = list_foreign(folder, reading)
-    return (ReliesOn(folder, tuple(whole_file(path, READ_LIMIT) for path in found)),) if found else ()
+    files = tuple(whole_file(path, READ_LIMIT) for path in list_foreign(folder, reading))
+    others = tuple(folder_query(path) for path in _list_others(folder, reading))
+    return (ReliesOn(folder, (*files, *others)),) if files or others else ()
 
 
 def compute(
