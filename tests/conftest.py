@@ -32,6 +32,7 @@ from tests import iri_syntax  # noqa: E402
 from tests.compiled_once import keep_code  # noqa: E402
 from tests.exhaustive import HELP, settle  # noqa: E402
 from tests.lanes import LanesPlugin, load_lanes  # noqa: E402
+from tests.pwsh import choice  # noqa: E402
 from tests.rows.record import OPTION, RowsPlugin  # noqa: E402
 from tests.rows.table import load_rows  # noqa: E402
 from tests.times import OPTION as TIMES_OPTION  # noqa: E402
@@ -58,6 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
     iri_syntax.import_when_asked()
     strict = os.environ.get("CI") == "true"
     config.pluginmanager.register(LanesPlugin(config, load_lanes(), strict=strict), "winkube-lanes")
+    config.pluginmanager.register(choice, "winkube-pwsh")
     config.pluginmanager.register(RowsPlugin(config, load_rows()), "winkube-rows")
     # A worker of pytest-xdist measures; the file is written by the process that they report to.
     file = None if hasattr(config, "workerinput") else config.getoption(TIMES_OPTION)

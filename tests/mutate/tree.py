@@ -106,7 +106,8 @@ class Tree:
     def run(self, tests: Sequence[str], limit_s: float, *arguments: str) -> Verdict:
         """Run these tests and no others, up to the first that fails."""
         command = [str(self.root / ".venv" / "bin" / "python"), "-m", "pytest", "-x", "-rfE", "--tb=line"]
-        command += ["-p", "no:cacheprovider", *arguments, *tests]
+        # Of the plugins of others the one that pyproject.toml has an option of.
+        command += ["-p", "no:cacheprovider", "-p", "pytest_ansible.plugin", *arguments, *tests]
         environment = {name: value for name, value in os.environ.items() if name not in {"VIRTUAL_ENV", "CI"}}
         environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # those of others take longer to load than most tests take
         with subprocess.Popen(

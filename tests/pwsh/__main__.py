@@ -18,8 +18,8 @@ import time
 import pytest
 
 from tests.contract.case import all_cases
-from tests.contract.conftest import provided
 from tests.pwsh import program
+from tests.pwsh.choice import provided
 from tests.pwsh.report import Report, not_run, summary
 from tests.wine import chroot
 
@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> int:
     began = time.monotonic()
     options = [] if "--whole" in arguments else ["-m", "not exhaustive"]
     options += ["-n", str(WORKERS), "--dist", "worksteal", "-p", "tests.pwsh.report", "-p", "no:cacheprovider", "-q"]
-    code = pytest.main(["tests/contract", *options, *rest], plugins=[report])
+    code = pytest.main(["tests/contract", "tests/unit/powershell", *options, *rest], plugins=[report])
     there = provided()
     assert there is not None
     path = OUT / f"pwsh-{platform}.jsonl"

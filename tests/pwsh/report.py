@@ -1,8 +1,8 @@
 """What the lane's run says: a line by test in a file, and one line of JSON. A pytest plugin for `make pwsh`, which also
 leaves out every test of another lane.
 
-A line of the file: `{"test", "kind": case|module|people|host_process, "outcome": passed|failed|not provided|not run,
-"lacks": [marks], "starts": [seconds], "seconds", "error"}`.
+A line of the file: `{"test", "kind": case|module|people|host_process|other, "outcome": passed|failed|not provided|
+not run, "lacks": [marks], "starts": [seconds], "seconds", "error"}`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, cast
 import pytest
 
 from tests.contract.case import Case
-from tests.contract.conftest import in_lane
+from tests.pwsh.choice import in_lane
 from tests.pwsh.program import PowerShell
 from tests.pwsh.statements import TRACE
 
@@ -28,6 +28,8 @@ KINDS = {
     "test_real_module": "module",
     "test_a_script_for_people_run_twice": "people",
 }
+"""By test; what is in HOST_PROCESS is host_process, the rest other."""
+HOST_PROCESS = "test_host_process.py"
 TRACES = "WINKUBE_TRACES"
 """Names a folder: each test has the processes that it starts write to a file of its own in there (trace.py)."""
 STARTS = "starts"
@@ -79,7 +81,7 @@ class Report:
         name, _, rest = report.nodeid.rpartition("::")[2].partition("[")
         entry = {
             "test": rest.removesuffix("]") or name,
-            "kind": KINDS.get(name, "host_process"),
+            "kind": KINDS.get(name, "host_process" if HOST_PROCESS in report.nodeid else "other"),
             "outcome": report.outcome,
             "seconds": round(report.duration, 2),
         }
@@ -121,7 +123,7 @@ def summary(lines: list[Mapping[str, Any]], powershell: PowerShell, seconds: flo
         "not_provided": dict(sorted(Counter(mark for line in cases for mark in line.get("lacks", [])).items())),
         **{
             kind: sum(line["kind"] == kind and line["outcome"] == "passed" for line in others)
-            for kind in ("people", "host_process", "module")
+            for kind in ("people", "host_process", "module", "other")
         },
         "others_failed": sum(line["outcome"] == "failed" for line in others),
         "starts": len(starts),

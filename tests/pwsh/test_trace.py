@@ -10,12 +10,14 @@ from typing import Any, cast
 
 import pytest
 
+from tests import yaml_text
 from tests.contract import case
 from tests.mutate.tree import Tree, Verdict
 from tests.pwsh import mutate, statements, trace
 from tests.pwsh.program import Platform, PowerShell
 from tests.pwsh.report import not_run, summary
 from tests.pwsh.statements import Change, Statement
+from tests.unit.powershell import source
 
 TEXT = "function Get-X {\n    if ($a -lt 3) {\n        throw 'x'\n    }\n}\n"
 OUTER = Statement(0, "powershell/x.ps1", "Get-X", 2, TEXT.index("if"), TEXT.index("    }") + 5, "IfStatementAst")
@@ -39,6 +41,12 @@ def test_what_is_executed_nowhere_is_listed_by_function_with_its_reason() -> Non
     assert line == "nowhere  powershell/x.ps1:Get-X  1 of 2 (lines 3): it needs luck"
     assert "NO REASON IS GIVEN" in trace.lines([OUTER, INNER], executed, {})[0]
     assert trace.lines([OUTER], executed, {}) == []
+
+
+def test_each_function_with_a_reason_is_there_once() -> None:
+    named = [function for functions in yaml_text.load_file(trace.REASONS).values() for function in functions]
+    assert sorted(named) == sorted(trace.reasons())
+    assert set(named) <= {function.name for path in statements.FILES for function in source.read(path).functions}
 
 
 def test_what_each_test_executed_is_kept_as_long_as_the_scripts_are_the_same(

@@ -62,9 +62,15 @@ def main(arguments: list[str]) -> int:
             # Of a run that is broken off, too: the next one adds to it.
             keep(place, all_statements, traces)
     executed = {each: kept(each, all_statements) for each in PLACES}
-    print("\n".join(lines(all_statements, executed, yaml_text.load_file(REASONS))))
+    print("\n".join(lines(all_statements, executed, reasons())))
     print(json.dumps(figures(all_statements, executed)))
     return done.returncode
+
+
+def reasons() -> dict[str, str]:
+    """Function -> why statements of it are executed nowhere."""
+    table: Mapping[str, Sequence[str]] = yaml_text.load_file(REASONS)
+    return {function: reason for reason, functions in table.items() for function in functions}
 
 
 def parsed(powershell: program.PowerShell) -> tuple[tuple[Statement, ...], tuple[Change, ...]]:

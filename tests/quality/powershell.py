@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -19,16 +18,12 @@ from tests.members.check import findings, judged
 from tests.members.members import TABLE, Members
 from tests.members.programs import programs
 from tests.members.texts import fenced, texts
+from tests.pwsh import program
 from tests.quality.sanity import ROOT, project_files
 from tests.unit.powershell.source import Source, read
 
 PARSE = Path(__file__).with_name("parse.ps1")
 LACKS = "not in tests/members/members.tsv; `make members` says whether .NET Framework 4.7.2 has it"
-
-
-def powershell() -> str | None:
-    """The PowerShell 7 of this machine: WINKUBE_LAB_PWSH's, else the one on PATH."""
-    return os.environ.get("WINKUBE_LAB_PWSH") or shutil.which("pwsh")
 
 
 def sources() -> list[Source]:
@@ -37,29 +32,33 @@ def sources() -> list[Source]:
     return [*files, *texts(), *fenced()]
 
 
-def unparsed(program: str, among: Sequence[Source]) -> Iterator[str]:
+def unparsed(pwsh: str, among: Sequence[Source]) -> Iterator[str]:
     """What PowerShell's own parser does not understand, as `file:line: sentence`."""
     asked = json.dumps([{"name": source.name, "text": source.data.decode()} for source in among])
-    command = [program, "-NoProfile", "-NonInteractive", "-File", str(PARSE)]
+    command = [pwsh, "-NoProfile", "-NonInteractive", "-File", str(PARSE)]
     done = subprocess.run(command, input=asked, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        yield f"{program} ended with {done.returncode}: {(done.stderr or done.stdout).strip()[-500:]}"
+        yield f"{pwsh} ended with {done.returncode}: {(done.stderr or done.stdout).strip()[-500:]}"
     yield from done.stdout.splitlines()
 
 
 def main() -> int:
     found = programs(Members.read(TABLE))
-    wrong = [each for program in found for each in findings(program, LACKS)]
-    uses = sum(1 for program in found for _ in judged(program))
+    wrong = [each for one in found for each in findings(one, LACKS)]
+    uses = sum(1 for one in found for _ in judged(one))
     print(f"powershell: {uses} uses of .NET's types and members, all judged by {TABLE.relative_to(ROOT)}")
-    program, among = powershell(), sources()
-    if program is None:
-        print(
-            f"powershell: {len(among)} texts are not parsed by PowerShell itself: no WINKUBE_LAB_PWSH, no pwsh on PATH"
-        )
+    among = sources()
+    try:
+        powershell = program.find("linux")
+    except program.LaneError as error:
+        powershell = None
+        wrong.append(f"powershell: {error}")
+    if powershell is None:
+        print(f"powershell: {len(among)} texts are not parsed by PowerShell itself: {program.lacking('linux')}")
     else:
-        wrong += unparsed(program, among)
-        print(f"powershell: {len(among)} texts parsed by {program}")
+        os.environ.update(powershell.environment)
+        wrong += unparsed(str(powershell.path), among)
+        print(f"powershell: {len(among)} texts parsed by {powershell.path}")
     for each in wrong:
         print(each, file=sys.stderr)
     return 1 if wrong else 0

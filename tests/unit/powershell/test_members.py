@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -157,16 +156,8 @@ def test_every_choice_is_one_that_a_script_has(members: Members) -> None:
     assert all(any(choice.is_of(*each) for each in of) for choice in CHOICES)
 
 
-def powershell() -> str:
-    program = os.environ.get("WINKUBE_LAB_PWSH")
-    if not program:
-        pytest.skip("lane pwsh: WINKUBE_LAB_PWSH is not set")
-    return program
-
-
 @pytest.mark.lane("pwsh")
-def test_powershell_7_takes_the_overload_that_is_said_and_it_makes_no_difference() -> None:
-    program = powershell()
+def test_powershell_7_takes_the_overload_that_is_said_and_it_makes_no_difference(pwsh: str) -> None:
     asked = [
         {
             "type": choice.of,
@@ -177,7 +168,7 @@ def test_powershell_7_takes_the_overload_that_is_said_and_it_makes_no_difference
         for choice in CHOICES
         for first, _ in choice.calls[:1]
     ]
-    command = [program, "-NoProfile", "-NonInteractive"]
+    command = [pwsh, "-NoProfile", "-NonInteractive"]
     said = subprocess.run(
         [*command, "-File", TAKEN], input=json.dumps(asked), capture_output=True, text=True, check=True
     )
@@ -189,7 +180,7 @@ def test_powershell_7_takes_the_overload_that_is_said_and_it_makes_no_difference
 
 
 @pytest.mark.lane("pwsh")
-def test_a_text_that_powershell_does_not_understand_is_a_finding() -> None:
+def test_a_text_that_powershell_does_not_understand_is_a_finding(pwsh: str) -> None:
     texts = [Source("good", b"$x = 1\n"), Source("a page", b"$x = 1\nif ($x {\n")]
-    (said, *_) = unparsed(powershell(), texts)
+    (said, *_) = unparsed(pwsh, texts)
     assert said.startswith("a page:2: ")
