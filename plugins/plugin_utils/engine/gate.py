@@ -143,7 +143,12 @@ class Free:
         """At most `most` characters."""
         if value is None:
             return ""
-        return (value if isinstance(value, str) else json.dumps(value, default=str))[: self.most]
+        if isinstance(value, str):
+            return value[: self.most]
+        try:
+            return json.dumps(value, default=str)[: self.most]
+        except RecursionError:
+            return "(nested too deeply)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +226,7 @@ class Fields:
         """The object with its checked fields."""
         if not isinstance(value, Mapping):
             raise Unexpected(path, show(value), "an object")
-        found: dict[str, Any] = dict(value)
+        found = self._take(value)
         for name, shape, takes_null in self._items:
             if name not in found:
                 if name in self.needed:
@@ -234,6 +239,16 @@ class Fields:
                 continue
             found[name] = shape(found[name], _below(path, name))
         return found
+
+    def _take(self, value: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(value)
+
+
+class Only(Fields):
+    """An object with these fields; others are left out."""
+
+    def _take(self, value: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value[name] for name in self.shapes if name in value}
 
 
 def _describe(shape: Shape) -> str:

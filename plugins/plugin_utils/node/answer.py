@@ -14,7 +14,21 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..engine.gate import Base64, Either, Fields, Flag, Free, Listing, Maybe, Number, Shape, Table, Text, Unexpected
+from ..engine.gate import (
+    Base64,
+    Either,
+    Fields,
+    Flag,
+    Free,
+    Listing,
+    Maybe,
+    Number,
+    Only,
+    Shape,
+    Table,
+    Text,
+    Unexpected,
+)
 from ..engine.reading import Query
 
 MEGA = 1024 * 1024
@@ -33,8 +47,10 @@ def _one_of(*words: str) -> Text:
 
 ID = Text(32, re.compile(r"[0-9a-f]{32}"), "the id of a batch, 32 hexadecimal digits")
 WORD = Text(1024, re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]*"), "a text of one line")
-LINE = Text(32 * 1024, what="a text")
+LINE = Text(32 * 1024, re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*"), "a text of one line")
 """A command line, a path, an access list, a variable: at most 32,767 characters on Windows."""
+FILE_NAME = Text(32 * 1024, what="a name")
+"""Of an entry in a folder; the code that writes it to a disk or a terminal looks at its characters."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 TIME = Text(40, _TIME, "a UTC time as 2026-11-29T12:00:00Z")
 SHA256 = Text(64, re.compile(r"[0-9a-f]{64}"), "a sha256, 64 hexadecimal digits")
@@ -43,11 +59,11 @@ NUMBER = Number(0, 2**32 - 1)
 CODE = Number(-(2**31), 2**32 - 1, "an exit code")
 VALUE = Either((Text(MEGA), Number(0, 2**64 - 1), Listing(Text(MEGA))), "a text, a number or a list of texts")
 _TYPES = ("string", "expand_string", "multi_string", "dword", "qword", "binary")
-REGISTRY_VALUE = Fields({"type": _one_of(*_TYPES)}, value=VALUE)
-ADDRESSES = Listing(Fields({"address": WORD, "prefix": Number(0, 128)}))
-FAILED = Fields({"error": Free(4096)})
+REGISTRY_VALUE = Only({"type": _one_of(*_TYPES)}, value=VALUE)
+ADDRESSES = Listing(Only({"address": WORD, "prefix": Number(0, 128)}))
+FAILED = Only({"error": Free(4096)})
 
-SERVICE = Fields(
+SERVICE = Only(
     {"name": WORD, "state": WORD},
     exists=Flag(),
     display_name=WORD,
@@ -63,7 +79,7 @@ SERVICE = Fields(
     service_exit_code=CODE,
     deleting=Flag(),
     failure=Maybe(
-        Fields(
+        Only(
             reset_s=NUMBER,
             actions=Listing(Listing(Either((WORD, NUMBER), "a word or a number"))),
             non_crash=Flag(),
@@ -71,7 +87,7 @@ SERVICE = Fields(
     ),
     nssm=Maybe(Table(VALUE)),
 )
-_ABSENT = Fields({"exists": Flag()})
+_ABSENT = Only({"exists": Flag()})
 
 
 def _if_there(shape: Shape) -> Shape:
@@ -84,10 +100,10 @@ def _if_there(shape: Shape) -> Shape:
     return check
 
 
-SYSTEM = Fields(
+SYSTEM = Only(
     {"machine": WORD, "boot_id": WORD},
     computer_name=WORD,
-    os=Fields(product=WORD, build=NUMBER, revision=NUMBER, installation_type=WORD, architecture=WORD),
+    os=Only(product=WORD, build=NUMBER, revision=NUMBER, installation_type=WORD, architecture=WORD),
     elevated=Flag(),
     user_sid=WORD,
     clock=TIME,
@@ -96,7 +112,7 @@ SYSTEM = Fields(
     free_bytes=Table(BYTES),
     machine_path=Listing(LINE),
 )
-FILE = Fields(
+FILE = Only(
     {"exists": Flag(), "kind": _one_of("file", "directory", "link")},
     size=BYTES,
     written=TIME,
@@ -106,11 +122,11 @@ FILE = Fields(
     head=Base64(2 * MEGA),
     tail=Base64(2 * MEGA),
     sddl=Maybe(LINE),
-    entries=Listing(LINE),
-    inside=Table(LINE, key=LINE),
+    entries=Listing(FILE_NAME),
+    inside=Table(LINE, key=FILE_NAME),
     holders=Listing(NUMBER),
 )
-REGISTRY = Fields(
+REGISTRY = Only(
     {"exists": Flag()},
     values=Table(REGISTRY_VALUE),
     keys=Listing(WORD),
@@ -119,7 +135,7 @@ REGISTRY = Fields(
     fingerprint=LINE,
     tree=Table(Table(REGISTRY_VALUE), key=LINE),
 )
-ADAPTER = Fields(
+ADAPTER = Only(
     {"name": WORD, "index": NUMBER, "up": Flag()},
     description=WORD,
     mac=WORD,
@@ -131,9 +147,7 @@ ADAPTER = Fields(
     dns=Listing(WORD),
 )
 _HNS_LIST = Either((Text(16 * MEGA), FAILED), "HNS's answer as a text")
-HNS = Fields(
-    {"available": Flag()}, networks=_HNS_LIST, endpoints=_HNS_LIST, policylists=_HNS_LIST, namespaces=_HNS_LIST
-)
+HNS = Only({"available": Flag()}, networks=_HNS_LIST, endpoints=_HNS_LIST, policylists=_HNS_LIST, namespaces=_HNS_LIST)
 
 PARTS: Mapping[str, Shape] = {
     "system": SYSTEM,
@@ -142,17 +156,17 @@ PARTS: Mapping[str, Shape] = {
     "file": _if_there(FILE),
     "registry": REGISTRY,
     "pipe": _ABSENT,
-    "processes": Listing(Fields({"pid": NUMBER, "name": WORD}, path=Maybe(LINE), started=WORD)),
-    "http": Fields({"status": Number(0, 999)}, body=Free(4096), error=Free(4096)),
-    "task": Fields({"exists": Flag()}, enabled=Flag(), state=WORD),
-    "volumes": Table(Fields({"free": BYTES, "size": BYTES})),
+    "processes": Listing(Only({"pid": NUMBER, "name": WORD}, path=Maybe(LINE), started=WORD)),
+    "http": Only({"status": Number(0, 999)}, body=Free(4096), error=Free(4096)),
+    "task": Only({"exists": Flag()}, enabled=Flag(), state=WORD),
+    "volumes": Table(Only({"free": BYTES, "size": BYTES})),
     "adapters": Listing(ADAPTER),
     "hns": HNS,
-    "certificate": Fields(
+    "certificate": Only(
         {"exists": Flag()}, subject=LINE, issuer=LINE, not_before=TIME, not_after=TIME, thumbprint=WORD
     ),
-    "encryption": Fields({"state": _one_of("on", "off", "unknown")}),
-    "on_path": Listing(Fields({"path": LINE}, sha256=SHA256)),
+    "encryption": Only({"state": _one_of("on", "off", "unknown")}),
+    "on_path": Listing(Only({"path": LINE}, sha256=SHA256)),
 }
 """By op of the probe."""
 
