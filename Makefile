@@ -20,7 +20,7 @@ PYTEST_ARGS ?=
 PYTEST_JOBS ?= 3
 PYTEST = -m pytest -n $(PYTEST_JOBS) --dist worksteal
 
-.PHONY: bisect fields members picture pictures recording pairs pins redaction help figures walls generate lookups catalogue docs judge setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows soak rows molecule molecule-pytest bench mutate check check-whole check-with build clean faults contract-archive contract-judge corpus release walk loop mesh makers
+.PHONY: bisect fields members picture pictures recording pairs pins redaction doors help figures walls generate lookups catalogue docs judge setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows soak rows molecule molecule-pytest bench mutate check check-whole check-with build clean faults contract-archive contract-judge corpus release walk loop mesh makers
 
 help: ## this list
 	@echo "winkube.node: make TARGET"
@@ -122,6 +122,9 @@ pins: setup ## a maintainer's: the sums of the publishers' files that come with 
 
 members: setup ## a maintainer's: what the PowerShell uses of .NET, from .NET Framework's members (FRAMEWORK=file.tsv.xz; PWSH=program)
 	@PYTHONPATH=.venv/collections $(PYTHON) -m tests.members $(FRAMEWORK) $(if $(PWSH),--powershell $(PWSH))
+
+doors: setup ## lies in each leaf of what nodes and clusters answer; the last line is one JSON object (EVERY=n: each of n lies in readings; 10 minutes)
+	@PYTHONPATH=.venv/collections $(PYTHON) -m tests.doors --every $(or $(EVERY),1)
 
 redaction: setup ## which forms of secrets a log bundle would still show, which harmless texts it changes; the last line is one JSON object
 	@PYTHONPATH=.venv/collections $(PYTHON) -m tests.redaction

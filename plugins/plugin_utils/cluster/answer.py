@@ -73,12 +73,14 @@ def check_answer(method: str, where: str, path: str, answer: Answer, *, missing:
 def _check_fields(method: str, where: str, path: str, said: Object) -> Object:
     """The answer behind the gate. ClusterError for a field that is not of its kind."""
     match = _RESOURCE.fullmatch(path)
-    if match is None or (match["sub"] or "").startswith("proxy/") or said.get("kind") == "Status":
+    plural = match["plural"] if match is not None else path
+    of_other = match is not None and ((match["sub"] or "").startswith("proxy/") or said.get("kind") == "Status")
+    if of_other or (match is None and path not in objects.KINDS):
         return said
     try:
-        return objects.check(match["plural"], said)
+        return objects.check(plural, said)
     except Unexpected as error:
-        field = f"{error.path} is not {error.expected}" if match["plural"] == "secrets" else str(error)
+        field = f"{error.path} is not {error.expected}" if plural == "secrets" else str(error)
         raise ClusterError(f"{method} {where}: the API's answer is not used, since in it {field}.") from None
 
 
@@ -158,7 +160,7 @@ def _find_mismatch(method: str, path: str, said: Object) -> str:
     kind = str(said.get("kind") or "")
     match = _RESOURCE.fullmatch(path)
     if match is None:
-        return "" if path != "/version" or isinstance(said.get("gitVersion"), str) else "the server's version"
+        return "" if path != "/version" or "gitVersion" in said else "the server's version"
     plural, name, sub = match["plural"], match["name"], match["sub"] or ""
     if sub.startswith("proxy/"):
         top = _OF_KUBELET.get(sub)

@@ -215,6 +215,7 @@ EVENT = _kind(
 RUNTIME_CLASS = _kind(DNS_NAME, handler=WORD, scheduling=Fields(nodeSelector=LABELS, tolerations=Listing(TOLERATION)))
 
 KINDS: dict[str, Shape] = {
+    "/version": Fields({"gitVersion": WORD}),
     "certificatesigningrequests": REQUEST,
     "configmaps": CONFIG_MAP,
     "daemonsets": WORKLOAD,

@@ -34,6 +34,7 @@ from ..engine.reading import Query
 MEGA = 1024 * 1024
 ANSWERS = ("accepted", "stale", "busy", "blocked", "refused")
 OUTCOMES = ("done", "undone", "undo_failed", "interrupted", "running", "unknown")
+ENDED = ("done", "undone", "undo_failed")
 RECOVERED = {
     "done": "finished batch {id}, which an earlier run had begun",
     "undone": "rolled back batch {id}, which an earlier run had begun: what ran before that runs again",
@@ -63,29 +64,27 @@ REGISTRY_VALUE = Only({"type": _one_of(*_TYPES)}, value=VALUE)
 ADDRESSES = Listing(Only({"address": WORD, "prefix": Number(0, 128)}))
 FAILED = Only({"error": Free(4096)})
 
+_ACTIONS = Listing(Listing(Either((WORD, NUMBER), "a word or a number")))
 SERVICE = Only(
-    {"name": WORD, "state": WORD},
+    {
+        "name": WORD,
+        "display_name": WORD,
+        "image_path": LINE,
+        "start": NUMBER,
+        "delayed": Flag(),
+        "type": NUMBER,
+        "account": WORD,
+        "depends_on": Listing(WORD),
+        "environment": Listing(LINE),
+        "state": WORD,
+        "pid": NUMBER,
+        "exit_code": CODE,
+        "service_exit_code": CODE,
+        "deleting": Flag(),
+        "failure": Maybe(Only({"reset_s": NUMBER, "actions": _ACTIONS, "non_crash": Flag()})),
+        "nssm": Maybe(Table(VALUE)),
+    },
     exists=Flag(),
-    display_name=WORD,
-    image_path=LINE,
-    start=NUMBER,
-    delayed=Flag(),
-    type=NUMBER,
-    account=WORD,
-    depends_on=Listing(WORD),
-    environment=Listing(LINE),
-    pid=NUMBER,
-    exit_code=CODE,
-    service_exit_code=CODE,
-    deleting=Flag(),
-    failure=Maybe(
-        Only(
-            reset_s=NUMBER,
-            actions=Listing(Listing(Either((WORD, NUMBER), "a word or a number"))),
-            non_crash=Flag(),
-        )
-    ),
-    nssm=Maybe(Table(VALUE)),
 )
 _ABSENT = Only({"exists": Flag()})
 
@@ -100,28 +99,36 @@ def _if_there(shape: Shape) -> Shape:
     return check
 
 
+_OS: dict[str, Shape] = {
+    "product": WORD,
+    "build": NUMBER,
+    "revision": NUMBER,
+    "installation_type": WORD,
+    "architecture": WORD,
+}
 SYSTEM = Only(
-    {"machine": WORD, "boot_id": WORD},
-    computer_name=WORD,
-    os=Only(product=WORD, build=NUMBER, revision=NUMBER, installation_type=WORD, architecture=WORD),
-    elevated=Flag(),
-    user_sid=WORD,
-    clock=TIME,
-    powershell=WORD,
-    reboot_pending=Flag(),
-    free_bytes=Table(BYTES),
-    machine_path=Listing(LINE),
+    {
+        "machine": WORD,
+        "boot_id": WORD,
+        "computer_name": WORD,
+        "os": Only(_OS),
+        "elevated": Flag(),
+        "user_sid": WORD,
+        "clock": TIME,
+        "powershell": WORD,
+        "reboot_pending": Flag(),
+        "free_bytes": Table(BYTES),
+        "machine_path": Listing(LINE),
+    }
 )
 FILE = Only(
-    {"exists": Flag(), "kind": _one_of("file", "directory", "link")},
-    size=BYTES,
-    written=TIME,
+    {"exists": Flag(), "kind": _one_of("file", "directory", "link"), "size": BYTES, "written": TIME},
     sha256=SHA256,
     version=Maybe(WORD),
     content=Maybe(Base64(2 * MEGA)),
     head=Base64(2 * MEGA),
     tail=Base64(2 * MEGA),
-    sddl=Maybe(LINE),
+    sddl=LINE,
     entries=Listing(FILE_NAME),
     inside=Table(LINE, key=FILE_NAME),
     holders=Listing(NUMBER),
@@ -136,15 +143,19 @@ REGISTRY = Only(
     tree=Table(Table(REGISTRY_VALUE), key=LINE),
 )
 ADAPTER = Only(
-    {"name": WORD, "index": NUMBER, "up": Flag()},
-    description=WORD,
-    mac=WORD,
-    dhcp=Maybe(Flag()),
-    mtu=CODE,
-    ipv4=ADDRESSES,
-    ipv6=ADDRESSES,
-    gateways=Listing(WORD),
-    dns=Listing(WORD),
+    {
+        "name": WORD,
+        "description": WORD,
+        "index": NUMBER,
+        "mac": WORD,
+        "up": Flag(),
+        "dhcp": Maybe(Flag()),
+        "mtu": CODE,
+        "ipv4": ADDRESSES,
+        "ipv6": ADDRESSES,
+        "gateways": Listing(WORD),
+        "dns": Listing(WORD),
+    }
 )
 _HNS_LIST = Either((Text(16 * MEGA), FAILED), "HNS's answer as a text")
 HNS = Only({"available": Flag()}, networks=_HNS_LIST, endpoints=_HNS_LIST, policylists=_HNS_LIST, namespaces=_HNS_LIST)
@@ -177,13 +188,22 @@ ANSWER = Fields(
     batch=ID,
     changed=Flag(),
     error=Fields(n=Number(-1), op=WORD, message=Free(), undo=Listing(MESSAGE)),
-    results=Listing(Fields({"n": Number(), "op": WORD, "ok": Flag()}, stdout=Free(MEGA), stderr=Free(MEGA))),
+    results=Listing(
+        Fields({"n": Number(), "op": WORD, "ok": Flag()}, exit_code=CODE, stdout=Free(MEGA), stderr=Free(MEGA))
+    ),
     state=Fields(),
     reason=Free(8192),
     stale=Listing(Fields({"key": LINE})),
-    busy=Fields(id=WORD, controller=WORD, since=WORD, error=Free(8192)),
-    blocked=Fields(id=Text(32, re.compile(r"([0-9a-f]{32})?"), ID.what), component=WORD, error=MESSAGE),
+    busy=Fields({"id": WORD, "controller": WORD, "since": WORD}, error=Free(8192)),
+    blocked=Fields({"id": Text(32, re.compile(r"([0-9a-f]{32})?"), ID.what)}, component=WORD, error=MESSAGE),
 )
+_NEEDED: Mapping[str, Mapping[str, Shape]] = {
+    "accepted": {"outcome": ANSWER.shapes["outcome"], "results": ANSWER.shapes["results"], "state": Fields()},
+    "stale": {"stale": ANSWER.shapes["stale"]},
+    "busy": {"busy": ANSWER.shapes["busy"]},
+    "blocked": {"blocked": ANSWER.shapes["blocked"]},
+    "refused": {},
+}
 _RECOVERED = Fields({"id": ID, "outcome": _one_of(*RECOVERED)})
 
 
@@ -191,30 +211,67 @@ def check_parts(parts: object, queries: Sequence[Query], path: str = "parts", *,
     """The answers to these queries; with `whole` each has one. Unexpected."""
     found = Fields()(parts, path)
     checked: dict[str, Any] = {}
-    for query in queries:
+    # Of two queries with one key the node's last answer counts.
+    for query in {each.key: each for each in queries}.values():
         place = f"{path}.{query.key}"
         if query.key in found:
-            checked[query.key] = _check_part(query.op, found[query.key], place)
+            checked[query.key] = _check_part(query, found[query.key], place)
         elif whole:
             raise Unexpected(place, "missing", "an answer")
     return checked
 
 
-def _check_part(op: str, value: object, path: str) -> Any:
+def _check_part(query: Query, value: object, path: str) -> Any:
     if isinstance(value, Mapping) and set(value) == {"error"}:
         return FAILED(value, path)
-    return PARTS[op](value, path)
+    found = PARTS[query.op](value, path)
+    if isinstance(found, dict):
+        for name in _list_asked(query, found):
+            if name not in found:
+                raise Unexpected(f"{path}.{name}", "missing", "what was asked for")
+    return found
+
+
+def _list_asked(query: Query, found: Mapping[str, Any]) -> Sequence[str]:
+    """The fields that the answer has because the query asks for them."""
+    asked = dict(query.args)
+    if found.get("exists") is False and query.op != "registry":
+        return ()
+    match query.op:
+        case "file":
+            of_kind = {"file": _OF_FILE, "directory": _OF_FOLDER}.get(str(found.get("kind")), _OF_LINK)
+            return [name for name, argument in of_kind.items() if asked.get(argument)]
+        case "registry" if "name" in asked and found["exists"]:
+            return ("fingerprint" if asked.get("fingerprint") else "value",)
+        case "hns":
+            return asked["objects"] if found["available"] else ()
+        case "certificate":
+            return ("subject", "issuer", "not_before", "not_after", "thumbprint")
+        case "task":
+            return ("enabled", "state")
+    return ()
+
+
+_OF_LINK = {"sddl": "sddl"}
+_OF_FOLDER = {**_OF_LINK, "entries": "entries", "inside": "inside"}
+_OF_FILE = {
+    **_OF_LINK,
+    **{name: name for name in ("sha256", "version", "head", "tail", "holders")},
+    "content": "content_limit",
+}
+"""Field of an answer -> the argument that asks for it."""
 
 
 def check_answer(answer: Mapping[str, Any], batch_id: str, queries: Sequence[Query] = ()) -> dict[str, Any]:
     """The answer to the batch `batch_id`, which asks these queries afterwards. Unexpected."""
     found = ANSWER(answer, "")
-    if found["answer"] == "accepted" and "outcome" not in found:
-        raise Unexpected("outcome", "missing", f"one of {', '.join(OUTCOMES)}")
+    for name, shape in _NEEDED[found["answer"]].items():
+        if name not in found:
+            raise Unexpected(name, "missing", getattr(shape, "what", "a list or an object"))
     if found.get("batch", batch_id) != batch_id:
         raise Unexpected("batch", f"'{found['batch']}'", f"the id that was sent, {batch_id}")
     if "state" in found:
-        found["state"] = check_parts(found["state"], queries, "state", whole=False)
+        found["state"] = check_parts(found["state"], queries, "state", whole=found.get("outcome") in ENDED)
     return {**found, "batch": batch_id}
 
 

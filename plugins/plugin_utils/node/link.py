@@ -248,7 +248,7 @@ class Link:
             return self._ask(batch, batch_id, lost)
         if not _is_answer(answer):
             return self._ask(batch, batch_id, _failure(answer))
-        answer = self._take(answer, batch_id, batch)
+        answer = self._take(answer, batch_id, batch, asks=not self._is_cut_off_by(batch))
         if answer["answer"] == "accepted" and self._is_cut_off_by(batch):
             # A connection that dies silently is noticed only after a minute: close this one first.
             self.renew()
@@ -344,9 +344,12 @@ class Link:
                 self.clock.sleep(next(pauses))
         return progress.drop_parts(answer, batch)
 
-    def _take(self, answer: dict[str, Any], batch_id: str, batch: Batch | None = None) -> dict[str, Any]:
-        """The answer behind the gate. NodeError for one that is not of its form."""
-        queries = (*batch.state, *progress.part_queries(batch)) if batch else ()
+    def _take(
+        self, answer: dict[str, Any], batch_id: str, batch: Batch | None = None, *, asks: bool = True
+    ) -> dict[str, Any]:
+        """The answer behind the gate; `asks` for the batch's state was sent with the request. NodeError for one that
+        is not of its form."""
+        queries = (*batch.state, *progress.part_queries(batch)) if batch and asks else ()
         try:
             return check_answer(answer, batch_id, queries)
         except Unexpected as error:
@@ -488,7 +491,7 @@ def _failure_message(answer: Mapping[str, Any], nothing: str) -> str:
 
 
 def _is_answer(answer: Mapping[str, Any]) -> bool:
-    return not answer.get("failed") and "answer" in answer
+    return not answer.get("failed") and ("answer" in answer or "module_stdout" not in answer)
 
 
 def _pauses(total_s: float, clock: Clock) -> Iterator[float]:

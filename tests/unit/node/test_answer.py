@@ -24,6 +24,26 @@ from tests.lab.twin.modules import run_module
 from tests.lab.twin.probe import ANSWERS
 from tests.unit.node.test_link import BATCH, DONE, ID, SYSTEM, Node
 
+OS: Any = SYSTEM["os"]
+FILE: dict[str, Any] = {"exists": True, "kind": "file", "size": 1, "written": "2026-11-29T12:00:00Z"}
+SERVICE: dict[str, Any] = {
+    "name": "x",
+    "display_name": "x",
+    "image_path": "x.exe",
+    "start": 2,
+    "delayed": False,
+    "type": 16,
+    "account": "LocalSystem",
+    "depends_on": [],
+    "environment": [],
+    "state": "running",
+    "pid": 1,
+    "exit_code": 0,
+    "service_exit_code": 0,
+    "deleting": False,
+    "failure": None,
+    "nssm": None,
+}
 RUNNING = {**DONE, "outcome": "running"}
 
 
@@ -35,17 +55,22 @@ def test_each_op_of_the_probe_has_a_shape() -> None:
     ("query", "value", "said"),
     [
         (system_query(), "x", "parts.system is 'x', expected an object"),
-        (system_query(), {**SYSTEM, "os": {"build": "20348"}}, "parts.system.os.build is '20348', expected a whole"),
+        (
+            system_query(),
+            {**SYSTEM, "os": {**OS, "build": "20348"}},
+            "parts.system.os.build is '20348', expected a whole",
+        ),
         (system_query(), {**SYSTEM, "clock": 5}, "parts.system.clock is 5, expected a UTC time"),
         (system_query(), {**SYSTEM, "machine": "a\nb"}, r"parts.system.machine is 'a\nb', expected a text of one line"),
         (services_query(()), {}, "parts.services is an empty object, expected a list"),
-        (services_query(()), [{"name": "x"}], "parts.services[0].state is missing"),
-        (services_query(()), [{"name": "x", "state": "running", "depends_on": "y"}], "[0].depends_on is 'y', expected"),
+        (services_query(()), [{"name": "x"}], "parts.services[0].display_name is missing"),
+        (services_query(()), [{**SERVICE, "depends_on": "y"}], "[0].depends_on is 'y', expected a list"),
         (file_query("C:\\a"), {"exists": "yes"}, "parts.file:c:\\a.exists is 'yes', expected true or false"),
         (file_query("C:\\a"), {"exists": True, "kind": "pipe"}, ".kind is 'pipe', expected one of file, directory, l"),
-        (file_query("C:\\a"), {"exists": True, "kind": "file", "sha256": "0"}, ".sha256 is '0', expected a sha256"),
-        (file_query("C:\\a"), {"exists": True, "kind": "file", "content": "!"}, ".content is '!', expected bytes as"),
-        (file_query("C:\\a"), {"exists": True, "kind": "file", "size": -1}, ".size is -1, expected a number of bytes"),
+        (file_query("C:\\a"), {**FILE, "sha256": "0"}, ".sha256 is '0', expected a sha256"),
+        (file_query("C:\\a"), {**FILE, "content": "!"}, ".content is '!', expected bytes as"),
+        (file_query("C:\\a"), {**FILE, "size": -1}, ".size is -1, expected a number of bytes"),
+        (file_query("C:\\a", sddl=True), FILE, ".sddl is missing, expected what was asked for"),
         (system_query(), None, "parts.system is null, expected an object"),
     ],
 )
@@ -78,7 +103,10 @@ def test_what_was_not_asked_for_is_left_out_and_what_is_missing_is_told() -> Non
         ({"results": {}}, "results is an empty object, expected a list"),
         ({"error": "no"}, "error is 'no', expected an object"),
         ({"answer": "blocked", "blocked": {"id": "x; rm -rf ~ #"}}, "blocked.id is 'x; rm -rf ~ #'"),
-        ({"answer": "busy", "busy": {"since": 5}}, "busy.since is 5, expected a text of one line"),
+        (
+            {"answer": "busy", "busy": {"id": "x", "controller": "y", "since": 5}},
+            "busy.since is 5, expected a text of one line",
+        ),
         ({"answer": "stale", "stale": [{}]}, "stale[0].key is missing"),
     ],
 )

@@ -23,7 +23,19 @@ BATCH = Batch("host", (Op("mkdir", {"path": r"C:\k"}),), deadline_s=60)
 ID = "ab" * 16
 INVASIVE = ("dllimport", "definepinvokemethod", "definedynamicassembly", "interopservices", "intptr")
 """Words from PowerShell's list of suspicious content that only calls into Windows contain."""
-SYSTEM = {"machine": "m", "boot_id": "b"}
+SYSTEM = {
+    "machine": "m",
+    "boot_id": "b",
+    "computer_name": "WIN1",
+    "os": {"product": "", "build": 20348, "revision": 1, "installation_type": "Server", "architecture": "amd64"},
+    "elevated": True,
+    "user_sid": "S-1-5-18",
+    "clock": "2026-11-29T12:00:00Z",
+    "powershell": "5.1",
+    "reboot_pending": False,
+    "free_bytes": {"C:": 1},
+    "machine_path": [],
+}
 DONE = {"answer": "accepted", "outcome": "done", "batch": ID, "results": [], "state": {}}
 
 
@@ -49,7 +61,13 @@ class Node:
         if isinstance(answer, Exception):
             raise answer
         found: dict[str, Any] = answer() if isinstance(answer, Callable) else answer  # type: ignore[arg-type]
-        return found
+        return self.complete(found) if module == "node_apply" and found.get("answer") == "accepted" else found
+
+    def complete(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """An accepted batch has results, and the state that was asked for."""
+        values = {"system": SYSTEM, "hns": {"available": False}, "file": {"exists": False}, "pipe": {"exists": True}}
+        state = {query["key"]: values[query["op"]] for query in self.sent[-1]["state"]}
+        return {"results": [], **answer, "state": state | (answer.get("state") or {})}
 
     def reset(self) -> None:
         self.resets += 1

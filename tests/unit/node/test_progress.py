@@ -23,7 +23,11 @@ BATCH = Batch("containerd", (FETCH, DISM, TOLD), gate=(PIPE,))
 
 
 def running(done: int, size: int | None = None) -> dict[str, Any]:
-    state = {} if size is None else {file_key(PART): {"exists": True, "kind": "file", "size": size}}
+    state = (
+        {}
+        if size is None
+        else {file_key(PART): {"exists": True, "kind": "file", "written": "2026-11-29T12:00:00Z", "size": size}}
+    )
     return {
         **DONE,
         "outcome": "running",

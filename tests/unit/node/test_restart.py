@@ -12,7 +12,10 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource impor
 from ansible_collections.winkube.node.plugins.plugin_utils.node import restart
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Link, NodeError
 
+from tests.unit.node.test_link import SYSTEM
+
 REASONS = ("the Windows feature Containers comes into force", "the machine is called win1")
+
 READING = Reading(parts={"system": {"machine": "m-1", "boot_id": "b-1"}})
 
 
@@ -33,7 +36,7 @@ class Machine:
         if isinstance(answer, Exception):
             raise answer
         boot = answer.removesuffix(" configures")
-        system = {"machine": "m-1", "boot_id": boot} if answer else {"error": "access denied"}
+        system = {**SYSTEM, "machine": "m-1", "boot_id": boot} if answer else {"error": "access denied"}
         logon = {"exists": not answer.endswith(" configures")}
         before = {"exists": self.preshutdown_ms is not None, "value": self.preshutdown_ms}
         return {"parts": {"system": system, restart.LOGON_SCREEN.key: logon, restart.PRESHUTDOWN.key: before}}
