@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import datetime
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from itertools import chain, product
 from typing import Any
 
@@ -19,9 +19,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import flannel, flannel_conf, subnet_env
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.identities import build_kubeconfig
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy_args
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.kube_proxy_args import (
-    KubeProxySettings,
-)
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.options import KubeProxyOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args, places
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.options import KubeletOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.components.options import read
@@ -35,7 +33,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.real.build import ROOT
 from tests.unit.components import test_flannel
-from tests.unit.components.nodes import LAYOUT, wanted_kubelet
+from tests.unit.components.nodes import LAYOUT, wanted_kube_proxy, wanted_kubelet
 
 JOINS = ("kubeadm", "bootstrap_kubeconfig", "kubeconfig")
 MANAGERS = ("nssm", "sc")
@@ -118,20 +116,6 @@ def examples(module: str) -> Iterator[tuple[str, dict[str, Any]]]:
         yield str(task["name"]), next(value for key, value in task.items() if key.endswith(f".{module}"))
 
 
-def _like_settings(given: Mapping[str, Any], settings: type[Any]) -> dict[str, Any]:
-    """The options of a module that are fields of the settings under the same name, but for the version."""
-    names = {one.name for one in fields(settings)} - {"version"}
-    found = {key: value for key, value in given.items() if key in names}
-    return {
-        key: {name: str(one) for name, one in value.items()}
-        if isinstance(value, dict)
-        else tuple(value)
-        if isinstance(value, list)
-        else value
-        for key, value in found.items()
-    }
-
-
 def of_kubelet_examples(version: str) -> Iterator[Line]:
     """Those of win_kubelet."""
     for name, given in examples("win_kubelet"):
@@ -146,10 +130,10 @@ def of_kube_proxy_examples(version: str) -> Iterator[Line]:
     """Those of win_kube_proxy; in overlay the source VIP is the node's."""
     for name, given in examples("win_kube_proxy"):
         mode = given.get("network_mode", "l2bridge")
-        more = {"kubeconfig": LAYOUT.kube_proxy_kubeconfig, **_like_settings(given, KubeProxySettings)}
         vip = "10.244.2.3" if mode == "overlay" else ""
-        settings = KubeProxySettings(Version.parse(version), mode=mode, source_vip=vip, **more)
         manager = given.get("service", {}).get("manager", "nssm")
+        told = {**given, "version": version, "network_mode": mode, "service": {"manager": manager}}
+        settings = kube_proxy_args.KubeProxy(read(KubeProxyOptions, told), LAYOUT, vip)
         arguments = _service("kube-proxy", LAYOUT.kube_proxy_binary, manager, kube_proxy_args.arguments(settings))
         environment = dict(pair.split("=", 1) for pair in kube_proxy_args.environment(settings))
         yield Line("kube-proxy", version, arguments, (f"win_kube_proxy: {name}",), environment)
@@ -159,9 +143,7 @@ def of_kube_proxy(version: str) -> Iterator[Line]:
     """Each mode and manager, with and without direct server return."""
     modes: tuple[tuple[kube_proxy_args.Mode, str], ...] = (("l2bridge", ""), ("overlay", "10.244.2.3"))
     for (mode, vip), manager, dsr in product(modes, MANAGERS, (False, True)):
-        settings = KubeProxySettings(
-            Version.parse(version), "win1", mode, source_vip=vip, kubeconfig=LAYOUT.kube_proxy_kubeconfig, dsr=dsr
-        )
+        settings = wanted_kube_proxy(version, mode, source_vip=vip, dsr=dsr, service={"manager": manager})
         arguments = _service("kube-proxy", LAYOUT.kube_proxy_binary, manager, kube_proxy_args.arguments(settings))
         environment = dict(pair.split("=", 1) for pair in kube_proxy_args.environment(settings))
         said = (f"{mode}, {manager}{', DSR' if dsr else ''}",)

@@ -14,20 +14,16 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy_args
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.kube_proxy_args import (
-    KubeProxySettings,
-)
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import DAEMONS
 from ansible_collections.winkube.node.plugins.plugin_utils.components.service import ServiceArgs, definition
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Op
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 
 from tests.lab.machine.builds import build
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.twin.node import LabNode
 from tests.lab.twin.ops import execute_op
-from tests.unit.components.nodes import wanted_kubelet
+from tests.unit.components.nodes import wanted_kube_proxy, wanted_kubelet
 from tests.wine import chroot, nssm
 from tests.wine.prefix import REG, SC, Prefix, Registry
 
@@ -71,8 +67,8 @@ def _kubelet(version: str) -> kubelet_args.Kubelet:
     return wanted_kubelet(version, log_dir=r"C:\Program Files\logs", labels={"tier": "web"})
 
 
-def _kube_proxy(version: str, mode: str) -> KubeProxySettings:
-    return KubeProxySettings(Version.parse(version), "win1", mode=mode, source_vip="10.244.2.3")  # type: ignore[arg-type]
+def _kube_proxy(version: str, mode: str) -> kube_proxy_args.KubeProxy:
+    return wanted_kube_proxy(version, mode, source_vip="10.244.2.3")
 
 
 _FLANNELD = ("--kubeconfig-file=c:\\k\\config", "--iface=10.0.0.5", "--ip-masq=1", "--kube-subnet-mgr=1")

@@ -9,6 +9,7 @@ Source: kubernetes.io, Windows containers in Kubernetes, v1.22, Getting help and
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..components.flag_check import CommandLine, read
@@ -154,15 +155,13 @@ def _lines(scene: Scene, version: Version) -> Iterator[tuple[str, str, FlagTable
         kubelet_args.arguments(kubelet_args.Kubelet(options, layout)),
     )
     if expected.runs_kube_proxy and expected.network_mode in kube_proxy_args.NETWORKS:
-        proxy = kube_proxy_args.KubeProxySettings(
-            version=version,
-            node_name=expected.node_name,
-            mode="overlay" if expected.network_mode == "overlay" else "l2bridge",
-            network=expected.network_name,
-            source_vip="any",
-            kubeconfig=layout.kube_proxy_kubeconfig,
-            log_dir=layout.log_dir,
+        own = replace(
+            expected.kube_proxy,
+            version=str(version),
+            network_mode=expected.network_mode,
+            network_name=expected.network_name,
         )
+        proxy = kube_proxy_args.KubeProxy(own, layout, source_vip="any")
         yield layout.kube_proxy_service, layout.kube_proxy_binary, KUBE_PROXY, kube_proxy_args.arguments(proxy)
 
 

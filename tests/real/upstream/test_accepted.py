@@ -13,17 +13,14 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy_args
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.kube_proxy_args import (
-    KubeProxySettings,
-)
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.feature_gates import problem
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.flags import KUBE_PROXY, KUBELET, FlagTable
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line
 
 from tests.real import build
 from tests.real.upstream.programs import Upstream
-from tests.unit.components.nodes import wanted_kubelet
+from tests.unit.components.nodes import wanted_kube_proxy, wanted_kubelet
 
 
 @pytest.mark.parametrize("version", build.EVERY_KUBERNETES)
@@ -49,7 +46,7 @@ def test_a_real_kubelet_takes_our_arguments(version: str, upstream: Upstream) ->
 
 @pytest.mark.parametrize("version", build.EVERY_KUBERNETES)
 def test_a_real_kube_proxy_takes_our_arguments(version: str, upstream: Upstream) -> None:
-    wanted = KubeProxySettings(Version.parse(version), "win1", mode="overlay", source_vip="10.244.2.3")
+    wanted = wanted_kube_proxy(version, "overlay", source_vip="10.244.2.3")
     arguments = upstream.own(kube_proxy_args.arguments(wanted), KUBE_PROXY)
     done = upstream.run("kube-proxy", version, [*arguments, "--version"])
     assert done.returncode == 0, done.stderr

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ansible_collections.winkube.node.plugins.plugin_utils.components.asks import Asks
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.kube_proxy_args import KubeProxy
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.options import KubeProxyOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import Kubelet
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.options import KubeletOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.components.layout import Layout
@@ -57,6 +59,21 @@ def wanted_kubelet(
     places = {name: more.pop(name) for name in tuple(more) if hasattr(layout, name)}
     options = {"node_name": "win1", "source": {}, "service": {"manager": manager}, **more}
     return Kubelet(read(KubeletOptions, {"version": version, "join": join, **options}), replace(layout, **places))
+
+
+def wanted_kube_proxy(
+    version: str = "1.37.1",
+    mode: str = "l2bridge",
+    layout: Layout = LAYOUT,
+    source_vip: str = "",
+    pod_cidr: str = "",
+    **more: Any,
+) -> KubeProxy:
+    """A kube-proxy with these options; what are fields of the layout are its places."""
+    places = {name: more.pop(name) for name in tuple(more) if hasattr(layout, name)}
+    options = {"node_name": "win1", "source": {}, "service": {"manager": "nssm"}, "network_mode": mode, **more}
+    own = read(KubeProxyOptions, {"version": version, **options})
+    return KubeProxy(own, replace(layout, **places), source_vip, pod_cidr)
 
 
 def wanted_node(version: str = "1.37.1", layout: Layout = LAYOUT, **options: Any) -> Node:

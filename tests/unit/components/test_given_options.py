@@ -24,11 +24,11 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.options im
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused, Resource
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line
 from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import read_options
 
 from . import test_cni_conf, test_source_vip
-from .nodes import LAYOUT, Controller
+from .nodes import LAYOUT, Controller, wanted_kube_proxy
 from .nodes import given as stage_given
 from .windows_network import SWITCHED, adapter
 
@@ -121,7 +121,7 @@ def proxy(**more: Any) -> tuple[tuple[str, ...], Any]:
     wanted["service"] |= {"manager": "sc"}
     reading = test_source_vip.node("10.244.3.2")
     args = kube_proxy_component.arguments(stage_given("kube-proxy", wanted, reading))
-    return kube_proxy_args.arguments(args.settings), args
+    return kube_proxy_args.arguments(args.wanted), args
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_the_source_vip_is_the_one_that_host_local_keeps_and_the_range_is_the_no
     reading = test_source_vip.node("10.244.3.7", kept=kept)
     wanted = options("win_kube_proxy", network_mode="overlay")
     wanted["service"] |= {"manager": "sc"}
-    found = kube_proxy_component.arguments(stage_given("kube-proxy", wanted, reading)).settings
+    found = kube_proxy_component.arguments(stage_given("kube-proxy", wanted, reading)).wanted
     assert (found.source_vip, found.pod_cidr) == ("10.244.3.7", "10.244.3.0/24")
 
 
@@ -393,7 +393,7 @@ def test_the_firewall_knows_the_nodes_own_network_of_each_family() -> None:
 
 
 def test_kube_proxy_is_told_both_of_the_clusters_ranges() -> None:
-    settings = kube_proxy_args.KubeProxySettings(Version.parse("1.37.1"), "win1", cluster_cidr=TWO)
+    settings = wanted_kube_proxy(cluster_cidr=TWO)
     line = kube_proxy_args.arguments(settings)
     assert f"--cluster-cidr={TWO}" in line
     assert kube_proxy_args.check_command_line(line, settings.version, kube_proxy_args.environment(settings)) == []

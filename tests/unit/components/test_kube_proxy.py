@@ -8,18 +8,15 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components import daemon_sets, log_runner, nssm
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.kube_proxy_args import (
-    KubeProxySettings,
-)
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.kube_proxy_args import KubeProxy
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.options import FirewallOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 
-from .nodes import LAYOUT, bare, file, lines
+from .nodes import LAYOUT, bare, file, lines, wanted_kube_proxy
 
 MARK = "0123456789abcdef0123456789abcdef"
 EXE = r"C:\k\kube-proxy.exe"
@@ -27,18 +24,17 @@ PROGRAM = b"MZ kube-proxy"
 SOURCE = Source("https://dl.k8s.io/x/kube-proxy.exe", file(PROGRAM)["sha256"], "1.37.1")
 
 
-def settings(mode: str = "l2bridge", version: str = "1.37.1", **more: Any) -> KubeProxySettings:
-    given: dict[str, Any] = {"version": Version.parse(version), "node_name": "WIN1", "mode": mode}
-    given |= {"kubeconfig": LAYOUT.kube_proxy_kubeconfig}
+def settings(mode: str = "l2bridge", version: str = "1.37.1", **more: Any) -> KubeProxy:
+    given: dict[str, Any] = {"node_name": "WIN1"}
     if mode == "overlay":
         given |= {"source_vip": "10.244.3.2", "pod_cidr": "10.244.3.0/24"}
-    return KubeProxySettings(**(given | more))
+    return wanted_kube_proxy(version, mode, **(given | more))
 
 
 def arguments(mode: str = "l2bridge", manager: str = "nssm", **more: Any) -> kube_proxy.KubeProxyArgs:
     tool = (nssm if manager == "nssm" else log_runner).build_resources(LAYOUT, None, MARK)
-    given: dict[str, Any] = {"settings": settings(mode), "manager": manager, "tools": tool, "mark": MARK}
-    return kube_proxy.KubeProxyArgs(LAYOUT, SOURCE, **(given | more))
+    given: dict[str, Any] = {"wanted": settings(mode), "manager": manager, "tools": tool, "mark": MARK}
+    return kube_proxy.KubeProxyArgs(source=SOURCE, **(given | more))
 
 
 def plan(reading: Reading, args: kube_proxy.KubeProxyArgs) -> Plan:
@@ -153,7 +149,7 @@ def test_without_a_kubeconfig_it_is_refused_and_the_join_named() -> None:
 
 
 def test_a_locked_gate_is_refused_before_the_node_is_touched() -> None:
-    args = arguments(settings=settings(feature_gates={"WinDSR": False}))
+    args = arguments(wanted=settings(feature_gates={"WinDSR": False}))
     assert "WinDSR=false: locked to true in Kubernetes 1.37" in refusal(args)
 
 
@@ -234,7 +230,7 @@ def test_a_service_beside_the_clusters_own_is_refused(service: dict[str, Any] | 
     ],
 )
 def test_the_gate_asks_where_kube_proxy_says_that_it_is_healthy(extra: tuple[str, ...], url: str | None) -> None:
-    made = plan(joined(), arguments(settings=settings(version="1.27.4", extra=extra)))
+    made = plan(joined(), arguments(wanted=settings(version="1.27.4", extra_arguments=extra)))
     assert made.batch is not None
     (gate,) = made.batch.gate
     assert gate.args.get("url") == url
@@ -250,10 +246,10 @@ def test_the_gate_asks_where_kube_proxy_says_that_it_is_healthy(extra: tuple[str
     ],
 )
 def test_load_balancers_are_let_in_to_ask_after_its_health(extra: tuple[str, ...], ports: str) -> None:
-    wanted = settings(version="1.27.4", extra=extra)
+    wanted = settings(version="1.27.4", extra_arguments=extra)
     options = FirewallOptions(health_check_sources=("any",))
     rules = kube_proxy.firewall(options, wanted)
-    made = plan(joined(), arguments(settings=wanted, inbound=rules)).batch
+    made = plan(joined(), arguments(wanted=wanted, inbound=rules)).batch
     assert made is not None
     (rule,) = [line for line in lines(made.ops) if "advfirewall firewall add" in line]
     assert f"name=winkube-kube-proxy dir=in action=allow protocol=TCP localport={ports} remoteip=any" in rule

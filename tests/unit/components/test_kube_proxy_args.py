@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy_args
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.kube_proxy_args import (
-    KubeProxySettings,
-)
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
+
+from .nodes import wanted_kube_proxy
 
 L2BRIDGE = (
     r"--v=4 --proxy-mode=kernelspace --hostname-override=<hostname>--kubeconfig=c:\k\config --enable-dsr=false "
@@ -25,15 +23,18 @@ OVERLAY = (
 """kubernetes.io, Windows containers in Kubernetes, v1.22, as printed: a blank is missing in the first."""
 
 
-def settings(version: str, **changes: Any) -> KubeProxySettings:
-    return replace(KubeProxySettings(Version.parse(version), "win1"), **changes)
+DOCUMENTS: dict[str, Any] = {"verbosity": 4, "kube_proxy_kubeconfig": r"c:\k\config"}
 
 
-def overlay(version: str, **changes: Any) -> KubeProxySettings:
+def settings(version: str, **changes: Any) -> kube_proxy_args.KubeProxy:
+    return wanted_kube_proxy(version, **changes)
+
+
+def overlay(version: str, **changes: Any) -> kube_proxy_args.KubeProxy:
     return settings(version, **{"mode": "overlay", "source_vip": "10.244.2.3", **changes})
 
 
-def value(wanted: KubeProxySettings, flag: str) -> str | None:
+def value(wanted: kube_proxy_args.KubeProxy, flag: str) -> str | None:
     values = [
         argument.partition("=")[2]
         for argument in kube_proxy_args.arguments(wanted)
@@ -53,7 +54,10 @@ def documents(line: str) -> list[str]:
 @pytest.mark.row("KP-02", "KP-06", "KP-07", "KP-08", "KP-09", "KP-10", "KP-14")
 def test_the_documents_l2bridge_line_with_the_blank_they_forgot() -> None:
     wanted = documents(L2BRIDGE.replace("<hostname>--", "<hostname> --"))
-    assert list(kube_proxy_args.arguments(settings("1.22.17"))) == [*wanted, "--cluster-cidr=10.244.0.0/16"]
+    assert list(kube_proxy_args.arguments(settings("1.22.17", **DOCUMENTS))) == [
+        *wanted,
+        "--cluster-cidr=10.244.0.0/16",
+    ]
 
 
 @pytest.mark.row("KP-02")
@@ -65,14 +69,16 @@ def test_the_documents_l2bridge_line_as_printed_is_refused() -> None:
 
 @pytest.mark.row("KP-11", "KP-12", "KP-13", "KP-14")
 def test_the_documents_overlay_line() -> None:
-    found = kube_proxy_args.arguments(overlay("1.22.17"))
+    found = kube_proxy_args.arguments(overlay("1.22.17", **DOCUMENTS))
     assert list(found) == [*documents(OVERLAY), "--cluster-cidr=10.244.0.0/16"]
 
 
 @pytest.mark.row("KP-03")
 def test_kube_network_is_for_l2bridge_only() -> None:
     assert kube_proxy_args.environment(settings("1.37.1")) == ("KUBE_NETWORK=cbr0",)
-    assert kube_proxy_args.environment(settings("1.37.1", network="flannel.4096")) == ("KUBE_NETWORK=flannel.4096",)
+    assert kube_proxy_args.environment(settings("1.37.1", network_name="flannel.4096")) == (
+        "KUBE_NETWORK=flannel.4096",
+    )
     assert kube_proxy_args.environment(overlay("1.37.1")) == ()
     assert value(settings("1.37.1"), "network-name") is None
 
@@ -109,7 +115,7 @@ def test_the_name_is_the_nodes_in_lower_case() -> None:
 
 @pytest.mark.row("KP-12")
 def test_another_network_is_named() -> None:
-    assert value(overlay("1.37.1", network="flannel.4096"), "network-name") == "flannel.4096"
+    assert value(overlay("1.37.1", network_name="flannel.4096"), "network-name") == "flannel.4096"
     assert value(overlay("1.37.1"), "network-name") == "vxlan0"
 
 

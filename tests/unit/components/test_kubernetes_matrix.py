@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy_args
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.kube_proxy_args import (
-    KubeProxySettings,
-)
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args, kubelet_check
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.flags import KUBE_PROXY, KUBELET, NEWEST, OLDEST
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubernetes import SUPPORTED, pause_image
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line
 
-from .nodes import wanted_kubelet
+from .nodes import wanted_kube_proxy, wanted_kubelet
 
 LINES = [Line(1, minor) for minor in range(OLDEST.minor, NEWEST.minor + 1)]
 ACCESS = {
@@ -90,9 +86,8 @@ def test_every_setting_is_in_the_arguments_or_in_the_drop_in_and_never_in_both(l
 @pytest.mark.parametrize("dsr", [False, True], ids=["plain", "dsr"])
 @pytest.mark.parametrize("line", LINES, ids=str)
 def test_a_kube_proxy_of_every_line_would_start_in_both_modes(line: Line, dsr: bool) -> None:
-    version = Version(line.major, line.minor, 1)
-    l2bridge = KubeProxySettings(version, "win1", dsr=dsr)
-    overlay = replace(l2bridge, mode="overlay", source_vip="10.244.2.3", pod_cidr="10.244.2.0/24")
+    l2bridge = wanted_kube_proxy(f"{line}.1", dsr=dsr)
+    overlay = wanted_kube_proxy(f"{line}.1", "overlay", dsr=dsr, source_vip="10.244.2.3", pod_cidr="10.244.2.0/24")
     for wanted in (l2bridge, overlay):
         assert kube_proxy_args.problems(wanted) == []
         assert names(kube_proxy_args.arguments(wanted)) | {"windows-service"} <= KUBE_PROXY.list_known(line)

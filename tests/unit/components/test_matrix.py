@@ -15,9 +15,6 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.cni import
 from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd import containerd, containerd_config
 from ansible_collections.winkube.node.plugins.plugin_utils.components.host import host, node_fit
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.kube_proxy_args import (
-    KubeProxySettings,
-)
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubernetes_fit import pause_image
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
@@ -29,7 +26,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubernetes impo
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import WINDOWS_RELEASES, list_builds
 
-from .nodes import LAYOUT, bare, wanted_kubelet
+from .nodes import LAYOUT, bare, wanted_kube_proxy, wanted_kubelet
 from .test_host import ADAPTERS
 
 pytestmark = pytest.mark.slow
@@ -73,15 +70,14 @@ def of_kubernetes(line: Line, build: int, mode: str, manager: str) -> dict[str, 
     image = pause_image("", line, "kubernetes", build)
     of_kubelet = wanted_kubelet(str(version), "kubeadm", manager, pause_image=image)
     vip: dict[str, Any] = {"source_vip": "10.244.3.2", "pod_cidr": "10.244.3.0/24"} if mode == "overlay" else {}
-    vip |= {"kubeconfig": LAYOUT.kube_proxy_kubeconfig, "mode": mode}
-    of_proxy = KubeProxySettings(version, "win1", **vip)
+    of_proxy = wanted_kube_proxy(str(version), mode, **vip)
     resources = {
         "cni": cni.build_resources(cni.CniArgs(LAYOUT, SOURCE, SOURCE, mark=MARK)),
         "kubelet": kubelet.build_resources(
             kubelet.KubeletArgs(of_kubelet, SOURCE, configured=True, manager=manager, tools=tool, mark=MARK)
         ),
         "kube-proxy": kube_proxy.build_resources(
-            kube_proxy.KubeProxyArgs(LAYOUT, SOURCE, of_proxy, manager=manager, tools=tool, mark=MARK), reading
+            kube_proxy.KubeProxyArgs(of_proxy, SOURCE, manager=manager, tools=tool, mark=MARK), reading
         ),
     }
     return {name: make_plan(name, wanted, reading).changed for name, wanted in resources.items()}

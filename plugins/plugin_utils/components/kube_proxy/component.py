@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ...engine.batch import Batch
@@ -22,7 +23,7 @@ from ..shared_arguments import (
 )
 from ..stage import First, Given, Resources, Stage
 from . import kube_proxy, source_vip
-from .kube_proxy_args import KubeProxySettings
+from .kube_proxy_args import KubeProxy
 from .options import INTERFACE, KubeProxyOptions
 
 
@@ -43,32 +44,29 @@ def build_resources(given: Given[KubeProxyOptions]) -> Resources:
 
 
 def arguments(given: Given[KubeProxyOptions]) -> kube_proxy.KubeProxyArgs:
-    """The component's arguments from the module's options."""
+    """The component's arguments: the options with what depends on this node."""
     options, layout = given.options, given.layout
-    version = kubernetes_version(given.options.version)
+    version = kubernetes_version(options.version)
     mode = kube_proxy.mode(options.network_mode)
     overlay = mode == "overlay"
     vip = _find_present_vip(given) if overlay else ""
-    settings = KubeProxySettings(
-        version=version,
-        node_name=options.node_name,
-        mode=mode,
-        network=options.network_name,
+    manager = service_manager(given, kube_proxy.DAEMON)
+    resolved = replace(
+        options,
+        network_mode=mode,
+        feature_gates=feature_gates(options.feature_gates),
+        service=replace(options.service, manager=manager),
+    )
+    wanted = KubeProxy(
+        resolved,
+        layout,
         source_vip=(vip or source_vip.UNKNOWN) if overlay else "",
         pod_cidr=source_vip.pod_range(_vip_args(given), given.reading) if vip else "",
-        cluster_cidr=options.cluster_cidr,
-        kubeconfig=layout.kube_proxy_kubeconfig,
-        dsr=options.dsr,
-        verbosity=options.verbosity,
-        log_dir="" if service_manager(given, kube_proxy.DAEMON) == "sc" else layout.log_dir,
-        feature_gates=feature_gates(options.feature_gates),
-        extra=options.extra_arguments,
     )
     return kube_proxy.KubeProxyArgs(
-        layout=layout,
+        wanted=wanted,
         source=source_of(given, kube_proxy.NAME, options.version),
-        settings=settings,
-        inbound=kube_proxy.firewall(options.firewall, settings),
+        inbound=kube_proxy.firewall(options.firewall, wanted),
         notices=check_skew(given, version),
         reads_vip=source_vip.reads(_vip_args(given)) if overlay else (),
         mark=given.mark,

@@ -26,7 +26,7 @@ from ..healthz import LOOPBACK, url_of, wait_healthy
 from ..layout import Layout
 from ..service import Dependencies, Managed, service_of
 from . import kube_proxy_args, source_vip
-from .kube_proxy_args import KubeProxySettings, arguments, environment
+from .kube_proxy_args import KubeProxy, arguments, environment
 from .options import FirewallOptions
 
 NAME = "kube-proxy"
@@ -52,9 +52,8 @@ class KubeProxyArgs(Managed):
     the batch's id.
     """
 
-    layout: Layout
+    wanted: KubeProxy
     source: Source
-    settings: KubeProxySettings
     inbound: tuple[FirewallRule, ...] = ()
     notices: tuple[Notice, ...] = ()
     reads_vip: tuple[Query, ...] = ()
@@ -63,8 +62,8 @@ class KubeProxyArgs(Managed):
 
 def build_resources(args: KubeProxyArgs, reading: Reading) -> tuple[Resource, ...]:
     """Folders, program, service. Refused if kube-proxy would not start with its arguments, or has no kubeconfig."""
-    layout = args.layout
-    problems = kube_proxy_args.problems(args.settings)
+    layout = args.wanted.layout
+    problems = kube_proxy_args.problems(args.wanted)
     if not reading.parts.get(file_key(layout.kube_proxy_kubeconfig), {"exists": True}).get("exists"):
         problems.append(
             f"kube-proxy: there is no {layout.kube_proxy_kubeconfig} on the node. The role join writes it; that needs "
@@ -166,12 +165,12 @@ def reads(layout: Layout) -> tuple[Query, ...]:
     )
 
 
-def firewall(options: FirewallOptions, settings: KubeProxySettings | None = None) -> tuple[FirewallRule, ...]:
-    """The rule for load balancers, as the option `firewall` says. Without `settings` it opens the default port, for
+def firewall(options: FirewallOptions, wanted: KubeProxy | None = None) -> tuple[FirewallRule, ...]:
+    """The rule for load balancers, as the option `firewall` says. Without `wanted` it opens the default port, for
     the cluster's kube-proxy. A kube-proxy that listens only on loopback gets no rule."""
     if not options.enabled:
         return ()
-    where = (LOOPBACK, HEALTHZ_PORT) if settings is None else kube_proxy_args.healthz(settings)
+    where = (LOOPBACK, HEALTHZ_PORT) if wanted is None else kube_proxy_args.healthz(wanted)
     port = where[1] if where else ""
     return (inbound.health_checks(options.health_check_sources, port, options.node_port_range),)
 
@@ -188,20 +187,20 @@ def _service(args: KubeProxyArgs) -> Service:
     return service_of(
         NAME,
         DAEMON,
-        args.layout,
+        args.wanted.layout,
         args,
-        arguments=arguments(args.settings),
+        arguments=arguments(args.wanted),
         ready=(_build_gate(args),),
-        environment=environment(args.settings),
+        environment=environment(args.wanted),
     )
 
 
 def _build_gate(args: KubeProxyArgs) -> Op:
     """A wait for kube-proxy's health address if it has one: under nssm the service state is RUNNING even if it
     crashes again and again."""
-    where = kube_proxy_args.healthz(args.settings)
+    where = kube_proxy_args.healthz(args.wanted)
     if where is None:
-        return wait_service(args.layout.kube_proxy_service, RUNNING, args.start_timeout_s, stable_s=30)
+        return wait_service(args.wanted.layout.kube_proxy_service, RUNNING, args.start_timeout_s, stable_s=30)
     return wait_healthy(url_of(where), args.start_timeout_s)
 
 

@@ -12,13 +12,15 @@ from __future__ import annotations
 import ipaddress
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...facts import feature_gates
 from ...facts.flags import KUBE_PROXY
 from ...facts.version import Line, Version
 from ..flag_check import CommandLine, contradictions, gate_problems, line_problem, read, render_gates
+from ..layout import Layout
+from .options import KubeProxyOptions
 
 Mode = Literal["l2bridge", "overlay"]
 
@@ -41,67 +43,77 @@ _BESIDE_CONFIG = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class KubeProxySettings:
-    """What a kube-proxy should do.
+class KubeProxy:
+    """A kube-proxy as it is wanted on one node.
 
-    `network` is the HNS network's name, empty for the one in NETWORKS. `source_vip` is for overlay only: one address of
-    `pod_cidr`, the node's own range (empty: not compared). `extra` comes last, unchanged.
+    In `options` nothing depends on the node any more: `network_mode` is one of NETWORKS, `service.manager` is not
+    `auto`, feature gates are true or false. `source_vip` is for overlay only: one address of `pod_cidr`, the node's own
+    range (empty: not compared).
     """
 
-    version: Version
-    node_name: str
-    mode: Mode = "l2bridge"
-    network: str = ""
+    options: KubeProxyOptions
+    layout: Layout
     source_vip: str = ""
     pod_cidr: str = ""
-    cluster_cidr: str = "10.244.0.0/16"
-    kubeconfig: str = r"c:\k\config"
-    dsr: bool = False
-    verbosity: int = 4
-    log_dir: str = r"C:\k"
-    feature_gates: Mapping[str, bool] = field(default_factory=dict)
-    extra: tuple[str, ...] = ()
+
+    @property
+    def version(self) -> Version:
+        """The release."""
+        return Version.parse(self.options.version)
+
+    @property
+    def is_overlay(self) -> bool:
+        """Whether the pods' network is an overlay; else it is l2bridge."""
+        return self.options.network_mode == "overlay"
 
     @property
     def network_name(self) -> str:
         """The HNS network, by name."""
-        return self.network or NETWORKS[self.mode]
+        return self.options.network_name or NETWORKS["overlay" if self.is_overlay else "l2bridge"]
+
+    @property
+    def log_dir(self) -> str:
+        """The folder that it logs to; empty if kube-log-runner writes its log."""
+        return "" if self.options.service.manager == "sc" else self.layout.log_dir
 
 
-def arguments(settings: KubeProxySettings) -> tuple[str, ...]:
+def arguments(proxy: KubeProxy) -> tuple[str, ...]:
     """kube-proxy's arguments without the program, for a service under nssm."""
-    overlay = settings.mode == "overlay"
-    wanted = gates(settings)
-    found = [f"--v={settings.verbosity}", f"--proxy-mode={PROXY_MODE}"]
+    overlay = proxy.is_overlay
+    wanted = gates(proxy)
+    found = [f"--v={proxy.options.verbosity}", f"--proxy-mode={PROXY_MODE}"]
     if wanted:
         found.append(f"--feature-gates={render_gates(wanted)}")
-    found += [f"--hostname-override={settings.node_name.lower()}", f"--kubeconfig={settings.kubeconfig}"]
+    found += [
+        f"--hostname-override={proxy.options.node_name.lower()}",
+        f"--kubeconfig={proxy.layout.kube_proxy_kubeconfig}",
+    ]
     if overlay:
-        found += [f"--network-name={settings.network_name}", f"--source-vip={settings.source_vip}"]
-    found.append(f"--enable-dsr={str(settings.dsr).lower()}")
-    if settings.log_dir and "log-dir" in KUBE_PROXY.list_known(settings.version.line):
-        found += [f"--log-dir={settings.log_dir}", "--logtostderr=false"]
-    if settings.cluster_cidr:
-        found.append(f"--cluster-cidr={settings.cluster_cidr}")
-    return (*found, *settings.extra)
+        found += [f"--network-name={proxy.network_name}", f"--source-vip={proxy.source_vip}"]
+    found.append(f"--enable-dsr={str(proxy.options.dsr).lower()}")
+    if proxy.log_dir and "log-dir" in KUBE_PROXY.list_known(proxy.version.line):
+        found += [f"--log-dir={proxy.log_dir}", "--logtostderr=false"]
+    if proxy.options.cluster_cidr:
+        found.append(f"--cluster-cidr={proxy.options.cluster_cidr}")
+    return (*found, *proxy.options.extra_arguments)
 
 
-def environment(settings: KubeProxySettings) -> tuple[str, ...]:
+def environment(proxy: KubeProxy) -> tuple[str, ...]:
     """The service's own environment: l2bridge's network is set by KUBE_NETWORK, overlay's by --network-name."""
-    return (f"KUBE_NETWORK={settings.network_name}",) if settings.mode == "l2bridge" else ()
+    return (f"KUBE_NETWORK={proxy.network_name}",) if not proxy.is_overlay else ()
 
 
-def gates(settings: KubeProxySettings) -> dict[str, bool]:
+def gates(proxy: KubeProxy) -> dict[str, bool]:
     """Feature gates to set: those of the mode unless they are locked, and the user's."""
-    needed = [name for name, on in (("WinOverlay", settings.mode == "overlay"), ("WinDSR", settings.dsr)) if on]
-    states = ((name, feature_gates.gate("kube-proxy", name, settings.version.line)) for name in needed)
+    needed = [name for name, on in (("WinOverlay", proxy.is_overlay), ("WinDSR", proxy.options.dsr)) if on]
+    states = ((name, feature_gates.gate("kube-proxy", name, proxy.version.line)) for name in needed)
     ours = {name: True for name, state in states if state is not None and not state.locked}
-    return {**ours, **settings.feature_gates}
+    return {**ours, **proxy.options.feature_gates}
 
 
-def healthz(settings: KubeProxySettings) -> tuple[str, str] | None:
+def healthz(proxy: KubeProxy) -> tuple[str, str] | None:
     """The health address of these settings, as in `healthz_of`."""
-    return healthz_of(read(((OWN, arguments(settings)),), KUBE_PROXY, settings.version.line))
+    return healthz_of(read(((OWN, arguments(proxy)),), KUBE_PROXY, proxy.version.line))
 
 
 def healthz_of(line: CommandLine) -> tuple[str, str] | None:
@@ -161,21 +173,21 @@ def check_command_line(argv: Sequence[str], version: Version, env: Sequence[str]
     ]
 
 
-def problems(settings: KubeProxySettings) -> list[str]:
+def problems(proxy: KubeProxy) -> list[str]:
     """Why these settings are impossible: one sentence each, plus the sentences of `check_command_line`."""
-    if sentence := line_problem(settings.version.line):
+    if sentence := line_problem(proxy.version.line):
         return [sentence]
     found = []
-    if settings.mode == "overlay" and not settings.source_vip:
+    if proxy.is_overlay and not proxy.source_vip:
         found.append(
             "source VIP: overlay needs an address of the node's own range that no pod has, and none is set; reserve "
             "one with host-local (id kube-proxy)."
         )
-    if settings.mode == "overlay" and settings.source_vip and settings.pod_cidr:
-        found += _outside(settings.source_vip, settings.pod_cidr)
+    if proxy.is_overlay and proxy.source_vip and proxy.pod_cidr:
+        found += _outside(proxy.source_vip, proxy.pod_cidr)
     if found:
         return found
-    return check_command_line(arguments(settings), settings.version, environment(settings))
+    return check_command_line(arguments(proxy), proxy.version, environment(proxy))
 
 
 def _outside(vip: str, pod_cidr: str) -> list[str]:
