@@ -173,6 +173,10 @@ faults: setup ## fault injection: both whole nodes cut at every op of every batc
 makers: setup ## a node joins the clusters of kubeadm, kubespray, rke2, k3s and k0s as the lab has them, or is refused before a change; the last line is JSON (minutes)
 	@$(PYTHON) -m tests.makers
 
+.PHONY: leaks
+leaks: setup ## secrets of a whole node at -vvv and with ANSIBLE_DEBUG: where each one is after an install, a change, one in vain and a removal; the last line is one JSON object
+	@PYTHONPATH=.venv/collections $(PYTHON) -m tests.leaks
+
 soak: setup ## 300 joins, upgrades, pushes and resets of random nodes while something goes wrong; the last line is one JSON object (SEED=n RUNS=n; an hour)
 	@$(PYTHON) -m tests.soak --seed $(or $(SEED),1) --runs $(or $(RUNS),300)
 

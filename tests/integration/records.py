@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+from urllib.parse import quote
 
 from tests.integration.lab import Bench
 from tests.lab.cluster.access import plain
@@ -105,6 +106,9 @@ def _forms(secret: str) -> Iterator[bytes]:
     yield secret.encode()
     yield base64.b64encode(secret.encode())
     yield secret.encode("utf-16-le")
+    yield quote(secret, safe="").encode()
+    yield quote(secret).encode()
+    yield json.dumps(secret)[1:-1].encode()
 
 
 def _places(bench: Bench) -> Iterator[tuple[str, bytes]]:
