@@ -255,10 +255,8 @@ _TYPES = {str: "str", int: "int", bool: "bool", float: "float"}
 
 def _kind(name: str, hint: Any, description: str | tuple[str, ...]) -> Option:
     """Type, elements, choices and suboptions by the annotation."""
+    hint = _without_none(hint)
     origin, inner = get_origin(hint), get_args(hint)
-    if origin in {Union, UnionType}:
-        (hint,) = (each for each in inner if each is not NoneType)
-        return _kind(name, hint, description)
     if origin is Literal:
         return Option(name, "str", description, choices=inner)
     if origin is tuple:
@@ -269,6 +267,14 @@ def _kind(name: str, hint: Any, description: str | tuple[str, ...]) -> Option:
     if origin in {Mapping, dict}:
         return Option(name, "dict", description)
     return Option(name, _TYPES.get(hint, "raw"), description)
+
+
+def _without_none(hint: Any) -> Any:
+    """`int` of `int | None`."""
+    if get_origin(hint) not in {Union, UnionType}:
+        return hint
+    (found,) = (each for each in get_args(hint) if each is not NoneType)
+    return found
 
 
 def _is_required(each: Field[Any]) -> bool:
@@ -304,6 +310,7 @@ def _read(of: type[T], own: Mapping[str, Field[Any] | None], given: Mapping[str,
 def _value(hint: Any, about: _About, found: Any) -> Any:
     if about.of is not None:
         return _read(about.of, about.own, found)
+    hint = _without_none(hint)
     if isinstance(found, Collection) and get_origin(hint) is tuple:
         element = get_args(hint)[0]
         return tuple(_read(cast(type[Any], element), {}, each) if is_dataclass(element) else each for each in found)

@@ -100,11 +100,11 @@ class Looking:
     """How a node is looked at: the options of win_k8s_diagnose that are about nothing else. `watch` are the seconds
     between two looks."""
 
-    watch: float = option("Seconds.", default=10)
-    hyperv_adapters: Any = option("What Hyper-V hosts told.", default=None)
+    watch: int = option("Seconds.", default=10)
+    hyperv_adapters: tuple[Mapping[str, Any], ...] | None = option("What Hyper-V hosts told.", default=None)
     exec_in_pods: bool = option("Whether commands are run in pods.", default=True)
     stats_samples: int = option("How many.", default=3)
-    stats_interval: float = option("Seconds.", default=2)
+    stats_interval: int = option("Seconds.", default=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Question:
         return Expectations.of(self.layout, self.expected, self.wanted.cluster_domain)
 
 
-def _adapters(given: list[dict[str, Any]] | None) -> tuple[VmAdapter, ...] | None:
+def _adapters(given: Sequence[Mapping[str, Any]] | None) -> tuple[VmAdapter, ...] | None:
     try:
         return None if given is None else parse_adapters(json.dumps(given))
     except VmAdaptersError as error:

@@ -21,9 +21,13 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.options im
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import COMPONENTS, PLACES
 from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_options import (
     ServiceOptions,
+    SharedOptions,
     start_option,
     stop_option,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.gather import Looking
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.tried import Wanted
 from ansible_collections.winkube.node.plugins.plugin_utils.task import argument_spec
 
 
@@ -149,3 +153,30 @@ def test_every_place_of_the_layout_is_declared_by_what_lies_there() -> None:
     assert set(argument_spec.load_spec("win_containerd")["node"]["options"]) == {place.name for place in PLACES}
     where = Layout.of({place.name: place.default for place in PLACES})
     assert (where.kubelet_binary, where.registry_hosts) == (r"C:\k\kubelet.exe", ())
+
+
+def _kinds(documented: Mapping[str, Any]) -> dict[str, Any]:
+    """Type, default and suboptions of each option; a documentation without a type means a text."""
+    return {
+        name: (each.get("type", "str"), each.get("default"), _kinds(each.get("suboptions") or {}))
+        for name, each in documented.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("of", "modules"),
+    [
+        (SharedOptions, ("win_kubelet", "win_containerd", "win_kube_proxy", "win_windows_exporter")),
+        (Wanted, ("win_k8s_diagnose",)),
+        (Looking, ("win_k8s_diagnose",)),
+        (Expectations, ("hns_check",)),
+    ],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_what_is_documented_elsewhere_has_the_same_types_and_defaults(of: type[Any], modules: tuple[str, ...]) -> None:
+    """These classes read options whose documentation is text: a default that differs would be a second truth."""
+    documented: dict[str, Any] = {}
+    for module in modules:
+        documented |= argument_spec.read_options(module)
+    own = _kinds({name: each for name, each in tables.document(tables.list_options(of)).items() if name != "node"})
+    assert own == {name: each for name, each in _kinds(documented).items() if name in own}
