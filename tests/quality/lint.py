@@ -50,6 +50,9 @@ LINTERS = (
     Linter("ruff", "Python: rules", lambda: [_program("ruff"), "check", "."]),
     Linter("format", "Python: layout", lambda: [_program("ruff"), "format", "--check", "."]),
     Linter("mypy", "Python: types, strict", _mypy),
+    Linter(
+        "secrets", "where a secret is taken out of its type", lambda: [sys.executable, "-m", "tests.quality.revealed"]
+    ),
     Linter("yamllint", "YAML", _yamllint),
     Linter("actionlint", "workflows", lambda: [sys.executable, "-m", "tests.quality.actions"]),
     Linter("ansible-lint", "roles and playbooks, profile production", lambda: [_program("ansible-lint"), "--strict"]),

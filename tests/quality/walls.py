@@ -48,7 +48,7 @@ UTILS: Mapping[str, Room] = {
     "cluster": Room(
         (
             *("engine.address", "engine.clock", "engine.gate", "engine.local_path", "engine.printable"),
-            *("engine.time_limit", "foreign"),
+            *("engine.secret", "engine.time_limit", "foreign"),
         ),
         ("cryptography", "kubernetes", "urllib3", "websocket", "yaml"),
     ),

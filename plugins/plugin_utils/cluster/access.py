@@ -25,6 +25,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from ..engine.address import mask
 from ..engine.local_path import expand_home
+from ..engine.secret import Secret
 from ..foreign.files import read_text
 from .credential_program import CredentialProgram, Credentials
 from .error import ClusterError
@@ -71,7 +72,7 @@ class Access:
         given = [*([("Authorization", authorization)] if authorization else ()), *self.impersonation]
         return [(name, _check_header(name, value)) for name, value in given]
 
-    def renew(self, certificate: bytes, key: bytes) -> None:
+    def renew(self, certificate: bytes, key: Secret[bytes]) -> None:
         """From now on connections are made with this certificate. ClusterError if it cannot be used."""
         try:
             _load_pair(self.tls, certificate, key)
@@ -247,9 +248,9 @@ def _authorization(user: _Entry[UserEntry], owner: str) -> Callable[[], str]:
             file.read_bytes()  # a file that is missing is said before the first request
         return lambda: _bearer(file, fields.token)
     if fields.token:
-        return lambda: f"Bearer {fields.token.strip()}"
+        return lambda: f"Bearer {fields.token.reveal().strip()}"
     if fields.username:
-        return lambda: _basic(f"{fields.username}:{fields.password}")
+        return lambda: _basic(f"{fields.username}:{fields.password.reveal()}")
     return str
 
 
@@ -257,7 +258,7 @@ def _basic(pair: str) -> str:
     return f"Basic {base64.b64encode((pair if ':' in pair else f'{pair}:').encode()).decode()}"
 
 
-def _bearer(file: Path, token: str) -> str:
+def _bearer(file: Path, token: Secret[str]) -> str:
     """Read for each request: the kubelet renews the token of a pod in its file. `token` stands in for one that cannot
     be read."""
     try:
@@ -265,8 +266,8 @@ def _bearer(file: Path, token: str) -> str:
         if not found:
             raise ValueError("it is empty")
     except (OSError, ValueError) as error:
-        if token.strip():
-            return f"Bearer {token.strip()}"
+        if token:
+            return f"Bearer {token.reveal().strip()}"
         why = "it is not text" if isinstance(error, UnicodeError) else error
         raise ClusterError(f"cluster.kubeconfig: the file of the token, {file}, cannot be read: {why}.") from error
     return f"Bearer {found}"
@@ -302,10 +303,11 @@ def _certificate(user: _Entry[UserEntry]) -> Credentials:
     if not fields.certificate and not fields.certificate_data:
         return Credentials()
     certificate = fields.certificate_data or (user.folder / fields.certificate).read_bytes()
-    return Credentials("", certificate, fields.key_data or (user.folder / fields.key).read_bytes())
+    key = fields.key_data or Secret((user.folder / fields.key).read_bytes())
+    return Credentials(certificate=certificate, key=key)
 
 
-def _tls(ca_pem: bytes, certificate: bytes, key: bytes) -> ssl.SSLContext:
+def _tls(ca_pem: bytes, certificate: bytes, key: Secret[bytes]) -> ssl.SSLContext:
     context = ssl.create_default_context(cadata=ca_pem.decode("ascii", "ignore") or None)  # a comment may be in UTF-8
     # Python 3.13 wants an AuthorityKeyIdentifier, which the certificates of clusters that are older do not have.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
@@ -314,9 +316,9 @@ def _tls(ca_pem: bytes, certificate: bytes, key: bytes) -> ssl.SSLContext:
     return context
 
 
-def _load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+def _load_pair(context: ssl.SSLContext, certificate: bytes, key: Secret[bytes]) -> None:
     with tempfile.NamedTemporaryFile() as both:  # of the user alone; Python takes them from no other place
-        both.write(certificate + b"\n" + key)
+        both.write(certificate + b"\n" + key.reveal())
         both.flush()
         context.load_cert_chain(both.name, password=_refuse_passphrase)  # else OpenSSL asks at the terminal
 

@@ -19,6 +19,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, Any
 
+from ..engine.secret import NO_BYTES, NO_TEXT, Secret
 from .answer import decode_object, read_first_line
 from .error import ClusterError
 from .kubeconfig import VERSIONS, ExecEntry
@@ -35,9 +36,9 @@ SKEW = timedelta(minutes=1)
 class Credentials:
     """A token, a client certificate and its key in PEM, or both."""
 
-    token: str = field(default="", repr=False)
+    token: Secret[str] = NO_TEXT
     certificate: bytes = field(default=b"", repr=False)
-    key: bytes = field(default=b"", repr=False)
+    key: Secret[bytes] = NO_BYTES
     expires: datetime | None = None
 
 
@@ -61,7 +62,7 @@ class CredentialProgram:
             before, self.found = self.found, self._ask()
             if (before.certificate, before.key) != (self.found.certificate, self.found.key):
                 self.renewed(self.found)
-        return f"Bearer {self.found.token.strip()}" if self.found.token else ""
+        return f"Bearer {self.found.token.reveal().strip()}" if self.found.token else ""
 
     def _ask(self) -> Credentials:
         """ClusterError if the program gives none.
@@ -156,4 +157,4 @@ def _read_credentials(output: bytes, version: str) -> Credentials | None:
         expires = datetime.fromisoformat(until).astimezone(UTC) if until else None
     except (ValueError, OverflowError):
         return None
-    return Credentials(token, certificate.encode(), key.encode(), expires)
+    return Credentials(Secret(token), certificate.encode(), Secret(key.encode()), expires)

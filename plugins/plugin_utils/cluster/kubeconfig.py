@@ -19,6 +19,7 @@ from typing import Any, ClassVar, TypeVar
 
 import yaml
 
+from ..engine.secret import NO_BYTES, NO_TEXT, Secret
 from ..foreign.files import ForeignError
 from ..foreign.values import LOADER, check_node, explain_yaml
 from .error import ClusterError
@@ -76,11 +77,11 @@ class UserEntry:
     certificate: str = ""
     certificate_data: bytes = field(default=b"", repr=False)
     key: str = ""
-    key_data: bytes = field(default=b"", repr=False)
-    token: str = field(default="", repr=False)
+    key_data: Secret[bytes] = NO_BYTES
+    token: Secret[str] = NO_TEXT
     token_file: str = ""
     username: str = ""
-    password: str = field(default="", repr=False)
+    password: Secret[str] = NO_TEXT
     act_as: str = ""
     act_as_uid: str = ""
     act_as_groups: tuple[str, ...] = ()
@@ -176,11 +177,11 @@ def _user(fields: _Fields) -> UserEntry:
         certificate=fields.text("client-certificate"),
         certificate_data=fields.data("client-certificate-data"),
         key=fields.text("client-key"),
-        key_data=fields.data("client-key-data"),
-        token=fields.text("token"),
+        key_data=Secret(fields.data("client-key-data")),
+        token=Secret(fields.text("token")),
         token_file=fields.text("tokenFile"),
         username=fields.text("username"),
-        password=fields.text("password"),
+        password=Secret(fields.text("password")),
         act_as=fields.text("as"),
         act_as_uid=fields.text("as-uid"),
         act_as_groups=fields.texts("as-groups"),
