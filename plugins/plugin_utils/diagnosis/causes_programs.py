@@ -30,14 +30,16 @@ CHECKS: tuple[Check, ...] = (
         "start.feature-gate",
         "A feature gate is unknown or locked in this release",
         "Gates are removed some releases after they are done; a locked one may not be set to another value.",
-        "Take the gate out of the arguments or the configuration.",
+        "Take the gate out of the arguments, a file in config.d, config.yaml, or ConfigMap kube-system/kubelet-config, "
+        "from which a join writes config.yaml.",
     ),
     make_log_check(
         "start.kubelet-config",
         "kubelet's configuration cannot be used",
-        "The file is not there (the node has not joined yet), has a key that this release does not know, "
-        "or a value that Windows does not have (cgroups, enforceNodeAllocatable).",
-        "Join the node (site.yml with the tag join), or mend the key that the line names.",
+        "The file is not there (the node has not joined yet), a drop-in lacks apiVersion and kind, or a key has a "
+        "value that this release or Windows refuses (userNamespaces, singleProcessOOMKill, enforceNodeAllocatable).",
+        "Join the node (site.yml with the tag join), or mend the key that the line names: in config.d, in config.yaml, "
+        "or in ConfigMap kube-system/kubelet-config, from which a join writes config.yaml.",
     ),
     make_log_check(
         "start.client-ca",

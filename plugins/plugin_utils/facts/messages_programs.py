@@ -288,7 +288,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "start.kubelet-config",
-        "failed to load kubelet config file|failed to (?:validate|set) kubelet configuration|"
+        "failed to load kubelet (?:config|dropin) file|failed to (?:validate|set) kubelet configuration|"
         "invalid configuration: .*(?:cgroups|EnforceNodeAllocatable|enforce-node-allocatable)|"
         "failed to decode.*KubeletConfiguration|failed to create kubelet: misconfiguration",
         "kubernetes/kubernetes cmd/kubelet/app/server.go",
