@@ -206,6 +206,12 @@ class RecordedLink(Link):
         return super().probe(queries, again=again)
 
 
+_REFUSALS = (", expected ", " is not ", "it is not valid YAML")
+"""What a refusal of a field says: the second of a secret, the third of a kubeconfig in a ConfigMap."""
+_IDENTITY = ("kind", "name", "gitVersion", "metadata")
+"""Fields that tell an API object from something else: "was answered with 200, but not with an object of nodes"."""
+
+
 def judge(count: Count, name: str, said: Callable[[], str], honest: str, host: str, part: str) -> None:
     """Count one lie."""
     count.lies += 1
@@ -224,10 +230,10 @@ def judge(count: Count, name: str, said: Callable[[], str], honest: str, host: s
         count.told.append(f"{name}: a raw control character")
     if text == honest:
         count.harmless += 1
-    elif host in text and part in text and ", expected " in text:
+    elif (host in text and part in text and any(each in text for each in _REFUSALS)) or (
+        host in text and part in _IDENTITY and "but not with" in text
+    ):
         count.named_host_and_field += 1
-    elif host in text and part in text and " is not " in text:
-        count.named_host_and_field += 1  # of a secret, whose value is not told
     else:
         count.accepted += 1
         count.told.append(f"{name}: accepted: {_difference(text, honest)}")
@@ -357,8 +363,11 @@ def attack_objects(bench: Bench, count: Count) -> None:
         for path, value in leaves(found):
             count.leaves += 1
             for kind, lie in lies(value, of_list=isinstance(path[-1], int)):
+                if kind in ("null", "missing") and path[0] not in ("kind", "metadata"):
+                    continue  # another honest answer: nothing in spec, status or data has to be there
                 bench.fake.objects[where] = with_lie(found, path, lie)
                 name = f"{where} {'.'.join(map(str, path))} ({kind})"
-                judge(count, name, bench.plan_all, honest, host, _field(path))
+                who = host if path[0] != "data" else "cluster-info"
+                judge(count, name, bench.plan_all, honest, who, _field(path))
         bench.fake.objects[where] = copy.deepcopy(found)
     count.written_on_a_node += len(bench.fake.writes)

@@ -26,6 +26,18 @@ def test_a_node_that_cannot_be_read_says_why(bench: Bench, verbosity: str) -> No
 
 
 @pytest.mark.exhaustive
+def test_a_nodes_words_move_no_cursor_and_have_an_end(bench: Bench) -> None:
+    host = bench.node()
+    why = f"\x1b]0;title\x07\x1b[2J\u202egnp.exe {'x' * 100_000}"
+    host.in_turn(lambda: host.node.faults.module_errors.append(ModuleError("node_probe", why, caught=False)))
+    run = site(bench)
+    assert run.recap["win1"].failed == 1, run
+    assert r"\x1b]0;title\x07\x1b[2J\u202egnp.exe xxx" in run.output, run
+    assert not {"\x1b", "\x07", "\u202e"} & set(run.stdout), run
+    assert run.output.count("x" * 1000) < 40, "the message was printed whole, and more than once"
+
+
+@pytest.mark.exhaustive
 def test_a_batch_that_the_node_could_not_take_is_told_at_once(bench: Bench) -> None:
     """It was told as a lost connection, and asked after until `reconnect_timeout` was over."""
     host = bench.node()

@@ -23,6 +23,7 @@ DEEPEST = 100
 LONGEST_MESSAGE = 2048
 """Characters of a refusal's own words that are shown."""
 _SHOWN = 80
+_SHOWN_KEYS = 8
 _RESOURCE = re.compile(
     r"/(?:api/[^/]+|apis/[^/]+/[^/]+)(?:/namespaces/[^/]+)?/(?P<plural>[a-z]+)(?:/(?P<name>[^/]+)(?:/(?P<sub>.+))?)?"
 )
@@ -61,6 +62,11 @@ def check_answer(method: str, where: str, path: str, answer: Answer, *, missing:
             return None
     elif 200 <= answer.status < 300:
         said = decode_object(answer.data)
+        if said is None and (deep := _find_deep(answer.data)):
+            wanted = f"expected at most {DEEPEST} levels"
+            raise ClusterError(
+                f"{method} {where}: the API's answer is not used, since in it {deep} is nested deeper, {wanted}."
+            )
         plain, wanted = path.partition("?")[0], "JSON"
         if said is not None:
             wanted = _find_mismatch(method, plain, said)
@@ -147,6 +153,25 @@ def _is_flat(said: Object) -> bool:
         if not level:
             return True
     return False
+
+
+def _find_deep(data: bytes) -> str:
+    """Where JSON is nested too deeply, by its first keys; empty if it is not, or is no JSON."""
+    try:
+        said = json.loads(data)
+    except RecursionError:
+        return "something"
+    except ValueError:
+        return ""
+    level: list[tuple[str, Any]] = [("", said)]
+    for depth in range(DEEPEST):
+        level = [
+            (f"{path}.{key}".lstrip(".") if depth < _SHOWN_KEYS else path, child)
+            for path, each in level
+            for key, child in (each.items() if isinstance(each, dict) else enumerate(each))
+            if isinstance(child, dict | list)
+        ]
+    return make_sentence(level[0][0], _SHOWN) if level else ""
 
 
 def _is_absent(data: bytes) -> bool:

@@ -127,6 +127,17 @@ def service_of(
     )
 
 
+def _check_values(name: str, environment: tuple[str, ...]) -> None:
+    """Refused for a variable that Windows would cut: a block of variables ends at a NUL. Its value is not shown."""
+    for entry in environment:
+        if "\0" in entry:
+            variable = entry.partition("=")[0].replace("\0", "\\0")
+            raise Refused(
+                f"environment: {variable} of the service {name} holds a NUL, at which Windows would cut it; take the "
+                "character out."
+            )
+
+
 _REPLACED = {"%path%": ";".join(WINDOWS_PATH), "%systemroot%": r"C:\Windows", "%windir%": r"C:\Windows"}
 """What nssm substitutes in a variable's value; the service control manager leaves them as they are (unverified).
 Source: nssm env.cpp, set_environment_block."""
@@ -166,6 +177,7 @@ def definition(args: ServiceArgs) -> Definition:
             f"{args.component} cannot run under the service manager '{args.manager}', only under "
             f"{' or '.join(kind.managers)}. {kind.why}"
         )
+    _check_values(args.name, args.environment)
     if args.manager == "nssm":
         return Nssm(
             name=args.name,

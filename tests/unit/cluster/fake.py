@@ -75,7 +75,8 @@ def as_api(method: str, path: str, status: int, answer: Mapping[str, Any]) -> by
 
 def named(item: Mapping[str, Any], name: str) -> dict[str, Any]:
     """An object; each has a name."""
-    return {**item, "metadata": {"name": name, **(item.get("metadata") or {})}}
+    metadata = item.get("metadata") or {}
+    return {**item, "metadata": {"name": name, **metadata} if isinstance(metadata, dict) else metadata}
 
 
 class Fake:

@@ -96,6 +96,14 @@ def test_retry_after_is_a_number_or_nothing(said: str, seconds: float) -> None:
     assert connection._retry_after({"Retry-After": said}) == seconds
 
 
+def test_what_is_nested_too_deeply_is_told_by_its_field() -> None:
+    deep: Any = "x"
+    for _ in range(200):
+        deep = [deep]
+    with pytest.raises(ClusterError, match=r"in it spec\.taints\.0\.0.* is nested deeper, expected at most 100 levels"):
+        ask("/api/v1/nodes/win1", {**NODE, "spec": {"taints": deep}})
+
+
 class Body:
     """An answer that never ends."""
 

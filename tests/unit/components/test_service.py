@@ -37,6 +37,13 @@ def test_kubelet_and_kube_proxy_run_under_both_managers_flanneld_under_nssm_alon
     assert definition(replace(flanneld, manager="nssm")).manager == "nssm"
 
 
+@pytest.mark.parametrize("manager", ["sc", "nssm"])
+def test_a_variable_with_a_nul_is_refused_and_its_value_is_not_shown(manager: str) -> None:
+    with pytest.raises(Refused, match=r"environment: TOKEN of the service kubelet holds a NUL") as refused:
+        definition(replace(KUBELET, manager=manager, environment=("A=b", "TOKEN=open\0sesame")))
+    assert "sesame" not in str(refused.value) and "open" not in str(refused.value)
+
+
 @pytest.mark.row("SV-01")
 def test_the_module_offers_the_managers_that_containerd_can_run_under() -> None:
     manager = argument_spec.load_spec("win_containerd")["service"]["options"]["manager"]
