@@ -59,6 +59,8 @@ class Access:
     proxy: str = ""
     authorization: Callable[[], str] = str
     impersonation: tuple[tuple[str, str], ...] = ()
+    forget: Callable[[], bool] = bool
+    """Called when the server does not know these credentials: whether there may be others at the next request."""
     renewals: list[None] = field(default_factory=list)
     """One for each client certificate that has replaced another: a connection that is open has the old one."""
 
@@ -212,6 +214,7 @@ def _access(cluster: _Entry[ClusterEntry], user: _Entry[UserEntry], named: str) 
         proxy,
         program.authorization if program else _authorization(user, owner),
         impersonation,
+        program.forget if program else bool,
     )
     if program:
         program.renewed = lambda renewed: found.renew(renewed.certificate, renewed.key)

@@ -35,6 +35,7 @@ try:
 except ImportError as error:
     _missing = error
 
+UNKNOWN = 401
 REQUEST_S = 30
 """Seconds for one request, from the connection to the last byte of the answer."""
 MEGA = 1024 * 1024
@@ -155,7 +156,10 @@ def _sender(reached: Access, dates: deque[str]) -> Send:
     def send(method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> Answer:
         late = f"{method} {reached.server}{path} was not answered whole within {REQUEST_S:g} s."
         try:  # urllib3's time limits apply to each piece of an answer, so a trickle has no limit
-            return run_within(REQUEST_S, lambda: ask(method, path, body, content_type))
+            answer = run_within(REQUEST_S, lambda: ask(method, path, body, content_type))
+            if answer.status == UNKNOWN and reached.forget():
+                answer = run_within(REQUEST_S, lambda: ask(method, path, body, content_type))
+            return answer
         except TimeoutError as error:
             raise ClusterError(late, passing=True) from error
 

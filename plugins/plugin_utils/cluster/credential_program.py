@@ -14,7 +14,7 @@ import selectors
 import subprocess
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, Any
@@ -28,6 +28,7 @@ PROGRAM_S = 60
 """How long a program may take to give credentials, in seconds."""
 PROGRAM_BYTES = 1024 * 1024
 """How much it may write. A header of a megabyte is more than any API server takes."""
+_LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 SKEW = timedelta(minutes=1)
 """Credentials that expire so soon are replaced before they are sent."""
 
@@ -63,6 +64,12 @@ class CredentialProgram:
             if (before.certificate, before.key) != (self.found.certificate, self.found.key):
                 self.renewed(self.found)
         return f"Bearer {self.found.token.reveal().strip()}" if self.found.token else ""
+
+    def forget(self) -> bool:
+        """The server does not know what the program gave: the next request asks it again, whatever it said of its end.
+        A clock may be wrong, here or there."""
+        self.found = replace(self.found, expires=_LONG_AGO)
+        return True
 
     def _ask(self) -> Credentials:
         """ClusterError if the program gives none.

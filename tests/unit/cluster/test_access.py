@@ -556,3 +556,18 @@ def test_a_certificate_that_a_program_renews_is_used_for_the_next_request(tmp_pa
             _status, answer, *_more = found.send("GET", "/version", None, "application/json")
             seen.append(json.loads(answer)["seen"]["certificate"])
     assert seen == ["ann", "ben"]
+
+
+def test_credentials_that_the_server_does_not_know_any_more_are_asked_for_once_more(tmp_path: Path) -> None:
+    """By its clock they have expired, and by the controller's they have not."""
+    old, new = credential(token="expired", expirationTimestamp="2999-01-01T00:00:00Z"), credential(token="new")
+    authority = base64.b64encode(witness.authority().pem).decode()
+    with witness.serving(tls=True) as port:
+        cluster = {"server": f"https://127.0.0.1:{port}", "certificate-authority-data": authority}
+        user = asked(tmp_path, f"echo x >> asked; [ -e once ] && echo '{new}' || echo '{old}'; touch once")
+        found = connection((write(tmp_path, user, cluster),), "")
+        status, answer, *_more = found.send("GET", "/version", None, "application/json")
+        assert (status, json.loads(answer)["seen"]["headers"]) == (200, [["Authorization", "Bearer new"]])
+        fixed = connection((write(tmp_path, {"token": "expired"}, cluster),), "")
+        assert fixed.send("GET", "/version", None, "application/json")[0] == 401
+    assert (tmp_path / "asked").read_text(encoding="utf-8").count("x") == 2

@@ -29,7 +29,7 @@ class _Witness(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         said = json.dumps({"kind": "Seen", "gitVersion": "v1.37.1", "seen": self._describe()}).encode()
-        self.send_response(200)
+        self.send_response(401 if self.headers.get("Authorization") == "Bearer expired" else 200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(said)))
         self.end_headers()
