@@ -83,7 +83,8 @@ def managed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     kind: NodeKind = request.param
     bench = Bench(tmp_path_factory.mktemp("managed"))
     try:
-        made = Managed(bench, kind, **({"release": "2019"} if kind is OLD else {}))
+        more: dict[str, Any] = {"release": "2019"} if kind is OLD else {}
+        made = Managed(bench, kind, **more)
         made.converge()
         made.host.set(access="refused")
         bench.reset_ledger()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import yaml
@@ -42,7 +42,7 @@ class Loader(yaml.SafeLoader):
 
 
 for tag in ("!vault", "!unsafe"):
-    Loader.add_constructor(tag, lambda loader, node: loader.construct_scalar(node))
+    Loader.add_constructor(tag, lambda loader, node: loader.construct_scalar(cast(yaml.ScalarNode, node)))
 
 
 def blocks() -> Iterator[Block]:

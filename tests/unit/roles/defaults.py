@@ -29,7 +29,11 @@ FILE = Path(__file__).with_name("defaults.yml")
 OPTIONAL = [each.role for each in COMPONENTS if each.optional]
 MODULES = (*(each.module for each in COMPONENTS), "win_k8s_repair")
 ROLES = ("winkube", *(each.role for each in COMPONENTS))
-HEAD = "---\n# Written by `python -m tests.unit.roles.defaults`, reviewed as a change.\n"
+HEAD = """\
+---
+# yamllint disable rule:line-length
+# Written by `python -m tests.unit.roles.defaults`, reviewed as a change.
+"""
 
 
 @cache

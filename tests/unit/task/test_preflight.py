@@ -69,7 +69,8 @@ def bare(clock: str = "2026-11-23T09:00:00Z", free: int = 80 * 1024**3, *, full:
 )
 def test_a_path_on_a_drive_that_is_not_there_is_refused(name: str) -> None:
     """Whichever path it is: a later task would end at its first folder there."""
-    elsewhere = replace(LAYOUT, **{name: r"D:\elsewhere\x.exe"})
+    other: dict[str, Any] = {name: r"D:\elsewhere\x.exe"}
+    elsewhere = replace(LAYOUT, **other)
     reading = Reading(parts={"system": {"os": {"build": 20348}, "free_bytes": {"C:": 80 * 1024**3}}})
     found = preflight.find_problems(preflight.Run(GOOD.get, reading, lambda _role: True, elsewhere))
     told = rf"The machine has no fixed drive D: (it has C:), where winkube_{name} (D:\elsewhere\x.exe) would lie."
