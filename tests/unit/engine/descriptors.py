@@ -11,7 +11,27 @@ OURS = "(A;;FA;;;SY)(A;;FA;;;BA)"
 USER = "S-1-5-21-1-2-3-1001"
 INSTALLER = "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464"
 
-# Everybody who may do anything with the file is named, so it is no secret any more.
+# How rights are printed: bits -> GetSecurityDescriptorSddlForm of PowerShell 7.6 for Windows on Wine 10, November 2026.
+# It keeps neither entries with a condition nor those of objects, and prints no NO_ACCESS_CONTROL.
+WRITTEN: dict[int, str] = {
+    0x2: "DC",
+    0x6: "DCLC",
+    0x116: "DCLCRPCR",
+    0x80116: "DCLCRPCRWO",
+    0x120089: "FR",
+    0x120116: "FW",
+    0x1200A0: "FX",
+    0x1200A9: "0x1200a9",
+    0x1301BF: "0x1301bf",
+    0x1F01FF: "FA",
+    0x20006: "KW",
+    0x20019: "KR",
+    0xF003F: "KA",
+    0x2000000: "0x2000000",
+    0x10000000: "GA",
+    0x40000000: "GW",
+}
+# Everybody who may do anything with the file is named.
 OPEN: dict[str, tuple[str, str]] = {
     "a user owns it": (f"O:{USER}G:BAD:PAI{OURS}", f"is owned by {USER}"),
     "Users own it": (f"O:BUD:PAI{OURS}", "is owned by BU"),

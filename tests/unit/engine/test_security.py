@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import security
 
-from .descriptors import CLOSED, INSTALLER, OPEN, OPEN_ELSEWHERE, USER
+from .descriptors import CLOSED, INSTALLER, OPEN, OPEN_ELSEWHERE, USER, WRITTEN
 
 DRIVE_ROOT = (
     f"O:{INSTALLER}G:SYD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1200a9;;;BU)(A;OICIIO;SDGXGWGR;;;AU)(A;;LC;;;AU)"
@@ -72,6 +72,17 @@ def test_what_is_not_understood_counts_as_writing(sddl: str) -> None:
 @pytest.mark.parametrize("sddl", CLOSED.values(), ids=CLOSED)
 def test_what_is_administrators_alone_is_left(sddl: str) -> None:
     assert security.complain(sddl, private=True) == ""
+
+
+@pytest.mark.parametrize(("bits", "printed"), WRITTEN.items(), ids=WRITTEN.values())
+def test_a_right_is_judged_by_its_bits_however_windows_prints_it(bits: int, printed: str) -> None:
+    found = [security.judge(f"O:BAD:P(A;;{right};;;BU)") for right in (printed, f"0x{bits:x}", f"0{bits:o}", str(bits))]
+    if bits == 0x2000000:  # no right of a file
+        assert all(each.writers for each in found)
+    else:
+        assert len(set(found)) == 1
+        assert found[0].readers == ("BU",)
+        assert bool(found[0].writers) is bool(bits & 0x500D0156)
 
 
 def test_where_nothing_was_read_nothing_is_said() -> None:
