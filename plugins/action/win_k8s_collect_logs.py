@@ -8,12 +8,16 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..plugin_utils.bundle import collect, issue
+from ansible.errors import AnsibleError
+
+from ..plugin_utils.bundle import collect, issue, known
 from ..plugin_utils.bundle.redact import name_in_bundle, patterns
 from ..plugin_utils.bundle.store import Store
+from ..plugin_utils.cluster.access import list_files
 from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.layout import Layout
@@ -30,6 +34,8 @@ from ..plugin_utils.task.task_node import TaskNode
 
 REPORT = "issue_report.md"
 MEGA = 1024 * 1024
+_NOT_OF_HOST = frozenset({"hostvars", "vars", "groups", "ansible_facts"})
+"""What Ansible puts beside a host's own variables."""
 
 
 class _Machine:
@@ -78,7 +84,9 @@ class ActionModule(NodeAction):
             lie = [path for path in paths if collect.read_size(there, path)]
             return self._result(changed=False, would_collect=[*lie, *(command.line for command in commands)])
 
-        store = _open(expand_home(options["dest"]).absolute() / self._host, options["max_total"] * MEGA, own)
+        store = _open(
+            expand_home(options["dest"]).absolute() / self._host, options["max_total"] * MEGA, own, self._known(options)
+        )
         for path in secret:
             store.leave_out(f"files/{name_in_bundle(path)}", "it holds secrets")
         stopped = options["hnstrace"] == "stop"
@@ -113,6 +121,18 @@ class ActionModule(NodeAction):
             report=str(store.folder / REPORT),
             **store.summarize(),
         )
+
+    def _known(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        """The secrets that this run knows of the host: of its variables, its connection, the kubeconfig."""
+        found = [self._play_context.password, self._play_context.become_pass]
+        for name, value in self._task_vars.items():
+            if name not in _NOT_OF_HOST and known.has_secret(value, name):
+                with suppress(AnsibleError):  # a variable that cannot be rendered has no value that anything could show
+                    found += known.list_secrets(self.render_value(value), name)
+        if setting := (options["cluster"] or {}).get("kubeconfig"):
+            with suppress(ClusterError):
+                found += known.list_of_kubeconfigs(list_files(str(setting)))
+        return tuple(dict.fromkeys(str(each) for each in found if each))
 
     def _result(self, **values: Any) -> dict[str, Any]:
         return {**values, "winkube": {"calls": self._node.calls}}
@@ -160,8 +180,8 @@ class ActionModule(NodeAction):
         return "", None
 
 
-def _open(folder: Path, limit: int, own: Sequence[re.Pattern[str]]) -> Store:
+def _open(folder: Path, limit: int, own: Sequence[re.Pattern[str]], secrets: Sequence[str]) -> Store:
     try:
-        return Store.open(folder, limit, own)
+        return Store.open(folder, limit, own, secrets)
     except OSError as error:
         raise Refused(f"dest: {folder} cannot be made: {error.strerror}.") from error

@@ -1,32 +1,77 @@
-"""`make redaction`: forms that still show their secret, harmless texts that were changed; the last line is JSON.
+"""`make redaction`: forms that still show their secret, and harmless texts that were changed; the last line is JSON.
 
 forms.yml: `rules`, identities of a public scanner's rules with the form of a value, and `forms`, texts of our own.
-frozen.yml was collected after the rules stood, and no rule is mended on it.
+frozen.yml was collected after the rules stood, and no rule is mended on it. generated.py makes forms of names, ways and
+wrappings: `rate` is what was removed of them, `worst` the way and the wrapping with the least. `lines` are lines of
+public logs (tests/judge), `whole` those that stay as they are. The exit status is 0, whatever the figures.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Mapping
-from typing import Any
+from collections import defaultdict
+from collections.abc import Iterator
 
+from ansible_collections.winkube.node.plugins.plugin_utils.bundle.redact import redact
+
+from tests.judge.case import load
+from tests.redaction.generated import Cell, cells
 from tests.redaction.score import FORMS, FROZEN, of
 
-WANTED = 0.98
-LEAST = 200
+LINES = 2000
+_SECRET = re.compile(r"\b[a-z0-9]{6,7}\.[a-z0-9]{16}\b")
+"""A bootstrap token: somebody pasted it, and so the line is not harmless."""
+
+
+def real_lines() -> list[str]:
+    """Lines of logs and listings that people have published, at even distances."""
+    found = dict.fromkeys(line for text in _texts() for line in text.splitlines() if len(line.strip()) > 30)
+    kept = [line for line in found if not _SECRET.search(line)]
+    return [kept[number * len(kept) // LINES] for number in range(min(LINES, len(kept)))]
+
+
+def _texts() -> Iterator[str]:
+    for kind in ("healthy", "cases"):
+        for case in load(kind):
+            for value in case.data.values():
+                yield from [value] if isinstance(value, str) else ()
+                yield from (each for each in value.values() if isinstance(each, str)) if isinstance(value, dict) else ()
 
 
 def main() -> int:
-    """Exit status 1 if fewer forms are redacted than the page promises, or a harmless text was changed."""
+    """Prints what failed, the rate of each way, and the line."""
     open_part, frozen = of(FORMS), of(FROZEN)
     for name, score in (("open", open_part), ("frozen", frozen)):
         for title, found in (("still shows its secret", score.shown), ("was changed", score.changed)):
             print("".join(f"{name}: {title}: {one}\n" for one in found), end="")
-    figures: Mapping[str, Any] = {**open_part.figures(), "frozen": frozen.figures()}
-    print(json.dumps(figures))
-    good = open_part.forms >= LEAST and open_part.redacted >= WANTED * open_part.forms and not open_part.changed
-    return 0 if good else 1
+    by_way: dict[str, list[Cell]] = defaultdict(list)
+    for cell in cells():
+        by_way[cell.way].append(cell)
+    for way, found_cells in by_way.items():
+        least = min(found_cells, key=lambda each: each.rate)
+        rest = "" if least.rate == 1 else f"; least in {least.wrapping}, {least.rate:.0%}: {least.shown[0]!r}"
+        print(f"generated: {way}: {sum(each.rate for each in found_cells) / len(found_cells):.0%}{rest}")
+    lines = real_lines()
+    spoiled = [line for line in lines if redact(line) != (line, 0)]
+    print("".join(f"a real line was changed: {redact(line)[0][:200]}\n" for line in spoiled), end="")
+    everything = [each for found_cells in by_way.values() for each in found_cells]
+    worst = min(everything, key=lambda each: each.rate)
+    forms, shown = sum(each.forms for each in everything), sum(len(each.shown) for each in everything)
+    print(
+        json.dumps(
+            {
+                **open_part.figures(),
+                "frozen": frozen.figures(),
+                "generated": {"forms": forms, "removed": forms - shown, "rate": round(1 - shown / forms, 4)},
+                "worst": {"way": worst.way, "wrapping": worst.wrapping, "rate": round(worst.rate, 2)},
+                "lines": len(lines),
+                "whole": len(lines) - len(spoiled),
+            }
+        )
+    )
+    return 0
 
 
 if __name__ == "__main__":

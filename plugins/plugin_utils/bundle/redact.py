@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
+import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote, quote_plus, unquote
 
 MASK = "<removed>"
 
 # Names match anywhere in a word, and are short: such a pattern must not scan far.
 _NAME = (
-    r"(?:passw(?:or)?d|passphrase|passwort|pwd|\bpw\b|\bp/w\b|pass(?![a-z])|secret(?!s?[_-]?(?:name|ref|store)s?\b)|token"
+    r"(?:passw(?:or)?d|passphrase|passwort|pwd|\bpw\b|\bp/w\b|pass(?![a-z])|secret(?!s?[_-]?(?:name|ref|store)s?\b)|token(?!-ca-cert-hash)"
     r"|api[_-]?key|access[_-]?key|private[_-]?key|client-key-data|account[_-]?key|shared[_-]?key|storage[_-]?key"
     r"|encryption[_-]?key|signing[_-]?key|master[_-]?key|license[_-]?key|deploy[_-]?key|service[_-]?key|auth[_-]?key"
     r"|secondary[_-]?key|primary[_-]?key|secondarykey|primarykey|subscription[_-]?key|connection[_-]?string|webhook[_-]?url"
@@ -32,6 +35,7 @@ _NESTED = r"(?:\{[\"'\s}]|\[[\"'{\s\]])"
 """The start of a value that has named values inside."""
 _VALUE = rf"""(?:\\?"(?:[^"\\]|\\.)*\\?"|"(?:[^"\\]|\\.)*"|'[^']*'|(?!{_NESTED})[^\s"]+)"""
 _QUOTED = r"""(?:\\?"(?:[^"\\\r\n]|\\.)*?\\?"|'[^'\r\n]*'|[^\s"',;()]+)"""
+_FIRST_VALUE = re.compile(_VALUE)
 _Q = r"(?:\\?[\"']|\\u002[27]|&quot;)?"
 _IS = r"(?::=|=>|=~|[:=]|%3[aAdD])"
 """The separator between a name and its value."""
@@ -101,6 +105,30 @@ def _if_token(match: re.Match[str]) -> str:
     value = match[2].strip("\"'\\")
     drawn = len(value) >= 10 and any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
     return f"{match[1]}{MASK}" if drawn else match[0]
+
+
+_REASON = re.compile(
+    r"(?:failed|failure|unexpected|exec:|error\b|rpc error|not |no |cannot|could not|unable|invalid|chown |rename "
+    r"|open |read |stat |mkdir |the |context |dial |get |post |kubernetes\.io/|is |has |file |timed? ?out|forbidden"
+    r"|denied|unauthorized|access is|missing|expired|EOF\b|secretproviderclass)",
+    re.IGNORECASE,
+)
+"""How the reason of an error begins, after the thing that it is about: `getting credentials: exec: not found`."""
+_SURE = re.compile("pass(?!port)|pwd|kennwort|key", re.IGNORECASE)
+"""In names whose value is a secret, whatever it looks like; tokens, secrets and credentials are also spoken about."""
+
+
+def _unless_reason(match: re.Match[str]) -> str:
+    reason = _REASON.match(match[2]) and not _SURE.search(match[1])
+    return match[0] if reason else f"{match[1]}{MASK}"
+
+
+def _unless_reason_of_word(match: re.Match[str]) -> str:
+    """The value is the first word; the next is looked at."""
+    if ": " in match[1] and _REASON.match(match[2]) and not _SURE.search(match[1]):
+        return match[0]
+    value = _FIRST_VALUE.match(match[2])
+    return f"{match[1]}{MASK}{match[2][value.end() :] if value else ''}"
 
 
 def _if_packed(match: re.Match[str]) -> str:
@@ -187,12 +215,12 @@ RULES: tuple[Rule, ...] = (
         "header",
         r"(?i)(\b(?:(?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]*(?:key|token|auth|secret)[a-z-]*)"
         r"\\?[\"']?[ \t]*[:=][ \t]*)"
-        r"(?!\{)[^\s][^\r\n]*",
+        r"(?!\{|authorization failed)[^\s][^\r\n]*",
         rf"\1{MASK}",
     ),
     _rule(
         "header",
-        r"(?i)(\b(?:Bearer|Basic|Negotiate|NTLM|Digest|SharedKey|AWS4-HMAC-SHA256)\s+)(?=\S*[\d=+/])[A-Za-z0-9._~+/=:-]{8,}",
+        r"(?i)(\b(?:Bearer|Basic|Negotiate|NTLM|Digest(?!\s+sha\d)|SharedKey|AWS4-HMAC-SHA256)\s+)(?=\S*[\d=+/])[A-Za-z0-9._~+/=:-]{8,}",
         rf"\1{MASK}",
     ),
     _rule("shared access signature", r"(?i)(SharedAccessSignature\s*[= ])\s*[^\s\"';]+", rf"\1{MASK}"),
@@ -261,6 +289,50 @@ RULES: tuple[Rule, ...] = (
         rf"""(?i)((?:name|key)=["'][\w.:-]{{0,60}}?{_NAME}["']\s+value=)(?!{_PLAIN})(?:"[^"]*"|'[^']*')""",
         rf'\1"{MASK}"',
     ),
+    _rule(
+        "element",  # <Data Name='password'>..</Data> of Windows' events
+        rf"""(?i)(<[\w:.-]{{1,40}}\s[^<>]{{0,200}}?(?:name|key|id)=["'][\w.:-]{{0,60}}?{_NAME}["'][^<>]{{0,200}}>)(?!{MASK}|<|{_PLAIN})[^<]+""",
+        rf"\1{MASK}",
+    ),
+    _rule(
+        "element",
+        rf"""(?i)(\svalue=)(?:"[^"]*"|'[^']*')(\s+(?:name|key)=["'][\w.:-]{{0,60}}?{_NAME}["'])""",
+        rf'\1"{MASK}"\2',
+    ),
+    _rule(
+        "variable",
+        rf"(?im)(\b(?:name|key):[ \t]*[\"']?[\w.-]{{0,60}}?{_NAME}[\"']?[ \t]*\r?\n[ \t]*value:[ \t]*)"
+        rf"(?!{_PLAIN}|{MASK})[^\r\n]+",
+        rf"\1{MASK}",
+    ),
+    _rule(
+        "variable",
+        rf"(?im)(\bvalue:[ \t]*)(?!{_PLAIN}|{MASK})[^\r\n]+"
+        rf"(\r?\n[ \t]*(?:name|key):[ \t]*[\"']?[\w.-]{{0,60}}?{_NAME}[\"']?[ \t]*$)",
+        rf"\1{MASK}\2",
+    ),
+    # Neighbours in a list of arguments.
+    _rule(
+        "neighbour",
+        rf"""(?i)(["'](?:--?|/)[\w.-]{{0,40}}?{_NAME}["']\s{{0,8}},\s{{0,8}})(?!["'](?:--?|/)[a-z])(?:"[^"\r\n]*"|'[^'\r\n]*')""",
+        rf'\1"{MASK}"',
+    ),
+    _rule(
+        "neighbour",
+        rf"(?im)(^[ \t]{{0,40}}-[ \t]+[\"']?(?:--?|/)[\w.-]{{0,40}}?{_NAME}[\"']?[ \t]*\r?\n"
+        rf"[ \t]{{0,40}}-[ \t]+)(?!-)[^\r\n]+",
+        rf"\1{MASK}",
+    ),
+    _rule(
+        "switch",
+        rf"(?i)(\s/[\w-]{{0,40}}?{_NAME}[ \t]+)(?![-/]|HTTP/|\d{{3}}\b|{_PLAIN}|{MASK}){_QUOTED}",
+        rf"\1{MASK}",
+    ),
+    _rule(
+        "value below",
+        rf"(?im)({_NAME}[\"']?[ \t]*:[ \t]*\r?\n)(?:[ \t]+(?!{MASK})[^\s:-][^\r\n:]*(?:\r?\n|\Z))+",
+        rf"\1  {MASK}\n",
+    ),
     # PowerShell and Windows programs.
     _rule(
         "PowerShell",
@@ -282,7 +354,7 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule("switch", rf"(?i)(\bnet(?:\.exe)?\s+user\s+[^\s/]+\s+)(?!/){_QUOTED}", rf"\1{MASK}"),
     _rule("switch", rf"(?i)(\bnet(?:\.exe)?\s+use\s+(?:\S:\s+)?\\\\\S+\s+)(?!/){_QUOTED}(?=\s+/user:)", rf"\1{MASK}"),
-    _rule("switch", rf"(?i)(\bnet(?:\.exe)?\s+use\s[^\r\n]*?/user:\S+\s+)(?!/){_QUOTED}", rf"\1{MASK}"),
+    _rule("switch", rf"(?i)(\bnet(?:\.exe)?\s+use\s[^\r\n]*?/user:\S+\s+)(?!/|\*|failed\s){_QUOTED}", rf"\1{MASK}"),
     _rule(
         "user and password",
         r"(?i)((?<![\w-])(?:--(?:proxy-)?user|-u)[ =]\s*[\"']?[^\s:\"']{1,60}:)[^\s\"']+",
@@ -291,7 +363,7 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "switch",
         rf"(?i)(\b(?:sshpass|docker|podman|nerdctl|mysql\w*|psexec\w*|plink|pscp|ctr|redis-cli|ldapsearch|smbclient|az|bcp|sqlcmd)"
-        rf"(?:\.exe)?\b[^\r\n|]{{0,120}}?\s-(?:p|a|w|P)(?:\s+|(?=\S{{6}})))(?!-|\d{{1,5}}\b|{MASK}){_QUOTED}",
+        rf"(?:\.exe)?\b[^\r\n|]{{0,120}}?\s-(?:p|a|w|P)(?:\s+|(?=\S{{6}})(?=[a-z]*[^\sa-z])))(?!-|\d{{1,5}}\b|{MASK}){_QUOTED}",
         rf"\1{MASK}",
     ),
     _rule("netsh", rf"(?i)(\b(?:keyMaterial|keyContent)[=>\s:]+)(?!{MASK})[^\s<]+", rf"\1{MASK}"),
@@ -309,13 +381,13 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "rest of the line",
         rf"(?im)^([^\r\n:=]{{0,80}}?{_NAME}[\"']?[ \t]*:[ \t]+)"
-        rf"(?!{_PLAIN}|{_NESTED}|[|>][-+0-9]*[ \t]*\r?$)[^\s][^\r\n]*",
-        rf"\1{MASK}",
+        rf"(?!{_PLAIN}|{_NESTED}|[|>][-+0-9]*[ \t]*\r?$)([^\s][^\r\n]*)",
+        _unless_reason,
     ),
     _rule(
         "named value",
-        rf"(?i)({_NAME}{_Q}[ \t]*{_IS}[ \t]*@?)(?!{_PLAIN}){_VALUE}",
-        rf"\1{MASK}",
+        rf"(?i)({_NAME}{_Q}[ \t]*{_IS}[ \t]*@?)(?!{_PLAIN}|[,;]\s)({_VALUE}(?:[ ][\w:]{{0,20}})?)",
+        _unless_reason_of_word,
     ),
     _rule(
         "in a program",
@@ -333,7 +405,12 @@ RULES: tuple[Rule, ...] = (
         r"""(?:"[^"\r\n]+"|'[^'\r\n]+')""",
         rf"\1{MASK}",
     ),
-    _rule("argument", rf"(?i)((?<![\w-])--?[\w.-]{{0,40}}?{_NAME}\s+)(?!-)(?!{_PLAIN}){_VALUE}", rf"\1{MASK}"),
+    _rule(
+        "argument",
+        rf"(?i)((?<![\w-])--?[\w.-]{{0,40}}?{_NAME}\s+)(?!-|(?:via|is|was|from|in|on|and|or)\s|\$[a-z_]+\s)"
+        rf"(?!{_PLAIN}){_VALUE}",
+        rf"\1{MASK}",
+    ),
     _rule(
         "value of a key",
         rf"(?i)((?<![\w.-])[\w.-]{{0,40}}{_KEYLIKE}{_Q}\s*{_IS}\s*)({_Q}[\w=+~!@#$%^&*.-]+{_Q})(?![\w/\\])",
@@ -369,7 +446,7 @@ RULES: tuple[Rule, ...] = (
     # Not the checksums of packages.
     _rule(
         "random",
-        r"sha(?:256|384|512)-[A-Za-z0-9+/]{40,}|(?<![A-Za-z0-9])(?P<word>[A-Za-z0-9]{20,200})(?![A-Za-z0-9])",
+        r"sha(?:256|384|512)-[A-Za-z0-9+/]{40,}|(?<![A-Za-z0-9])(?<!\bid=)(?P<word>[A-Za-z0-9]{20,200})(?![A-Za-z0-9])",
         _if_random,
     ),
 )
@@ -388,18 +465,153 @@ def is_secret_file(path: str) -> bool:
     return name in _NAMES or name.endswith(_ENDINGS) or "kubeconfig" in name or name.startswith("id_rsa")
 
 
-def redact(text: str, more: Sequence[re.Pattern[str]] = ()) -> tuple[str, int]:
-    """The text without secrets, and how many were removed. `more` are patterns that are removed entirely."""
+def redact(
+    text: str, more: Sequence[re.Pattern[str]] = (), known: Sequence[str] = (), *, parted_by_blanks: bool = False
+) -> tuple[str, int]:
+    """The text without secrets, and how many were removed.
+
+    First by value: `known` are the secrets of the run, which go wherever they stand and however they are written. Then
+    by grammar: a name that means a secret, and its value. `more` are patterns that are removed entirely.
+    `parted_by_blanks`: the file's format has names and values with blanks between them, as fluent-bit's.
+    """
     count = 0
+    for form in _list_forms(known):
+        count += text.count(form)
+        text = text.replace(form, MASK)
+    if parted_by_blanks:
+        text, found = _BY_BLANKS.subn(rf"\1{MASK}", text)
+        count += found
+    text, found = _by_grammar(text, 0)
+    count += found
+    for pattern in more:
+        text, found = pattern.subn(MASK, text)
+        count += found
+    return text, count
+
+
+_BY_BLANKS = re.compile(rf"(?im)^([ \t]*[\w.-]{{0,40}}?{_NAME}[ \t]+)(?!{_PLAIN}|{MASK})[^\r\n]+")
+SHORTEST = 4
+"""Characters of a value that is removed wherever it stands: shorter ones are in ordinary words."""
+
+
+def _list_forms(values: Iterable[str]) -> list[str]:
+    """Values as programs write them, the longest first: a value may contain another."""
+    found = {form for value in values if len(value.strip()) >= SHORTEST for form in _forms_of(value.strip())}
+    return sorted(found, key=len, reverse=True)
+
+
+def _forms_of(value: str) -> Iterator[str]:
+    """Plain, escaped for JSON (in JSON), XML, addresses and PowerShell, and in base64 wherever it begins there."""
+    escaped = json.dumps(value)[1:-1]
+    yield from (value, escaped, json.dumps(value, ensure_ascii=False)[1:-1], json.dumps(escaped)[1:-1])
+    yield from (html.escape(value), html.escape(value, quote=False), value.replace("'", "''"))
+    yield from (quote(value), quote(value, safe=""), quote_plus(value), quote(value, safe="").replace("%2", "%252"))
+    for data in (value.encode(), value.encode("utf-16-le")):
+        for before in range(3):
+            # Of the first and the last group of four characters a part is of what stands beside.
+            whole = base64.b64encode(b"\0" * before + data).decode().rstrip("=")
+            part = whole[(0, 2, 3)[before] : len(whole) - (1 if (before + len(data)) % 3 else 0)]
+            if len(part) >= 2 * SHORTEST:
+                yield part
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a name means a secret."""
+    return _NAMED.fullmatch(name) is not None
+
+
+_DEEPEST = 4
+"""Texts within texts."""
+
+
+def _by_grammar(text: str, depth: int) -> tuple[str, int]:
+    count = 0
+    if depth < _DEEPEST:
+        for pattern, unwrap, wrap in _WRAPPINGS:
+            text, found = _within(text, pattern, unwrap, wrap, depth)
+            count += found
+    text, found = _columns(text)
+    count += found
     for rule in RULES:
         before = text
         text, found = rule.pattern.subn(rule.instead, text)
         # A match that a rule left unchanged is not a secret.
         count += found if isinstance(rule.instead, str) else max(0, text.count(MASK) - before.count(MASK))
-    for pattern in more:
-        text, found = pattern.subn(MASK, text)
-        count += found
     return text, count
+
+
+def _within(
+    text: str, pattern: re.Pattern[str], unwrap: Callable[[str], str], wrap: Callable[[str], str], depth: int
+) -> tuple[str, int]:
+    """The texts within a text, each without its secrets; one that has none stays as it was written."""
+    count = 0
+
+    def clean(match: re.Match[str]) -> str:
+        nonlocal count
+        try:
+            inner = unwrap(match[0])
+        except ValueError:
+            return match[0]
+        if inner == match[0]:
+            return match[0]
+        said, found = _by_grammar(inner, depth + 1)
+        count += found
+        return wrap(said) if found else match[0]
+
+    return pattern.sub(clean, text), count
+
+
+def _from_json(text: str) -> str:
+    return str(json.loads(text)) if "\\" in text else text
+
+
+def _from_html(text: str) -> str:
+    return html.unescape(text) if "&" in text else text
+
+
+def _from_url(text: str) -> str:
+    return unquote(text) if "%" in text else text
+
+
+_WRAPPINGS: tuple[tuple[re.Pattern[str], Callable[[str], str], Callable[[str], str]], ...] = (
+    (re.compile(r'"(?:[^"\\\r\n]|\\.)*"?'), _from_json, lambda text: json.dumps(text, ensure_ascii=False)),
+    (re.compile(r"[^<>\r\n]+"), _from_html, html.escape),
+    (re.compile(r"[^\s\"'<>]+"), _from_url, lambda text: quote(text, safe="/:?&=<>")),
+)
+"""What texts within a text look like, how they are read, and how they are written again. A quote that is not closed is
+a match, too, so that no text is looked at again from each of its quotes."""
+_CELL = re.compile(r"\S+(?: \S+)*")
+_NAMED = re.compile(rf"(?i)[\w.-]{{0,40}}?{_NAME}")
+
+
+def _columns(text: str) -> tuple[str, int]:
+    """The cells below the heads of a table that mean a secret, up to an empty line."""
+    if "  " not in text or not _NAMED.search(text):
+        return text, 0
+    lines, count = text.split("\n"), 0
+    spans: list[tuple[int, int | None]] = []
+    for number, line in enumerate(lines):
+        if not line.strip():
+            spans = []
+            continue
+        cells = list(_CELL.finditer(line)) if "  " in line else []
+        if len(cells) > 1 and any(_NAMED.fullmatch(cell[0]) for cell in cells):
+            ends = [*(cell.start() for cell in cells[1:]), None]
+            spans = [(cell.start(), end) for cell, end in zip(cells, ends, strict=True) if _NAMED.fullmatch(cell[0])]
+            continue
+        for start, end in reversed(spans):
+            cell_text = line[start:end].strip()
+            alone = start == 0 or line[start - 1 : start].isspace()
+            if alone and cell_text and set(cell_text) != {"-"} and not _WHOLE_PLAIN.fullmatch(cell_text):
+                rest = "" if end is None else line[end:]
+                gap = " " * max(1, (end or 0) - start - len(MASK)) if rest else ""
+                line = f"{line[:start]}{MASK}{gap}{rest}"
+                count += 1
+        lines[number] = line
+    return "\n".join(lines), count
+
+
+_WHOLE_PLAIN = re.compile(rf"(?i){_WORD}|\d+")
 
 
 def patterns(texts: Iterable[str]) -> tuple[re.Pattern[str], ...]:

@@ -49,6 +49,8 @@ def whole_lines(text: str) -> str:
     return _CUT_BY_NODE.sub(r"\1", text)
 
 
+_BY_BLANKS = re.compile(r"fluent[^/]*\.conf$", re.IGNORECASE)
+"""Files whose format parts names and values by blanks."""
 SCHEMA = 1
 MANIFEST = "manifest.json"
 
@@ -56,23 +58,26 @@ MANIFEST = "manifest.json"
 @dataclass(slots=True)
 class Store:
     """`folder` is accessible only to its owner. `limit` is bytes of all files together; `patterns` are the user's
-    own secrets. Everything is redacted before it is written."""
+    own secrets, `known` those of the run. Everything is redacted before it is written."""
 
     folder: Path
     limit: int
     patterns: Sequence[re.Pattern[str]] = ()
+    known: Sequence[str] = ()
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     written: list[str] = field(default_factory=list)
 
     @classmethod
-    def open(cls, folder: Path, limit: int, patterns: Sequence[re.Pattern[str]] = ()) -> Store:
+    def open(
+        cls, folder: Path, limit: int, patterns: Sequence[re.Pattern[str]] = (), known: Sequence[str] = ()
+    ) -> Store:
         """With what an earlier run has collected. OSError if the folder cannot be made."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        store = cls(folder, limit, patterns)
+        store = cls(folder, limit, patterns, known)
         try:
-            known = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-            found: Mapping[str, dict[str, Any]] = known["files"] if known["schema"] == SCHEMA else {}
+            manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+            found: Mapping[str, dict[str, Any]] = manifest["files"] if manifest["schema"] == SCHEMA else {}
         except (OSError, ValueError, KeyError, TypeError):
             found = {}
         store.files = {name: entry for name, entry in found.items() if store._is_whole(name, entry)}
@@ -85,7 +90,7 @@ class Store:
 
     def put(self, name: str, text: str, *, source: str, size: int = 0, changed: str = "") -> bool:
         """Write `text`, redacted, as `name`, and record it. False if there is no room for it."""
-        clean, count = redact(text, self.patterns)
+        clean, count = redact(text, self.patterns, self.known, parted_by_blanks=_BY_BLANKS.search(name) is not None)
         data = clean.encode("utf-8", errors="replace")
         if not self.has_room(name, len(data)):
             return False
