@@ -126,7 +126,7 @@ def main(names: Sequence[str]) -> int:
         ),
         0,
     )
-    print(f"{'maker':<34}{'network':<24}{'expected':<62}outcome (simulated)")
+    print(f"{'maker':<34}{'network':<24}{'expected':<72}outcome (simulated)")
     for case in chosen:
         with tempfile.TemporaryDirectory(prefix="wk") as folder:
             found = run(case, Path(folder))
@@ -141,7 +141,7 @@ def main(names: Sequence[str]) -> int:
         total["logs_and_exec"] += found.reached
         outcome = "joined" if found.joined else "refused, after a change" if found.changed else "refused"
         expected = f"refused: {case.refused}" if case.refused else "joins"
-        print(f"{case.name:<34}{case.network:<24}{expected:<62}{outcome}{'' if as_expected else '  UNEXPECTED'}")
+        print(f"{case.name:<34}{case.network:<24}{expected:<72}{outcome}{'' if as_expected else '  UNEXPECTED'}")
         if not as_expected:
             print(found.said[-1500:], file=sys.stderr)
         sys.stdout.flush()
