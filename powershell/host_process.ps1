@@ -95,7 +95,10 @@ function Invoke-NodeProgram {
     <# .SYNOPSIS A program that gets so many bytes on its standard input, and its end. Returns its exit code. #>
     param([string]$Program, [string]$Arguments, [System.IO.Stream]$Source, [long]$Count)
 
-    $start = New-Object System.Diagnostics.ProcessStartInfo($Program, $Arguments)
+    # Not as New-Object's arguments, which are in the log of who logs modules: a command may have a secret.
+    $start = New-Object System.Diagnostics.ProcessStartInfo
+    $start.FileName = $Program
+    $start.Arguments = $Arguments
     $start.UseShellExecute = $false
     $start.CreateNoWindow = $true
     $start.RedirectStandardInput = $true

@@ -25,6 +25,24 @@ function Hide-NodeAddressSecret {
     return $Text
 }
 
+function ConvertTo-NodeAddress {
+    <#
+    .SYNOPSIS
+    A text as a Uri; throws a sentence without what may be secret of it.
+
+    .NOTES
+    A cast quotes the text in its error, which a transcript keeps. Neither cast nor New-Object: what a cmdlet is handed is in the log
+    of who logs modules.
+    #>
+    param([string]$Text)
+
+    $made = $null
+    if (-not [uri]::TryCreate($Text, [System.UriKind]::Absolute, [ref]$made)) {
+        throw "$(Hide-NodeAddressSecret -Text $Text -Address @($Text)) is no address."
+    }
+    return [uri]$made
+}
+
 function New-NodeHttpClient {
     <# .SYNOPSIS A client that follows no redirect by itself and uses no proxy but the one it is told. #>
     param([string]$Proxy)
@@ -37,15 +55,19 @@ function New-NodeHttpClient {
     $handler.AllowAutoRedirect = $false
     $handler.UseProxy = $false
     if ($Proxy -ne '') {
-        $address = [uri]$Proxy
-        $webProxy = New-Object System.Net.WebProxy($address)
+        $address = ConvertTo-NodeAddress -Text $Proxy
+        $webProxy = New-Object System.Net.WebProxy
+        $webProxy.Address = $address
         if ($address.UserInfo -ne '') {
             $parts = $address.UserInfo.Split([char[]]@([char]58), 2)
             $password = ''
             if ($parts.Length -gt 1) {
                 $password = [uri]::UnescapeDataString($parts[1])
             }
-            $webProxy.Credentials = New-Object System.Net.NetworkCredential([uri]::UnescapeDataString($parts[0]), $password)
+            $credential = New-Object System.Net.NetworkCredential
+            $credential.UserName = [uri]::UnescapeDataString($parts[0])
+            $credential.Password = $password
+            $webProxy.Credentials = $credential
         }
         # In this order: .NET Framework refuses a proxy while none is used. Source: referencesource, HttpClientHandler.cs, Proxy.
         $handler.UseProxy = $true
@@ -72,10 +94,12 @@ function Open-NodeDownload {
     <# .SYNOPSIS The response to a GET, redirects followed: {response, url}. Headers are not carried to another host. #>
     param([object]$Client, [string]$Url, [object]$Headers, [hashtable]$Limit)
 
-    $address = [uri]$Url
+    $address = ConvertTo-NodeAddress -Text $Url
     $origin = $address.Authority
     for ($hop = 0; $hop -le 5; $hop++) {
-        $request = New-Object System.Net.Http.HttpRequestMessage([System.Net.Http.HttpMethod]::Get, $address)
+        # Its method is GET.
+        $request = New-Object System.Net.Http.HttpRequestMessage
+        $request.RequestUri = $address
         if ($null -ne $Headers -and $address.Authority -eq $origin) {
             foreach ($entry in $Headers.GetEnumerator()) {
                 $null = $request.Headers.TryAddWithoutValidation([string]$entry.Key, [string]$entry.Value)
@@ -90,14 +114,17 @@ function Open-NodeDownload {
             return $response
         }
         $response.Dispose()
-        $next = New-Object System.Uri($address, $location)
+        $next = $null
+        if (-not [uri]::TryCreate($address, [uri]$location, [ref]$next)) {
+            throw "$($Limit['url']): redirected to what is no address."
+        }
         if ($address.Scheme -eq 'https' -and $next.Scheme -ne 'https') {
             $place = "$($next.Scheme)://$($next.Authority)"
-            throw "$($Url): redirected from https to $place; that is not followed."
+            throw "$($Limit['url']): redirected from https to $place; that is not followed."
         }
-        $address = $next
+        $address = [uri]$next
     }
-    throw "$($Url): more than 5 redirects."
+    throw "$($Limit['url']): more than 5 redirects."
 }
 
 function Save-NodeDownload {
@@ -188,19 +215,21 @@ function Invoke-NodeOpFetch {
     }
     $maxBytes = [int64](Get-NodeArgument -Map $Arguments -Name 'max_bytes' -Default 0)
     $timeout = Get-NodeTimeLeft -Run $Run -Wanted ([double](Get-NodeArgument -Map $Arguments -Name 'timeout_s' -Default 600))
-    $limit = @{ url = $url; ms = [int64]($timeout * 1000); watch = [System.Diagnostics.Stopwatch]::StartNew() }
+    # Without its secrets in every sentence from here on: a transcript keeps what is thrown, also where it is caught.
+    $shown = Hide-NodeAddressSecret -Text $url -Address @($url)
+    $limit = @{ url = $shown; ms = [int64]($timeout * 1000); watch = [System.Diagnostics.Stopwatch]::StartNew() }
     $part = $path + '.part'
     $client = $null
     $response = $null
     try {
-        $address = [uri]$url
+        $address = ConvertTo-NodeAddress -Text $url
         if ($address.IsFile) {
             $source = Get-NodeLongPath -Path $address.LocalPath
             if (-not [System.IO.File]::Exists($source)) {
-                throw "$($url): there is no file $($address.LocalPath) on the node."
+                throw "$($shown): there is no file $($address.LocalPath) on the node."
             }
             if ($maxBytes -gt 0 -and (New-Object System.IO.FileInfo($source)).Length -gt $maxBytes) {
-                throw "$($url): wanted at most $maxBytes bytes, the file is larger."
+                throw "$($shown): wanted at most $maxBytes bytes, the file is larger."
             }
             Copy-NodeFile -Source $source -Path $part
         }
@@ -209,11 +238,11 @@ function Invoke-NodeOpFetch {
             $headers = Get-NodeArgument -Map $Arguments -Name 'headers'
             $response = Open-NodeDownload -Client $client -Url $url -Headers $headers -Limit $limit
             if ([int]$response.StatusCode -ne 200) {
-                throw "$($url): wanted status 200, found $([int]$response.StatusCode)."
+                throw "$($shown): wanted status 200, found $([int]$response.StatusCode)."
             }
-            Save-NodeDownload -Response $response -Url $url -Path $part -MaxBytes $maxBytes -Limit $limit
+            Save-NodeDownload -Response $response -Url $shown -Path $part -MaxBytes $maxBytes -Limit $limit
         }
-        Assert-NodeDownload -Url $url -Path $part -Hash $wanted -Magic (Get-NodeArgumentList -Map $Arguments -Name 'magic')
+        Assert-NodeDownload -Url $shown -Path $part -Hash $wanted -Magic (Get-NodeArgumentList -Map $Arguments -Name 'magic')
         $found = $wanted
         if ($wanted -eq '') {
             $found = Get-NodeFileHash -Path $part
@@ -224,11 +253,12 @@ function Invoke-NodeOpFetch {
     catch {
         $text = Get-NodeErrorText -Record $_
         Remove-NodeFileQuietly -Path $part
-        if (-not $text.Contains($url)) {
-            $text = "$($url): $text"
-        }
         $proxy = [string](Get-NodeArgument -Map $Arguments -Name 'proxy' -Default '')
-        throw (Hide-NodeAddressSecret -Text $text -Address @($url, $proxy))
+        $text = Hide-NodeAddressSecret -Text $text -Address @($url, $proxy)
+        if (-not $text.Contains($shown)) {
+            $text = "$($shown): $text"
+        }
+        throw $text
     }
     finally {
         if ($null -ne $response) {

@@ -88,8 +88,18 @@ function Get-NodeSecretList {
             $null = $_
         }
     }
-    $known = @($found.ToArray() | Where-Object { $_ -ne '' } | Sort-Object -Property Length -Descending)
-    return , [object[]]$known
+    # By methods: what a cmdlet is handed stands in the log of who logs modules.
+    $known = New-Object System.Collections.ArrayList
+    foreach ($text in $found.ToArray()) {
+        $place = 0
+        while ($place -lt $known.Count -and ([string]$known[$place]).Length -ge ([string]$text).Length) {
+            $place++
+        }
+        if ([string]$text -cne '') {
+            $known.Insert($place, [string]$text)
+        }
+    }
+    return , [object[]]$known.ToArray()
 }
 
 function Hide-NodeSecret {

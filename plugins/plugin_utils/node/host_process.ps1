@@ -240,7 +240,9 @@ $null = $_
 
 function Invoke-NodeProgram {
 param([string]$Program, [string]$Arguments, [IO.Stream]$Source, [long]$Count)
-$start = New-Object Diagnostics.ProcessStartInfo($Program, $Arguments)
+$start = New-Object Diagnostics.ProcessStartInfo
+$start.FileName = $Program
+$start.Arguments = $Arguments
 $start.UseShellExecute = $false
 $start.CreateNoWindow = $true
 $start.RedirectStandardInput = $true

@@ -2431,6 +2431,15 @@ $Text = $Text.Replace($one, $shown)
 return $Text
 }
 
+function ConvertTo-NodeAddress {
+param([string]$Text)
+$made = $null
+if (-not [uri]::TryCreate($Text, [UriKind]::Absolute, [ref]$made)) {
+throw "$(Hide-NodeAddressSecret -Text $Text -Address @($Text)) is no address."
+}
+return [uri]$made
+}
+
 function New-NodeHttpClient {
 param([string]$Proxy)
 if ($PSVersionTable.PSVersion.Major -lt 6) {
@@ -2441,15 +2450,19 @@ $handler = New-Object Net.Http.HttpClientHandler
 $handler.AllowAutoRedirect = $false
 $handler.UseProxy = $false
 if ($Proxy -ne '') {
-$address = [uri]$Proxy
-$webProxy = New-Object Net.WebProxy($address)
+$address = ConvertTo-NodeAddress -Text $Proxy
+$webProxy = New-Object Net.WebProxy
+$webProxy.Address = $address
 if ($address.UserInfo -ne '') {
 $parts = $address.UserInfo.Split([char[]]@([char]58), 2)
 $password = ''
 if ($parts.Length -gt 1) {
 $password = [uri]::UnescapeDataString($parts[1])
 }
-$webProxy.Credentials = New-Object Net.NetworkCredential([uri]::UnescapeDataString($parts[0]), $password)
+$credential = New-Object Net.NetworkCredential
+$credential.UserName = [uri]::UnescapeDataString($parts[0])
+$credential.Password = $password
+$webProxy.Credentials = $credential
 }
 $handler.UseProxy = $true
 $handler.Proxy = $webProxy
@@ -2470,10 +2483,11 @@ throw "$($Limit['url']): no end after $([int]($Limit['ms'] / 1000)) s, gave up."
 
 function Open-NodeDownload {
 param([object]$Client, [string]$Url, [object]$Headers, [hashtable]$Limit)
-$address = [uri]$Url
+$address = ConvertTo-NodeAddress -Text $Url
 $origin = $address.Authority
 for ($hop = 0; $hop -le 5; $hop++) {
-$request = New-Object Net.Http.HttpRequestMessage([Net.Http.HttpMethod]::Get, $address)
+$request = New-Object Net.Http.HttpRequestMessage
+$request.RequestUri = $address
 if ($null -ne $Headers -and $address.Authority -eq $origin) {
 foreach ($entry in $Headers.GetEnumerator()) {
 $null = $request.Headers.TryAddWithoutValidation([string]$entry.Key, [string]$entry.Value)
@@ -2488,14 +2502,17 @@ if (@(301, 302, 303, 307, 308) -notcontains $status -or $null -eq $location) {
 return $response
 }
 $response.Dispose()
-$next = New-Object Uri($address, $location)
+$next = $null
+if (-not [uri]::TryCreate($address, [uri]$location, [ref]$next)) {
+throw "$($Limit['url']): redirected to what is no address."
+}
 if ($address.Scheme -eq 'https' -and $next.Scheme -ne 'https') {
 $place = "$($next.Scheme)://$($next.Authority)"
-throw "$($Url): redirected from https to $place; that is not followed."
+throw "$($Limit['url']): redirected from https to $place; that is not followed."
 }
-$address = $next
+$address = [uri]$next
 }
-throw "$($Url): more than 5 redirects."
+throw "$($Limit['url']): more than 5 redirects."
 }
 
 function Save-NodeDownload {
@@ -2580,19 +2597,20 @@ return @{ changed = $false; sha256 = $wanted }
 }
 $maxBytes = [int64](Get-NodeArgument -Map $Arguments -Name 'max_bytes' -Default 0)
 $timeout = Get-NodeTimeLeft -Run $Run -Wanted ([double](Get-NodeArgument -Map $Arguments -Name 'timeout_s' -Default 600))
-$limit = @{ url = $url; ms = [int64]($timeout * 1000); watch = [Diagnostics.Stopwatch]::StartNew() }
+$shown = Hide-NodeAddressSecret -Text $url -Address @($url)
+$limit = @{ url = $shown; ms = [int64]($timeout * 1000); watch = [Diagnostics.Stopwatch]::StartNew() }
 $part = $path + '.part'
 $client = $null
 $response = $null
 try {
-$address = [uri]$url
+$address = ConvertTo-NodeAddress -Text $url
 if ($address.IsFile) {
 $source = Get-NodeLongPath -Path $address.LocalPath
 if (-not [IO.File]::Exists($source)) {
-throw "$($url): there is no file $($address.LocalPath) on the node."
+throw "$($shown): there is no file $($address.LocalPath) on the node."
 }
 if ($maxBytes -gt 0 -and (New-Object IO.FileInfo($source)).Length -gt $maxBytes) {
-throw "$($url): wanted at most $maxBytes bytes, the file is larger."
+throw "$($shown): wanted at most $maxBytes bytes, the file is larger."
 }
 Copy-NodeFile -Source $source -Path $part
 }
@@ -2601,11 +2619,11 @@ $client = New-NodeHttpClient -Proxy ([string](Get-NodeArgument -Map $Arguments -
 $headers = Get-NodeArgument -Map $Arguments -Name 'headers'
 $response = Open-NodeDownload -Client $client -Url $url -Headers $headers -Limit $limit
 if ([int]$response.StatusCode -ne 200) {
-throw "$($url): wanted status 200, found $([int]$response.StatusCode)."
+throw "$($shown): wanted status 200, found $([int]$response.StatusCode)."
 }
-Save-NodeDownload -Response $response -Url $url -Path $part -MaxBytes $maxBytes -Limit $limit
+Save-NodeDownload -Response $response -Url $shown -Path $part -MaxBytes $maxBytes -Limit $limit
 }
-Assert-NodeDownload -Url $url -Path $part -Hash $wanted -Magic (Get-NodeArgumentList -Map $Arguments -Name 'magic')
+Assert-NodeDownload -Url $shown -Path $part -Hash $wanted -Magic (Get-NodeArgumentList -Map $Arguments -Name 'magic')
 $found = $wanted
 if ($wanted -eq '') {
 $found = Get-NodeFileHash -Path $part
@@ -2616,11 +2634,12 @@ return @{ changed = $true; sha256 = $found }
 catch {
 $text = Get-NodeErrorText -Record $_
 Remove-NodeFileQuietly -Path $part
-if (-not $text.Contains($url)) {
-$text = "$($url): $text"
-}
 $proxy = [string](Get-NodeArgument -Map $Arguments -Name 'proxy' -Default '')
-throw (Hide-NodeAddressSecret -Text $text -Address @($url, $proxy))
+$text = Hide-NodeAddressSecret -Text $text -Address @($url, $proxy)
+if (-not $text.Contains($shown)) {
+$text = "$($shown): $text"
+}
+throw $text
 }
 finally {
 if ($null -ne $response) {
@@ -4813,8 +4832,17 @@ catch {
 $null = $_
 }
 }
-$known = @($found.ToArray() | Where-Object { $_ -ne '' } | Sort-Object -Property Length -Descending)
-return , [object[]]$known
+$known = New-Object Collections.ArrayList
+foreach ($text in $found.ToArray()) {
+$place = 0
+while ($place -lt $known.Count -and ([string]$known[$place]).Length -ge ([string]$text).Length) {
+$place++
+}
+if ([string]$text -cne '') {
+$known.Insert($place, [string]$text)
+}
+}
+return , [object[]]$known.ToArray()
 }
 
 function Hide-NodeSecret {

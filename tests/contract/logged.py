@@ -1,0 +1,162 @@
+"""A PowerShell on this machine that logs all it can: every script block, every command of every module, a transcript of
+every session. What it wrote and where, to be searched for secrets (docs/endpoint-protection.md).
+
+PowerShell reads its policies from a file beside itself, and on Linux logs to /dev/log, where we listen: so this takes a
+machine where nothing else does, and a user who may make that socket.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from tests.contract.powershell import TIMEOUT_S, Local, PowerShellError, last_json, payload
+
+LOG = Path("/dev/log")
+TAG = re.compile(rb"powershell\[(\d+)\]")
+LEAST = 6
+"""Letters of a text that is searched for: a shorter one is anywhere in base64."""
+
+
+def policies(transcripts: Path) -> str:
+    """Source: learn.microsoft.com, about_PowerShell_Config, about_Logging_Non-Windows of 7.6."""
+    everything = {
+        "ScriptBlockLogging": {"EnableScriptBlockLogging": True, "EnableScriptBlockInvocationLogging": True},
+        "ModuleLogging": {"EnableModuleLogging": True, "ModuleNames": ["*"]},
+        "Transcription": {
+            "EnableTranscripting": True,
+            "EnableInvocationHeader": True,
+            "OutputDirectory": str(transcripts),
+        },
+    }
+    return json.dumps({"LogLevel": "Verbose", "LogChannels": "Operational,Analytic", "PowerShellPolicies": everything})
+
+
+def missing() -> str | None:
+    """What this machine lacks, as a phrase."""
+    if LOG.exists():
+        return f"something else listens at {LOG}"
+    return None if os.access(LOG.parent, os.W_OK) else f"this user may not make {LOG}"
+
+
+@dataclass
+class Written:
+    """What one or more starts of PowerShell wrote: place (`script blocks`, `modules`, `other events`, `transcript`,
+    `command line`, `environment`) -> bytes."""
+
+    places: dict[str, bytes] = field(default_factory=dict)
+
+    def add(self, place: str, data: bytes) -> None:
+        self.places[place] = self.places.get(place, b"") + data + b"\n"
+
+    def holding(self, secret: str) -> list[str]:
+        """The places that hold a text: plain, in UTF-16, or in base64 of either, wherever in it the text begins."""
+        wanted = forms(secret)
+        return sorted(place for place, data in self.places.items() if any(form in data for form in wanted))
+
+
+def forms(secret: str) -> set[bytes]:
+    """How a text may stand somewhere. base64 takes three bytes at once: what is the same whatever stands around it."""
+    found: set[bytes] = set()
+    for data in (secret.encode(), secret.encode("utf-16-le")):
+        found.add(data)
+        for before in range(3):
+            whole = base64.b64encode(b"\0" * before + data)
+            # The letters that the bytes before and after have a part in are left out.
+            begin, end = (before * 8 + 5) // 6, (before + len(data)) * 8 // 6
+            found.add(whole[begin:end])
+    return found
+
+
+def _of_process(pid: int, name: str) -> bytes:
+    """A file of /proc, which is empty for the moment in which a program takes its process over."""
+    for _ in range(100):
+        if len(data := Path(f"/proc/{pid}/{name}").read_bytes()) > 1:
+            return data
+        time.sleep(0.01)
+    raise PowerShellError(f"/proc/{pid}/{name} stays empty")
+
+
+class Logged(Local):
+    """`written` is what was logged since it was last emptied."""
+
+    def __init__(self, program: str, folder: str, web: str, six: str | None = None) -> None:
+        self.written = Written()
+        self._events: list[bytes] = []
+        self._transcripts = Path(folder) / "transcripts"
+        self._transcripts.mkdir()
+        (Path(program).parent / "powershell.config.json").write_text(policies(self._transcripts), encoding="utf-8")
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(str(LOG))
+        threading.Thread(target=self._listen, daemon=True).start()
+        super().__init__(program, folder, web, six)
+
+    @classmethod
+    @contextmanager
+    def beside(cls, program: str, web: str, six: str | None, folder: Path) -> Iterator[Self]:
+        """A copy of the program's folder, of links where that can be, with the policies beside it."""
+        home = Path(shutil.which(program) or program).resolve().parent
+        copy = folder / "powershell"
+        try:
+            shutil.copytree(home, copy, copy_function=os.link)
+        except OSError:
+            shutil.rmtree(copy, ignore_errors=True)
+            shutil.copytree(home, copy)
+        (copy / "powershell.config.json").unlink(missing_ok=True)
+        try:
+            with cls.started(str(copy / "pwsh"), web, six) as logged:
+                yield logged
+                logged._socket.close()
+        finally:
+            LOG.unlink(missing_ok=True)
+
+    def run(self, module: str, arguments: Mapping[str, Any], *, check_mode: bool = False) -> dict[str, Any]:
+        text, stdin = payload(module, arguments, check_mode)
+        return last_json(self.logged(text, stdin))
+
+    def logged(self, text: str, stdin: bytes) -> str:
+        """What a script prints; `written` gets what its start has logged."""
+        encoded = base64.b64encode(text.encode("utf-16-le")).decode()
+        command = [self._program, "-NoProfile", "-NonInteractive", "-EncodedCommand", encoded]
+        began = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        kept = {name: _of_process(began.pid, name) for name in ("cmdline", "environ")}
+        out, said = began.communicate(stdin, timeout=TIMEOUT_S)
+        self.written.add("command line", kept["cmdline"])
+        self.written.add("environment", kept["environ"])
+        self._collect(began.pid)
+        if not out.strip():
+            raise PowerShellError(f"{self._program} said nothing (exit code {began.returncode}): {said[-2000:]!r}")
+        return out.decode("utf-8", "replace")
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                self._events.append(self._socket.recv(1 << 20))
+            except OSError:
+                return
+
+    def _collect(self, pid: int) -> None:
+        """Only what this process logged: another PowerShell of the machine may have found the socket, too."""
+        for event in list(self._events):
+            tag = TAG.search(event[:200])
+            if tag is None or int(tag[1]) != pid:
+                continue
+            head = event[:400]
+            place = "script blocks" if b"[ScriptBlock_" in head else "other events"
+            self.written.add("modules" if b"ParameterBinding" in event or b"CommandStart" in head else place, event)
+        self._events.clear()
+        for path in sorted(self._transcripts.rglob("*.txt")):
+            self.written.add("transcript", path.read_bytes())
+            path.unlink()
