@@ -227,6 +227,16 @@ $system = Join-Path -Path $env:SystemRoot -ChildPath 'System32'
 $folder = Join-Path -Path $env:ProgramData -ChildPath 'ssh'
 $config = Join-Path -Path $folder -ChildPath 'sshd_config'
 
+# Any user may have made the folder before OpenSSH came, and its owner can give himself the keys of all administrators.
+if (Test-Path -LiteralPath $folder) {
+    $sddl = [string](Get-Acl -LiteralPath $folder).Sddl
+    # Administrators, SYSTEM, TrustedInstaller.
+    if ($sddl -cnotmatch '^O:(BA|SY|S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464)([GDS]:|$)') {
+        $owner = ($sddl -replace '^O:', '') -replace '[GDS]:.*$', ''
+        throw "$folder belongs to $owner, not to administrators or SYSTEM, who alone may own the keys in it: look who made it, and delete it."
+    }
+}
+
 # Windows Server 2025 has it already; before, it comes from Windows Update or a features-on-demand source.
 if ($null -eq (Get-Service -Name 'sshd' -ErrorAction SilentlyContinue)) {
     if (-not (Test-Allowed -Target 'Windows' -Action 'install OpenSSH.Server, and set it up')) {

@@ -1400,7 +1400,7 @@ $response = $null
 try {
 $client.Timeout = [timespan]::FromMilliseconds($TimeoutMs)
 $null = $client.DefaultRequestHeaders.TryAddWithoutValidation('User-Agent', 'winkube.node')
-$headers = $client.GetAsync([uri]$Url, [Net.Http.HttpCompletionOption]::ResponseHeadersRead)
+$headers = $client.GetAsync([string]$Url, [Net.Http.HttpCompletionOption]::ResponseHeadersRead)
 $response = $headers.GetAwaiter().GetResult()
 $opening = $response.Content.ReadAsStreamAsync()
 $stream = $opening.GetAwaiter().GetResult()

@@ -128,15 +128,15 @@ function Open-NodeDownload {
 }
 
 function Save-NodeDownload {
-    <# .SYNOPSIS A response's body to a file; throws unless all of it, and not more than allowed, has come. #>
-    param([object]$Response, [string]$Url, [string]$Path, [int64]$MaxBytes, [hashtable]$Limit)
+    <# .SYNOPSIS A response's body to a file; throws unless all of it, and not more than allowed, has come. $Shown names it in sentences. #>
+    param([object]$Response, [string]$Shown, [string]$Path, [int64]$MaxBytes, [hashtable]$Limit)
 
     $announced = [int64]-1
     if ($null -ne $Response.Content.Headers.ContentLength) {
         $announced = [int64]$Response.Content.Headers.ContentLength
     }
     if ($MaxBytes -gt 0 -and $announced -gt $MaxBytes) {
-        throw "$($Url): wanted at most $MaxBytes bytes, found $announced."
+        throw "$($Shown): wanted at most $MaxBytes bytes, found $announced."
     }
     $opening = $Response.Content.ReadAsStreamAsync()
     Wait-NodeTask -Task $opening -Limit $Limit
@@ -156,7 +156,7 @@ function Save-NodeDownload {
             }
             $total += $count
             if ($MaxBytes -gt 0 -and $total -gt $MaxBytes) {
-                throw "$($Url): wanted at most $MaxBytes bytes, found more."
+                throw "$($Shown): wanted at most $MaxBytes bytes, found more."
             }
             $target.Write($buffer, 0, $count)
         }
@@ -169,13 +169,13 @@ function Save-NodeDownload {
         $source.Dispose()
     }
     if ($announced -ge 0 -and $total -ne $announced) {
-        throw "$($Url): wanted $announced bytes, found $($total): the download was cut short."
+        throw "$($Shown): wanted $announced bytes, found $($total): the download was cut short."
     }
 }
 
 function Assert-NodeDownload {
     <# .SYNOPSIS Throws unless a file begins as it should and has the sha256 that is wanted. #>
-    param([string]$Url, [string]$Path, [string]$Hash, [object[]]$Magic)
+    param([string]$Shown, [string]$Path, [string]$Hash, [object[]]$Magic)
 
     if ($Magic.Length -gt 0) {
         $begins = [string](Read-NodeFirstByte -Path $Path -Count 64)
@@ -192,14 +192,14 @@ function Assert-NodeDownload {
                 $hint = ' (it looks like an HTML page)'
             }
             $shown = $begins.Substring(0, [System.Math]::Min(16, $begins.Length))
-            throw "$($Url): wanted a file that begins with $($Magic -join ' or '), found $shown$hint."
+            throw "$($Shown): wanted a file that begins with $($Magic -join ' or '), found $shown$hint."
         }
     }
     if ($Hash -ne '') {
         $found = Get-NodeFileHash -Path $Path
         if ($found -cne $Hash) {
             $size = (New-Object System.IO.FileInfo($Path)).Length
-            throw "$($Url): wanted sha256 $Hash, found $found ($size bytes)."
+            throw "$($Shown): wanted sha256 $Hash, found $found ($size bytes)."
         }
     }
 }
@@ -240,9 +240,9 @@ function Invoke-NodeOpFetch {
             if ([int]$response.StatusCode -ne 200) {
                 throw "$($shown): wanted status 200, found $([int]$response.StatusCode)."
             }
-            Save-NodeDownload -Response $response -Url $shown -Path $part -MaxBytes $maxBytes -Limit $limit
+            Save-NodeDownload -Response $response -Shown $shown -Path $part -MaxBytes $maxBytes -Limit $limit
         }
-        Assert-NodeDownload -Url $shown -Path $part -Hash $wanted -Magic (Get-NodeArgumentList -Map $Arguments -Name 'magic')
+        Assert-NodeDownload -Shown $shown -Path $part -Hash $wanted -Magic (Get-NodeArgumentList -Map $Arguments -Name 'magic')
         $found = $wanted
         if ($wanted -eq '') {
             $found = Get-NodeFileHash -Path $part

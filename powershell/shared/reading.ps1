@@ -268,7 +268,7 @@ function Read-NodeHttp {
     try {
         $client.Timeout = [timespan]::FromMilliseconds($TimeoutMs)
         $null = $client.DefaultRequestHeaders.TryAddWithoutValidation('User-Agent', 'winkube.node')
-        $headers = $client.GetAsync([uri]$Url, [System.Net.Http.HttpCompletionOption]::ResponseHeadersRead)
+        $headers = $client.GetAsync([string]$Url, [System.Net.Http.HttpCompletionOption]::ResponseHeadersRead)
         $response = $headers.GetAwaiter().GetResult()
         $opening = $response.Content.ReadAsStreamAsync()
         $stream = $opening.GetAwaiter().GetResult()

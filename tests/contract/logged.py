@@ -16,16 +16,20 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
-from tests.contract.powershell import TIMEOUT_S, Local, PowerShellError, last_json, payload
+from tests.cache import locked
+from tests.contract.powershell import TIMEOUT_S, Local, command_line
+from tests.contract.resident import PowerShellError, Resident
 
 LOG = Path("/dev/log")
 TAG = re.compile(rb"powershell\[(\d+)\]")
+OURS = "winkube-log"
+"""The name of our socket, to which LOG is a link while we listen."""
 LEAST = 6
 """Letters of a text that is searched for: a shorter one is anywhere in base64."""
 
@@ -46,7 +50,8 @@ def policies(transcripts: Path) -> str:
 
 def missing() -> str | None:
     """What this machine lacks, as a phrase."""
-    if LOG.exists():
+    ours = LOG.is_symlink() and LOG.readlink().stem == OURS
+    if LOG.exists() and not ours:
         return f"something else listens at {LOG}"
     return None if os.access(LOG.parent, os.W_OK) else f"this user may not make {LOG}"
 
@@ -90,23 +95,24 @@ def _of_process(pid: int, name: str) -> bytes:
 
 
 class Logged(Local):
-    """`written` is what was logged since it was last emptied."""
+    """`written` is what was logged since it was last emptied, but by the process that makes and looks at trees."""
 
-    def __init__(self, program: str, folder: str, web: str, six: str | None = None) -> None:
+    def __init__(self, program: str, folder: str, web: str, six: str | None, resident: Resident) -> None:
+        super().__init__(program, folder, web, six, resident)
         self.written = Written()
         self._events: list[bytes] = []
         self._transcripts = Path(folder) / "transcripts"
-        self._transcripts.mkdir()
         (Path(program).parent / "powershell.config.json").write_text(policies(self._transcripts), encoding="utf-8")
+        path = Path(folder) / f"{OURS}.sock"
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._socket.bind(str(LOG))
+        self._socket.bind(str(path))
+        LOG.symlink_to(path)
         threading.Thread(target=self._listen, daemon=True).start()
-        super().__init__(program, folder, web, six)
 
     @classmethod
     @contextmanager
-    def beside(cls, program: str, web: str, six: str | None, folder: Path) -> Iterator[Self]:
-        """A copy of the program's folder, of links where that can be, with the policies beside it."""
+    def beside(cls, program: str, web: str, folder: Path) -> Iterator[Self]:
+        """A copy of the program's folder, of links where that can be, with the policies beside it. One at a time."""
         home = Path(shutil.which(program) or program).resolve().parent
         copy = folder / "powershell"
         try:
@@ -114,23 +120,22 @@ class Logged(Local):
         except OSError:
             shutil.rmtree(copy, ignore_errors=True)
             shutil.copytree(home, copy)
+        # A link to the file of the original would be written through.
         (copy / "powershell.config.json").unlink(missing_ok=True)
-        try:
-            with cls.started(str(copy / "pwsh"), web, six) as logged:
-                yield logged
-                logged._socket.close()
-        finally:
-            LOG.unlink(missing_ok=True)
-
-    def run(self, module: str, arguments: Mapping[str, Any], *, check_mode: bool = False) -> dict[str, Any]:
-        text, stdin = payload(module, arguments, check_mode)
-        return last_json(self.logged(text, stdin))
+        with locked(OURS), Resident(lambda text: command_line(program, text), TIMEOUT_S) as resident:
+            LOG.unlink(missing_ok=True)  # Of a run that was ended.
+            try:
+                yield cls(str(copy / "pwsh"), str(folder), web, None, resident)
+            finally:
+                LOG.unlink(missing_ok=True)
 
     def logged(self, text: str, stdin: bytes) -> str:
         """What a script prints; `written` gets what its start has logged."""
-        encoded = base64.b64encode(text.encode("utf-16-le")).decode()
-        command = [self._program, "-NoProfile", "-NonInteractive", "-EncodedCommand", encoded]
-        began = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        return self._start(text, stdin)
+
+    def _start(self, text: str, stdin: bytes) -> str:
+        pipe = subprocess.PIPE
+        began = subprocess.Popen(command_line(self._program, text), stdin=pipe, stdout=pipe, stderr=pipe)
         kept = {name: _of_process(began.pid, name) for name in ("cmdline", "environ")}
         out, said = began.communicate(stdin, timeout=TIMEOUT_S)
         self.written.add("command line", kept["cmdline"])

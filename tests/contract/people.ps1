@@ -88,7 +88,11 @@ function Add-StandInSshd([string]$Name) {
     $null = [System.IO.Directory]::CreateDirectory($ssh)
     if (-not [System.IO.File]::Exists("$ssh/sshd_config")) {
         $text = "Port 22`nMatch Group administrators`n  AuthorizedKeysFile __PROGRAMDATA__/ssh/administrators_authorized_keys`n"
-        [System.IO.File]::WriteAllText("$ssh/sshd_config", $text)
+        $kind = [string]$standIn['sshd_config']
+        if ($kind -eq 'without a line for administrators') { $text = "Port 22`n" }
+        if ($kind -eq 'from Notepad') { $text = $text.Replace("`n", "`r`n") }
+        $encoding = New-Object System.Text.UTF8Encoding ($kind -eq 'from Notepad')
+        [System.IO.File]::WriteAllText("$ssh/sshd_config", $text, $encoding)
     }
     [System.IO.File]::WriteAllText("$ssh/ssh_host_ed25519_key", 'private')
     [System.IO.File]::WriteAllText("$ssh/ssh_host_ed25519_key.pub", 'ssh-ed25519 AAAA')
@@ -185,6 +189,7 @@ function Get-Acl {
     param([string]$LiteralPath)
     $sddl = 'O:BAG:SYD:AI(A;ID;FA;;;SY)'
     if ($standIn.ContainsKey('sddl')) { $sddl = $standIn['sddl'] }
+    if ($LiteralPath -match '[\\/]ssh$' -and $standIn.ContainsKey('sddl of ssh')) { $sddl = $standIn['sddl of ssh'] }
     New-Object PSObject -Property @{ Sddl = $sddl }
 }
 function Get-ChildItem {
@@ -274,6 +279,7 @@ function Invoke-Program {
     return @{ code = [int]$standIn["$name ends with"]; said = "$name $($Arguments -join ' ')" }
 }
 
+if ($standIn.ContainsKey('sshd has run')) { Add-StandInSshd 'sshd' }
 $text = [System.IO.File]::ReadAllText($Script)
 $text = $text.Replace('function Invoke-Program {', 'function Invoke-RealProgram {') -replace '(?m)^#Requires.*$', ''
 $given = ConvertFrom-Json -InputObject ([System.Text.Encoding]::UTF8.GetString([System.Convert]::FromBase64String($Arguments)))

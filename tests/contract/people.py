@@ -30,7 +30,8 @@ def ident(case: Mapping[str, Any]) -> str:
 def world(case: Mapping[str, Any], root: str) -> str:
     """The machine of a case as people.ps1 reads it; `root` is its folder, as the machine names it."""
     laid = {**TABLE["base"][case["script"]], **(case.get("machine") or {})}
-    return "".join(f"{key}\t{value}\n".replace("{root}", root) for key, value in laid.items())
+    there = {key: value for key, value in laid.items() if value is not None}
+    return "".join(f"{key}\t{value}\n".replace("{root}", root) for key, value in there.items())
 
 
 def step(case: Mapping[str, Any], root: str) -> dict[str, Any]:

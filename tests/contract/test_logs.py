@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import pytest
 
 from tests.contract.case import Case, Tree, all_cases
 from tests.contract.check import encode, failures
-from tests.contract.logged import LEAST, Logged, Written, forms, missing
+from tests.contract.logged import LEAST, Logged, Written, forms
 from tests.contract.provides import LINUX
 from tests.contract.web import serve
 
@@ -35,14 +34,8 @@ PLANTED = [case for case in all_cases() if hidden(case) and case.needs <= LINUX 
 
 
 @pytest.fixture(scope="module")
-def logged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Logged]:
-    program = os.environ.get("WINKUBE_LAB_PWSH")
-    if not program:
-        pytest.skip("lane pwsh: WINKUBE_LAB_PWSH is not set")
-    lacks = missing()
-    if lacks is not None:
-        pytest.skip(f"lane pwsh: {lacks}")
-    with serve() as web, Logged.beside(program, web, None, tmp_path_factory.mktemp("logged")) as on:
+def logged(pwsh: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Logged]:
+    with serve() as web, Logged.beside(pwsh, web, tmp_path_factory.mktemp("logged")) as on:
         yield on
 
 

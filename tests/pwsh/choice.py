@@ -9,6 +9,7 @@ import os
 
 import pytest
 
+from tests.contract import logged
 from tests.contract.case import Case
 from tests.contract.provides import HOST, LINUX, WINE
 from tests.contract.web import serve_six
@@ -49,6 +50,8 @@ def _can_run(item: pytest.Item, there: frozenset[str] | None) -> bool:
         return False
     # A program of this machine's own: the scripts for people, the one of host_process and what asks PowerShell itself.
     if "pwsh" in item.fixturenames and not os.environ.get("WINKUBE_LAB_PWSH"):
+        return False
+    if "logged" in item.fixturenames and logged.missing() is not None:
         return False
     case = item.callspec.params.get("case") if hasattr(item, "callspec") else None
     return not isinstance(case, Case) or case.needs <= there

@@ -911,7 +911,7 @@ $response = $null
 try {
 $client.Timeout = [timespan]::FromMilliseconds($TimeoutMs)
 $null = $client.DefaultRequestHeaders.TryAddWithoutValidation('User-Agent', 'winkube.node')
-$headers = $client.GetAsync([uri]$Url, [Net.Http.HttpCompletionOption]::ResponseHeadersRead)
+$headers = $client.GetAsync([string]$Url, [Net.Http.HttpCompletionOption]::ResponseHeadersRead)
 $response = $headers.GetAwaiter().GetResult()
 $opening = $response.Content.ReadAsStreamAsync()
 $stream = $opening.GetAwaiter().GetResult()
@@ -2516,13 +2516,13 @@ throw "$($Limit['url']): more than 5 redirects."
 }
 
 function Save-NodeDownload {
-param([object]$Response, [string]$Url, [string]$Path, [int64]$MaxBytes, [hashtable]$Limit)
+param([object]$Response, [string]$Shown, [string]$Path, [int64]$MaxBytes, [hashtable]$Limit)
 $announced = [int64]-1
 if ($null -ne $Response.Content.Headers.ContentLength) {
 $announced = [int64]$Response.Content.Headers.ContentLength
 }
 if ($MaxBytes -gt 0 -and $announced -gt $MaxBytes) {
-throw "$($Url): wanted at most $MaxBytes bytes, found $announced."
+throw "$($Shown): wanted at most $MaxBytes bytes, found $announced."
 }
 $opening = $Response.Content.ReadAsStreamAsync()
 Wait-NodeTask -Task $opening -Limit $Limit
@@ -2542,7 +2542,7 @@ break
 }
 $total += $count
 if ($MaxBytes -gt 0 -and $total -gt $MaxBytes) {
-throw "$($Url): wanted at most $MaxBytes bytes, found more."
+throw "$($Shown): wanted at most $MaxBytes bytes, found more."
 }
 $target.Write($buffer, 0, $count)
 }
@@ -2555,12 +2555,12 @@ $target.Dispose()
 $source.Dispose()
 }
 if ($announced -ge 0 -and $total -ne $announced) {
-throw "$($Url): wanted $announced bytes, found $($total): the download was cut short."
+throw "$($Shown): wanted $announced bytes, found $($total): the download was cut short."
 }
 }
 
 function Assert-NodeDownload {
-param([string]$Url, [string]$Path, [string]$Hash, [object[]]$Magic)
+param([string]$Shown, [string]$Path, [string]$Hash, [object[]]$Magic)
 if ($Magic.Length -gt 0) {
 $begins = [string](Read-NodeFirstByte -Path $Path -Count 64)
 $fits = $false
@@ -2575,14 +2575,14 @@ if ($begins.TrimStart('0', 'a', 'd', '2').StartsWith('3c', [StringComparison]::O
 $hint = ' (it looks like an HTML page)'
 }
 $shown = $begins.Substring(0, [Math]::Min(16, $begins.Length))
-throw "$($Url): wanted a file that begins with $($Magic -join ' or '), found $shown$hint."
+throw "$($Shown): wanted a file that begins with $($Magic -join ' or '), found $shown$hint."
 }
 }
 if ($Hash -ne '') {
 $found = Get-NodeFileHash -Path $Path
 if ($found -cne $Hash) {
 $size = (New-Object IO.FileInfo($Path)).Length
-throw "$($Url): wanted sha256 $Hash, found $found ($size bytes)."
+throw "$($Shown): wanted sha256 $Hash, found $found ($size bytes)."
 }
 }
 }
@@ -2621,9 +2621,9 @@ $response = Open-NodeDownload -Client $client -Url $url -Headers $headers -Limit
 if ([int]$response.StatusCode -ne 200) {
 throw "$($shown): wanted status 200, found $([int]$response.StatusCode)."
 }
-Save-NodeDownload -Response $response -Url $shown -Path $part -MaxBytes $maxBytes -Limit $limit
+Save-NodeDownload -Response $response -Shown $shown -Path $part -MaxBytes $maxBytes -Limit $limit
 }
-Assert-NodeDownload -Url $shown -Path $part -Hash $wanted -Magic (Get-NodeArgumentList -Map $Arguments -Name 'magic')
+Assert-NodeDownload -Shown $shown -Path $part -Hash $wanted -Magic (Get-NodeArgumentList -Map $Arguments -Name 'magic')
 $found = $wanted
 if ($wanted -eq '') {
 $found = Get-NodeFileHash -Path $part

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from tree_sitter import Node
 
 from tests.unit.powershell.cmdlets import parameters_of_5_1
+from tests.unit.powershell.secrets import secrets_stay_away_from_cmdlets
 from tests.unit.powershell.source import Source, commands, enclosing, only, text, variables, walk
 
 Rule = Callable[[Source], Iterator[str]]
@@ -296,6 +297,7 @@ RULES: tuple[Rule, ...] = (
     no_compilation,
     no_large_number_is_an_argument,
     parameters_of_5_1,
+    secrets_stay_away_from_cmdlets,
 )
 
 

@@ -10,6 +10,7 @@ from tests.unit.powershell import names, rules
 from tests.unit.powershell.cmdlets import parameters_of_5_1
 from tests.unit.powershell.overloads import overloads
 from tests.unit.powershell.rules import RULES, Rule
+from tests.unit.powershell.secrets import secrets_stay_away_from_cmdlets
 from tests.unit.powershell.source import FILES, FOLDER, PROGRAMS, Source, commands, read, snippet
 
 pytestmark = pytest.mark.slow
@@ -163,6 +164,27 @@ SAMPLES: dict[Rule, tuple[list[str], list[str]]] = {
     rules.no_large_number_is_an_argument: (
         ["$x = [System.Numerics.BigInteger]::Add($a, $b)", "$x = [bigint]::Add($a, $b)"],
         ["$a = New-Object System.Numerics.BigInteger(, $bytes)", "$x = $a + $b"],
+    ),
+    secrets_stay_away_from_cmdlets: (
+        [
+            "function Get-NodeA {\nparam([string[]]$Secrets)\n$x = @($Secrets | Where-Object { $_ -ne '' })\n}",
+            "function Get-NodeA {\nparam([string]$Proxy)\n$x = New-Object System.Net.WebProxy($Proxy)\n}",
+            "function Get-NodeA {\nparam([string]$Url)\n$x = [uri]$Url\n}",
+            'function Get-NodeA {\nparam([string]$Url)\nthrow "${Url}: no"\n}',
+            "function Get-NodeA {\nparam([object]$Arguments)\n$x = [int]$Arguments['value']\n}",
+            "function Get-NodeA {\nparam([object]$Arguments)\n"
+            "$x = Get-NodeArgument -Map $Arguments -Name 'stdin'\n$y = $x.Trim()\n$z = Sort-Object -InputObject $y\n}",
+            "function Get-NodeA {\nparam([hashtable]$Run)\n$x = $Run['secrets'] | Sort-Object\n}",
+            "function Get-NodeA {\nparam([string]$Url)\n$x = $Url.Split('/')\nforeach ($y in $x) {\n"
+            "$z = New-Object System.Uri($y)\n}\n}",
+        ],
+        [
+            'function Get-NodeA {\nparam([string]$Url)\n$shown = Hide-NodeText -Text $Url\nthrow "${shown}: no"\n}',
+            "function Get-NodeA {\nparam([string]$Url)\n$x = [string]$Url\n$y = New-Object 'byte[]' $x.Length\n}",
+            "function Get-NodeA {\nparam([string[]]$Secrets)\n$x = Hide-NodeB -Text $Secrets\n"
+            "foreach ($y in $Secrets) {\n$z = Get-NodeC -Name $y\n}\n}",
+            "function Get-NodeA {\nparam([object]$Arguments)\n$x = [int]$Arguments['timeout_s']\n}",
+        ],
     ),
     parameters_of_5_1: (
         [
