@@ -1,17 +1,19 @@
 """Writes members.tsv: what the PowerShell of the project uses of .NET, and which PowerShell's .NET has it.
 
-    python -m tests.members FRAMEWORK [--powershell PROGRAM]
+    python -m tests.members [FRAMEWORK]
 
-FRAMEWORK is the table of all public types and members of .NET Framework 4.7.2 and of Windows PowerShell 5.1 (.tsv or
-.tsv.xz): those of Microsoft.NETFramework.ReferenceAssemblies.net472 1.0.3 and PowerShellStandard.Library 5.1.1, in the
-columns that members.py says. PROGRAM, a PowerShell 7, is asked what its .NET has of the same. The last line is one JSON
-object. Exit status 1, and no table, if a script uses what .NET Framework does not have.
+FRAMEWORK, else netfx-4.7.2.tsv.xz beside the archives of PowerShell (tests/pwsh/program.py), is the table of all public
+types and members of .NET Framework 4.7.2 and of Windows PowerShell 5.1 (.tsv or .tsv.xz): those of
+Microsoft.NETFramework.ReferenceAssemblies.net472 1.0.3 and PowerShellStandard.Library 5.1.1, in the columns that
+members.py says. A PowerShell 7 is asked what its .NET has of the same. The last line is one JSON object. Exit status 1,
+and no table, if a script uses what .NET Framework does not have.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -22,6 +24,7 @@ from tests.members.check import Judged, choices, findings, judged
 from tests.members.members import TABLE, Member, Members, generic
 from tests.members.programs import programs
 from tests.members.types import Program
+from tests.pwsh.program import BESIDE, find, lacking
 
 ASK = Path(__file__).with_name("net.ps1")
 HEAD = """\
@@ -121,19 +124,26 @@ def _types(program: Program, known: Members) -> list[Member]:
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.members", description=__doc__.splitlines()[0])
-    parser.add_argument("framework", type=Path, help="the whole table, .tsv or .tsv.xz")
-    parser.add_argument("--powershell", default="pwsh", help="a PowerShell 7 (pwsh)")
+    parser.add_argument("framework", type=Path, nargs="?", default=BESIDE / "netfx-4.7.2.tsv.xz")
     given = parser.parse_args(arguments)
+    if not given.framework.is_file():
+        print(f"members: there is no {given.framework}: name the table of .NET Framework's members", file=sys.stderr)
+        return 2
+    real = find("linux")
+    if real is None:
+        print(f"members: {lacking('linux')}", file=sys.stderr)
+        return 2
+    os.environ.update(real.environment)
     framework = Members.read(given.framework)
     found = programs(framework)
-    wrong = [each for program in found for each in findings(program, "is not in .NET Framework 4.7.2")]
+    wrong = [each for one in found for each in findings(one, "is not in .NET Framework 4.7.2")]
     if wrong:
         print("\n".join(wrong), file=sys.stderr)
         return 1
-    lines, version = table(framework, found, given.powershell)
+    lines, version = table(framework, found, str(real.path))
     TABLE.write_text(HEAD.format(version=version) + "".join(f"{line}\n" for line in lines), encoding="utf-8")
     fresh = programs(Members.read(TABLE))
-    uses = [each for program in fresh for each in judged(program)]
+    uses = [each for one in fresh for each in judged(one)]
     report = {
         "uses": len(uses),
         "by_name_alone": sum(each.named for each in uses),
@@ -141,7 +151,7 @@ def main(arguments: Sequence[str]) -> int:
         "types": sum(line.kind == "type" for line in lines),
         "members": sum(line.kind != "type" and "5.1" in line.versions for line in lines),
         "only_on_7": sum(line.kind != "type" and line.versions == "7" for line in lines),
-        "choices": sum(1 for program in fresh for _ in choices(program)),
+        "choices": sum(1 for one in fresh for _ in choices(one)),
     }
     print(json.dumps(report))
     return 0
