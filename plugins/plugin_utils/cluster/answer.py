@@ -156,7 +156,7 @@ def _is_flat(said: Object) -> bool:
 
 
 def _find_deep(data: bytes) -> str:
-    """Where JSON is nested too deeply, by its first keys; empty if it is not, or is no JSON."""
+    """Where JSON is nested too deeply, by its first keys; empty if it is not, or is not JSON."""
     try:
         said = json.loads(data)
     except RecursionError:
