@@ -206,7 +206,7 @@ class RecordedLink(Link):
         return super().probe(queries, again=again)
 
 
-_REFUSALS = (", expected ", " is not ", "it is not valid YAML")
+_REFUSALS = (", expected ", " is not ", "it is not valid YAML", "is nested deeper")
 """What a refusal of a field says: the second of a secret, the third of a kubeconfig in a ConfigMap."""
 _IDENTITY = ("kind", "name", "gitVersion", "metadata")
 """Fields that tell an API object from something else: "was answered with 200, but not with an object of nodes"."""

@@ -100,7 +100,9 @@ def test_what_is_nested_too_deeply_is_told_by_its_field() -> None:
     deep: Any = "x"
     for _ in range(200):
         deep = [deep]
-    with pytest.raises(ClusterError, match=r"in it spec\.taints\.0\.0.* is nested deeper, expected at most 100 levels"):
+    with pytest.raises(
+        ClusterError, match=r"not with JSON of at most 100 levels \(spec\.taints\.0\.0.* is nested deeper\)"
+    ):
         ask("/api/v1/nodes/win1", {**NODE, "spec": {"taints": deep}})
 
 
