@@ -70,7 +70,10 @@ def _of(path: str) -> Iterator[str]:
         yield from (*CORE, *(one for one in scenarios if _called(one) in names))
     elif path.startswith(("plugins/", "roles/", "playbooks/")):
         names |= {word for one in called_by_users for word in _names(PurePosixPath(one).stem)}
-        yield from (one for one in scenarios if _called(one) in names or _mentions(one, names))
+        found = {one for one in scenarios if _called(one) in names or _mentions(one, names)}
+        # A module without a scenario of its own has those of the playbooks that run it.
+        playbooks = set() if found else {name for each in names for name in _playbooks_with(each)}
+        yield from found or (one for one in scenarios if _called(one) in playbooks or _mentions(one, playbooks))
     elif not path.endswith(".py"):
         yield from (test for test in _tests() if PurePosixPath(path).name in _text(test))
     yield from tests
@@ -84,6 +87,12 @@ def _own_names(path: str) -> set[str]:
 def _names(name: str) -> set[str]:
     """A module's, role's or playbook's name, and what the others of the same thing are called."""
     return {name, re.sub(r"^(win_k8s_|win_|k8s_windows_)", "", name)}
+
+
+@cache
+def _playbooks_with(module: str) -> frozenset[str]:
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "playbooks").glob("*.yml")}
+    return frozenset(name for name, text in texts.items() if re.search(rf"winkube\.node\.{re.escape(module)}:", text))
 
 
 def _called(test: str) -> str:

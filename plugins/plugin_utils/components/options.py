@@ -291,7 +291,7 @@ def _documented(default: Any) -> Any:
 
 def read(of: type[T], given: Mapping[str, Any], **more: Any) -> T:
     """The dataclass of a module's options, which are checked; others among them are left out, and one that is missing
-    or None has its default. `more` are fields that are no options. TypeError if a required one is missing."""
+    or None has its default. `more` are values of fields without an option. TypeError if a required one is missing."""
     return _read(of, {}, given, **more)
 
 

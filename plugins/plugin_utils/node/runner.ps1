@@ -2504,7 +2504,7 @@ return $response
 $response.Dispose()
 $next = $null
 if (-not [uri]::TryCreate($address, [uri]$location, [ref]$next)) {
-throw "$($Limit['url']): redirected to what is no address."
+throw "$($Limit['url']): redirected to a place that is not an address; that is not followed."
 }
 if ($address.Scheme -eq 'https' -and $next.Scheme -ne 'https') {
 $place = "$($next.Scheme)://$($next.Authority)"

@@ -32,7 +32,8 @@ STOPPED = {
 }
 NODE: dict[str, Any] = {"metadata": {"name": "win1", "labels": {}}, "status": {"conditions": []}}
 READY: dict[str, Any] = NODE | {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
-JOINING = Joining(LAYOUT, "kubeadm", "win1", MARK, configuration=f'{{"token": "{TOKEN}"}}', token=TOKEN)
+DISCOVERY = r"C:\etc\kubernetes\winkube-discovery.conf"
+JOINING = Joining(LAYOUT, "kubeadm", "win1", MARK, configuration="{}", discovery=f'{{"token": "{TOKEN}"}}', token=TOKEN)
 
 
 def fresh(*services: dict[str, Any], **parts: Any) -> Reading:
@@ -142,17 +143,21 @@ def test_kubeadm_gets_a_file_and_the_file_is_gone_afterwards() -> None:
     path = r"C:\ProgramData\winkube\join-01234567.yaml"
     assert lines(batch(fresh()).ops) == [
         f"write {path}",
+        f"write {DISCOVERY}",
         f"run kubeadm.exe join --config {path}",
+        f"remove {DISCOVERY}",
         f"remove {path}",
         f"wait file {CONF}",
         "wait service kubelet running",
     ]
-    write, run, *_ = batch(fresh()).ops
+    write, discovery, run, *_ = batch(fresh()).ops
     assert (run.args["timeout_s"], run.args["encoding"]) == (600, "utf-8")
     windows = r"C:\Windows\System32;C:\Windows;C:\Windows\System32\Wbem;C:\Windows\System32\WindowsPowerShell\v1.0"
     assert run.args["env"] == {"Path": rf"C:\k;{windows}"}, "kubeadm looks for kubelet and powershell there"
     assert write.args["sddl"] == security.ADMINS_ONLY_FILE
     assert lines(write.undo) == [f"remove {path}"]
+    assert (discovery.args["sddl"], discovery.secrets) == (security.ADMINS_ONLY_FILE, ("content",))
+    assert lines(discovery.undo) == [f"remove {DISCOVERY}"]
 
 
 @pytest.mark.row("JR-01")
@@ -162,12 +167,12 @@ def test_the_token_is_only_where_it_is_masked() -> None:
         assert TOKEN not in str(open_)
         assert base64.b64encode(TOKEN.encode()).decode() not in str(open_)
     assert TOKEN not in repr(JOINING)
-    assert [op.secrets for op in batch(fresh()).ops[:2]] == [("content",), ("stdin",)]
+    assert [op.secrets for op in batch(fresh()).ops[:3]] == [(), ("content",), ("stdin",)]
 
 
 @pytest.mark.row("JR-01")
 def test_a_join_that_fails_leaves_nothing_behind() -> None:
-    run = batch(fresh()).ops[1]
+    run = batch(fresh()).ops[2]
     assert lines(run.undo) == [
         "run sc.exe stop kubelet",
         r"wait process_gone C:\k\kubelet.exe",
@@ -208,7 +213,9 @@ def test_joining_anew_puts_the_old_identity_aside_until_nothing_can_fail() -> No
         rf"move {PEM} -> {PKI}.01234567.winkube-old\kubelet-client-current.pem",
         rf"move {PKI}\kubelet.key -> {PKI}.01234567.winkube-old\kubelet.key",
         f"write {path}",
+        f"write {DISCOVERY}",
         f"run kubeadm.exe join --config {path}",
+        f"remove {DISCOVERY}",
         f"remove {path}",
         f"wait file {CONF}",
         "wait service kubelet running",

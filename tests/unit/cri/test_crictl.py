@@ -20,6 +20,7 @@ URL = "https://example.com/crictl-v1.37.0-windows-amd64.tar.gz"
 
 def asked(url: str, checksum: str = "sha256:" + "a" * 64) -> tuple[Resource, ...]:
     options = {
+        "version": "2.3.7",
         "crictl_source": {"url": url, "version": "1.37.0", "checksum": checksum},
         "source": {"proxy": ""},
         "allow_unverified": [],
