@@ -27,7 +27,7 @@ options:
 EXAMPLES = r"""
 - name: Check that the collection is installed
   ansible.builtin.assert:
-    that: ['ansible.windows'] | winkube.node.k8s_windows_missing_collections | length == 0
+    that: "['ansible.windows'] | winkube.node.k8s_windows_missing_collections | length == 0"
 """
 
 RETURN = r"""

@@ -1,8 +1,9 @@
 """`ansible-test sanity` on a copy of the clone: python -m tests.quality.sanity [TEST ...]
 
 ansible-test wants a checkout at .../ansible_collections/winkube/node with a git index; so the files that the built
-collection holds, and the lists in tests/sanity of what is ignored, are copied to a temporary folder. Which tests run is
-told by tests/quality/sanity.yml. The environments of ansible-test's own linters are kept in .cache/ansible-test.
+collection holds, the examples apart, and the lists in tests/sanity of what is ignored, are copied to a temporary
+folder. Which tests run is told by tests/quality/sanity.yml. The environments of ansible-test's own linters are kept in
+.cache/ansible-test.
 """
 
 from __future__ import annotations
@@ -74,9 +75,14 @@ def released_files(root: Path = ROOT) -> list[str]:
 
 
 def copy_project(target: Path) -> None:
-    """A checkout of the files that sanity looks at in `target`, with everything in a git index."""
+    """A checkout of the files that sanity looks at in `target`, with everything in a git index.
+
+    Not the examples: a manifest has several documents, which ansible-test's yamllint refuses; the project's own reads
+    it.
+    """
     ignores = [name for name in project_files() if fnmatch.fnmatch(name, "tests/sanity/ignore-*.txt")]
-    for name in ("galaxy.yml", *released_files(), *ignores):
+    released = (name for name in released_files() if not name.startswith("examples/"))
+    for name in ("galaxy.yml", *released, *ignores):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, target / name)
     subprocess.run(["git", "init", "-q"], cwd=target, check=True)

@@ -283,7 +283,7 @@ class _Fields:
         value = self._fields.get(key)
         if value is None:
             return nothing
-        if type(value) is not wanted:
+        if not isinstance(value, wanted):
             quotes = "; write it in quotes" if wanted is str and not isinstance(value, list | dict) else ""
             raise self._refuse(key, f"is {_kind(value)}, and {_KINDS[wanted]} has to be there{quotes}")
         return value

@@ -9,6 +9,8 @@ a run plans with it too: `arguments` says which variable sets which option. `rea
 options, and from there on everything reads attributes.
 """
 
+# Functions here make the fields of other classes.
+# pylint: disable=invalid-field-call
 from __future__ import annotations
 
 import re

@@ -58,8 +58,9 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
     except UnicodeDecodeError as error:
         raise ForeignError(f"it is not text: byte {error.start} is not {error.encoding.upper()}.") from error
     except ForeignError as error:
-        if isinstance(error.__cause__, FileNotFoundError):
-            raise error.__cause__ from None
+        missing = error.__cause__
+        if isinstance(missing, FileNotFoundError):
+            raise FileNotFoundError(*missing.args) from None
         raise
 
 

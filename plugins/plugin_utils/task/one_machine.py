@@ -46,7 +46,7 @@ class Machines:
             marks = [(mark.name, str(mark.readlink())) for mark in self.folder.glob(f"{prefix}*")]
             same = {host for name, host in marks if name.startswith(own)} - {self.host}
             # After a restart a host has left both of its boots.
-            clones = {host for _, host in marks} - same - {self.host}
+            clones = {host for _name, host in marks} - same - {self.host}
             return Others(tuple(sorted(same)), tuple(sorted(clones)))
         return Others()
 
