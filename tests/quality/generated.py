@@ -38,7 +38,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine import windows
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import SETTINGS
 
 from tests.contract import where
-from tests.quality import finding_tables, node_schema, picture, role_files
+from tests.quality import finding_tables, node_schema, payloads, picture, role_files
 from tests.quality.documentation_checks import documentation_in
 from tests.quality.powershell_programs import programs
 from tests.unit.facts import support_matrix_page
@@ -329,6 +329,13 @@ def _tables(tree: Tree) -> None:
         ("workload_lint.md", "settings", "| setting | |", _settings),
         ("reset.md", "components", "| component | service | files | firewall rules |", _made),
         ("observability.md", "programs", "| program | | log | healthy when this answers 200 |", _observed),
+        (
+            "what-runs-on-a-node.md",
+            "payloads",
+            "| program | started by | as | until | what PowerShell logs of it | bytes |",
+            payloads.list_payloads,
+        ),
+        ("figures.md", "functions", "| program | function | bytes |", payloads.list_functions),
     ):
         tree.fill_table(ROOT / "docs" / page, name, header, rows_of())
     titles: dict[str, str] = {}

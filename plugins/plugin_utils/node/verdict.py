@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..components.blocked import ACKNOWLEDGE, describe_batch
+from ..engine.printable import make_printable
 from ..engine.sentences import end_sentence, read_message
 from .link import NodeError
 
@@ -68,7 +69,9 @@ def sentence(answer: Mapping[str, Any]) -> str:
 def stale_sentence(answer: Mapping[str, Any]) -> str:
     """What changed on the node between plan and batch."""
     items = answer.get("stale") or ()
-    what = "; ".join(f"{item.get('key')} is {item.get('found')}, was planned as {item.get('expect')}" for item in items)
+    # A value may be nested so deeply that its text cannot be made.
+    seen = ({name: make_printable(item.get(name)) for name in ("key", "found", "expect")} for item in items)
+    what = "; ".join(f"{item['key']} is {item['found']}, was planned as {item['expect']}" for item in seen)
     return f"the node has changed since it was read: {what}"
 
 
