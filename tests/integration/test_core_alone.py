@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.integration.warm import COLLECTIONS
+from tests.integration.as_installed import play
 
 WEB = "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {os: {name: windows}, containers: []}}\n"
+HOSTS = "windows_nodes: {hosts: {win1: {ansible_connection: ssh, ansible_port: 9}}}\n"
 
 
 def run(folder: Path, playbook: str, *extra: str) -> tuple[int, str]:
-    """Exit status and output, with Ansible's own defaults; the host does not exist."""
-    (folder / "hosts.yml").write_text("windows_nodes: {hosts: {win1: {ansible_connection: ssh, ansible_port: 9}}}\n")
+    """Exit status and output; the host does not exist."""
     (folder / "web.yml").write_text(WEB)
-    environment = {name: text for name, text in os.environ.items() if not name.startswith("ANSIBLE_")} | {
-        "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),
-        "ANSIBLE_COLLECTIONS_SCAN_SYS_PATH": "false",  # the bundle of the package `ansible` lies there
-        "ANSIBLE_HOME": str(folder),
-    }
-    program = str(Path(sys.executable).parent / "ansible-playbook")
-    command = [program, "-i", "hosts.yml", f"winkube.node.{playbook}", *extra]
-    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
-    return done.returncode, " ".join((done.stdout + done.stderr).split())
+    return play(folder, HOSTS, playbook, *extra, bundle=False)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster.stream import
 from tests.real import exec_server
 
 pytestmark = pytest.mark.skipif(
-    not exec_server.is_built(),
+    not exec_server.PROGRAM.is_built,
     reason="lane real: exec_server is not there; `python -m tests.real.exec_server` builds it",
 )
 

@@ -10,9 +10,10 @@ API server's own: kubernetes pkg/controlplane/controller/clusterauthenticationtr
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from ..foreign.files import ForeignError
@@ -21,6 +22,8 @@ from .answer import Object
 from .client import Cluster
 from .documents import Kubeconfig, kubeconfig
 from .error import FORBIDDEN, ClusterError
+
+T = TypeVar("T")
 
 KUBEADM_CONFIG = "ConfigMap kube-system/kubeadm-config"
 KUBELET_CONFIG = "ConfigMap kube-system/kubelet-config"
@@ -205,23 +208,22 @@ class _Reader:
             unseen=tuple(self.unseen),
         )
 
-    def _get(self, path: str, what: str) -> Object | None:
+    def _ask(self, ask: Callable[[], T], unseen: str) -> T | None:
+        """The answer; None, with a sentence in `unseen`, where the kubeconfig's user may not ask."""
         try:
-            return self.cluster.get(path)
+            return ask()
         except ClusterError as error:
             if error.status != FORBIDDEN:
                 raise
-            self.unseen.append(f"{what} was not read: the kubeconfig's user may not (examples/rbac/site.yml).")
+            self.unseen.append(f"{unseen} (examples/rbac/site.yml).")
             return None
 
+    def _get(self, path: str, what: str) -> Object | None:
+        return self._ask(lambda: self.cluster.get(path), f"{what} was not read: the kubeconfig's user may not")
+
     def _items(self, path: str, what: str) -> list[Object]:
-        try:
-            return self.cluster.items(path)
-        except ClusterError as error:
-            if error.status != FORBIDDEN:
-                raise
-            self.unseen.append(f"{what} were not read: the kubeconfig's user may not (examples/rbac/site.yml).")
-            return []
+        said = f"{what} were not read: the kubeconfig's user may not"
+        return self._ask(lambda: self.cluster.items(path), said) or []
 
     def data(self, namespace: str, name: str) -> dict[str, str]:
         path = f"/api/v1/namespaces/{namespace}/configmaps/{name}"
@@ -311,15 +313,11 @@ class _Reader:
                     "resourceAttributes": {key: value for key, value in wanted.items() if value},
                 },
             }
-            try:
-                answer = self.cluster.ask(REVIEWS, body)
-            except ClusterError as error:
-                if error.status != FORBIDDEN:
-                    raise
-                self.unseen.append(
-                    "Whether machines may join was not asked: the kubeconfig's user may not create "
-                    "subjectaccessreviews (examples/rbac/site.yml)."
-                )
+            answer = self._ask(
+                partial(self.cluster.ask, REVIEWS, body),
+                "Whether machines may join was not asked: the kubeconfig's user may not create subjectaccessreviews",
+            )
+            if answer is None:
                 return None
             if not (answer.get("status") or {}).get("allowed"):
                 lacking.append(right)

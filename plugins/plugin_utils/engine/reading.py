@@ -172,6 +172,11 @@ class Reading:
         return str(self.parts.get("system", {}).get("boot_id", ""))
 
     @property
+    def free_bytes(self) -> Mapping[str, Any]:
+        """Bytes that are free on each fixed drive, by its letter (`C:`); empty if they were not read."""
+        return self.parts.get("system", {}).get("free_bytes") or {}
+
+    @property
     def build(self) -> int | None:
         """The build of Windows, 20348 for Server 2022; None if it was not read."""
         build = (self.parts.get("system", {}).get("os") or {}).get("build")

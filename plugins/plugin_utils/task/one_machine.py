@@ -37,13 +37,15 @@ class Machines:
         both; nobody is seen where the folder cannot be used."""
         if not machine or not boot_id:
             return Others()
-        prefix = f"machine-{_digest(machine)}-"
-        own = f"{prefix}{_digest(boot_id)}-"
+        # A folder for each machine: to look into it does not take longer with each host of the run.
+        machines = self.folder / f"machine-{_digest(machine)}"
+        own = f"{_digest(boot_id)}-"
         with suppress(OSError):
+            machines.mkdir(exist_ok=True)
             with suppress(FileExistsError):
                 # Made with its content in one step: a file would be empty for a moment.
-                (self.folder / f"{own}{_digest(self.host)}").symlink_to(self.host)
-            marks = [(mark.name, str(mark.readlink())) for mark in self.folder.glob(f"{prefix}*")]
+                (machines / f"{own}{_digest(self.host)}").symlink_to(self.host)
+            marks = [(mark.name, str(mark.readlink())) for mark in machines.iterdir()]
             same = {host for name, host in marks if name.startswith(own)} - {self.host}
             # After a restart a host has left both of its boots.
             clones = {host for _name, host in marks} - same - {self.host}

@@ -337,7 +337,7 @@ def _is_proxy(value: str) -> bool:
 
 def _check_drives(run: Run) -> Iterator[str]:
     """Every path's drive: a batch would end at its first folder there. Nothing is said where no drive was read."""
-    there = sorted((run.reading.parts.get("system") or {}).get("free_bytes") or {})
+    there = sorted(run.reading.free_bytes)
     places = {each.name: getattr(run.layout, each.name) for each in fields(run.layout)}
     places |= {name: run.text(name) for name in PATHS}
     wanted: dict[str, dict[str, str]] = {}
@@ -360,10 +360,9 @@ def _check_room(run: Run) -> Iterator[str]:
         )
         if wanted and run.roles(role) and not run.there(program)
     ]
-    free: Mapping[str, Any] = (run.reading.parts.get("system") or {}).get("free_bytes") or {}
     volumes = dict.fromkeys(str(getattr(run.layout, program))[:2].upper() for program in lacking)
     for volume in volumes:
-        left = free.get(volume)
+        left = run.reading.free_bytes.get(volume)
         if isinstance(left, int) and left < ROOM_BYTES:
             yield (
                 f"The volume {volume} has {left / 1024**3:.1f} GB free, and the programs of a node need "

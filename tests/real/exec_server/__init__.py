@@ -7,50 +7,20 @@ python -m tests.real.exec_server --record   writes tests/fixtures/exec/<minor>.j
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.cache import locked, shared
 from tests.exec_talk import Asked, asked, talk
-from tests.real import build as go
+from tests.real.own_program import OwnProgram
 
 KUBERNETES = "1.37.1"
 LIBRARIES = ("apimachinery", "apiserver", "cri-streaming")
 SOURCE = Path(__file__).parent / "main.go"
 RECORD = SOURCE.parents[2] / "fixtures" / "exec" / f"{KUBERNETES.rsplit('.', 1)[0]}.json"
-
-
-def program() -> Path:
-    """Where it lies, or will."""
-    return shared("programs") / "linux" / f"exec_server-{KUBERNETES}" / "exec_server"
-
-
-def is_built() -> bool:
-    """Is it there, and of today's source?"""
-    there = program()
-    return there.exists() and there.with_name("main.go").read_bytes() == SOURCE.read_bytes()
-
-
-def build() -> Path:
-    """The program, built once. OSError or CalledProcessError if that fails."""
-    there = program()
-    with locked(f"exec_server-{KUBERNETES}"):
-        if not is_built():
-            folder = go.GO_CACHE / there.parent.name
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True)
-            needed = "".join(f"\tk8s.io/{name} {go.library_version(KUBERNETES)}\n" for name in LIBRARIES)
-            (folder / "go.mod").write_text(f"module winkube.invalid/build\n\ngo 1.26\n\nrequire (\n{needed})\n")
-            shutil.copy(SOURCE, folder / "main.go")
-            go.go("mod", "tidy", cwd=folder)
-            there.parent.mkdir(parents=True, exist_ok=True)
-            go.go("build", "-p", "1", "-o", str(there), ".", cwd=folder)
-            shutil.copy(SOURCE, there.with_name("main.go"))
-    return there
+PROGRAM = OwnProgram("exec_server", SOURCE, KUBERNETES, LIBRARIES)
 
 
 @contextmanager
@@ -58,7 +28,7 @@ def running(*, translate: bool = True) -> Iterator[int]:
     """Its port on 127.0.0.1, which speaks plain HTTP. `translate`: as from Kubernetes 1.30 on."""
     environment = {**os.environ, "TRANSLATE": str(translate).lower()}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen([str(program())], env=environment, text=True, **pipes) as process:  # type: ignore[call-overload]
+    with subprocess.Popen([str(PROGRAM.path)], env=environment, text=True, **pipes) as process:  # type: ignore[call-overload]
         try:
             yield int(process.stdout.readline())
         finally:

@@ -6,9 +6,9 @@ import datetime
 import json
 import sys
 
-from tests.real.exec_server import KUBERNETES, RECORD, answers, build
+from tests.real.exec_server import KUBERNETES, PROGRAM, RECORD, answers
 
-build()
+PROGRAM.build()
 if "--record" in sys.argv[1:]:
     document = {
         "kubernetes": KUBERNETES,

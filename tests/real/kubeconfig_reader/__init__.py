@@ -9,48 +9,19 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from tests.cache import locked, shared
 from tests.real import build as go
+from tests.real.own_program import OwnProgram
 from tests.unit.cluster import kubeconfigs
 
 KUBERNETES = "1.37.1"
 CLIENT_GO = go.library_version(KUBERNETES)
 SOURCE = Path(__file__).parent / "main.go"
-
-
-def program() -> Path:
-    """Where it lies, or will."""
-    return shared("programs") / "linux" / f"kubeconfig_reader-{KUBERNETES}" / "kubeconfig_reader"
-
-
-def is_built() -> bool:
-    """Is it there, and of today's source?"""
-    there = program()
-    return there.exists() and there.with_name("main.go").read_bytes() == SOURCE.read_bytes()
-
-
-def build() -> Path:
-    """The program, built once. OSError or CalledProcessError if that fails."""
-    there = program()
-    with locked(there.parent.name):
-        if not is_built():
-            folder = go.GO_CACHE / there.parent.name
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True)
-            needed = f"require k8s.io/client-go {CLIENT_GO}\n"
-            (folder / "go.mod").write_text(f"module winkube.invalid/build\n\ngo 1.26\n\n{needed}")
-            shutil.copy(SOURCE, folder / "main.go")
-            go.go("mod", "tidy", cwd=folder)
-            there.parent.mkdir(parents=True, exist_ok=True)
-            go.go("build", "-p", "1", "-o", str(there), ".", cwd=folder)
-            shutil.copy(SOURCE, there.with_name("main.go"))
-    return there
+PROGRAM = OwnProgram("kubeconfig_reader", SOURCE, KUBERNETES, ("client-go",))
 
 
 def answers() -> list[dict[str, Any]]:
@@ -59,7 +30,7 @@ def answers() -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder, kubeconfigs.written(Path(folder), wanted) as (paths, texts):
         environment = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
         done = subprocess.run(
-            [str(program())],
+            [str(PROGRAM.path)],
             input=json.dumps([str(path) for path in paths]),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

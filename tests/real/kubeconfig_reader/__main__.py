@@ -6,10 +6,10 @@ import datetime
 import json
 import sys
 
-from tests.real.kubeconfig_reader import CLIENT_GO, answers, build
+from tests.real.kubeconfig_reader import CLIENT_GO, PROGRAM, answers
 from tests.unit.cluster.kubeconfigs import RECORD
 
-build()
+PROGRAM.build()
 if "--record" in sys.argv[1:]:
     document = {
         "client-go": CLIENT_GO,

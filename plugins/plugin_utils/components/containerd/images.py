@@ -82,7 +82,7 @@ class Images:
         is unknown."""
         names = [match[1] or "windows" for image in self.find_unknown(reading) if (match := _BASE.match(image))]
         needed = sum(UNPACKED_GB.get(name, 0) for name in names)
-        free = ((reading.parts.get("system") or {}).get("free_bytes") or {}).get(DEFAULT_ROOT[:2])
+        free = reading.free_bytes.get(DEFAULT_ROOT[:2])
         if free is None or int(free) >= needed * 10**9:
             return ""
         return (
