@@ -104,6 +104,10 @@ wine: setup ## plans against the real nssm.exe and Wine's sc.exe; sets Wine 10 u
 windows: setup ## upstream's programs for Windows judge on Wine what we render for them (needs Go; builds for an hour; ARGS="--newest", "--judge -k ...")
 	@$(PYTHON) -m tests.windows $(ARGS)
 
+.PHONY: wine-node
+wine-node: setup ## a whole node on Wine, its scripts executed by PowerShell for Windows, without the lab's twin (at night); the last line is one JSON object
+	@$(PYTHON) -m tests.wine_node $(ARGS)
+
 contract-archive: setup ## the contract for a Windows machine without Ansible, in build/ (ARGS="--containerd 2.3.7")
 	@$(PYTHON) -m tests.contract.carried.build $(ARGS)
 

@@ -1,0 +1,1 @@
+"""A whole node on Wine without the lab's twin: see __main__.py."""

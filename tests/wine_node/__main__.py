@@ -1,0 +1,44 @@
+"""A whole node on Wine, without the lab's twin: what Ansible sends is executed by PowerShell for Windows.
+
+    python -m tests.wine_node
+
+The node is a process of its own that cannot import tests.lab.twin (guard.py): an SSH server in front of a prefix of
+Wine, whose service manager, drive and registry, nssm.exe and containerd.exe are real (machine.py). What Wine lacks
+stands in as a program, a DLL or a cmdlet (standins.py). The last line is one JSON object.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.pwsh import program
+from tests.wine import chroot
+from tests.wine_node import story
+
+
+def main() -> int:
+    if (why := chroot.missing()) is not None:
+        print(f"lane wine-node: left out: {why}")
+        return 0
+    try:
+        found = program.find("windows")
+    except program.LaneError as error:
+        print(f"lane wine-node: {error}")
+        return 1
+    if found is None:
+        print(f"lane wine-node: left out: {program.lacking('windows')}")
+        return 0
+    print(f"lane wine-node: PowerShell {found.version} for Windows, from {found.taken_from}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="wine-node-") as folder, story.node(Path(folder), found.path) as node:
+        told = story.Told(node)
+        story.tell(told)
+        summary = told.summary()
+    print(json.dumps(summary))
+    return 1 if told.failed or summary["twin_importable"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,95 @@
+r"""The machine: a prefix of Wine 10 with PowerShell for Windows, and the lab's Windows beside it for the stand-ins.
+
+Everything that Ansible sends is executed by PowerShell on Wine and sees Wine's own drive, registry, service manager,
+processes and pipes. What Wine lacks of Windows stands in as a program, a DLL or a cmdlet (standins.py); those ask the
+lab's machine, whose services, drive and processes are Wine's, too (tests/windows/machine).
+
+Wine gives every file of its user one owner, whose SID is a constant of wineserver. A copy of wineserver has SYSTEM's
+there (`as_system`): so Ansible's session is SYSTEM's, and folders that the scripts make are owned as on Windows.
+"""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, ClassVar
+
+from tests.lab.machine.errors import WinError
+from tests.lab.machine.program import Main, Serve
+from tests.lab.machine.registry import SERVICES, Key
+from tests.lab.programs.catalogue import PROGRAMS
+from tests.windows.machine import witness
+from tests.windows.machine.node import WineNode
+from tests.wine import chroot, pwsh
+from tests.wine.prefix import Prefix
+
+HOME = r"C:\pwsh"
+POWERSHELL = r"C:\windows\system32\WindowsPowerShell\v1.0\powershell.exe"
+"""Where Windows has it; the launcher of tests/wine lies there."""
+MODULES = r"C:\Program Files\PowerShell\Modules"
+"""In PSModulePath before PowerShell's own."""
+LOCAL_USER = bytes([1, 5, 0, 0, 0, 0, 0, 5]) + struct.pack("<5I", 21, 0, 0, 0, 1000)
+SYSTEM = (bytes([1, 1, 0, 0, 0, 0, 0, 5]) + struct.pack("<I", 18)).ljust(len(LOCAL_USER), b"\0")
+
+
+def as_system(server: bytes) -> bytes:
+    """A wineserver whose user is SYSTEM (S-1-5-18), not S-1-5-21-0-0-0-1000. ValueError for another build."""
+    if server.count(LOCAL_USER) != 1:
+        raise ValueError(f"wineserver has the SID of its user {server.count(LOCAL_USER)} times, once is expected")
+    return server.replace(LOCAL_USER, SYSTEM)
+
+
+class Machine(WineNode):
+    """What the stand-ins ask. Its programs are Windows' own; PowerShell is none of them."""
+
+    programs: ClassVar[Mapping[str, tuple[Main, Serve | None]]] = PROGRAMS
+
+
+def show_windows(node: Machine) -> None:
+    """Wine's registry gets what the lab's image of a Windows Server has and Wine has not, but for services."""
+
+    def copy(key: Key, path: str) -> None:
+        for value in key.values.values():
+            data = value.data.hex() if isinstance(value.data, bytes) else value.data
+            node.witness.ask("set", path=path, name=value.name, type=value.type, data=data)
+        for below in key.keys.values():
+            inner = f"{path}\\{below.name}"
+            if not f"HKLM\\{inner}".upper().startswith(SERVICES.upper()):
+                copy(below, inner)
+
+    for hive in ("SOFTWARE", "SYSTEM"):
+        found = node.registry._find(f"HKLM\\{hive}")
+        if found is not None:
+            copy(found, hive)
+
+
+@contextmanager
+def running(work: Path, folder: Path, **settings: Any) -> Iterator[tuple[Machine, Prefix]]:
+    """The machine, on a new prefix in `work`; `folder` has PowerShell for Windows."""
+    place = work / "prefix"
+    place.mkdir()
+    server = place / "own-wineserver"
+    server.write_bytes(as_system((chroot.root() / chroot.WINESERVER.lstrip("/")).read_bytes()))
+    server.chmod(0o755)
+    pwsh.with_locale(chroot.root())
+    environment = {
+        "WINEDLLOVERRIDES": pwsh.OVERRIDES,
+        "LANG": "C.utf8",
+        "LC_ALL": "C.utf8",
+        "WINESERVER": f"{chroot.WORK}/own-wineserver",
+        "POWERSHELL_TELEMETRY_OPTOUT": "1",
+    }
+    launcher = pwsh.build(work)
+    with Prefix(place, environment) as prefix:
+        shutil.copytree(folder, prefix.path(HOME))
+        prefix.place(launcher, POWERSHELL)
+        node = Machine("win1", prefix, witness.build(), **settings)
+        try:
+            yield node, prefix
+        finally:
+            with suppress(WinError, subprocess.SubprocessError, RuntimeError):
+                node.close()
