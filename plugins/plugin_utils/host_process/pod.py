@@ -112,6 +112,15 @@ def body(wanted: Wanted, now: datetime) -> Object:
     }
 
 
+def is_ours(pod: Mapping[str, Any], namespace: str) -> bool:
+    """Whether a run of this collection made the pod, this run or another: our label, the connection's namespace, and
+    HostProcess."""
+    metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
+    options = (spec.get("securityContext") or {}).get("windowsOptions") or {}
+    is_labelled = bool((metadata.get("labels") or {}).get(LABEL))
+    return is_labelled and metadata.get("namespace") == namespace and options.get("hostProcess") is True
+
+
 def is_over(pod: Mapping[str, Any], now: datetime) -> bool:
     """Whether our pod is a leftover: its time is up, or it has ended and will not start again."""
     metadata = pod.get("metadata") or {}

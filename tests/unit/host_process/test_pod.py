@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -93,6 +94,19 @@ def test_which_pods_are_leftovers(changed: dict[str, Any], over: bool) -> None:
     body = pod.body(WANTED, NOW)
     assert pod.is_over({**body, "metadata": {**body["metadata"], **changed}}, NOW) is over
     assert pod.is_over({**body, "status": {"phase": "Failed"}}, NOW) is True
+
+
+def test_a_pod_of_ours_is_told_by_label_namespace_and_rights() -> None:
+    made = pod.body(WANTED, NOW)
+    assert pod.is_ours(made, "ops") and pod.is_ours(pod.body(replace(WANTED, run="f" * 16), NOW), "ops")
+    metadata, spec = made["metadata"], made["spec"]
+    assert not pod.is_ours(made, "winkube-node"), "a namespace that the connection does not use"
+    assert not pod.is_ours({**made, "metadata": {**metadata, "labels": {}}}, "ops"), "somebody's pod in it"
+    ordinary = {"windowsOptions": {"hostProcess": False}}
+    for context in (None, {}, {"windowsOptions": None}, ordinary):
+        labelled = {**made, "spec": {**spec, "securityContext": context}}
+        assert not pod.is_ours(labelled, "ops"), "somebody's pod with our label"
+    assert not pod.is_ours({}, "ops")
 
 
 def test_a_refusal_keeps_the_clusters_words() -> None:
