@@ -264,7 +264,7 @@ Test-Policy
 Set-ServiceStarted -Service 'sshd'
 $last = Join-Path -Path $folder -ChildPath 'ssh_host_ed25519_key.pub'
 if ($WhatIfPreference -and -not (Test-Path -LiteralPath $config)) {
-    'sshd has not run yet; its keys and its configuration would be made and set next.'
+    'sshd has not run yet; its keys and its configuration would be made and set next, and it would be restarted.'
     exit 0
 }
 Wait-File -Path @($config)
@@ -286,7 +286,9 @@ if ($lines -cnotcontains $PublicKey) {
         Add-Done "the public key is in $keys."
     }
 }
-if ((Test-Path -LiteralPath $keys) -and -not (Test-OwnAccess -Path $keys)) {
+# With -WhatIf the file may not be there yet.
+$there = Test-Path -LiteralPath $keys
+if (($there -and -not (Test-OwnAccess -Path $keys)) -or (-not $there -and $WhatIfPreference)) {
     if (Test-Allowed -Target $keys -Action 'give it to administrators and SYSTEM alone') {
         $icacls = Join-Path -Path $system -ChildPath 'icacls.exe'
         $whose = @(
@@ -312,6 +314,8 @@ if (@($lines | Where-Object { $_ -match '^\s*AuthorizedKeysFile\s.*administrator
 }
 $wanted = 'PasswordAuthentication no'
 if ($lines.Count -eq 0 -or $lines[0] -ne $wanted) {
+    # -WhatIf names the restart that would follow, too.
+    $restart = [bool]$WhatIfPreference
     if (Test-Allowed -Target $config -Action "begin with '$wanted'") {
         [System.IO.File]::WriteAllLines($config, [string[]](@($wanted) + $lines))
         Add-Done 'sshd takes no passwords.'
@@ -327,6 +331,7 @@ if (Test-Path -LiteralPath $key) {
     $is = [string](Get-Item -LiteralPath $key).GetValue('DefaultShell')
 }
 if ($is -ne $shell) {
+    $restart = $restart -or [bool]$WhatIfPreference
     if (Test-Allowed -Target "$key, DefaultShell" -Action "set it to $shell") {
         if (-not (Test-Path -LiteralPath $key)) {
             $null = New-Item -Path $key -Force

@@ -15,10 +15,10 @@ foreach ($line in [System.IO.File]::ReadAllLines($World)) {
     $pair = $line.Split([char]9)
     $standIn[$pair[0]] = $pair[1]
 }
-$env:SystemRoot = $Root + '/windows'
-$env:ProgramData = $Root + '/data'
-$env:ProgramFiles = $Root + '/programs'
-$env:SystemDrive = $Root + '/windows'
+$env:SystemRoot = [System.IO.Path]::Combine($Root, 'windows')
+$env:ProgramData = [System.IO.Path]::Combine($Root, 'data')
+$env:ProgramFiles = [System.IO.Path]::Combine($Root, 'programs')
+$env:SystemDrive = $env:SystemRoot
 
 function Save-StandIn {
     $lines = @($standIn.Keys | Sort-Object | ForEach-Object { $_ + [char]9 + $standIn[$_] })
@@ -45,7 +45,10 @@ function New-StandInCertificate([string]$Store, [string]$Print) {
     $of = "$Store\$Print"
     New-Object PSObject -Property @{
         Thumbprint = $Print; Subject = $standIn["$of|subject"]; Issuer = $standIn["$of|issuer"]; HasPrivateKey = $standIn["$of|key"] -eq 'yes'
-        NotAfter = [DateTime]::Now.AddYears(1); EnhancedKeyUsageList = @(); RawData = [System.Text.Encoding]::ASCII.GetBytes($Print)
+        NotAfter = [DateTime]::Now.AddYears(1); RawData = [System.Text.Encoding]::ASCII.GetBytes($Print)
+        EnhancedKeyUsageList = @($standIn["$of|uses"] -split ' ' | Where-Object { $_ } | ForEach-Object {
+                New-Object PSObject -Property @{ ObjectId = $_ }
+            })
     }
 }
 function Assert-StandInRuns([string]$Path) {
@@ -78,12 +81,13 @@ function Restart-Service {
     [CmdletBinding()]
     param([string]$Name)
 
-    Set-StandIn "restarts $Name" ([string](1 + [int]$standIn["restarts $Name"]))
+    # One that brings nothing is tried again by the next run, which is no change of the machine.
+    if ($standIn['sshd makes'] -ne 'no host keys') { Set-StandIn "restarts $Name" ([string](1 + [int]$standIn["restarts $Name"])) }
     Add-StandInSshd $Name
 }
 function Add-StandInSshd([string]$Name) {
     # What sshd makes at a start where it is not there.
-    if ($Name -ne 'sshd') { return }
+    if ($Name -ne 'sshd' -or $standIn['sshd makes'] -eq 'nothing') { return }
     $ssh = "$env:ProgramData/ssh"
     $null = [System.IO.Directory]::CreateDirectory($ssh)
     if (-not [System.IO.File]::Exists("$ssh/sshd_config")) {
@@ -94,12 +98,14 @@ function Add-StandInSshd([string]$Name) {
         $encoding = New-Object System.Text.UTF8Encoding ($kind -eq 'from Notepad')
         [System.IO.File]::WriteAllText("$ssh/sshd_config", $text, $encoding)
     }
+    if ($standIn['sshd makes'] -eq 'no host keys') { return }
     [System.IO.File]::WriteAllText("$ssh/ssh_host_ed25519_key", 'private')
     [System.IO.File]::WriteAllText("$ssh/ssh_host_ed25519_key.pub", 'ssh-ed25519 AAAA')
 }
 function Add-WindowsCapability {
     [CmdletBinding()]
     param([switch]$Online, [string]$Name)
+    if ($standIn.ContainsKey('capability waits for a restart')) { return }
     Set-StandIn 'service sshd|status' 'Stopped'
     Set-StandIn 'service sshd|type' 'Manual'
 }
@@ -149,6 +155,7 @@ function New-NetFirewallRule {
 function Get-NetFirewallProfile {
     [CmdletBinding()]
     param([string]$PolicyStore)
+    if ($standIn.ContainsKey('refused profiles')) { throw $standIn['refused profiles'] }
     foreach ($name in (Get-StandInNames 'profile ')) {
         New-Object PSObject -Property @{ Name = $name; AllowLocalFirewallRules = $standIn["profile $name"] }
     }
@@ -176,6 +183,7 @@ function Get-CimInstance {
     [CmdletBinding()]
     param([string]$Namespace, [string]$ClassName)
     if (-not $standIn.ContainsKey('bitlocker')) { throw 'Invalid namespace' }
+    New-Object PSObject -Property @{ DriveLetter = 'D:'; ProtectionStatus = 1 }
     New-Object PSObject -Property @{ DriveLetter = $env:SystemDrive; ProtectionStatus = $standIn['bitlocker'].Split(' ')[0] }
 }
 function Invoke-CimMethod {
@@ -268,20 +276,40 @@ function Start-Process {
     [CmdletBinding()]
     param([string]$FilePath, [string[]]$ArgumentList, [switch]$PassThru)
     Set-StandIn 'sysprep' ($ArgumentList -join ' ')
-    [System.IO.File]::WriteAllText("$env:SystemRoot/System32/Sysprep/Sysprep_succeeded.tag", '')
+    if (-not $standIn.ContainsKey('sysprep leaves no mark')) {
+        [System.IO.File]::WriteAllText("$env:SystemRoot/System32/Sysprep/Sysprep_succeeded.tag", '')
+    }
     $made = New-Object PSObject -Property @{ Id = 1; Handle = 1; ExitCode = [int]$standIn['sysprep ends with'] }
-    $made | Add-Member -MemberType ScriptMethod -Name WaitForExit -Value { param($ms) $true } -PassThru
+    $made | Add-Member -MemberType ScriptMethod -Name WaitForExit -Value { param($ms) -not $standIn.ContainsKey('sysprep goes on') } -PassThru
 }
 function Invoke-Program {
     param([string]$Path, [string[]]$Arguments)
     $name = [System.IO.Path]::GetFileName($Path)
+    if ($standIn.ContainsKey("$name runs")) {
+        $own = [System.Diagnostics.Process]::GetCurrentProcess().MainModule.FileName
+        return Invoke-RealProgram -Path $own -Arguments @('-NoProfile', '-NonInteractive', '-Command', $standIn["$name runs"])
+    }
     if ($name -eq 'icacls.exe' -and $Arguments -contains '/inheritance:r') { Set-StandIn 'sddl' 'O:BAG:SYD:PAI(A;;FA;;;SY)(A;;FA;;;BA)' }
     return @{ code = [int]$standIn["$name ends with"]; said = "$name $($Arguments -join ' ')" }
 }
 
-if ($standIn.ContainsKey('sshd has run')) { Add-StandInSshd 'sshd' }
+if ($standIn.ContainsKey('sshd has run')) {
+    Add-StandInSshd 'sshd'
+    if ($standIn['sshd has run'] -eq 'and its keys are gone') {
+        foreach ($file in [System.IO.Directory]::GetFiles("$env:ProgramData/ssh", 'ssh_host_*')) { [System.IO.File]::Delete($file) }
+        Remove-StandIn 'sshd has run'
+    }
+}
 $text = [System.IO.File]::ReadAllText($Script)
 $text = $text.Replace('function Invoke-Program {', 'function Invoke-RealProgram {') -replace '(?m)^#Requires.*$', ''
+# The names of files are put together as Windows writes them.
+foreach ($above in @('$panther', '$sysprep', '$env:SystemDrive', '$env:ProgramFiles')) {
+    $text = $text.Replace($above + '\', $above + [System.IO.Path]::DirectorySeparatorChar)
+}
+# Nobody waits for a minute.
+$text = $text.Replace('TotalSeconds -lt 60', 'TotalSeconds -lt 1')
+if ($standIn.ContainsKey('a program may take')) { $text = $text.Replace('WaitForExit(60000)', "WaitForExit($($standIn['a program may take']))") }
+if ($standIn.ContainsKey('32-bit')) { $text = $text.Replace('[System.Environment]::Is64BitProcess', '$false') }
 $given = ConvertFrom-Json -InputObject ([System.Text.Encoding]::UTF8.GetString([System.Convert]::FromBase64String($Arguments)))
 $named = @{}
 foreach ($property in $given.PSObject.Properties) { $named[$property.Name] = $property.Value }

@@ -18,8 +18,6 @@ SCRIPTS = sorted(FOLDER.glob("*.ps1"))
 HARNESS = HERE / "people.ps1"
 TABLE: Mapping[str, Any] = yaml_text.load_file(HERE / "people.yml")
 CASES: Sequence[Mapping[str, Any]] = TABLE["cases"]
-FILES: Sequence[str] = TABLE["files"]
-"""Empty files of every machine."""
 
 
 def ident(case: Mapping[str, Any]) -> str:
@@ -32,6 +30,11 @@ def world(case: Mapping[str, Any], root: str) -> str:
     laid = {**TABLE["base"][case["script"]], **(case.get("machine") or {})}
     there = {key: value for key, value in laid.items() if value is not None}
     return "".join(f"{key}\t{value}\n".replace("{root}", root) for key, value in there.items())
+
+
+def files(case: Mapping[str, Any]) -> Sequence[str]:
+    """The machine's empty files, below its root."""
+    return [name for name in (*TABLE["files"], *case.get("files", ())) if name not in case.get("gone", ())]
 
 
 def step(case: Mapping[str, Any], root: str) -> dict[str, Any]:
@@ -51,7 +54,7 @@ def step(case: Mapping[str, Any], root: str) -> dict[str, Any]:
             }
             for what, run in runs
         ],
-        "after": case.get("after") or {},
+        "after": {key: value and value.replace("{root}", root) for key, value in (case.get("after") or {}).items()},
     }
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.people import CASES, FILES, HARNESS, SCRIPTS, TABLE, differences, ident, step, world
+from tests.contract.people import CASES, HARNESS, SCRIPTS, TABLE, differences, files, ident, step, world
 from tests.unit.powershell import names, rules
 from tests.unit.powershell.source import Source
 
@@ -42,15 +42,16 @@ def run(program: str, wanted: Mapping[str, Any], folder: Path) -> dict[str, Any]
     line = [program, "-NoProfile", "-NonInteractive", "-File", str(HARNESS)]
     line += ["-Script", str(script), "-World", str(tsv), "-Root", str(root), "-Arguments", wanted["arguments"]]
     done = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, timeout=300, check=False)
-    files = {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    there = {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
     said, machine = (done.stdout + done.stderr).decode("utf-8", "replace"), tsv.read_text(encoding="utf-8")
-    return {"exit_code": done.returncode, "said": said, "look": (files, machine), "world": machine}
+    return {"exit_code": done.returncode, "said": said, "look": (there, machine), "world": machine}
 
 
 @pytest.mark.lane("pwsh")
 @pytest.mark.parametrize("case", CASES, ids=ident)
 def test_a_script_for_people_run_twice(case: Mapping[str, Any], pwsh: str, tmp_path: Path) -> None:
-    for name in FILES:
+    (tmp_path / "root").mkdir()
+    for name in files(case):
         (tmp_path / "root" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "root" / name).touch()
     (tmp_path / "world.tsv").write_text(world(case, str(tmp_path / "root")), encoding="utf-8")

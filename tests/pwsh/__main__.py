@@ -20,10 +20,9 @@ import pytest
 from tests.contract.case import all_cases
 from tests.pwsh import program
 from tests.pwsh.choice import provided
-from tests.pwsh.report import Report, not_run, summary
+from tests.pwsh.report import Report, not_run, report_of, summary
 from tests.wine import chroot
 
-OUT = program.ROOT / "build"
 WORKERS = 2
 
 
@@ -50,7 +49,7 @@ def main(arguments: list[str]) -> int:
     code = pytest.main(["tests/contract", "tests/unit/powershell", *options, *rest], plugins=[report])
     there = provided()
     assert there is not None
-    path = OUT / f"pwsh-{platform}.jsonl"
+    path = program.ROOT / report_of(platform)
     ran = {line["test"] for line in report.lines.values()}
     left = list(not_run(all_cases(), there, ran))
     report.write(path, iter(left))

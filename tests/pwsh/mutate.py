@@ -1,4 +1,4 @@
-"""Changes executed statements of powershell/*.ps1, one at a time, and looks whether a case under PowerShell notices.
+"""Changes executed statements of the scripts, one at a time, and looks whether a case under PowerShell notices.
 
     python -m tests.pwsh.mutate --seed 1 --count 60
 
@@ -32,7 +32,7 @@ EQUIVALENT = Path(__file__).with_name("equivalent.yml")
 CASES = 12
 WORKERS = 2
 LIMIT_S = 900.0
-_CASE = "tests/contract/test_contract.py::test_real_powershell["
+_CASES = (trace.CASE, "tests/contract/test_people.py::test_a_script_for_people_run_twice[")
 
 
 @dataclass(frozen=True)
@@ -87,14 +87,14 @@ def main(arguments: Sequence[str]) -> int:
 
 def drawn(changes: Sequence[Change], by_test: Mapping[str, Sequence[int]], seed: int, count: int) -> list[Change]:
     """Of the changes in statements that a case executes; the same for a seed, the scripts and what is executed."""
-    executed = {number for test, numbers in by_test.items() if test.startswith(_CASE) for number in numbers}
+    executed = {number for test, numbers in by_test.items() if test.startswith(_CASES) for number in numbers}
     among = [change for change in changes if change.within in executed]
     return random.Random(seed).sample(among, min(count, len(among)))
 
 
 def tests_for(change: Change, by_test: Mapping[str, Sequence[int]]) -> list[str]:
     """The cases that execute it, those first that execute least."""
-    found = [test for test, numbers in by_test.items() if test.startswith(_CASE) and change.within in numbers]
+    found = [test for test, numbers in by_test.items() if test.startswith(_CASES) and change.within in numbers]
     return sorted(found, key=lambda test: (len(by_test[test]), test))[:CASES]
 
 

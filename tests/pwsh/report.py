@@ -20,7 +20,7 @@ import pytest
 
 from tests.contract.case import Case
 from tests.pwsh.choice import in_lane
-from tests.pwsh.program import PowerShell
+from tests.pwsh.program import Platform, PowerShell
 from tests.pwsh.statements import TRACE
 
 KINDS = {
@@ -34,6 +34,11 @@ TRACES = "WINKUBE_TRACES"
 """Names a folder: each test has the processes that it starts write to a file of its own in there (trace.py)."""
 STARTS = "starts"
 """The property in which a test says how long each process of a module or a runner took."""
+
+
+def report_of(platform: Platform) -> Path:
+    """The file of lines, below the root of a tree."""
+    return Path("build") / f"pwsh-{platform}.jsonl"
 
 
 class OnlyThisLane:

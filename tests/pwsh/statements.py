@@ -1,4 +1,4 @@
-"""The statements of powershell/*.ps1, and small changes that a test should notice, as PowerShell's parser sees them.
+"""The statements of the scripts, and small changes that a test should notice, as PowerShell's parser sees them.
 
 A statement is numbered by file and place; what stands before a file's first function is left out: it is executed with
 the file, and the functions come behind it. `traced` writes a copy of a script that says, once in each process, which of
@@ -15,10 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.contract.resident import Resident
-from tests.unit.powershell.source import FOLDER, HOST_PROCESS, MODULES, RUNNER, SHARED
+from tests.unit.powershell.source import FILES, HNS, ROOT
 
-FILES = (*MODULES, *SHARED, *RUNNER, HOST_PROCESS)
-"""Those that no Windows has to be there for; powershell/hns calls a DLL of Windows alone."""
+PEOPLE = tuple(sorted((ROOT / "playbooks" / "files").glob("*.ps1")))
+"""The scripts for people, whose statements come behind those of powershell/."""
+FOR_PEOPLE = frozenset(str(path.relative_to(ROOT)) for path in PEOPLE)
+ALONE = FOR_PEOPLE | {str(HNS[0].relative_to(ROOT))}
+"""Texts that no shared function travels with."""
 TRACE = "WINKUBE_TRACE"
 """Names the file that a traced script writes to; without it nothing is written."""
 TRACER = "Add-NodeTrace"
@@ -73,13 +76,13 @@ class Change:
 
 
 def read(resident: Resident, root: Path) -> tuple[tuple[Statement, ...], tuple[Change, ...]]:
-    """All of FILES, below the root of a tree."""
-    paths = [str(root / path.relative_to(FOLDER.parent)) for path in FILES]
+    """All of FILES and PEOPLE, below the root of a tree."""
+    paths = [str(root / path.relative_to(ROOT)) for path in (*sorted(FILES), *PEOPLE)]
     found: list[Mapping[str, Any]] = json.loads(resident.execute(_script(paths)))
     texts = {path: Path(path).read_text(encoding="ascii") for path in paths}
     statements = [entry for entry in found if entry["what"] == "statement"]
     numbered = []
-    for number, entry in enumerate(sorted(statements, key=lambda entry: (entry["path"], entry["start"]))):
+    for number, entry in enumerate(sorted(statements, key=lambda one: (paths.index(one["path"]), one["start"]))):
         file = str(Path(entry["path"]).relative_to(root))
         line = texts[entry["path"]].count("\n", 0, entry["start"]) + 1
         numbered.append(Statement(number, file, entry["function"], line, entry["start"], entry["end"], entry["kind"]))
@@ -122,6 +125,12 @@ def traced(text: str, statements: Iterable[Statement]) -> str:
     for one in sorted(statements, key=lambda one: -one.start):
         text = f"{text[: one.start]}{TRACER} {one.number}; {text[one.start :]}"
     return text
+
+
+def traced_alone(text: str, statements: Iterable[Statement]) -> str:
+    """The same of a text that no shared function travels with."""
+    head, function, rest = traced(text, statements).partition("\nfunction ")
+    return f"{head}\n{TRACER_TEXT}{function}{rest}"
 
 
 def changed(text: str, change: Change) -> str:

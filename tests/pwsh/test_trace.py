@@ -18,6 +18,7 @@ from tests.pwsh.program import Platform, PowerShell
 from tests.pwsh.report import not_run, summary
 from tests.pwsh.statements import Change, Statement
 from tests.unit.powershell import source
+from tests.unit.powershell.source import FILES
 
 TEXT = "function Get-X {\n    if ($a -lt 3) {\n        throw 'x'\n    }\n}\n"
 OUTER = Statement(0, "powershell/x.ps1", "Get-X", 2, TEXT.index("if"), TEXT.index("    }") + 5, "IfStatementAst")
@@ -37,16 +38,20 @@ def test_a_script_says_what_it_executes() -> None:
 def test_what_is_executed_nowhere_is_listed_by_function_with_its_reason() -> None:
     executed: Mapping[Platform, Mapping[str, Sequence[int]]] = {"linux": {"a": [0]}, "windows": {"b": [0]}}
     assert trace.figures([OUTER, INNER], executed) == {"statements": 2, "linux": 1, "wine": 1, "nowhere": 1}
-    (line,) = trace.lines([OUTER, INNER], executed, {"Get-X": "it needs luck"})
+    missed = trace.nowhere([OUTER, INNER], executed)
+    (line,) = trace.lines(missed, {"Get-X": "it needs luck"})
     assert line == "nowhere  powershell/x.ps1:Get-X  1 of 2 (lines 3): it needs luck"
-    assert "NO REASON IS GIVEN" in trace.lines([OUTER, INNER], executed, {})[0]
-    assert trace.lines([OUTER], executed, {}) == []
+    assert "NO REASON IS GIVEN" in trace.lines(missed, {})[0]
+    assert trace.listed(missed).splitlines()[1:] == ["powershell/x.ps1:Get-X  1 of 2"]
+    assert trace.nowhere([OUTER], executed) == []
 
 
 def test_each_function_with_a_reason_is_there_once() -> None:
     named = [function for functions in yaml_text.load_file(trace.REASONS).values() for function in functions]
     assert sorted(named) == sorted(trace.reasons())
-    assert set(named) <= {function.name for path in statements.FILES for function in source.read(path).functions}
+    assert set(named) <= {
+        function.name for path in (*FILES, *statements.PEOPLE) for function in source.read(path).functions
+    }
 
 
 def test_what_each_test_executed_is_kept_as_long_as_the_scripts_are_the_same(
@@ -61,7 +66,7 @@ def test_what_each_test_executed_is_kept_as_long_as_the_scripts_are_the_same(
     traces.mkdir()
     for name, noted in (("a", "t[a]\n1\n0\n1\n"), ("b", "t[b]\n")):
         (traces / name).write_text(noted)
-    trace.keep("linux", [OUTER, INNER], traces)
+    trace.keep(trace.parts("linux", [OUTER, INNER]), traces)
     assert trace.kept("linux", [OUTER, INNER]) == {"t[a]": [0, 1], "t[b]": []}
     assert trace.kept("windows", [OUTER, INNER]) == {}
     script.write_text(TEXT + "\n")
@@ -103,7 +108,7 @@ def test_a_change_is_noticed_survives_or_changes_nothing(monkeypatch: pytest.Mon
 
 def test_changes_are_drawn_from_what_cases_execute_and_the_narrowest_cases_run() -> None:
     wide = CASE.replace("[a]", "[wide]")
-    by_test = {wide: [0, 1, 2], CASE: [0], "tests/contract/test_people.py::x": [9]}
+    by_test = {wide: [0, 1, 2], CASE: [0], "tests/contract/test_logs.py::x": [9]}
     outside = replace(CHANGE, within=9)
     assert mutate.drawn([CHANGE, outside], by_test, 1, 5) == [CHANGE]
     assert mutate.tests_for(CHANGE, by_test) == [CASE, wide]

@@ -13,22 +13,32 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from tests import yaml_text
 from tests.cache import shared
+from tests.contract.case import all_cases
 from tests.contract.powershell import TIMEOUT_S, command_line
+from tests.contract.provides import LINUX, WINE
 from tests.contract.resident import Resident
 from tests.mutate.tree import Tree
 from tests.pwsh import program, statements
-from tests.pwsh.report import TRACES
+from tests.pwsh.report import TRACES, report_of
 from tests.pwsh.statements import Change, Statement
 
 REASONS = Path(__file__).with_name("nowhere.yml")
+LIST = Path(__file__).with_name("nowhere.txt")
+"""The functions with statements that are executed nowhere, as of the last run of both places."""
+HEAD = "# Written by `make pwsh-trace` when all cases of both places are traced; nowhere.yml has the reasons.\n"
+OUTSIDE = "outside functions"
+CASE = "tests/contract/test_contract.py::test_real_powershell["
 PLACES: tuple[program.Platform, ...] = ("linux", "windows")
 _WRITE = """
 from tests.quality.powershell_programs import programs
@@ -48,21 +58,32 @@ def main(arguments: list[str]) -> int:
         print(f"pwsh trace: {program.lacking('linux' if there is None else place)}")
         return 1
     all_statements, _ = parsed(there)
+    those = parts(place, all_statements)
     with tempfile.TemporaryDirectory(prefix="winkube-trace-") as folder:
         tree = Tree(Path(folder))
         plant(tree, all_statements)
         traces = Path(folder) / "traces"
         traces.mkdir()
         traces.chmod(0o777)
-        environment = {**os.environ, TRACES: str(traces)}
+        # Beside the copy there is no archive.
+        there_too = {program.VARIABLES[place]: str(found.path), **found.environment}
+        environment = {**os.environ, **there_too, TRACES: str(traces)}
         line = [str(tree.root / ".venv" / "bin" / "python"), "-m", "tests.pwsh", "--whole", *arguments]
         try:
             done = subprocess.run(line, cwd=tree.root, env=environment, check=False)
         finally:
             # Of a run that is broken off, too: the next one adds to it.
-            keep(place, all_statements, traces)
+            keep(those, traces)
+        report = report_of(place)
+        if (tree.root / report).is_file():
+            (program.ROOT / report.parent).mkdir(exist_ok=True)
+            shutil.copyfile(tree.root / report, program.ROOT / report)
     executed = {each: kept(each, all_statements) for each in PLACES}
-    print("\n".join(lines(all_statements, executed, reasons())))
+    missed = nowhere(all_statements, executed)
+    told = reasons()
+    print("\n".join(lines(missed, told)))
+    if all(complete(executed[each], each) for each in PLACES):
+        LIST.write_text(listed(missed), encoding="utf-8")
     print(json.dumps(figures(all_statements, executed)))
     return done.returncode
 
@@ -85,7 +106,8 @@ def plant(tree: Tree, found: Sequence[Statement]) -> None:
     for file in {one.file for one in found}:
         text = (tree.root / file).read_text(encoding="ascii")
         own = [one for one in found if one.file == file]
-        (tree.root / file).write_text(statements.traced(text, own), encoding="ascii")
+        write = statements.traced_alone if file in statements.ALONE else statements.traced
+        (tree.root / file).write_text(write(text, own), encoding="ascii")
     (tree.root / "powershell" / "shared" / "trace.ps1").write_text(statements.TRACER_TEXT, encoding="ascii")
     write_programs(tree)
 
@@ -96,22 +118,48 @@ def write_programs(tree: Tree) -> None:
     subprocess.run(line, cwd=tree.root, check=True)
 
 
-def keep(place: program.Platform, found: Sequence[Statement], traces: Path) -> None:
+@dataclass(frozen=True)
+class Part:
+    """The nodes' scripts or those for people, as they are now: a change of one part says nothing about the other.
+    `file` keeps by test the numbers of the statements that it executed."""
+
+    numbers: frozenset[int]
+    file: Path
+
+    def known(self) -> dict[str, list[int]]:
+        """Empty where nothing is known of these scripts."""
+        if not self.file.is_file():
+            return {}
+        return cast(dict[str, list[int]], json.loads(self.file.read_text(encoding="utf-8")))
+
+
+def parts(place: program.Platform, found: Sequence[Statement]) -> list[Part]:
+    """Of all statements."""
+    of: dict[bool, list[Statement]] = {}
+    for one in found:
+        of.setdefault(one.file in statements.FOR_PEOPLE, []).append(one)
+    return [Part(frozenset(one.number for one in own), _file(place, own)) for own in of.values()]
+
+
+def keep(those: Sequence[Part], traces: Path) -> None:
     """What was executed, by test; a test that ran again replaces its own."""
-    by_test = kept(place, found)
+    executed = {}
     for path in traces.iterdir():
         name, *numbers = path.read_text(encoding="utf-8").splitlines()
-        by_test[name] = sorted({int(number) for number in numbers})
-    target = _file(place, found)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(json.dumps(by_test), encoding="utf-8")
+        executed[name] = {int(number) for number in numbers}
+    for part in those:
+        by_test = part.known() | {name: sorted(numbers & part.numbers) for name, numbers in executed.items()}
+        part.file.parent.mkdir(parents=True, exist_ok=True)
+        part.file.write_text(json.dumps(by_test), encoding="utf-8")
 
 
 def kept(place: program.Platform, found: Sequence[Statement]) -> dict[str, list[int]]:
     """By test the numbers of the statements that it executed; empty where nothing is known of these scripts."""
-    path = _file(place, found)
-    known: dict[str, list[int]] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    return known
+    by_test: dict[str, list[int]] = {}
+    for part in parts(place, found):
+        for name, numbers in part.known().items():
+            by_test[name] = [*by_test.get(name, []), *numbers]
+    return by_test
 
 
 def _file(place: program.Platform, found: Sequence[Statement]) -> Path:
@@ -133,25 +181,55 @@ def _all(by_test: Mapping[str, Iterable[int]]) -> set[int]:
     return {number for numbers in by_test.values() for number in numbers}
 
 
-def lines(
-    found: Sequence[Statement],
-    executed: Mapping[program.Platform, Mapping[str, Iterable[int]]],
-    reasons: Mapping[str, str],
-) -> list[str]:
-    """A line for each function with statements that were executed nowhere: how many of how many, where, why."""
+@dataclass(frozen=True)
+class Missed:
+    """A function (of a file; empty outside functions) and its statements that were executed nowhere."""
+
+    file: str
+    function: str
+    statements: tuple[Statement, ...]
+    of: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.file}:{self.function or OUTSIDE}"
+
+
+def nowhere(
+    found: Sequence[Statement], executed: Mapping[program.Platform, Mapping[str, Iterable[int]]]
+) -> list[Missed]:
+    """By file and function."""
     there = set().union(*(_all(executed[place]) for place in PLACES))
     of: dict[tuple[str, str], list[Statement]] = {}
     for one in found:
         of.setdefault((one.file, one.function), []).append(one)
+    every = [
+        Missed(file, function, tuple(one for one in own if one.number not in there), len(own))
+        for (file, function), own in sorted(of.items())
+    ]
+    return [one for one in every if one.statements]
+
+
+def lines(missed: Iterable[Missed], reasons: Mapping[str, str]) -> list[str]:
+    """A line for each: how many of how many, where, why."""
     told = []
-    for (file, function), own in sorted(of.items()):
-        missed = [one for one in own if one.number not in there]
-        if missed:
-            where = ", ".join(str(one.line) for one in missed[:8]) + (" .." if len(missed) > 8 else "")
-            why = reasons.get(function) or "NO REASON IS GIVEN"
-            name = f"{file}:{function or 'outside functions'}"
-            told.append(f"nowhere  {name}  {len(missed)} of {len(own)} (lines {where}): {why}")
+    for one in missed:
+        where = ", ".join(str(each.line) for each in one.statements[:8]) + (" .." if len(one.statements) > 8 else "")
+        why = reasons.get(one.function) or "NO REASON IS GIVEN"
+        told.append(f"nowhere  {one.name}  {len(one.statements)} of {one.of} (lines {where}): {why}")
     return told
+
+
+def listed(missed: Iterable[Missed]) -> str:
+    """The text of LIST."""
+    return HEAD + "".join(f"{one.name}  {len(one.statements)} of {one.of}\n" for one in missed)
+
+
+def complete(by_test: Iterable[str], place: program.Platform) -> bool:
+    """Whether every case that this place provides for has been traced."""
+    there = LINUX - {"ipv6"} if place == "linux" else WINE - {"ipv6"}
+    traced = set(by_test)
+    return all(f"{CASE}{case.id}]" in traced for case in all_cases() if case.needs <= there)
 
 
 if __name__ == "__main__":

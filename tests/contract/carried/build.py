@@ -219,7 +219,7 @@ MACHINE = f"{PLACE.root}\\machine"
 
 
 def _machine(case: Mapping[str, Any]) -> Tree:
-    return Tree({"world.tsv": people.world(case, MACHINE), **{f"machine/{name}": "" for name in people.FILES}})
+    return Tree({"world.tsv": people.world(case, MACHINE), **{f"machine/{name}": "" for name in people.files(case)}})
 
 
 def _people(case: Mapping[str, Any]) -> dict[str, Any]:
