@@ -24,6 +24,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd
 from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd.options import RegistryOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.components.options import read
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.client import CriClient, CriError
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 
 from tests.real import build
@@ -213,7 +214,7 @@ def _works(puller: Puller, registry: Registry, pull: Callable[[], subprocess.Com
 
     puller.knows(registry, KNOWN)
     done = pull()
-    asked = registries.Registry(registry.host, registries.Endpoint(header=(("Authorization", BASIC),)))
+    asked = registries.Registry(registry.host, registries.Endpoint(header=(("Authorization", Secret(BASIC)),)))
     told = registries.warnings([asked], Version.parse(by))
     if registry.tokens and told:
         assert done.returncode != 0, "the warning is right"

@@ -25,6 +25,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.op
 from ansible_collections.winkube.node.plugins.plugin_utils.components.options import read
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import DAEMONS
 from ansible_collections.winkube.node.plugins.plugin_utils.components.service import ServiceArgs, definition
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import flannel as facts
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 from cryptography import x509
@@ -135,7 +136,7 @@ def of_kube_proxy_examples(version: str) -> Iterator[Line]:
         told = {**given, "version": version, "network_mode": mode, "service": {"manager": manager}}
         settings = kube_proxy_args.KubeProxy(read(KubeProxyOptions, told), LAYOUT, vip)
         arguments = _service("kube-proxy", LAYOUT.kube_proxy_binary, manager, kube_proxy_args.arguments(settings))
-        environment = dict(pair.split("=", 1) for pair in kube_proxy_args.environment(settings))
+        environment = {entry.name: entry.value.reveal() for entry in kube_proxy_args.environment(settings)}
         yield Line("kube-proxy", version, arguments, (f"win_kube_proxy: {name}",), environment)
 
 
@@ -145,7 +146,7 @@ def of_kube_proxy(version: str) -> Iterator[Line]:
     for (mode, vip), manager, dsr in product(modes, MANAGERS, (False, True)):
         settings = wanted_kube_proxy(version, mode, source_vip=vip, dsr=dsr, service={"manager": manager})
         arguments = _service("kube-proxy", LAYOUT.kube_proxy_binary, manager, kube_proxy_args.arguments(settings))
-        environment = dict(pair.split("=", 1) for pair in kube_proxy_args.environment(settings))
+        environment = {entry.name: entry.value.reveal() for entry in kube_proxy_args.environment(settings)}
         said = (f"{mode}, {manager}{', DSR' if dsr else ''}",)
         yield Line("kube-proxy", version, arguments, said, environment)
 
@@ -212,7 +213,7 @@ def files(kubernetes: str, kubeconfig: str = "") -> dict[str, str]:
     """Windows path -> text: what a joined node has, for a Kubernetes of this release. Without a kubeconfig of a cluster
     its programs meet nobody."""
     authority = ca()
-    kubeconfig = kubeconfig or build_kubeconfig(NOBODY, authority, "win1", "abc")
+    kubeconfig = kubeconfig or build_kubeconfig(NOBODY, authority, "win1", Secret("abc")).reveal()
     settings = wanted_kubelet(kubernetes, "kubeadm")
     kubeadms = {
         "kind": "KubeletConfiguration",

@@ -20,6 +20,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.join.mater
     join_configuration,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import source_vip
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import looked_up
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.cni import cni_versions
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
@@ -56,7 +57,7 @@ def of(program: str) -> list[str]:
 @pytest.mark.parametrize("version", of("kubectl"))
 def test_a_kubeconfig_is_read_as_it_was_meant(version: str, windows: Programs, judged: Callable[..., None]) -> None:
     require("kubectl", version)
-    ours = build_kubeconfig(lines.NOBODY, lines.ca(), "system:node:win1", "abc.def")
+    ours = build_kubeconfig(lines.NOBODY, lines.ca(), "system:node:win1", Secret("abc.def")).reveal()
     write(windows, {KUBECONFIG: ours})
     done = windows.run("kubectl", version, ["--kubeconfig", KUBECONFIG, "config", "view", "--raw", "-o", "json"])
     assert done.exit == 0, done.said
@@ -213,7 +214,7 @@ def test_kubeadms_dry_run_gets_to_the_api_server(
             taints=("os=windows:NoSchedule",),
         )
     )
-    access = build_kubeconfig(lines.NOBODY, lines.ca(), TOKEN_USER, "abcdef.0123456789abcdef")
+    access = build_kubeconfig(lines.NOBODY, lines.ca(), TOKEN_USER, Secret("abcdef.0123456789abcdef")).reveal()
     write(windows, {JOIN: text, discovery_file(LAYOUT): access})
     for path in lines.files(version):  # the join refuses a node that has been joined
         windows.prefix.path(path).unlink(missing_ok=True)

@@ -18,6 +18,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet im
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import DAEMONS
 from ansible_collections.winkube.node.plugins.plugin_utils.components.service import ServiceArgs, definition
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Op
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.environment import Entry
 
 from tests.lab.machine.builds import build
 from tests.lab.machine.node import SimulatedNode
@@ -79,13 +80,17 @@ CASES = {
     "kubelet 1.37, nssm": _args("kubelet", "nssm", kubelet_args.arguments(_kubelet("1.37.1"))),
     "kubelet 1.37, sc": _args("kubelet", "sc", kubelet_args.arguments(_kubelet("1.37.1"))),
     "kubelet 1.22, sc": _args("kubelet", "sc", kubelet_args.arguments(_kubelet("1.22.17"))),
-    "kube-proxy l2bridge, nssm": _args("kube-proxy", "nssm", _BRIDGE, environment=("KUBE_NETWORK=cbr0",)),
+    "kube-proxy l2bridge, nssm": _args(
+        "kube-proxy", "nssm", _BRIDGE, environment=(Entry.plain("KUBE_NETWORK", "cbr0"),)
+    ),
     "kube-proxy overlay, nssm": _args(
         "kube-proxy", "nssm", kube_proxy_args.arguments(_kube_proxy("1.33.13", "overlay"))
     ),
     "kube-proxy overlay, sc": _args("kube-proxy", "sc", kube_proxy_args.arguments(_kube_proxy("1.37.1", "overlay"))),
-    "kube-proxy l2bridge, sc": _args("kube-proxy", "sc", _BRIDGE, environment=("KUBE_NETWORK=cbr0", "A=b c")),
-    "flanneld, nssm": _args("flanneld", "nssm", _FLANNELD, environment=("NODE_NAME=win1",)),
+    "kube-proxy l2bridge, sc": _args(
+        "kube-proxy", "sc", _BRIDGE, environment=(Entry.plain("KUBE_NETWORK", "cbr0"), Entry.plain("A", "b c"))
+    ),
+    "flanneld, nssm": _args("flanneld", "nssm", _FLANNELD, environment=(Entry.plain("NODE_NAME", "win1"),)),
     "a program in a folder with blanks, sc": _args(
         "kubelet", "sc", ["--config", r"C:\a b\c.yaml", '--x="y z"'], program=r"C:\Program Files\k\kubelet.exe"
     ),

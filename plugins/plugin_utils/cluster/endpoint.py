@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
 from ..engine.address import mask
+from ..engine.secret import Secret
 from .answer import Object
 from .client import Cluster
 from .documents import kubeconfig
@@ -51,20 +52,20 @@ SECRETS = "/api/v1/namespaces/kube-system/secrets"
 _LETTERS = string.ascii_lowercase + string.digits
 
 
-def make_token() -> str:
+def make_token() -> Secret[str]:
     """A random token, `<6>.<16>` of a-z and 0-9.
 
     Source: kubernetes staging/src/k8s.io/cluster-bootstrap/token/api/types.go, BootstrapTokenPattern.
     """
-    return ".".join("".join(secrets.choice(_LETTERS) for _place in range(length)) for length in (6, 16))
+    return Secret(".".join("".join(secrets.choice(_LETTERS) for _place in range(length)) for length in (6, 16)))
 
 
-def token_secret(token: str, node: str, now: datetime) -> Object:
+def token_secret(token: Secret[str], node: str, now: datetime) -> Object:
     """The Secret of the bootstrap token `token`, for the join of `node`.
 
     Source: kubernetes cmd/kubeadm/app/apis/bootstraptoken/v1/utils.go (fields), defaults.go (usages, group).
     """
-    identity, _dot, password = token.partition(".")
+    identity, _dot, password = token.reveal().partition(".")
     return {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -83,7 +84,7 @@ def token_secret(token: str, node: str, now: datetime) -> Object:
 
 
 @contextmanager
-def bootstrap_token(cluster: Cluster, node: str) -> Iterator[str]:
+def bootstrap_token(cluster: Cluster, node: str) -> Iterator[Secret[str]]:
     """A token for the join of `node`; deleted from the cluster afterwards, even after a failure."""
     token = make_token()
     made = token_secret(token, node, datetime.now(UTC))

@@ -6,7 +6,8 @@
 A field has its type, its default and, in its metadata, what `option` takes. The table generates the module's
 documentation and argument_spec, and the role's defaults, specification, task and table of variables. The first task of
 a run plans with it too: `arguments` says which variable sets which option. `read` makes the dataclass of a module's
-options, and from there on everything reads attributes.
+options, and from there on everything reads attributes. An option is secret (no_log) where its type is `Secret`, or a
+dict of such.
 """
 
 # Functions here make the fields of other classes.
@@ -20,10 +21,12 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
+from ..engine.secret import Secret
+
 T = TypeVar("T")
 
 SECRET = "Secret. "
-"""The start of the description of an option whose value is never shown."""
+"""The start of the description of an option whose type is `Secret`."""
 
 
 class _Same:
@@ -242,7 +245,7 @@ def _row(name: str, hint: Any, each: Field[Any]) -> Option:
     return Option(
         name,
         about.kind or kind.type,
-        about.description,
+        _mark_secret(about.description) if _is_secret(hint) else about.description,
         default,
         required,
         kind.elements,
@@ -250,6 +253,18 @@ def _row(name: str, hint: Any, each: Field[Any]) -> Option:
         kind.options,
         about.variable,
     )
+
+
+def _is_secret(hint: Any) -> bool:
+    """Whether values of this type are never shown, as a whole or each of a dict."""
+    hint = _without_none(hint)
+    return get_origin(hint) is Secret or (get_origin(hint) in {Mapping, dict} and _is_secret(get_args(hint)[1]))
+
+
+def _mark_secret(description: str | tuple[str, ...]) -> str | tuple[str, ...]:
+    if isinstance(description, str):
+        return f"{SECRET}{description}"
+    return (f"{SECRET}{description[0]}", *description[1:])
 
 
 _TYPES = {str: "str", int: "int", bool: "bool", float: "float"}
@@ -268,7 +283,7 @@ def _kind(name: str, hint: Any, description: str | tuple[str, ...]) -> Option:
         return Option(name, "list", description, elements=_kind(name, element, "").type)
     if origin in {Mapping, dict}:
         return Option(name, "dict", description)
-    return Option(name, _TYPES.get(hint, "raw"), description)
+    return Option(name, _TYPES.get(inner[0] if origin is Secret else hint, "raw"), description)
 
 
 def _without_none(hint: Any) -> Any:
@@ -288,6 +303,8 @@ def _default_of(each: Field[Any]) -> Any:
 
 
 def _documented(default: Any) -> Any:
+    if isinstance(default, Secret):
+        return default.reveal()
     return list(default) if isinstance(default, tuple) else default
 
 
@@ -316,6 +333,12 @@ def _value(hint: Any, about: _About, found: Any) -> Any:
     if isinstance(found, Collection) and get_origin(hint) is tuple:
         element = get_args(hint)[0]
         return tuple(_read(cast(type[Any], element), {}, each) if is_dataclass(element) else each for each in found)
+    if _is_secret(hint):
+        return (
+            {str(key): Secret(str(each)) for key, each in found.items()}
+            if isinstance(found, Mapping)
+            else Secret(str(found))
+        )
     return found
 
 

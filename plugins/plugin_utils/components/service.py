@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from ..engine import windows_path
 from ..engine.batch import Op
+from ..engine.environment import Entry
 from ..engine.reading import Query, Reading, file_key, service_key, services_query
 from ..engine.resource import Change, Refused, Resource
 from ..engine.resources.service import Service
@@ -52,7 +53,7 @@ class ServiceArgs:
     nssm: str
     native_arguments: tuple[str, ...] = ()
     log_file: str | None = None
-    environment: tuple[str, ...] = ()
+    environment: tuple[Entry, ...] = ()
     log_runner: str = ""
     rotation: LogOptions = field(default_factory=LogOptions)
 
@@ -62,14 +63,14 @@ class Managed:
     """How to run a component's service.
 
     `manager` is one of its kind's, the first if empty; `tools` bring what it needs: nssm.exe or kube-log-runner.exe;
-    `rotation` is the log's, `environment` are variables as `NAME=value`, `depends_on` services. A service that `rests`
+    `rotation` is the log's, `environment` the service's variables, `depends_on` services. A service that `rests`
     is not started just because it is stopped.
     """
 
     manager: str = ""
     tools: tuple[Resource, ...] = ()
     rotation: LogOptions = field(default_factory=LogOptions)
-    environment: tuple[str, ...] = ()
+    environment: tuple[Entry, ...] = ()
     depends_on: tuple[str, ...] = ()
     start_timeout_s: int = 120
     stop_timeout_s: int = 120
@@ -85,7 +86,7 @@ def service_of(
     arguments: tuple[str, ...],
     ready: tuple[Op, ...],
     native_arguments: tuple[str, ...] = (),
-    environment: tuple[str, ...] = (),
+    environment: tuple[Entry, ...] = (),
     uses: Iterable[str] = (),
     display_name: str = "",
     directory: str = "",
@@ -127,11 +128,11 @@ def service_of(
     )
 
 
-def _check_values(name: str, environment: tuple[str, ...]) -> None:
+def _check_values(name: str, environment: tuple[Entry, ...]) -> None:
     """Refused for a variable that Windows would cut: a block of variables ends at a NUL. Its value is not shown."""
     for entry in environment:
-        if "\0" in entry:
-            variable = entry.partition("=")[0].replace("\0", "\\0")
+        if "\0" in entry.text.reveal():
+            variable = entry.name.replace("\0", "\\0")
             raise Refused(
                 f"environment: {variable} of the service {name} holds a NUL, at which Windows would cut it; take the "
                 "character out."
@@ -143,18 +144,17 @@ _REPLACED = {"%path%": ";".join(WINDOWS_PATH), "%systemroot%": r"C:\Windows", "%
 Source: nssm env.cpp, set_environment_block."""
 
 
-def _path(declared: tuple[str, ...], manager: str, environment: tuple[str, ...]) -> tuple[str, ...]:
+def _path(declared: tuple[str, ...], manager: str, environment: tuple[Entry, ...]) -> tuple[str, ...]:
     """The folders of a service's Path. A Path in its environment replaces the machine's."""
     for entry in environment:
-        name, _equals, value = entry.partition("=")
-        if name.casefold() == "path":
+        if entry.name.casefold() == "path":
             replaced = _REPLACED if manager == "nssm" else {}
-            words = (replaced.get(word.casefold(), word) for word in re.split("(%[^%;]+%)", value))
+            words = (replaced.get(word.casefold(), word) for word in re.split("(%[^%;]+%)", entry.value.reveal()))
             return tuple("".join(words).split(";"))
     return declared
 
 
-def _check_path(component: str, daemon: Daemon, layout: Layout, manager: str, environment: tuple[str, ...]) -> None:
+def _check_path(component: str, daemon: Daemon, layout: Layout, manager: str, environment: tuple[Entry, ...]) -> None:
     """Refused for a Path in which the program would not find the programs that it starts by name."""
     needs: dict[str, list[looked_up.Need]] = {}
     path = _path(daemon.path(layout), manager, environment)

@@ -9,10 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
+from ..engine.environment import Entry
 from ..engine.reading import Reading
 from ..engine.resource import Notice, Refused, Resource
 from ..engine.resources.firewall_rule import Network
 from ..engine.resources.programs import Source
+from ..engine.secret import Secret
 from ..engine.services.existing import Existing
 from ..facts import kubernetes
 from ..facts.feature_gates import gate as feature_gate
@@ -110,9 +112,9 @@ def service_manager(given: Given[Any], daemon: Daemon) -> str:
     return "sc" if gate and gate.default else "nssm"
 
 
-def environment(wanted: Mapping[str, Any]) -> tuple[str, ...]:
-    """A service's variables as `NAME=value`, sorted so that they are the same at each run."""
-    return tuple(f"{name}={value}" for name, value in sorted(wanted.items()))
+def environment(wanted: Mapping[str, Secret[str]]) -> tuple[Entry, ...]:
+    """A service's variables, sorted so that they are the same at each run."""
+    return tuple(Entry(name, value) for name, value in sorted(wanted.items()))
 
 
 def service_tools(given: Given[Any], daemon: Daemon) -> Resources:

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .options import SECRET, Variable, option, suboptions
+from ..engine.secret import Secret
+from .options import Variable, option, suboptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,7 @@ class ServiceOptions:
     """How a component's service is created and run. `manager` is empty for the first of its kind's."""
 
     manager: str = option("Its manager.", default="")
-    environment: Mapping[str, Any] = option("Variables.", default={})
+    environment: Mapping[str, Secret[str]] = option("Variables.", default={})
     depends_on: tuple[str, ...] = option("Services.", default=())
     start_timeout: int = option("Seconds.", default=120)
     stop_timeout: int = option("Seconds within which the service must stop.", default=120)
@@ -228,7 +229,7 @@ def extra_arguments_option(such: str, variable: str) -> Any:
 
 def environment_option(variable: Variable | str = "", besides: str = "such as HTTPS_PROXY") -> Any:
     """The option `environment`: the service's own variables."""
-    text = f"{SECRET}Variables of the service's own environment, {besides}. A change restarts it."
+    text = f"Variables of the service's own environment, {besides}. A change restarts it."
     return option(text, default={}, variable=variable)
 
 

@@ -26,6 +26,7 @@ from ..engine.resource import Change, Refused
 from ..engine.resources.file import backup_of, write_ops
 from ..engine.resources.firewall_rule import NETSH, NO_RULE
 from ..engine.resources.service import running_dependants
+from ..engine.secret import Secret
 from ..engine.tools import move, run, start_ops, stop_ops, wait_pipe
 from ..facts import cri_tcp as facts
 from .edit import Address
@@ -224,12 +225,12 @@ class Expiry:
         """Write the files, then create the task; the undo restores an earlier schedule."""
         xml = runner_task.xml(self.layout.state_dir, ABOUT, since=str(wanted["at"]), every="PT5M")
         create = runner_task.create(TASK, self._path("expiry.xml"))
-        data = json.dumps(wanted, indent=1).encode()
-        first, *rest = write_ops(self._path("expiry.json"), data, self.backup, there=planned, secret=True)
+        data = Secret(json.dumps(wanted, indent=1).encode())
+        first, *rest = write_ops(self._path("expiry.json"), data, self.backup, there=planned)
         return (
             first.with_undo(*first.undo, *((create,) if planned and task else ())),
             *rest,
-            *write_ops(self._path("expiry.xml"), xml, self.backup, there=planned, secret=True),
+            *write_ops(self._path("expiry.xml"), xml, self.backup, there=planned),
             create.with_undo(_delete()),
         )
 

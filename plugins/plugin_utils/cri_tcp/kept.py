@@ -18,6 +18,7 @@ from ..engine.batch import Op, as_base64
 from ..engine.reading import CONFIDENTIAL, Query, Reading
 from ..engine.resource import Change
 from ..engine.resources.file import write_ops
+from ..engine.secret import Secret
 from .edit import Listener, edit
 
 NAME = "cri-tcp-before.json"
@@ -89,7 +90,7 @@ class Kept:
         left = {"exists": True, "kind": "file", "size": len(data), "content": as_base64(data)}
         return Change(
             text="",
-            prepare=write_ops(path, data, self.backup, there=there is not None, secret=True),
+            prepare=write_ops(path, Secret(data), self.backup, there=there is not None),
             predicted={asked.key: left},
             state=(asked,),
         )

@@ -25,6 +25,7 @@ from ..engine.resources.directory import Directory
 from ..engine.resources.file import READ_LIMIT, File, is_same_text
 from ..engine.resources.firewall_rule import FirewallRule, Network, show_network, sources
 from ..engine.resources.service import ACTIVE, Service
+from ..engine.secret import Secret
 from ..engine.services.existing import AsFound
 from ..facts import cri_tcp as facts
 from ..facts.containerd import CONFIG_PATH
@@ -354,7 +355,7 @@ def _certificates(args: CriTcpArgs) -> tuple[Resource, ...]:
     return (
         Directory(folder, sddl=security.ADMINS_ONLY, private=True),
         *(
-            File(windows_path.join(folder, name), files[name].encode(), args.layout.backup(args.mark), private=True)
+            File(windows_path.join(folder, name), Secret(files[name].encode()), args.layout.backup(args.mark))
             for name in ON_NODE
         ),
     )

@@ -17,7 +17,7 @@ from ..components.healthz import find_url
 from ..components.kube_proxy import kube_proxy
 from ..components.layout import Layout
 from ..engine.address import mask
-from ..engine.environment import fingerprint
+from ..engine.environment import Entry
 from ..engine.powershell import literal
 from ..engine.reading import VARIABLE, Reading
 from ..facts.flags import KUBELET
@@ -291,7 +291,7 @@ def _proxy(scene: Scene) -> Iterator[Seen]:
         if not found.get("exists"):
             seen = f"it is not set, though this node is behind {mask(value)}"
             yield Seen(f"the machine's variable {name}", seen, mask(value), machine)
-        elif found.get("fingerprint") != fingerprint(f"{name}={value}"):
+        elif found.get("fingerprint") != Entry(name, value).fingerprint:
             yield Seen(f"the machine's variable {name}", "it has another value", mask(value), machine)
     through = f" through {mask(wanted.get('HTTPS_PROXY') or wanted['HTTP_PROXY'])}" if wanted else ""
     for address, said in tried.reached.items():

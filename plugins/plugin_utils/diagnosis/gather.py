@@ -39,6 +39,7 @@ from ..cri_tcp import expiry
 from ..engine.batch import Batch, Op
 from ..engine.reading import Expectation, Query, Reading, file_key, file_query, merge_queries, system_query
 from ..engine.resource import Refused
+from ..engine.secret import Secret
 from ..engine.tools import SYSTEM32
 from ..facts.version import VersionError
 from ..network.virtual_machine import VmAdapter, VmAdaptersError
@@ -284,7 +285,7 @@ def _with_exec(cluster: Cluster, objects: Objects) -> tuple[Objects, str]:
     return replace(objects, pods=tuple(pods)), ""
 
 
-def _through(machine: Machine, urls: list[str], proxy: str, reading: Reading) -> dict[str, Said]:
+def _through(machine: Machine, urls: list[str], proxy: Secret[str], reading: Reading) -> dict[str, Said]:
     """What curl on the node says of each URL through the proxy; why it could not be run."""
     if not urls:
         return {}
@@ -466,7 +467,7 @@ def try_ports(wanted: Iterable[tuple[str, int]], connect: Connect | None = None)
     return found
 
 
-def through_proxy(urls: Iterable[str], proxy: str, reading: Reading) -> Batch:
+def through_proxy(urls: Iterable[str], proxy: Secret[str], reading: Reading) -> Batch:
     """curl.exe on the node, asking each URL through the proxy. The proxy goes through the environment: its password
     must not be seen in a list of processes."""
     ops = [
@@ -480,7 +481,6 @@ def through_proxy(urls: Iterable[str], proxy: str, reading: Reading) -> Batch:
                 "timeout_s": 30,
                 "encoding": "utf-8",
             },
-            secrets=("env",),
         )
         for url in urls
     ]

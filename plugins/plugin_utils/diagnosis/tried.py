@@ -12,6 +12,7 @@ from typing import Literal
 
 from ..calico.judge import Problem
 from ..components.options import option
+from ..engine.secret import NO_TEXT, Secret
 from ..facts.version import Version, VersionError
 from .cluster_view import OVER, Object
 
@@ -31,8 +32,8 @@ class Wanted:
     cluster_domain: str = option("As there.", default="cluster.local")
     target: str = option("As there.", default="")
     pod_wait: int = option("As there.", default=300)
-    http_proxy: str = option("As there.", default="")
-    https_proxy: str = option("As there.", default="")
+    http_proxy: Secret[str] = option("As there.", default=NO_TEXT)
+    https_proxy: Secret[str] = option("As there.", default=NO_TEXT)
     registries: tuple[str, ...] = option("As there.", default=())
 
     @property

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-HIDDEN = "***"
+from .secret import HIDDEN, Secret
 
 _LEAD = re.compile(r"(?i)(?:[a-z][a-z0-9+.-]*:)?//")
 _HOST = re.compile(r"(?:\[[0-9a-fA-F:.%]+\]|[^\s:@/?#\[\]]*)(?::\d*)?")
@@ -25,8 +25,10 @@ _SHORT = 4
 """Characters: a shorter part of an address would also match inside words."""
 
 
-def mask(address: str) -> str:
+def mask(address: str | Secret[str]) -> str:
     """The address without anything that may be secret. Of a malformed one, everything before its last @ is masked."""
+    if isinstance(address, Secret):
+        return mask(address.reveal())
     if _PATH.match(address):
         return address
     lead, user, rest = _split_address(address)

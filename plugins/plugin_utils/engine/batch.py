@@ -10,9 +10,10 @@ import gzip
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, overload
 
 from .reading import Expectation, Query
+from .secret import Secret
 
 SCHEMA = 1
 MAX_BYTES = 4 * 1024 * 1024
@@ -20,24 +21,46 @@ MAX_BYTES = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One step on the node, the ops that undo it, and the names of its secret arguments (docs/protocol.md, section
-    2)."""
+    """One step on the node, and the ops that undo it (docs/protocol.md, section 2). `noted` are the secret arguments
+    that the node itself fills in."""
 
     op: str
     args: Mapping[str, Any]
     undo: tuple[Op, ...] = ()
-    secrets: tuple[str, ...] = ()
+    noted: tuple[str, ...] = ()
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The names of the arguments that are a `Secret` or hold one."""
+        return (*(name for name, value in self.args.items() if _is_secret(value)), *self.noted)
 
     def with_undo(self, *undo: Op) -> Op:
         """The same op with this undo."""
         return replace(self, undo=undo)
 
     def wire(self, n: int | None = None) -> dict[str, Any]:
-        """The op as the runner takes it. `n` is its place in the batch; undo ops have none."""
-        wire: dict[str, Any] = {"op": self.op, "args": dict(self.args)}
+        """The op as the runner takes it, with the values of its secrets. `n` is its place in the batch; undo ops have
+        none."""
+        wire: dict[str, Any] = {"op": self.op, "args": {name: _open(value) for name, value in self.args.items()}}
         if n is not None:
-            wire |= {"n": n, "undo": [op.wire() for op in self.undo], "secrets": list(self.secrets)}
-        return wire
+            return wire | {"n": n, "undo": [op.wire() for op in self.undo], "secrets": list(self.secrets)}
+        return wire | ({"secrets": list(self.secrets)} if self.secrets else {})
+
+
+def _is_secret(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(_is_secret(each) for each in value.values())
+    if isinstance(value, list | tuple):
+        return any(_is_secret(each) for each in value)
+    return isinstance(value, Secret)
+
+
+def _open(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _open(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_open(each) for each in value]
+    return value.reveal() if isinstance(value, Secret) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +106,14 @@ def decode(encoded: str) -> dict[str, Any]:
     return envelope
 
 
-def as_base64(data: bytes) -> str:
-    """A file's content for the op `write`."""
+@overload
+def as_base64(data: bytes) -> str: ...
+@overload
+def as_base64(data: Secret[bytes]) -> Secret[str]: ...
+def as_base64(data: bytes | Secret[bytes]) -> str | Secret[str]:
+    """A file's content for the op `write`; of a secret one, a secret."""
+    if isinstance(data, Secret):
+        return Secret(as_base64(data.reveal()))
     return base64.b64encode(data).decode()
 
 

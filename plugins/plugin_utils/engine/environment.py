@@ -12,10 +12,36 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
+
+from .secret import Secret
 
 _MADE = re.compile("sha256:[0-9a-f]{16}")
 NSSM_VARIABLES = ("AppEnvironmentExtra", "AppEnvironment")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A variable of an environment."""
+
+    name: str
+    value: Secret[str]
+
+    @classmethod
+    def plain(cls, name: str, value: str) -> Entry:
+        """One whose value is not secret by itself."""
+        return cls(name, Secret(value))
+
+    @property
+    def text(self) -> Secret[str]:
+        """`NAME=value`."""
+        return Secret(f"{self.name}={self.value.reveal()}")
+
+    @property
+    def fingerprint(self) -> str:
+        """As a reading has it."""
+        return fingerprint(self.text.reveal())
 
 
 def fingerprint(entry: str) -> str:
@@ -51,6 +77,11 @@ def mask_value(name: str, variable: Mapping[str, Any]) -> dict[str, Any]:
     if "value" in variable:
         clean["fingerprint"] = fingerprint(f"{name.upper()}={variable['value']}")
     return clean
+
+
+def name_all(entries: Iterable[Entry]) -> str:
+    """The wanted variables' names as one text."""
+    return ", ".join(entry.name for entry in entries) or "none"
 
 
 def names_of(entries: Iterable[str] | None) -> list[str]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hmac
 from typing import Generic, NoReturn, TypeVar
 
-from .address import HIDDEN
+HIDDEN = "***"
 
 T = TypeVar("T", str, bytes)
 
@@ -52,11 +52,23 @@ class Secret(Generic[T]):
     def __repr__(self) -> str:
         return HIDDEN
 
+    def __copy__(self) -> Secret[T]:
+        return self
+
+    def __deepcopy__(self, _memory: object) -> Secret[T]:
+        """Itself: a copy of what holds one writes nothing, as dataclasses.asdict makes."""
+        return self
+
     def _refuse(self, *_arguments: object) -> NoReturn:
         raise SecretError
 
     __str__ = __format__ = __add__ = __radd__ = __mod__ = __rmod__ = __bytes__ = _refuse
     __iter__ = __len__ = __getitem__ = __contains__ = __reduce_ex__ = _refuse
+
+
+def encode(text: Secret[str]) -> Secret[bytes]:
+    """The same as UTF-8."""
+    return Secret(text.reveal().encode())
 
 
 NO_TEXT: Secret[str] = Secret("")

@@ -52,7 +52,7 @@ def sc(*args: str, ok_exit: Sequence[int | str] = (0,)) -> Op:
 def restore_value(path: str, name: str) -> Op:
     """For an undo: the registry value as it is when the node takes the batch, or none. The node itself notes it, in the
     batch's closed folder: it may be a secret, and what a node answers is printed at -vvv."""
-    return Op("registry_set", {"path": path, "name": name, "present": True}, secrets=("value",))
+    return Op("registry_set", {"path": path, "name": name, "present": True}, noted=("value",))
 
 
 def wait_service(name: str, state: str, timeout_s: int, stable_s: int = 0) -> Op:

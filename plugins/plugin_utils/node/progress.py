@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..engine import windows_path
+from ..engine.address import mask
 from ..engine.batch import Batch, Op
 from ..engine.reading import Query, file_key, file_query
 
@@ -81,7 +82,7 @@ def _part(op: Op) -> str:
 def _describe(op: Op, state: Mapping[str, Any]) -> str:
     if op.op == "fetch":
         size = int((state.get(file_key(_part(op))) or {}).get("size") or 0)
-        return f"is downloading {_address(str(op.args['url']))}: {size / MEGA:.1f} MB"
+        return f"is downloading {mask(str(op.args['url']))}: {size / MEGA:.1f} MB"
     shown = {name: _show(value) for name, value in op.args.items() if name not in op.secrets}
     if op.op == "wait":
         return f"is waiting for {_fill(_WAITS.get(str(op.args['for']), ''), shown) or op.args['for']}"
@@ -101,10 +102,3 @@ def _fill(text: str, values: Mapping[str, str]) -> str:
 
 def _show(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _address(url: str) -> str:
-    """The address without user and password."""
-    scheme, mark, rest = url.partition("://")
-    host, slash, path = rest.partition("/")
-    return f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path}".partition("?")[0]

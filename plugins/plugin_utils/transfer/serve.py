@@ -22,6 +22,7 @@ from pathlib import Path
 
 from ..engine import windows_path
 from ..engine.batch import Op
+from ..engine.secret import Secret
 from .progress import Progress
 from .push import Pushed, Ready
 
@@ -43,7 +44,7 @@ class Served:
 
     host: str
     port: int
-    token: str
+    token: Secret[str]
     files: Mapping[str, Path]
     on_part: Callable[[int], None] = lambda size: None
     sent: dict[str, int] = field(default_factory=dict)
@@ -57,9 +58,9 @@ class Served:
         return f"http://{host}:{self.port}/{name}"
 
     @property
-    def headers(self) -> dict[str, str]:
-        """The required request header; secret."""
-        return {"Authorization": f"Bearer {self.token}"}
+    def headers(self) -> dict[str, Secret[str]]:
+        """The required request header."""
+        return {"Authorization": Secret(f"Bearer {self.token.reveal()}")}
 
     def begin(self) -> None:
         """Record that a request with the token has come."""
@@ -107,7 +108,7 @@ def serve(
 ) -> Iterator[Served]:
     """Serve `files` (name -> path) at `host`, the node's name for the controller, while the context is open.
     ServeError if no port of `ports` is free."""
-    served = Served(host, 0, secrets.token_urlsafe(32), dict(files), on_part)
+    served = Served(host, 0, Secret(secrets.token_urlsafe(32)), dict(files), on_part)
     server = _bind(served, ports)
     served.port = int(server.server_address[1])
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
@@ -171,7 +172,7 @@ def _handler(served: Served) -> type[BaseHTTPRequestHandler]:
         timeout = QUIET_S
 
         def do_GET(self) -> None:
-            wanted = f"Bearer {served.token}".encode()
+            wanted = served.headers["Authorization"].reveal().encode()
             given = (self.headers.get("Authorization") or "").encode("utf-8", "replace")
             name = self.path.removeprefix("/")
             if not secrets.compare_digest(given, wanted):
@@ -232,7 +233,6 @@ class Offer:
                         "timeout_s": timeout_s,
                         "headers": self.served.headers,
                     },
-                    secrets=("headers",),
                 ).with_undo(Op("remove", {"path": there, "in_use_ok": True}))
                 for file, there in zip(ready.files, ready.remote, strict=True)
             ),

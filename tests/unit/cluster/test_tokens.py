@@ -12,6 +12,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster.endpoint impo
     make_token,
     token_secret,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 
 from tests.unit.cluster.fake import Fake
 
@@ -20,7 +21,7 @@ NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 @pytest.mark.row("JR-01")
 def test_the_secret_is_kubeadms_own_and_ends_in_15_minutes() -> None:
-    assert token_secret("abcdef.0123456789abcdef", "win1", NOW) == {
+    assert token_secret(Secret("abcdef.0123456789abcdef"), "win1", NOW) == {
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {"name": "bootstrap-token-abcdef", "namespace": "kube-system"},
@@ -38,7 +39,7 @@ def test_the_secret_is_kubeadms_own_and_ends_in_15_minutes() -> None:
 
 
 def test_tokens_are_of_the_form_and_differ() -> None:
-    tokens = {make_token() for _ in range(20)}
+    tokens = {make_token().reveal() for _ in range(20)}
     assert len(tokens) == 20
     assert all(re.fullmatch(r"[a-z0-9]{6}\.[a-z0-9]{16}", token) for token in tokens)
 
@@ -47,8 +48,8 @@ def test_tokens_are_of_the_form_and_differ() -> None:
 def test_a_token_is_there_while_it_is_used_and_gone_after_a_failure() -> None:
     fake = Fake()
     with pytest.raises(RuntimeError), bootstrap_token(fake.cluster, "win1") as token:
-        path = f"/api/v1/namespaces/kube-system/secrets/bootstrap-token-{token[:6]}"
-        assert base64.b64decode(fake.objects[path]["data"]["token-secret"]).decode() == token[7:]
+        path = f"/api/v1/namespaces/kube-system/secrets/bootstrap-token-{token.reveal()[:6]}"
+        assert base64.b64decode(fake.objects[path]["data"]["token-secret"]).decode() == token.reveal()[7:]
         raise RuntimeError
     assert fake.objects == {}
     assert [method for method, _, _ in fake.writes] == ["POST", "DELETE"]

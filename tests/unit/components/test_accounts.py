@@ -19,6 +19,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.join.ident
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.options import Credentials, JoinOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 
 from tests.unit.cluster.fake import SERVER, Fake, certificate
 
@@ -54,7 +55,7 @@ def test_accounts_are_made_once_and_their_kubeconfigs_are_the_same_each_time() -
     steps, first = identities(fake.cluster, OPTIONS, LAYOUT, check=False, clock=CLOCK)
     assert [item.path for item in first] == [LAYOUT.flanneld_kubeconfig, LAYOUT.kube_proxy_kubeconfig]
     assert steps[0].startswith("create in the cluster: ServiceAccount winkube-flanneld, ClusterRole winkube-flanneld, ")
-    document = json.loads(first[0].text)
+    document = json.loads(first[0].text.reveal())
     assert document["users"][0]["user"] == {"token": "token-of-winkube-flanneld-token"}
     assert document["clusters"][0]["cluster"] == {
         "server": SERVER,
@@ -104,7 +105,7 @@ def test_without_a_cluster_only_the_users_own_files_go_to_the_node(tmp_path: Pat
     options = replace(OPTIONS, flanneld=Credentials(kubeconfig=True, kubeconfig_source=str(file)))
     steps, found = identities(None, options, LAYOUT, check=False, clock=CLOCK)
     assert steps == []
-    assert [(item.service, item.text) for item in found] == [("flanneld", file.read_text(encoding="utf-8"))]
+    assert [(item.service, item.text) for item in found] == [("flanneld", Secret(file.read_text(encoding="utf-8")))]
 
 
 @pytest.mark.row("JR-02")

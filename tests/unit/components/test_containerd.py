@@ -17,6 +17,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd
     ContainerdSettings,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.environment import Entry
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import (
     Plan,
     make_plan,
@@ -31,6 +32,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Programs, Source
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 
 from .nodes import LAYOUT, bare, file, lines
@@ -381,19 +383,19 @@ SECRET = "HTTPS_PROXY=http://ann:geheim@proxy:3128"
 
 @pytest.mark.parametrize("manager", ["registered", "nssm"])
 def test_values_of_the_environment_are_in_no_fact_diff_or_argument_but_can_be_put_back(manager: str) -> None:
-    args = replace(ARGS, manager=manager, environment=(SECRET,))
+    args = replace(ARGS, manager=manager, environment=(Entry.plain(*SECRET.split("=", 1)),))
     node = converged(args)
     assert "geheim" not in json.dumps(node.to_fact())
     assert plan(node, args).batch is None, "compared by fingerprint"
 
-    other = replace(args, environment=("HTTPS_PROXY=http://bob:secret@proxy:3128",))
+    other = replace(args, environment=(Entry.plain("HTTPS_PROXY", "http://bob:secret@proxy:3128"),))
     resources = containerd.build_resources(other)
     assert reads_for_undo(resources, node) == ()
     made = make_plan("containerd", resources, node)
     assert made.batch is not None
     assert "geheim" not in str(made.batch), "the node notes it itself"
     (change,) = (op for op in made.batch.ops if op.op == "registry_set")
-    assert (change.args["value"], change.secrets) == (["HTTPS_PROXY=http://bob:secret@proxy:3128"], ("value",))
+    assert (change.args["value"], change.secrets) == ([Secret("HTTPS_PROXY=http://bob:secret@proxy:3128")], ("value",))
     assert change.undo[-1].args["present"] is True
     assert "secret" not in "".join(step.before + step.after + step.text for step in made.steps)
     assert not any("secret" in str(op.args) for op in made.batch.ops if op.op == "run")

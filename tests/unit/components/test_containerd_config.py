@@ -20,6 +20,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd.containerd_toml import is_equal
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 
 TEMPLATE = Path(__file__).parents[3] / "roles" / "containerd" / "templates" / "config.toml.j2"
@@ -129,7 +130,7 @@ def test_log_level() -> None:
 @pytest.mark.row("CT-45")
 def test_traces_travel_in_the_environment() -> None:
     wanted = settings("2.3.7", tracing_endpoint="http://collector:4318")
-    assert environment(wanted) == {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}
+    assert environment(wanted) == {"OTEL_EXPORTER_OTLP_ENDPOINT": Secret("http://collector:4318")}
     assert environment(SETTINGS) == {}
     assert problems(wanted) == []
     assert problems(settings("1.7.12", tracing_endpoint="http://collector:4318")) == [

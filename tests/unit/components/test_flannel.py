@@ -24,6 +24,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Pl
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 
 from tests.unit.cluster.fake import Fake
@@ -143,7 +144,7 @@ def test_flanneld_gets_the_name_of_its_node() -> None:
     made = plan().batch
     assert made is not None
     variables = next(op for op in made.ops if op.op == "registry_set")
-    assert (variables.args["name"], variables.args["value"]) == ("AppEnvironmentExtra", ["NODE_NAME=win1"])
+    assert (variables.args["name"], variables.args["value"]) == ("AppEnvironmentExtra", [Secret("NODE_NAME=win1")])
 
 
 @pytest.mark.row("FL-03")

@@ -24,6 +24,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.options im
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused, Resource
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line
 from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import read_options
 
@@ -328,7 +329,7 @@ def test_the_machines() -> None:
         "10.0.0.5",
     )
     assert (found.wanted.kubernetes, found.wanted.network_mode) == (Line(1, 35), "overlay")
-    assert (found.proxy.http, found.proxy.https) == ("http://p:80/", "http://p:443/")
+    assert (found.proxy.http, found.proxy.https) == (Secret("http://p:80/"), Secret("http://p:443/"))
     assert found.proxy.exceptions == ("git.example.com",)
     assert found.proxy.ranges == ("10.244.0.0/16", "fd00::/56", "10.96.0.0/12")
     assert found.proxy.domain == "cluster.local"
@@ -396,4 +397,5 @@ def test_kube_proxy_is_told_both_of_the_clusters_ranges() -> None:
     settings = wanted_kube_proxy(cluster_cidr=TWO)
     line = kube_proxy_args.arguments(settings)
     assert f"--cluster-cidr={TWO}" in line
-    assert kube_proxy_args.check_command_line(line, settings.version, kube_proxy_args.environment(settings)) == []
+    names = [entry.name for entry in kube_proxy_args.environment(settings)]
+    assert kube_proxy_args.check_command_line(line, settings.version, names) == []

@@ -14,6 +14,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.host.node_
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan, reads_for_undo
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import NO_TEXT, Secret
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows_revisions import BadRevision
 
@@ -150,8 +151,8 @@ def test_what_is_no_name_is_refused(name: str) -> None:
 
 
 PROXY = Proxy(
-    http="http://proxy.example.com:80/",
-    https="http://proxy.example.com:443/",
+    http=Secret("http://proxy.example.com:80/"),
+    https=Secret("http://proxy.example.com:443/"),
     exceptions=("git.example.com",),
     ranges=("10.244.0.0/16", "10.96.0.0/12"),
     domain="cluster.local",
@@ -162,7 +163,7 @@ PROXY = Proxy(
 def test_the_proxy_of_the_documents_is_the_machines() -> None:
     made = plan(node(), replace(NODE, proxy=PROXY))
     assert made.batch is not None
-    values = {op.args["name"]: op.args["value"] for op in made.batch.ops if op.op == "registry_set"}
+    values = {op.args["name"]: op.args["value"].reveal() for op in made.batch.ops if op.op == "registry_set"}
     assert values["HTTP_PROXY"] == "http://proxy.example.com:80/"
     assert values["HTTPS_PROXY"] == "http://proxy.example.com:443/"
     assert values["NO_PROXY"].split(",") == [
@@ -182,14 +183,14 @@ def test_the_proxy_of_the_documents_is_the_machines() -> None:
 
 @pytest.mark.row("HP-05")
 def test_without_a_proxy_no_variable_is_touched() -> None:
-    made = plan(node(), replace(NODE, proxy=replace(PROXY, http="", https="")))
+    made = plan(node(), replace(NODE, proxy=replace(PROXY, http=NO_TEXT, https=NO_TEXT)))
     assert made.batch is None or not [op for op in made.batch.ops if op.op.startswith("registry")]
 
 
 @pytest.mark.row("HP-05")
 def test_a_proxys_password_is_in_no_step_diff_or_fact() -> None:
     secret = "http://user:hunter2@proxy:3128"
-    args = replace(NODE, proxy=Proxy(http=secret))
+    args = replace(NODE, proxy=Proxy(http=Secret(secret)))
     variable = {"exists": True, "type": "string", "value": "http://old:swordfish@proxy"}
     reading = node().merge({"variable:http_proxy": variable})
     assert "swordfish" not in str(reading.to_fact())

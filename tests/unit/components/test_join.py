@@ -15,6 +15,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import ma
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, system_query
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused, Resource
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.file import File
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 
 from .nodes import LAYOUT, bare, file, lines
 
@@ -33,7 +34,15 @@ STOPPED = {
 NODE: dict[str, Any] = {"metadata": {"name": "win1", "labels": {}}, "status": {"conditions": []}}
 READY: dict[str, Any] = NODE | {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
 DISCOVERY = r"C:\etc\kubernetes\winkube-discovery.conf"
-JOINING = Joining(LAYOUT, "kubeadm", "win1", MARK, configuration="{}", discovery=f'{{"token": "{TOKEN}"}}', token=TOKEN)
+JOINING = Joining(
+    LAYOUT,
+    "kubeadm",
+    "win1",
+    MARK,
+    configuration="{}",
+    discovery=Secret(f'{{"token": "{TOKEN}"}}'),
+    token=Secret(TOKEN),
+)
 
 
 def fresh(*services: dict[str, Any], **parts: Any) -> Reading:
@@ -238,7 +247,7 @@ def test_the_undo_of_joining_anew_brings_the_old_identity_back() -> None:
 
 @pytest.mark.row("JR-01")
 def test_a_bootstrap_kubeconfig_starts_the_kubelet_and_is_gone_when_it_has_its_own() -> None:
-    joining = Joining(LAYOUT, "bootstrap_kubeconfig", "win1", MARK, kubeconfig="secret", ca_pem=b"pem")
+    joining = Joining(LAYOUT, "bootstrap_kubeconfig", "win1", MARK, kubeconfig=Secret("secret"), ca_pem=b"pem")
     assert lines(batch(fresh(), joining).ops) == [
         r"mkdir C:\etc\kubernetes\pki",
         r"write C:\etc\kubernetes\pki\ca.crt",
@@ -254,7 +263,7 @@ def test_a_bootstrap_kubeconfig_starts_the_kubelet_and_is_gone_when_it_has_its_o
 @pytest.mark.row("JR-01", "JR-02")
 def test_a_kubeconfig_of_the_users_is_written_for_administrators_alone_and_the_kubelet_started() -> None:
     layout = replace(LAYOUT, kubelet_kubeconfig=r"C:\k\config")
-    joining = Joining(layout, "kubeconfig", "win1", MARK, kubeconfig="secret", ca_pem=b"pem")
+    joining = Joining(layout, "kubeconfig", "win1", MARK, kubeconfig=Secret("secret"), ca_pem=b"pem")
     reading = bare((system_query(), *join.reads(layout)), STOPPED)
     folder, ca, write, *rest = batch(reading, joining).ops
     assert folder.undo[0].args == {"path": r"C:\etc\kubernetes\pki", "only_if_empty": True}
@@ -287,7 +296,7 @@ def test_check_mode_says_that_the_pod_cidr_comes_later_and_what_the_node_is_then
     assert (plan.predicted.service("kubelet") or {})["state"] == "running"
 
 
-SECRET = File(r"C:\flannel\flanneld.kubeconfig", b"token: x", r"C:\backup", private=True)
+SECRET = File(r"C:\flannel\flanneld.kubeconfig", Secret(b"token: x"), r"C:\backup")
 
 
 FLANNELD = STOPPED | {"name": "flanneld", "image_path": LAYOUT.flanneld_binary}

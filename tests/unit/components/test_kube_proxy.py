@@ -15,6 +15,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Pl
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 
 from .nodes import LAYOUT, bare, file, lines, wanted_kube_proxy
 
@@ -104,7 +105,7 @@ def test_kube_network_is_set_for_the_service() -> None:
     made = plan(joined(), arguments()).batch
     assert made is not None
     (variables,) = (op for op in made.ops if op.op == "registry_set")
-    assert (variables.args["name"], variables.args["value"]) == ("AppEnvironmentExtra", ["KUBE_NETWORK=cbr0"])
+    assert (variables.args["name"], variables.args["value"]) == ("AppEnvironmentExtra", [Secret("KUBE_NETWORK=cbr0")])
 
 
 @pytest.mark.row("KP-16", "KP-03")
@@ -117,7 +118,7 @@ def test_another_mode_changes_the_same_service_and_restarts_it_once(before: str,
     assert not [line for line in found if " install " in line or " remove " in line]
     assert found.count("run sc.exe stop kube-proxy") == found.count("run sc.exe start kube-proxy") == 1
     variables = [op.args.get("value") for op in made.batch.ops if op.args.get("name") == "AppEnvironmentExtra"]
-    assert variables == [["KUBE_NETWORK=cbr0"] if after == "l2bridge" else None]
+    assert variables == [[Secret("KUBE_NETWORK=cbr0")] if after == "l2bridge" else None]
     assert plan(converged(arguments(after)), arguments(after)).batch is None
 
 

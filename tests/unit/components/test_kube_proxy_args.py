@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy_args
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.environment import Entry
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 
 from .nodes import wanted_kube_proxy
@@ -75,9 +76,9 @@ def test_the_documents_overlay_line() -> None:
 
 @pytest.mark.row("KP-03")
 def test_kube_network_is_for_l2bridge_only() -> None:
-    assert kube_proxy_args.environment(settings("1.37.1")) == ("KUBE_NETWORK=cbr0",)
+    assert kube_proxy_args.environment(settings("1.37.1")) == (Entry.plain("KUBE_NETWORK", "cbr0"),)
     assert kube_proxy_args.environment(settings("1.37.1", network_name="flannel.4096")) == (
-        "KUBE_NETWORK=flannel.4096",
+        Entry.plain("KUBE_NETWORK", "flannel.4096"),
     )
     assert kube_proxy_args.environment(overlay("1.37.1")) == ()
     assert value(settings("1.37.1"), "network-name") is None

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components import nssm
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.environment import Entry
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import service_key
 
 from .nodes import LAYOUT, lines
@@ -60,7 +61,7 @@ def test_another_nssm_stops_it_first_and_starts_it_again() -> None:
     [
         ({"wanted": settings(system_reserved={"memory": "3Gi"})}, True),
         ({"wanted": settings(verbosity=4)}, True),
-        ({"environment": ("HTTPS_PROXY=http://proxy:3128",)}, True),
+        ({"environment": (Entry.plain("HTTPS_PROXY", "http://proxy:3128"),)}, True),
         ({"config": {"maxPods": 60}}, False),
         ({"kubeadm_flags": OF_KUBEADM}, False),
         ({"depends_on": ("containerd",)}, False),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -28,6 +30,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_opt
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.gather import Looking
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.tried import Wanted
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import NO_TEXT, Secret
 from ansible_collections.winkube.node.plugins.plugin_utils.task import argument_spec
 
 
@@ -36,7 +39,7 @@ class AgentSource:
     """Where an agent comes from."""
 
     url: str = option("For O(port).", default="", variable=Variable("winkube_agent_url", "{{ x }}/a"))
-    header: str = option(("Secret. With O(source.url).", "Not with O(join=kubeadm)."), default="")
+    header: Secret[str] = option(("With O(source.url).", "Not with O(join=kubeadm)."), default=NO_TEXT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +66,7 @@ TABLE = Interface("win_agent", "Runs an agent", "Install the agent", AgentOption
 
 def test_what_a_module_is_told_becomes_a_value_with_types() -> None:
     found = TABLE.read({"join": "kubeadm", "source": {"header": "x"}, "port": None, "more": 1})
-    assert found == AgentOptions(join="kubeadm", source=AgentSource(header="x"))
+    assert found == AgentOptions(join="kubeadm", source=AgentSource(header=Secret("x")))
     assert (found.port, found.service.stop_timeout, found.service.depends_on) == (80, 30, ())
     with pytest.raises(TypeError, match="join"):
         TABLE.read({})
@@ -77,6 +80,7 @@ class KindsOptions:
     names: tuple[str, ...] = option("N.", default=("x",))
     several: tuple[AgentSource, ...] = option("S.", default=())
     labels: Mapping[str, Any] = option("L.", default={})
+    variables: Mapping[str, Secret[str]] = option("V.", default={})
     limit: int | None = option("M.", default=None)
     file: str = option("F.", type="path")
     agent: AgentSource = inlined(AgentSource, prefix="winkube_agent_")
@@ -95,13 +99,14 @@ def test_the_annotation_tells_type_elements_choices_and_suboptions() -> None:
             "suboptions": tables.document(tables.list_options(AgentSource)),
         },
         "labels": {"type": "dict", "default": {}},
+        "variables": {"type": "dict", "default": {}},
         "limit": {"type": "int"},
         "file": {"type": "path", "required": True},
         "url": {"type": "str", "default": ""},
         "header": {"type": "str", "default": ""},
     }
     read = tables.read(KindsOptions, {"file": "f", "url": "u", "names": ["y"], "several": [{"header": "h"}]})
-    assert (read.names, read.several, read.agent.url) == (("y",), (AgentSource(header="h"),), "u")
+    assert (read.names, read.several, read.agent.url) == (("y",), (AgentSource(header=Secret("h")),), "u")
     variables = {
         each.option.name: each.variable.name for each in tables.role_variables(tables.list_options(KindsOptions))
     }
@@ -129,10 +134,28 @@ def test_a_role_tells_of_its_own_variables_and_calls_others_by_their_names() -> 
     assert told[0].text == "See C(b.c) and C(d=e)."
 
 
-def test_a_secret_stays_one_in_the_modules_own_options() -> None:
+def test_a_secret_is_one_by_its_type_in_the_documentation_the_spec_and_what_is_read() -> None:
+    documented = tables.document(TABLE.rows)["source"]["suboptions"]["header"]["description"]
+    assert documented == ["Secret. With O(source.url).", "Not with O(join=kubeadm)."]
     spec = argument_spec.options_spec(tables.document(TABLE.rows))
     assert spec["source"]["options"]["header"]["no_log"] is True
     assert spec["port"] == {"type": "int", "default": 80, "no_log": False}
+    assert argument_spec.options_spec(tables.document(tables.list_options(KindsOptions)))["variables"]["no_log"] is True
+    read = tables.read(KindsOptions, {"file": "f", "header": "hunter2", "variables": {"A": 4711}})
+    assert read.agent.header == Secret("hunter2") and read.variables == {"A": Secret("4711")}
+    assert "hunter2" not in repr(read) and "4711" not in repr(read)
+
+
+def test_no_table_says_by_hand_what_the_type_says() -> None:
+    """What is documented as secret has the type, so that nothing behind it is a plain text."""
+    folder = Path(tables.__file__).parent
+    strings = (
+        (file.name, node.value)
+        for file in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+    assert [(name, text) for name, text in strings if text.startswith(tables.SECRET)] == [("options.py", tables.SECRET)]
 
 
 @pytest.mark.parametrize("component", COMPONENTS, ids=lambda each: each.role)

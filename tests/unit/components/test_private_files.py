@@ -23,6 +23,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import ma
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Resource
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.file import File
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Link
 
@@ -44,7 +45,7 @@ def _kubeconfigs(folder: Path) -> Iterator[Resource]:
     own.write_text(KUBECONFIG, encoding="utf-8")
     options = JoinOptions(node_name="win1", version="1.37.1", join="kubeconfig", kubeconfig_source=str(own))
     paths = ((LAYOUT.flanneld_kubeconfig, "flanneld"), (LAYOUT.kube_proxy_kubeconfig, "kube-proxy"))
-    found = tuple(identities.Identity(path, name, rf"C:\k\{name}.exe", KUBECONFIG) for path, name in paths)
+    found = tuple(identities.Identity(path, name, rf"C:\k\{name}.exe", Secret(KUBECONFIG)) for path, name in paths)
     answers: dict[str, Any] = {"identities": ((), found), "joins": False}
     asks: Any = SimpleNamespace(once=lambda key, _make: answers[key])
     yield from component.files(Given(join.NAME, options, LAYOUT, fresh(), asks, mark=MARK))
@@ -79,6 +80,11 @@ def test_these_are_all_private_files(tmp_path: Path) -> None:
     assert sorted(_private(tmp_path)) == sorted(PLACES)
 
 
+def _text(secret: File) -> str:
+    assert isinstance(secret.content, Secret)
+    return str(secret.content.reveal().decode())
+
+
 @pytest.mark.parametrize("place", PLACES)
 def test_whatever_others_have_of_it_is_a_difference(tmp_path: Path, place: str) -> None:
     secret = _private(tmp_path)[place]
@@ -89,7 +95,7 @@ def test_whatever_others_have_of_it_is_a_difference(tmp_path: Path, place: str) 
         assert change.predicted[file_key(place)]["sddl"] == security.ADMINS_ONLY_FILE
         assert [op.args["sddl"] for op in change.commit] == [security.ADMINS_ONLY_FILE]
         assert change.touches == frozenset(), "the content is the same, so nothing restarts"
-        assert secret.text not in f"{change.text}{change.before}{change.after}"
+        assert _text(secret) not in f"{change.text}{change.before}{change.after}"
     for sddl in CLOSED.values():
         assert secret.change(Reading({file_key(place): {**there, "sddl": sddl}})) is None, sddl
 
@@ -108,7 +114,7 @@ def test_after_the_run_only_administrators_have_it(tmp_path: Path, place: str) -
     machine.drive.mkdir(LAYOUT.state_dir)
     machine.drive.set_sddl(LAYOUT.state_dir, security.ADMINS_ONLY)
     machine.drive.mkdir(windows_path.parent(place))
-    for old in (secret.content, b"old"):
+    for old in (KUBECONFIG.encode(), b"old"):
         for name, (sddl, why) in OPEN.items():
             if not sddl.startswith("O:"):
                 continue  # each file of the lab has an owner
@@ -126,6 +132,6 @@ def test_after_the_run_only_administrators_have_it(tmp_path: Path, place: str) -
                 continue
             assert answer.get("outcome") == "done", answer
             assert machine.drive.sddl(place) == "O:BAD:PAI(A;;FA;;;SY)(A;;FA;;;BA)", name
-            assert machine.drive.read(place) == secret.content
+            assert machine.drive.read(place) == _text(secret).encode()
             again = Reading().merge(link.probe(queries), queries)
             assert make_plan("x", (secret,), again).batch is None, name

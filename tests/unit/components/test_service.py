@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import DAEMONS
 from ansible_collections.winkube.node.plugins.plugin_utils.components.service import ServiceArgs, definition
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.environment import Entry
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.task import argument_spec
 
@@ -40,7 +41,9 @@ def test_kubelet_and_kube_proxy_run_under_both_managers_flanneld_under_nssm_alon
 @pytest.mark.parametrize("manager", ["sc", "nssm"])
 def test_a_variable_with_a_nul_is_refused_and_its_value_is_not_shown(manager: str) -> None:
     with pytest.raises(Refused, match=r"environment: TOKEN of the service kubelet holds a NUL") as refused:
-        definition(replace(KUBELET, manager=manager, environment=("A=b", "TOKEN=open\0sesame")))
+        definition(
+            replace(KUBELET, manager=manager, environment=(Entry.plain("A", "b"), Entry.plain("TOKEN", "open\0sesame")))
+        )
     assert "sesame" not in str(refused.value) and "open" not in str(refused.value)
 
 

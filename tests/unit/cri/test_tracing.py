@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd import component, containerd
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.environment import Entry
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.service import Service
@@ -62,7 +63,7 @@ def made(version: str, **more: Any) -> containerd.ContainerdArgs:
 @pytest.mark.row("CT-45")
 def test_the_service_gets_the_address_and_the_file_the_level() -> None:
     args = made("2.3.7")
-    assert args.environment == (f"{VARIABLE}=http://collector:4318",)
+    assert args.environment == (Entry.plain(VARIABLE, "http://collector:4318"),)
     assert args.config == "version = 2 # debug\n"
     assert made("2.3.7", tracing_endpoint="").environment == ()
 
@@ -78,7 +79,7 @@ def test_without_a_word_it_logs_what_is_worth_knowing_and_traces_nothing() -> No
 @pytest.mark.row("CT-45")
 def test_what_the_user_says_of_the_service_comes_over_it() -> None:
     own = options("1.7.35")["service"] | {"environment": {VARIABLE: "http://mine:4318"}}
-    assert made("1.7.35", service=own).environment == (f"{VARIABLE}=http://mine:4318",)
+    assert made("1.7.35", service=own).environment == (Entry.plain(VARIABLE, "http://mine:4318"),)
 
 
 @pytest.mark.row("CT-45")
@@ -98,10 +99,10 @@ def test_the_log_file_is_in_the_services_command_line() -> None:
         settings=containerd.settings(
             LAYOUT, version=Version.parse("2.3.7"), pause_image="registry.k8s.io/pause:3.10", log_level="info"
         ),
-        environment=(f"{VARIABLE}=http://collector:4318",),
+        environment=(Entry.plain(VARIABLE, "http://collector:4318"),),
     )
     service = next(one for one in containerd.build_resources(args) if isinstance(one, Service))
     assert isinstance(service.definition, Native)
     words = service.definition.arguments
     assert words[words.index("--log-file") + 1] == LAYOUT.containerd_log
-    assert service.definition.environment == (f"{VARIABLE}=http://collector:4318",)
+    assert service.definition.environment == (Entry.plain(VARIABLE, "http://collector:4318"),)

@@ -18,6 +18,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table impor
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.tried import Objects, Said
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query, Reading, file_key
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 
 from tests.unit.cluster.fake import as_api
 from tests.unit.components.nodes import LAYOUT, wanted_node
@@ -172,7 +173,7 @@ def test_a_host_out_of_reach_is_asked_once() -> None:
 
 @pytest.mark.row("TS-18")
 def test_curl_gets_the_proxy_where_nobody_sees_its_password() -> None:
-    proxy = "http://user:secret@proxy.example.com:80/"
+    proxy = Secret("http://user:secret@proxy.example.com:80/")
     batch = gather.through_proxy(["https://registry.k8s.io/v2/"], proxy, Reading(parts={"system": {"machine": "m-1"}}))
     (op,) = batch.ops
     assert op.secrets == ("env",)

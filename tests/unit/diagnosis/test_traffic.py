@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.checks_traffic import node_port_list
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.tried import InPod, Said
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 
 from .nodes import (
     ADDRESS,
@@ -187,7 +188,7 @@ PROXY = "http://proxy.example.com:80/"
 @pytest.mark.row("TS-18")
 def test_a_proxy_that_the_machine_does_not_know() -> None:
     node = healthy()
-    node.want(http_proxy=PROXY, https_proxy="http://user:secret@proxy.example.com:443/")
+    node.want(http_proxy=Secret(PROXY), https_proxy=Secret("http://user:secret@proxy.example.com:443/"))
     broken(
         node,
         "host.proxy",

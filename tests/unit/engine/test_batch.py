@@ -5,14 +5,44 @@ from __future__ import annotations
 import os
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import MAX_BYTES, Batch, Op, decode, encode
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Expectation, file_query
-
-WRITE = Op("write", {"path": r"C:\k\x", "content": "eA=="}, secrets=("content",)).with_undo(
-    Op("remove", {"path": r"C:\k\x"})
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import (
+    MAX_BYTES,
+    Batch,
+    Op,
+    as_base64,
+    decode,
+    encode,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Expectation, file_query
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.tools import restore_value
+
+WRITE = Op("write", {"path": r"C:\k\x", "content": Secret("eA==")}).with_undo(Op("remove", {"path": r"C:\k\x"}))
 WAIT = Op("wait", {"for": "pipe", "name": "x"})
 EXPECTED = Expectation(file_query(r"C:\k\x"), (("exists", False),))
+
+
+def test_a_secret_is_secret_wherever_it_lies_in_an_argument_and_opened_on_the_wire_alone() -> None:
+    secret = Secret("hunter2")
+    op = Op("run", {"program": "x.exe", "env": {"A": secret}, "args": ["--t", secret], "stdin": secret, "more": [1]})
+    assert op.secrets == ("env", "args", "stdin")
+    assert "hunter2" not in repr(op)
+    wire = op.wire(0)
+    assert wire["args"] == {
+        "program": "x.exe",
+        "env": {"A": "hunter2"},
+        "args": ["--t", "hunter2"],
+        "stdin": "hunter2",
+        "more": [1],
+    }
+    assert wire["secrets"] == ["env", "args", "stdin"]
+    assert as_base64(Secret(b"x")) == Secret("eA==")
+
+
+def test_what_the_node_notes_for_an_undo_it_keeps_secret_there() -> None:
+    """Failed before: an undo's own secrets were not sent, and the node showed what it had noted in an error."""
+    back = restore_value(r"HKLM\SOFTWARE\x", "y")
+    assert Op("run", {}).with_undo(back).wire(0)["undo"][0]["secrets"] == ["value"]
 
 
 def test_ops_are_numbered_and_their_undo_is_not() -> None:

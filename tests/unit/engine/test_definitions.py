@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.environment import fingerprints
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.environment import Entry, fingerprints
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.service import (
     Service,
@@ -25,6 +25,7 @@ NSSM = Nssm("x", r"C:\k\nssm.exe", PROGRAM, ("--log", r"C:\var log"), r"C:\k", "
 KEY = r"HKLM\SYSTEM\CurrentControlSet\Services\x"
 REMOVE = ["halt x", rf"wait process_gone {PROGRAM}", "delete x", "wait service absent"]
 
+VARIABLES = (Entry.plain("A", "1"),)
 MADE = {
     "by sc.exe": (
         OWN,
@@ -35,7 +36,12 @@ MADE = {
         ],
     ),
     "by the program itself, with variables": (
-        replace(OWN, registration=("--register-service",), environment=("A=1",), recovery=Recovery(0, (), False)),
+        replace(
+            OWN,
+            registration=("--register-service",),
+            environment=VARIABLES,
+            recovery=Recovery(0, (), False),
+        ),
         ["--register-service", "failure x reset= 0 actions= ", "failureflag x 0", f"registry_set {KEY}"],
     ),
     "behind a wrapper": (
@@ -47,7 +53,7 @@ MADE = {
         ],
     ),
     "under nssm": (
-        replace(NSSM, environment=("A=1",)),
+        replace(NSSM, environment=VARIABLES),
         [
             rf"install x {PROGRAM}",
             r'set x AppParameters --log "C:\var log"',

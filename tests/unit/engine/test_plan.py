@@ -12,6 +12,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Change, Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.file import File
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.service import Service
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.services.definition import Recovery
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.services.native import Native
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.tools import wait_pipe
@@ -258,5 +259,5 @@ def test_a_plan_without_a_diff_shows_its_steps_where_one_is_wanted() -> None:
 
 
 def test_an_op_keeps_its_arguments_when_it_gets_an_undo() -> None:
-    op = Op("write", {"path": CONF}, secrets=("content",))
+    op = Op("write", {"path": CONF, "content": Secret("eA==")})
     assert op.with_undo(Op("remove", {"path": CONF})).secrets == ("content",)

@@ -34,6 +34,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.hns_
     HnsNetwork,
     NoHnsNetwork,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.tools import wait_pipe
 
 from tests.unit.engine.nodes import file, node, said, undone
@@ -284,7 +285,7 @@ def test_a_feature_that_was_turned_on_waits_for_the_restart_of_this_boot() -> No
     assert other_boot.text
 
 
-PROXY = EnvironmentVariable("HTTPS_PROXY", "http://proxy:3128")
+PROXY = EnvironmentVariable("HTTPS_PROXY", Secret("http://proxy:3128"))
 PLACE = "variable:https_proxy"
 
 
@@ -296,7 +297,7 @@ def test_a_variable_is_compared_by_its_fingerprint_and_its_value_is_secret() -> 
     absent = PROXY.change(node(**{PLACE: {"exists": False}}))
     assert absent is not None
     (op,) = absent.prepare
-    assert (op.args["value"], op.secrets) == ("http://proxy:3128", ("value",))
+    assert (op.args["value"], op.secrets) == (Secret("http://proxy:3128"), ("value",))
     assert undone(op) == [f"registry_set {ENVIRONMENT_KEY}"]
 
 

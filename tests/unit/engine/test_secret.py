@@ -69,5 +69,7 @@ def test_one_method_opens_it() -> None:
         and VALUE != SECRET
         and len({SECRET, Secret(VALUE)}) == 1
     )
+    assert copy.deepcopy({"a": SECRET})["a"] is copy.copy(SECRET) is SECRET
+    assert dataclasses.asdict(Holder(SECRET))["token"] is SECRET
     with pytest.raises(SecretError):
-        copy.deepcopy(SECRET)
+        "".join(map(str, dataclasses.asdict(Holder(SECRET)).values()))

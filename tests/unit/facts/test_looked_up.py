@@ -10,7 +10,9 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.join.joini
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import COMPONENTS, DAEMONS
 from ansible_collections.winkube.node.plugins.plugin_utils.components.service import Managed, service_of
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import tools, windows_path
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.environment import Entry
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import looked_up
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.looked_up import CMDLETS, NEEDS, SPARED, Need, Spared
 
@@ -79,7 +81,7 @@ def test_what_is_looked_up_lies_in_the_path_of_the_declaration(need: Need) -> No
 
 def test_kubeadm_is_started_as_its_declaration_says() -> None:
     run = STARTED["kubeadm.exe"]
-    joined = Joining(LAYOUT, "kubeadm", "win1", "a" * 32, configuration="x", token="abcdef.0123456789abcdef")
+    joined = Joining(LAYOUT, "kubeadm", "win1", "a" * 32, configuration="x", token=Secret("abcdef.0123456789abcdef"))
     (op,) = (op for op in joined.change(bare(joined.reads())).define if op.args.get("program") == run.program(LAYOUT))
     assert op.args["env"] == {"Path": ";".join(run.path(LAYOUT))}
 
@@ -124,7 +126,8 @@ def test_a_path_of_the_users_own_has_what_the_program_looks_up(name: str, manage
     """Failed before: with a Path of its own a kubelet found no powershell, and said so of each volume."""
 
     def made() -> None:
-        service_of(name, DAEMONS[name], LAYOUT, Managed(manager=manager, environment=(path,)), arguments=(), ready=())
+        own = Managed(manager=manager, environment=(Entry.plain(*path.split("=", 1)),))
+        service_of(name, DAEMONS[name], LAYOUT, own, arguments=(), ready=())
 
     if not said:
         made()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query, file_key, file_query
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 from ansible_collections.winkube.node.plugins.plugin_utils.node import progress
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import loses_connection
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.progress import is_watched
@@ -17,7 +18,7 @@ from tests.unit.node.test_link import DONE, ID, Node
 PART = r"C:\s\a.tar.gz.part"
 FETCH = Op("fetch", {"url": "https://ann:hunter2@xyz/a.tar.gz?sig=abc", "path": r"C:\s\a.tar.gz"})
 DISM = Op("run", {"program": r"C:\Windows\System32\dism.exe", "args": ["/Online", "/Enable-Feature"]})
-TOLD = Op("run", {"program": r"C:\k\x.exe", "args": ["--token", "s3cret"]}, secrets=("args",))
+TOLD = Op("run", {"program": r"C:\k\x.exe", "args": ["--token", Secret("s3cret")]})
 PIPE = Op("wait", {"for": "pipe", "name": "containerd-containerd", "timeout_s": 120})
 BATCH = Batch("containerd", (FETCH, DISM, TOLD), gate=(PIPE,))
 
@@ -39,12 +40,12 @@ def running(done: int, size: int | None = None) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (running(0, 12_345_678), "is downloading https://xyz/a.tar.gz: 12.3 MB, 40 s so far"),
-        (running(0), "is downloading https://xyz/a.tar.gz: 0.0 MB, 40 s so far"),
+        (running(0, 12_345_678), "is downloading https://***@xyz/a.tar.gz?sig=***: 12.3 MB, 40 s so far"),
+        (running(0), "is downloading https://***@xyz/a.tar.gz?sig=***: 0.0 MB, 40 s so far"),
         (running(1), "is running dism.exe /Online /Enable-Feature, 40 s so far"),
         (running(2), "is running x.exe, 40 s so far"),
         (running(3), "is waiting for the pipe containerd-containerd, 40 s so far"),
-        ({"outcome": "running"}, "is downloading https://xyz/a.tar.gz: 0.0 MB, 40 s so far"),
+        ({"outcome": "running"}, "is downloading https://***@xyz/a.tar.gz?sig=***: 0.0 MB, 40 s so far"),
     ],
 )
 def test_the_step_under_way_is_named_without_secrets(answer: dict[str, Any], said: str) -> None:
@@ -75,7 +76,7 @@ def test_each_interval_is_one_call_and_one_line_and_what_only_progress_asked_for
     answer = node.link(said=said.append, progress_s=8.0).apply(replace(BATCH, state=(mine,)), ID)
     assert [envelope["follow_s"] for envelope in node.sent] == [8.0, 8.0, 8.0]
     assert said == [
-        "containerd: is downloading https://xyz/a.tar.gz: 5.0 MB, 8 s so far",
+        "containerd: is downloading https://***@xyz/a.tar.gz?sig=***: 5.0 MB, 8 s so far",
         "containerd: is running dism.exe /Online /Enable-Feature, 9 s so far",
     ]
     assert answer["state"] == {"mine": {"exists": True}}

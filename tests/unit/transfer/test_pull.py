@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.cache import PushCache
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.progress import Progress
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.push import Base, Ready, prepare
@@ -52,16 +53,17 @@ def test_only_what_is_offered_and_only_with_the_token(tmp_path: Path) -> None:
     with serve({"x.000": part}, "127.0.0.1") as served:
         url = served.url("x.000")
         assert url == f"http://127.0.0.1:{served.port}/x.000"
-        assert served.token not in url and len(served.token) >= 32
-        for token in (None, "", "x" * len(served.token), served.token[:-1]):
+        right = served.token.reveal()
+        assert right not in url and len(right) >= 32
+        for token in (None, "", "x" * len(right), right[:-1]):
             assert get(url, token) == (403, b"")
-        assert get(served.url("secret"), served.token)[0] == 404
-        assert get(served.url("../secret"), served.token)[0] == 404
+        assert get(served.url("secret"), right)[0] == 404
+        assert get(served.url("../secret"), right)[0] == 404
         assert served.sent == {}
-        assert get(url, served.token) == (200, b"a part")
+        assert get(url, right) == (200, b"a part")
         assert served.sent == {"x.000": 6}
     with pytest.raises(urllib.error.URLError, match="refused"):
-        get(url, served.token)
+        get(url, right)
 
 
 def test_each_server_has_a_token_of_its_own(tmp_path: Path) -> None:
@@ -131,7 +133,7 @@ class Bench:
     def fetch(self, offer: Offer) -> list[str]:
         """What the node does, and what it says where it fails."""
         self.node.network.hosts[f"controller:{offer.served.port}"] = f"127.0.0.1:{offer.served.port}"
-        answers = [execute_op(self.node, op.op, dict(op.args)) for op in offer.fetches("kubelet", 60)]
+        answers = [execute_op(self.node, op.op, op.wire()["args"]) for op in offer.fetches("kubelet", 60)]
         return [str(answer["failed"]) for answer in answers if "failed" in answer]
 
 
@@ -176,11 +178,12 @@ def test_the_token_is_a_secret_of_the_batch_and_each_part_is_checked(tmp_path: P
         token = offer.served.token
         assert (reach.op, reach.args["for"], reach.args["timeout_s"]) == ("wait", "tcp", REACH_S)
         assert fetch.secrets == ("headers",)
-        assert [name for name, value in fetch.args.items() if token in str(value)] == ["headers"]
+        assert fetch.args["headers"] == {"Authorization": Secret(f"Bearer {token.reveal()}")}
+        assert not any(token.reveal() in repr(value) for value in fetch.args.values())
         assert fetch.args["sha256"] == sha(ready.files[0].read_bytes())
         ready.files[0].write_bytes(b"another build, put there after it was looked at")
         bench.node.network.hosts[f"controller:{offer.served.port}"] = f"127.0.0.1:{offer.served.port}"
-        said = str(execute_op(bench.node, fetch.op, dict(fetch.args))["failed"])
+        said = str(execute_op(bench.node, fetch.op, fetch.wire()["args"])["failed"])
     assert "wanted sha256" in said
     assert bench.node.drive.listdir(STAGING) == []
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from ...engine import windows_path
 from ...engine.resource import Refused
+from ...engine.secret import Secret
 from ...facts import containerd as facts
 from ...facts.version import Version
 from .containerd_toml import Document, NotTomlError, with_keys
@@ -134,13 +135,13 @@ def extend(text: str, extra: Mapping[str, Any]) -> str:
         raise Refused(f"winkube_containerd_config_extra: {error}; give text, numbers, true, false or lists.") from None
 
 
-def environment(settings: ContainerdSettings) -> dict[str, str]:
+def environment(settings: ContainerdSettings) -> dict[str, Secret[str]]:
     """Environment variables that these settings need: where traces go.
 
     Source: containerd v1.7.18 to v2.4.2 tracing/plugin/otlp.go: without this variable the plugin is skipped, and
     `endpoint` in config.toml is not read.
     """
-    return {"OTEL_EXPORTER_OTLP_ENDPOINT": settings.tracing_endpoint} if settings.tracing_endpoint else {}
+    return {"OTEL_EXPORTER_OTLP_ENDPOINT": Secret(settings.tracing_endpoint)} if settings.tracing_endpoint else {}
 
 
 def check(text: str, settings: ContainerdSettings) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ...engine.secret import NO_TEXT, Secret
 from ..options import Interface, Option, Variable, inlined, option, suboptions
 from ..shared_options import (
     ProgramSource,
@@ -126,8 +127,8 @@ class AuthOptions:
     """Credentials: a user and a password, or a token."""
 
     username: str = option("The user. Some registries want a fixed name, such as V(AWS).", default="")
-    password: str = option("Secret. Its password, or the registry's substitute for one.", default="")
-    token: str = option("Secret. A token that the registry itself takes (C(Bearer)).", default="")
+    password: Secret[str] = option("Its password, or the registry's substitute for one.", default=NO_TEXT)
+    token: Secret[str] = option("A token that the registry itself takes (C(Bearer)).", default=NO_TEXT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +148,7 @@ class Connection:
     override_path: bool = option(
         "Whether the path of the address is the whole path, without C(/v2) after it.", default=False
     )
-    header: Mapping[str, Any] = option("Secret. Headers that are sent with each request.", default={})
+    header: Mapping[str, Secret[str]] = option("Headers that are sent with each request.", default={})
     auth: AuthOptions = suboptions(
         AuthOptions,
         (
@@ -375,8 +376,8 @@ class ContainerdOptions:
     images_timeout: int = option(
         "Seconds that the pull of one image may take.", default=1800, variable=Variable("winkube_images_timeout")
     )
-    environment: Mapping[str, Any] = option(
-        "Secret. Variables that the service gets from the machine's settings, such as its proxy; those of "
+    environment: Mapping[str, Secret[str]] = option(
+        "Variables that the service gets from the machine's settings, such as its proxy; those of "
         "O(service.environment) override them.",
         default={},
         variable="winkube_proxy_environment",

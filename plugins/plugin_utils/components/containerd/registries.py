@@ -33,6 +33,7 @@ from ...engine.reading import Query, Reading, file_key, file_query
 from ...engine.resource import Refused, Resource
 from ...engine.resources.directory import guard_always
 from ...engine.resources.file import File
+from ...engine.secret import Secret
 from ...facts import containerd as facts
 from ...facts.version import Version
 from ..layout import Layout
@@ -85,16 +86,16 @@ class Endpoint:
     """One address to pull from. `url` may be empty for the registry's own.
 
     `ca`: PEM. On Windows containerd then trusts **only** these certificates, not the machine's (its pool starts empty).
-    `client`: certificate and private key, PEM. `header` values may be secret; `auth` becomes one of them.
+    `client`: certificate and private key, PEM. `auth` becomes one of the `header`.
     """
 
     url: str = ""
     capabilities: tuple[str, ...] = ()
     ca: bytes = b""
-    client: tuple[bytes, bytes] | None = None
+    client: tuple[bytes, Secret[bytes]] | None = None
     skip_verify: bool = False
     override_path: bool = False
-    header: tuple[tuple[str, str], ...] = ()
+    header: tuple[tuple[str, Secret[str]], ...] = ()
 
     @property
     def authorizes(self) -> bool:
@@ -152,9 +153,9 @@ def build_resources(
     _refuse_shadowed(layout, wanted, reading)
     backup = layout.backup(mark)
     files = tuple(
-        _file(windows_path.join(layout.certs_dir, registry.folder, name), content, private, backup, reading)
+        _file(windows_path.join(layout.certs_dir, registry.folder, name), content, backup, reading)
         for registry in wanted
-        for name, content, private in _files(registry)
+        for name, content in _files(registry)
     )
     keep = {windows_path.key(file.path) for file in files}
     gone = tuple(path for path in before if windows_path.key(path) not in keep)
@@ -164,9 +165,9 @@ def build_resources(
     return (*folders, *files, MadeFiles(_receipt(layout), tuple(file.path for file in files), gone, backup))
 
 
-def _file(path: str, content: bytes, private: bool, backup: str, reading: Reading) -> File:
+def _file(path: str, content: bytes | Secret[bytes], backup: str, reading: Reading) -> File:
     """A file as it follows from a reading: an unchanged one need not be read for the diff."""
-    made = File(path, content, backup, private, equal=None)
+    made = File(path, content, backup, equal=None)
     return replace(made, shown=reading.parts.get(file_key(path), {}).get("sha256") != made.sha256)
 
 
@@ -261,7 +262,7 @@ def _settings(endpoint: Endpoint, name: str) -> list[str]:
 
 
 def _header(endpoint: Endpoint, table: str) -> list[str]:
-    return [f"[{table}]", *(f"  {_quote(key)} = {_quote(value)}" for key, value in endpoint.header)] * bool(
+    return [f"[{table}]", *(f"  {_quote(key)} = {_quote(value.reveal())}" for key, value in endpoint.header)] * bool(
         endpoint.header
     )
 
@@ -271,17 +272,18 @@ def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _files(registry: Registry) -> Iterator[tuple[str, bytes, bool]]:
-    """(name, content, whether only administrators may read it)."""
+def _files(registry: Registry) -> Iterator[tuple[str, bytes | Secret[bytes]]]:
+    """(name, content)."""
     endpoints = {"server": registry.server} | {f"mirror{n}": one for n, one in enumerate(registry.mirrors, 1)}
     for name, endpoint in endpoints.items():
         if endpoint.ca:
-            yield f"{name}-ca.pem", endpoint.ca, False
+            yield f"{name}-ca.pem", endpoint.ca
         if endpoint.client:
-            yield f"{name}-client.pem", endpoint.client[0], False
-            yield f"{name}-client.key", endpoint.client[1], True
+            yield f"{name}-client.pem", endpoint.client[0]
+            yield f"{name}-client.key", endpoint.client[1]
     # Last, so that it never names a missing file.
-    yield HOSTS_TOML, hosts_toml(registry).encode(), any(endpoint.header for endpoint in endpoints.values())
+    text = hosts_toml(registry).encode()
+    yield HOSTS_TOML, Secret(text) if any(endpoint.header for endpoint in endpoints.values()) else text
 
 
 def _receipt(layout: Layout) -> str:
@@ -362,7 +364,7 @@ def _endpoint(
     pair = None
     if reached.client.certificate or reached.client.key:
         pair = _client(where, reached.client, read_file, problems)
-    header = tuple(sorted((str(key), str(value)) for key, value in reached.header.items()))
+    header = tuple(sorted(reached.header.items(), key=lambda entry: entry[0]))
     problems += _header_problems(where, header)
     header += _authorization(where, reached.auth, header, problems)
     ca = _read(where, "ca", reached.ca, read_file, problems) if reached.ca else b""
@@ -380,9 +382,9 @@ def _endpoint(
 
 
 def _authorization(
-    where: str, auth: AuthOptions, header: Sequence[tuple[str, str]], problems: list[str]
-) -> tuple[tuple[str, str], ...]:
-    """The header for `auth`. Its content is secret, so no sentence shows it."""
+    where: str, auth: AuthOptions, header: Sequence[tuple[str, Secret[str]]], problems: list[str]
+) -> tuple[tuple[str, Secret[str]], ...]:
+    """The header for `auth`."""
     user, password, token = auth.username, auth.password, auth.token
     if not (user or password or token):
         return ()
@@ -394,13 +396,15 @@ def _authorization(
         problems.append(f"{where}: the username in auth holds a colon, behind which the password would begin.")
     elif any(name.casefold() == AUTHORIZATION for name, _value in header):
         problems.append(f"{where}: auth and the header Authorization say the same thing twice; keep one.")
-    elif _CONTROL.search(user + password + token):
+    elif _CONTROL.search(user + password.reveal() + token.reveal()):
         problems.append(f"{where}: auth holds a control character, such as a newline; write each value on one line.")
-    basic = base64.b64encode(f"{user}:{password}".encode()).decode()
-    return (("Authorization", f"Bearer {token}" if token else f"Basic {basic}"),)
+    basic = base64.b64encode(f"{user}:{password.reveal()}".encode()).decode()
+    return (("Authorization", Secret(f"Bearer {token.reveal()}" if token else f"Basic {basic}")),)
 
 
-def _client(where: str, client: ClientOptions, read_file: ReadFile, problems: list[str]) -> tuple[bytes, bytes] | None:
+def _client(
+    where: str, client: ClientOptions, read_file: ReadFile, problems: list[str]
+) -> tuple[bytes, Secret[bytes]] | None:
     if not client.certificate or not client.key:
         problems.append(f"{where}: a client has both a certificate and a key; only one of the two files is given.")
         return None
@@ -410,7 +414,7 @@ def _client(where: str, client: ClientOptions, read_file: ReadFile, problems: li
         problems.append(f"{where}: {client.certificate} holds no certificate in PEM form.")
     if key and not _KEY.search(key):
         problems.append(f"{where}: {client.key} holds no private key in PEM form.")
-    return certificate, key
+    return certificate, Secret(key)
 
 
 def _read(where: str, name: str, path: str, read_file: ReadFile, problems: list[str]) -> bytes:
@@ -421,16 +425,15 @@ def _read(where: str, name: str, path: str, read_file: ReadFile, problems: list[
         return b""
 
 
-def _header_problems(where: str, header: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Mistakes in headers. Values may be secret, and so may a value in the place of a name; no sentence shows
-    either."""
+def _header_problems(where: str, header: Sequence[tuple[str, Secret[str]]]) -> Iterator[str]:
+    """Mistakes in headers. A secret may stand in the place of a name; no sentence shows it."""
     for number, (name, value) in enumerate(header, 1):
         if not _HEADER_NAME.fullmatch(name):
             yield (
                 f"{where}: the name of header {number} holds a character that no name of a header has; containerd "
                 'would send no request. Write it as Authorization: "Bearer ...".'
             )
-        elif _CONTROL.search(value):
+        elif _CONTROL.search(value.reveal()):
             yield (
                 f"{where}: the header {name} holds a control character, such as a newline; containerd would send no "
                 "request, or skip hosts.toml. Write the value on one line."

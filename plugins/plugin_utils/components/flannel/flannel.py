@@ -16,6 +16,7 @@ from typing import Any
 
 from ...engine import windows_path
 from ...engine.batch import Op
+from ...engine.environment import Entry
 from ...engine.reading import Query, Reading, file_query, merge_queries, services_query
 from ...engine.resource import Refused, Resource
 from ...engine.resources.directory import guard, guard_always
@@ -239,7 +240,7 @@ def _service(args: FlannelArgs) -> Service:
         args,
         arguments=arguments(args),
         ready=build_gate(args),
-        environment=(f"NODE_NAME={args.node_name}",),
+        environment=(Entry.plain("NODE_NAME", args.node_name),),
         uses=(args.net_conf, subnet_env.path(layout)),
         directory=layout.flannel_dir,
     )

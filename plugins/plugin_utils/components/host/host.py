@@ -18,6 +18,7 @@ from ...engine.resource import Change, Refused, Resource
 from ...engine.resources.directory import guard_always
 from ...engine.resources.environment_variable import EnvironmentVariable
 from ...engine.resources.feature import Feature
+from ...engine.secret import NO_TEXT, Secret
 from ...facts.windows_revisions import BadRevision
 from .. import log_limit, networks
 from ..layout import Layout
@@ -34,8 +35,8 @@ class Proxy:
     """The machine's web proxy. `exceptions` are the user's own; the proxy cannot reach the cluster's `ranges` and
     its `domain`."""
 
-    http: str = ""
-    https: str = ""
+    http: Secret[str] = NO_TEXT
+    https: Secret[str] = NO_TEXT
     exceptions: tuple[str, ...] = ()
     ranges: tuple[str, ...] = ()
     domain: str = ""
@@ -46,7 +47,7 @@ class Proxy:
             return ()
         own = (*NO_PROXY_ALWAYS, f".{self.domain}" if self.domain else "", *self.ranges, subnet)
         without = dict.fromkeys(each for each in (*self.exceptions, *own) if each)
-        wanted = zip(PROXY_VARIABLES, (self.http, self.https, ",".join(without)), strict=True)
+        wanted = zip(PROXY_VARIABLES, (self.http, self.https, Secret(",".join(without))), strict=True)
         return tuple(EnvironmentVariable(name, value) for name, value in wanted if value)
 
 
@@ -149,7 +150,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
         *guard_always(layout.root, layout.cni_bin_dir, layout.cni_conf_dir, layout.flannel_dir, layout.flannel_run_dir),
         containers(layout),
         ComputerName("any"),
-        *Proxy("http://any", "http://any").variables(""),
+        *Proxy(Secret("http://any"), Secret("http://any")).variables(""),
         _logs(HostArgs(layout)),
     )
     return (

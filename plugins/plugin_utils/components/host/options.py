@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ...engine.secret import NO_TEXT, Secret
 from ..log_limit import LogLimitOptions
 from ..options import Interface, Variable, option, suboptions
 
@@ -44,12 +45,9 @@ class NetworkOptions:
 class ProxyOptions:
     """The web proxy as variables of the machine's environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY)."""
 
-    http: str = option(
-        (
-            "Secret. It may hold a password.",
-            "The address of the proxy for http.",
-        ),
-        default="",
+    http: Secret[str] = option(
+        ("The address of the proxy for http.", "It may hold a password."),
+        default=NO_TEXT,
         variable=Variable(
             "winkube_node_http_proxy",
             default="{{ winkube_proxy }}",
@@ -58,12 +56,9 @@ class ProxyOptions:
             "containerd and the kubelet have settings of their own.",
         ),
     )
-    https: str = option(
-        (
-            "Secret. It may hold a password.",
-            "The address of the proxy for https.",
-        ),
-        default="",
+    https: Secret[str] = option(
+        ("The address of the proxy for https.", "It may hold a password."),
+        default=NO_TEXT,
         variable=Variable("winkube_node_https_proxy", default="{{ winkube_proxy }}"),
     )
     no_proxy: tuple[str, ...] = option(

@@ -16,6 +16,7 @@ from ...engine import windows_path
 from ...engine.clock import Clock
 from ...engine.resource import Notice
 from ...engine.resources.file import File
+from ...engine.secret import Secret
 from ..declaration import Component
 from ..kubelet.places import cert_dir
 from ..shared_arguments import kubernetes_version, source_of
@@ -26,7 +27,7 @@ from .identities import Identity, identities
 from .joining import LATER, Joining, fill_pod_cidr
 from .options import INTERFACE, JoinOptions
 
-CHECK_TOKEN = "000000.0000000000000000"  # stands for the token in check mode, which makes none
+CHECK_TOKEN = Secret("000000.0000000000000000")  # stands for the token in check mode, which makes none
 ASKS_NOBODY = Notice("the cluster", "skip asking the cluster about this node (winkube_cluster.kubeconfig is empty)")
 
 
@@ -78,7 +79,7 @@ def files(given: Given[JoinOptions]) -> Resources:
 
 def _build_kubeconfig(given: Given[JoinOptions], item: Identity) -> Resources:
     """The kubeconfig of a program, and its service if that runs."""
-    kubeconfig = File(item.path, item.text.encode(), given.layout.backup(given.mark), private=True)
+    kubeconfig = File(item.path, item.content, given.layout.backup(given.mark))
     return (kubeconfig, *join.build_reader(item.service, item.binary, item.path, given.reading))
 
 
@@ -117,7 +118,7 @@ def log_end(given: Given[JoinOptions], probe: Probe) -> str:
 def _material(given: Given[JoinOptions]) -> Generator[Joining]:
     with ExitStack() as stack:
 
-        def token(cluster: Cluster) -> str:
+        def token(cluster: Cluster) -> Secret[str]:
             if given.check:
                 return CHECK_TOKEN
             return stack.enter_context(bootstrap_token(cluster, given.options.node_name))

@@ -10,7 +10,7 @@ import base64
 import json
 import ntpath
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ...cluster.client import Cluster, wait_for
@@ -21,6 +21,7 @@ from ...cluster.error import ClusterError
 from ...engine.clock import Clock
 from ...engine.local_path import expand_home
 from ...engine.resource import Refused
+from ...engine.secret import Secret, encode
 from ..layout import Layout
 from .options import JoinOptions
 
@@ -34,7 +35,7 @@ ADMIN_NAMES = frozenset({"kubernetes-admin", "kubernetes-super-admin", "cluster-
 """Users of kubeadm's admin.conf and super-admin.conf, and the role's own name."""
 
 
-def build_kubeconfig(server: str, ca_pem: bytes, user: str, token: str) -> str:
+def build_kubeconfig(server: str, ca_pem: bytes, user: str, token: Secret[str]) -> Secret[str]:
     """A kubeconfig for `user` with a token; as JSON, which is YAML as well."""
     cluster: dict[str, str] = {"server": server}
     if ca_pem:
@@ -45,9 +46,9 @@ def build_kubeconfig(server: str, ca_pem: bytes, user: str, token: str) -> str:
         "current-context": user,
         "clusters": [{"name": "kubernetes", "cluster": cluster}],
         "contexts": [{"name": user, "context": {"cluster": "kubernetes", "user": user}}],
-        "users": [{"name": user, "user": {"token": token}}],
+        "users": [{"name": user, "user": {"token": token.reveal()}}],
     }
-    return json.dumps(document, indent=2) + "\n"
+    return Secret(json.dumps(document, indent=2) + "\n")
 
 
 def kubeconfig_problems(found: Kubeconfig, where: str, *, allow_admin: bool) -> list[str]:
@@ -200,7 +201,12 @@ class Identity:
     path: str
     service: str
     binary: str
-    text: str = field(repr=False)
+    text: Secret[str]
+
+    @property
+    def content(self) -> Secret[bytes]:
+        """The file's."""
+        return encode(self.text)
 
 
 def identities(
@@ -233,7 +239,7 @@ def identities(
     for option, wanted, account, path, service, binary in programs:
         if not wanted.kubeconfig:
             continue
-        text: str | None = None
+        text: Secret[str] | None = None
         if wanted.kubeconfig_source:
             text = users_kubeconfig(
                 wanted.kubeconfig_source,
@@ -248,7 +254,7 @@ def identities(
     return steps, tuple(found)
 
 
-def users_kubeconfig(path: str, option: str, *, allow_admin: bool) -> str:
+def users_kubeconfig(path: str, option: str, *, allow_admin: bool) -> Secret[str]:
     """A kubeconfig on the controller that will go to a node. Refused if it must not go there, or is invalid."""
     try:
         text = expand_home(path).read_text(encoding="utf-8")
@@ -256,19 +262,21 @@ def users_kubeconfig(path: str, option: str, *, allow_admin: bool) -> str:
         raise Refused(f"{option}: {path} on the controller cannot be read: {error}.") from error
     if problems := kubeconfig_problems(read_kubeconfig(text, path), path, allow_admin=allow_admin):
         raise Refused(*problems)
-    return text
+    return Secret(text)
 
 
-def _of_account(cluster: Cluster, account: str, api_server: str, *, check: bool, clock: Clock) -> tuple[list[str], str]:
+def _of_account(
+    cluster: Cluster, account: str, api_server: str, *, check: bool, clock: Clock
+) -> tuple[list[str], Secret[str]]:
     absent = find_missing(cluster, objects(account))
     steps = [f"create in the cluster: {', '.join(item.label for item in absent)}"] if absent else []
     if check and absent:
-        return steps, LATER
+        return steps, Secret(LATER)
     make(cluster, absent)
 
-    def token() -> str | None:
+    def token() -> Secret[str] | None:
         data = (cluster.get(token_path(account)) or {}).get("data") or {}
-        return base64.b64decode(str(data.get("token") or "")).decode() or None
+        return Secret(base64.b64decode(str(data.get("token") or "")).decode()) or None
 
     sentence = (
         f"the cluster gave the ServiceAccount {account} no token within {TOKEN_S} s: kube-controller-manager fills it "

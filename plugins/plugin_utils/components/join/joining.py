@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ...engine import security, windows_path
@@ -19,6 +19,7 @@ from ...engine.batch import Op, as_base64
 from ...engine.reading import Query, Reading, file_key, service_key
 from ...engine.resource import Change
 from ...engine.resources.service import ACTIVE, RUNNING, add_start_undo
+from ...engine.secret import NO_TEXT, Secret, encode
 from ...engine.services.existing import log_file
 from ...engine.tools import (
     CANNOT_ACCEPT,
@@ -67,10 +68,11 @@ def patches_dir(layout: Layout) -> str:
     return windows_path.join(layout.kubernetes_dir, "winkube-patches")
 
 
-def _private(path: str, text: str, *, secret: bool = False) -> Op:
+def _private(path: str, text: str | Secret[str]) -> Op:
     """A file for administrators alone; its undo removes it."""
-    content = {"path": path, "content": as_base64(text.encode()), "sddl": security.ADMINS_ONLY_FILE}
-    return Op("write", content, secrets=("content",) if secret else ()).with_undo(Op("remove", {"path": path}))
+    content = as_base64(encode(text)) if isinstance(text, Secret) else as_base64(text.encode())
+    args = {"path": path, "content": content, "sddl": security.ADMINS_ONLY_FILE}
+    return Op("write", args).with_undo(Op("remove", {"path": path}))
 
 
 LOG_LINES, LOG_BYTES, LINE_CHARS = 3, 8192, 400
@@ -111,10 +113,10 @@ class Joining:
     node_name: str
     mark: str
     configuration: str = ""
-    discovery: str = field(default="", repr=False)
+    discovery: Secret[str] = NO_TEXT
     patch: str = ""
-    token: str = field(default="", repr=False)
-    kubeconfig: str = field(default="", repr=False)
+    token: Secret[str] = NO_TEXT
+    kubeconfig: Secret[str] = NO_TEXT
     ca_pem: bytes = b""
     again: bool = False
     start_timeout_s: int = 240
@@ -203,10 +205,10 @@ class Joining:
         program = run(layout.kubeadm_binary, "join", "--config", path, timeout_s=KUBEADM_S, encoding="utf-8")
         # kubeadm reads no stdin: the token is named here only so that it is masked in kubeadm's output.
         args = {**program.args, "stdin": self.token, "cwd": "C:\\", "env": {"Path": ";".join(KUBEADM_RUN.path(layout))}}
-        masked = Op("run", args, secrets=("stdin",))
+        masked = Op("run", args)
         written = (
             _private(path, self.configuration),
-            _private(found, self.discovery, secret=True),
+            _private(found, self.discovery),
             *self._patches(),
         )
         return (
@@ -232,7 +234,7 @@ class Joining:
         path = bootstrap_file(layout)
         return (
             *self._ca(),
-            self._secret(path),
+            _private(path, self.kubeconfig),
             *self._start(reading),
             _wait_file(layout.kubelet_kubeconfig, self.start_timeout_s),
             wait_healthy(url_of((LOOPBACK, str(KUBELET_PORT))), self.start_timeout_s),
@@ -242,7 +244,7 @@ class Joining:
     def _kubeconfig(self, reading: Reading) -> tuple[Op, ...]:
         return (
             *self._ca(),
-            self._secret(self.layout.kubelet_kubeconfig),
+            _private(self.layout.kubelet_kubeconfig, self.kubeconfig),
             *self._start(reading),
             wait_healthy(url_of((LOOPBACK, str(KUBELET_PORT))), self.start_timeout_s),
         )
@@ -256,10 +258,6 @@ class Joining:
             Op("mkdir", {"path": folder}).with_undo(Op("remove", {"path": folder, "only_if_empty": True})),
             write.with_undo(Op("remove", {"path": path})),
         )
-
-    def _secret(self, path: str) -> Op:
-        args = {"path": path, "content": as_base64(self.kubeconfig.encode()), "sddl": security.ADMINS_ONLY_FILE}
-        return Op("write", args, secrets=("content",)).with_undo(Op("remove", {"path": path}))
 
     def _start(self, reading: Reading) -> tuple[Op, ...]:
         start, *waits = start_ops(self.layout.kubelet_service, self.start_timeout_s)

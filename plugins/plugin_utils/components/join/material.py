@@ -18,6 +18,7 @@ from ...cluster.reading import KUBELET_CONFIG, read_client_ca, read_kubelet_conf
 from ...engine.reading import Reading
 from ...engine.resource import Refused, Resource
 from ...engine.resources.file import File
+from ...engine.secret import Secret, encode
 from ...facts.version import Line, Version
 from ..declaration import LOCAL_SYSTEM
 from ..kubelet.kubelet_args import endpoint
@@ -125,7 +126,7 @@ def material(
     kubeconfig: str,
     layout: Layout,
     version: Version,
-    token: Callable[[Cluster], str],
+    token: Callable[[Cluster], Secret[str]],
 ) -> Joining:
     """The join with its credentials; `token` makes one in the cluster, which `kubeconfig` leads to, if the way needs
     one. Refused if the join could not work."""
@@ -187,7 +188,7 @@ def _take_kubeconfig(cluster: Cluster | None, made: Joining, options: JoinOption
     """The join with a kubeconfig of the user's. The kubelet authenticates callers by the CA that the cluster publishes
     for them, else by the one in the kubeconfig, else by the cluster's."""
     text = _users_file(options, option, path)
-    ca_pem = read_kubeconfig(text, path).ca_pem
+    ca_pem = read_kubeconfig(text.reveal(), path).ca_pem
     if cluster is not None:
         ca_pem = read_client_ca(cluster, ca_pem or endpoints.endpoint(cluster, options.api_server).ca_pem)
     if not ca_pem:
@@ -215,11 +216,11 @@ def build_own_kubeconfig(options: JoinOptions, layout: Layout, reading: Reading,
     if options.join != "kubeconfig" or not options.kubeconfig_source:
         return ()
     text = _users_file(options, "kubeconfig_source", options.kubeconfig_source)
-    kubeconfig = File(layout.kubelet_kubeconfig, text.encode(), layout.backup(mark), private=True)
+    kubeconfig = File(layout.kubelet_kubeconfig, encode(text), layout.backup(mark))
     return (kubeconfig, *join.build_reader(layout.kubelet_service, layout.kubelet_binary, kubeconfig.path, reading))
 
 
-def _users_file(options: JoinOptions, option: str, path: str) -> str:
+def _users_file(options: JoinOptions, option: str, path: str) -> Secret[str]:
     """A kubeconfig on the controller that will go to the node. Refused if it must not."""
     if not path:
         raise Refused(f"join: {options.join} needs {option}, a kubeconfig on the controller.")

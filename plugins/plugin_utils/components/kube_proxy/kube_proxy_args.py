@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ...engine.environment import Entry
 from ...facts import feature_gates
 from ...facts.flags import KUBE_PROXY
 from ...facts.version import Line, Version
@@ -98,9 +99,9 @@ def arguments(proxy: KubeProxy) -> tuple[str, ...]:
     return (*found, *proxy.options.extra_arguments)
 
 
-def environment(proxy: KubeProxy) -> tuple[str, ...]:
+def environment(proxy: KubeProxy) -> tuple[Entry, ...]:
     """The service's own environment: l2bridge's network is set by KUBE_NETWORK, overlay's by --network-name."""
-    return (f"KUBE_NETWORK={proxy.network_name}",) if not proxy.is_overlay else ()
+    return (Entry.plain("KUBE_NETWORK", proxy.network_name),) if not proxy.is_overlay else ()
 
 
 def gates(proxy: KubeProxy) -> dict[str, bool]:
@@ -187,7 +188,7 @@ def problems(proxy: KubeProxy) -> list[str]:
         found += _outside(proxy.source_vip, proxy.pod_cidr)
     if found:
         return found
-    return check_command_line(arguments(proxy), proxy.version, environment(proxy))
+    return check_command_line(arguments(proxy), proxy.version, [entry.name for entry in environment(proxy)])
 
 
 def _outside(vip: str, pod_cidr: str) -> list[str]:

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 
 from .. import windows_path
 from ..batch import Op
-from ..environment import fingerprint
+from ..environment import Entry
 from ..reading import VARIABLE, Query, Reading
 from ..resource import Change
+from ..secret import Secret
 from ..tools import restore_value
 
 # An entry of the machine's Path, so that people on the node find the programs.
@@ -67,7 +68,7 @@ class EnvironmentVariable:
     since the service control manager keeps a copy."""
 
     name: str
-    value: str
+    value: Secret[str]
 
     @property
     def label(self) -> str:
@@ -86,21 +87,24 @@ class EnvironmentVariable:
         (query,) = self.reads()
         found = reading.parts[query.key]
         place = {"path": ENVIRONMENT_KEY, "name": self.name}
-        wanted = Op("registry_set", {**place, "type": "string", "value": self.value}, secrets=("value",))
+        wanted = Op("registry_set", {**place, "type": "string", "value": self.value})
         return Change(
             text=f"set the machine's variable {self.name} (services see it after a restart of the machine)",
             before=f"{self.name}: {'another value' if found.get('exists') else 'not set'}\n",
             after=f"{self.name}: as wanted\n",
             prepare=(wanted.with_undo(restore_value(ENVIRONMENT_KEY, self.name)),),
-            predicted={query.key: {"exists": True, "type": "string", "value": self.value}},
+            predicted={query.key: {"exists": True, "type": "string", "fingerprint": self._fingerprint}},
             state=(query,),
         )
 
     def _is_as_wanted(self, reading: Reading) -> bool:
         found = reading.parts[self.reads()[0].key]
-        return bool(found.get("exists")) and found.get("fingerprint") == fingerprint(
-            f"{self.name.upper()}={self.value}"
-        )
+        return bool(found.get("exists")) and found.get("fingerprint") == self._fingerprint
+
+    @property
+    def _fingerprint(self) -> str:
+        """Names match without case."""
+        return Entry(self.name.upper(), self.value).fingerprint
 
     def _query(self, key: str) -> Query:
         return Query(key, "registry", (("path", ENVIRONMENT_KEY), ("name", self.name)))

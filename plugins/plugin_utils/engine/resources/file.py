@@ -15,6 +15,7 @@ from .. import security
 from ..batch import Op, as_base64
 from ..reading import Query, Reading, file_key, file_query
 from ..resource import Change, Refused
+from ..secret import Secret
 
 READ_LIMIT = 64 * 1024
 """A file up to this many bytes is read entirely, to compare it and to show the difference."""
@@ -30,16 +31,13 @@ def backup_of(folder: str, path: str) -> str:
     return f"{folder}\\{hashlib.sha256(path.casefold().encode()).hexdigest()[:16]}"
 
 
-def write_ops(
-    path: str, data: bytes, folder: str, *, there: bool, sddl: str = "", secret: bool = False
-) -> tuple[Op, ...]:
+def write_ops(path: str, data: bytes | Secret[bytes], folder: str, *, there: bool, sddl: str = "") -> tuple[Op, ...]:
     """Write a file. A file that was `there` is kept in the `folder` of the batch, and the undo brings it back."""
     args = {"path": path, "content": as_base64(data)} | ({"sddl": sddl} if sddl else {})
-    secrets = ("content",) if secret else ()
     if not there:
-        return (Op("write", args, secrets=secrets).with_undo(Op("remove", {"path": path})),)
+        return (Op("write", args).with_undo(Op("remove", {"path": path})),)
     backup = backup_of(folder, path)
-    write = Op("write", args | {"backup": backup}, secrets=secrets)
+    write = Op("write", args | {"backup": backup})
     return (Op("mkdir", {"path": folder}), write.with_undo(Op("restore", {"path": path, "backup": backup})))
 
 
@@ -56,15 +54,14 @@ class File:
     """A file at `path` with this `content`. `backup` is the batch's folder that keeps the old file for the undo.
 
     `equal` compares the present text with `text`, by default except for line ends; TOML and JSON compare by value, so
-    that order and comments do not matter; None compares bytes. A `private` file belongs to Administrators, and only
-    they and SYSTEM may read it; its bytes are compared by their sha256, and it is never read back or shown. The present
-    text of another one without `equal` is read for the diff if it is `shown`.
+    that order and comments do not matter; None compares bytes. One whose content is a `Secret` is `private`: it belongs
+    to Administrators, and only they and SYSTEM may read it; its bytes are compared by their sha256, and it is never
+    read back or shown. The present text of another one without `equal` is read for the diff if it is `shown`.
     """
 
     path: str
-    content: bytes = field(repr=False)
+    content: bytes | Secret[bytes] = field(repr=False)
     backup: str
-    private: bool = False
     shown: bool = True
     equal: Callable[[str, str], bool] | None = is_same_text
 
@@ -74,14 +71,23 @@ class File:
         return self.path
 
     @property
+    def private(self) -> bool:
+        """Whether the content is secret."""
+        return isinstance(self.content, Secret)
+
+    @property
     def text(self) -> str:
-        """The content as text."""
-        return self.content.decode("utf-8", errors="replace")
+        """The content as text; of a private file none."""
+        return "" if isinstance(self.content, Secret) else self.content.decode("utf-8", errors="replace")
 
     @property
     def sha256(self) -> str:
         """The hash of the content, in hexadecimal."""
-        return hashlib.sha256(self.content).hexdigest()
+        return hashlib.sha256(self._bytes).hexdigest()
+
+    @property
+    def _bytes(self) -> bytes:
+        return self.content.reveal() if isinstance(self.content, Secret) else self.content
 
     def reads(self) -> tuple[Query, ...]:
         """Its hash, and its content, or of a private one its owner and access list."""
@@ -102,13 +108,13 @@ class File:
             return self._restrict(found, complaint) if complaint else None
         (query,) = self.reads()
         sddl = security.ADMINS_ONLY_FILE if self.private else ""
-        after = {"exists": True, "kind": "file", "size": len(self.content), "sha256": self.sha256}
-        after |= {"sddl": sddl} if self.private else {"content": as_base64(self.content)}
+        after = {"exists": True, "kind": "file", "size": len(self._bytes), "sha256": self.sha256}
+        after |= {"content": as_base64(self.content)} if isinstance(self.content, bytes) else {"sddl": sddl}
         return Change(
             text=f"{'rewrite' if there else 'write'} {self.path}",
             before=self._show_present(reading),
             after=_show_hash(self.sha256) if self.private else self.text,
-            commit=write_ops(self.path, self.content, self.backup, there=there, sddl=sddl, secret=self.private),
+            commit=write_ops(self.path, self.content, self.backup, there=there, sddl=sddl),
             touches=frozenset({file_key(self.path)}),
             predicted={file_key(self.path): after},
             state=(query,),
@@ -135,7 +141,7 @@ class File:
             text=f"restrict access to {self.path} (it {complaint})",
             before=f"{found.get('sddl')}\n",
             after=f"{sddl}\n",
-            commit=(Op("write", args, secrets=("content",)),),
+            commit=(Op("write", args),),
             predicted={file_key(self.path): {**found, "sddl": sddl}},
             state=(query,),
         )

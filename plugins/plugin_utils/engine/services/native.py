@@ -12,19 +12,19 @@ from typing import Any
 
 from .. import command_line
 from ..batch import Op
-from ..environment import fingerprints, names
+from ..environment import Entry, name_all, names
 from ..tools import remove_ops, restore_value, run, sc
 from .definition import AUTOMATIC, Difference, Recovery
 
 SERVICES_KEY = r"HKLM\SYSTEM\CurrentControlSet\Services"
 
 
-def set_variables(key: str, name: str, entries: tuple[str, ...]) -> tuple[Op]:
+def set_variables(key: str, name: str, entries: tuple[Entry, ...]) -> tuple[Op]:
     """A service's variables as one registry value, never as a program's arguments, which other users can see."""
     if not entries:
         return (Op("registry_remove", {"path": key, "name": name}),)
-    value = {"path": key, "name": name, "type": "multi_string", "value": list(entries)}
-    return (Op("registry_set", value, secrets=("value",)),)
+    value = [entry.text for entry in entries]
+    return (Op("registry_set", {"path": key, "name": name, "type": "multi_string", "value": value}),)
 
 
 def set_recovery(name: str, recovery: Recovery) -> tuple[Op, Op]:
@@ -50,7 +50,7 @@ class Native:
     display_name: str
     recovery: Recovery
     registration: tuple[str, ...] = ()
-    environment: tuple[str, ...] = ()
+    environment: tuple[Entry, ...] = ()
     wrapper: tuple[str, ...] = ()
 
     @property
@@ -86,7 +86,7 @@ class Native:
 
     def environment_differs(self, found: Mapping[str, Any]) -> bool:
         """Compared by fingerprint."""
-        return list(found.get("environment") or ()) != fingerprints(self.environment)
+        return list(found.get("environment") or ()) != [entry.fingerprint for entry in self.environment]
 
     def differences(self, found: Mapping[str, Any]) -> tuple[Difference, ...]:
         """Command line, start type, recovery, environment."""
@@ -112,7 +112,9 @@ class Native:
         if self.environment_differs(found):
             (op,) = set_variables(self._key, "Environment", self.environment)
             ops = (op.with_undo(restore_value(self._key, "Environment")),)
-            differences.append(Difference("environment", names(found.get("environment")), names(self.environment), ops))
+            differences.append(
+                Difference("environment", names(found.get("environment")), name_all(self.environment), ops)
+            )
         return tuple(differences)
 
     def predict(self) -> dict[str, Any]:
@@ -124,7 +126,7 @@ class Native:
             "start": AUTOMATIC,
             "delayed": False,
             "depends_on": [],
-            "environment": fingerprints(self.environment),
+            "environment": [entry.fingerprint for entry in self.environment],
             "failure": self.recovery.wire(),
             "nssm": None,
             "deleting": False,

@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import command_line, windows_path
 from ..batch import Op
-from ..environment import fingerprints, names
+from ..environment import Entry, name_all, names
 from ..tools import remove_ops, restore_value, run, sc
 from .definition import AUTOMATIC, Difference
 from .native import SERVICES_KEY, set_variables
@@ -52,7 +52,7 @@ class Nssm:
     display_name: str
     log_file: str | None = None
     rotate_bytes: int = 10 * 1024 * 1024
-    environment: tuple[str, ...] = ()
+    environment: tuple[Entry, ...] = ()
     throttle_ms: int = 1500
     restart_delay_ms: int = 5000
 
@@ -82,7 +82,7 @@ class Nssm:
     def environment_differs(self, found: Mapping[str, Any]) -> bool:
         """Compared by fingerprint."""
         present = (found.get("nssm") or {}).get(VARIABLES)
-        return list(present or ()) != fingerprints(self.environment)
+        return list(present or ()) != [entry.fingerprint for entry in self.environment]
 
     def differences(self, found: Mapping[str, Any]) -> tuple[Difference, ...]:
         """Each setting that differs; unwanted ones are reset to their default."""
@@ -96,7 +96,7 @@ class Nssm:
             differences.append(Difference("nssm.exe", image_path, self.nssm, (here.with_undo(back),)))
         if self.environment_differs(found):
             (op,) = set_variables(self._key, VARIABLES, self.environment)
-            before, after = names(present.get(VARIABLES)), names(self.environment)
+            before, after = names(present.get(VARIABLES)), name_all(self.environment)
             ops = (op.with_undo(restore_value(self._key, VARIABLES)),)
             differences.append(Difference("environment", before, after, ops))
         for setting, wanted in self._settings().items():
@@ -120,7 +120,7 @@ class Nssm:
             setting: value for setting, value in self._settings().items() if DEFAULTS.get(setting) != value
         }
         if self.environment:
-            parameters[VARIABLES] = fingerprints(self.environment)
+            parameters[VARIABLES] = [entry.fingerprint for entry in self.environment]
         return {
             "name": self.name,
             "display_name": self.display_name,
