@@ -26,6 +26,7 @@ from ..plugin_utils.engine.batch import Op
 from ..plugin_utils.engine.local_path import expand_home
 from ..plugin_utils.engine.reading import Reading, file_key, file_query
 from ..plugin_utils.engine.resource import Refused
+from ..plugin_utils.engine.secret import Secret
 from ..plugin_utils.node import verdict
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.task.node_action import NodeAction
@@ -122,9 +123,10 @@ class ActionModule(NodeAction):
             **store.summarize(),
         )
 
-    def _known(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+    def _known(self, options: Mapping[str, Any]) -> tuple[Secret[str], ...]:
         """The secrets that this run knows of the host: of its variables, its connection, the kubeconfig."""
-        found = [self._play_context.password, self._play_context.become_pass]
+        own = (self._play_context.password, self._play_context.become_pass)
+        found = [Secret(str(each)) for each in own if each]
         for name, value in self._task_vars.items():
             if name not in _NOT_OF_HOST and known.has_secret(value, name):
                 with suppress(AnsibleError):  # a variable that cannot be rendered has no value that anything could show
@@ -132,7 +134,7 @@ class ActionModule(NodeAction):
         if setting := (options["cluster"] or {}).get("kubeconfig"):
             with suppress(ClusterError):
                 found += known.list_of_kubeconfigs(list_files(str(setting)))
-        return tuple(dict.fromkeys(str(each) for each in found if each))
+        return tuple(dict.fromkeys(found))
 
     def _result(self, **values: Any) -> dict[str, Any]:
         return {**values, "winkube": {"calls": self._node.calls}}
@@ -180,7 +182,7 @@ class ActionModule(NodeAction):
         return "", None
 
 
-def _open(folder: Path, limit: int, own: Sequence[re.Pattern[str]], secrets: Sequence[str]) -> Store:
+def _open(folder: Path, limit: int, own: Sequence[re.Pattern[str]], secrets: Sequence[Secret[str]]) -> Store:
     try:
         return Store.open(folder, limit, own, secrets)
     except OSError as error:

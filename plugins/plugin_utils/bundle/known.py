@@ -15,9 +15,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ..engine.secret import SHORTEST, Secret
 from ..foreign.files import ForeignError, read_text
 from ..foreign.values import load_yaml
-from .redact import SHORTEST, is_secret_name
+from .redact import is_secret_name
 
 _NO_VALUE = re.compile(
     r"(?:file|path|dir|directory|folder|name|namespace|url|ref|version|mode|ttl|hours?|minutes?|seconds?|id|hash)$",
@@ -42,7 +43,7 @@ def has_secret(value: Any, name: str = "", depth: int = 0) -> bool:
     return names_known(name)
 
 
-def list_secrets(value: Any, name: str = "", depth: int = 0) -> Iterator[str]:
+def list_secrets(value: Any, name: str = "", depth: int = 0) -> Iterator[Secret[str]]:
     """The values in a variable that has been rendered. Places of files are none."""
     if depth > _DEEPEST:
         return
@@ -53,10 +54,10 @@ def list_secrets(value: Any, name: str = "", depth: int = 0) -> Iterator[str]:
         for each in value:
             yield from list_secrets(each, name, depth + 1)
     elif isinstance(value, str) and names_known(name) and len(value.strip()) >= SHORTEST and not _PLACE.match(value):
-        yield value
+        yield Secret(value)
 
 
-def list_of_kubeconfigs(files: Iterable[Path]) -> Iterator[str]:
+def list_of_kubeconfigs(files: Iterable[Path]) -> Iterator[Secret[str]]:
     """The credentials in kubeconfigs; none of one that cannot be read, which others tell."""
     for file in files:
         with suppress(ForeignError, OSError):

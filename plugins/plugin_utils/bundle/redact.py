@@ -10,9 +10,11 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from urllib.parse import quote, quote_plus, unquote
+from urllib.parse import quote, unquote
+
+from ..engine.secret import Secret, hide
 
 MASK = "<removed>"
 
@@ -466,7 +468,11 @@ def is_secret_file(path: str) -> bool:
 
 
 def redact(
-    text: str, more: Sequence[re.Pattern[str]] = (), known: Sequence[str] = (), *, parted_by_blanks: bool = False
+    text: str,
+    more: Sequence[re.Pattern[str]] = (),
+    known: Sequence[Secret[str]] = (),
+    *,
+    parted_by_blanks: bool = False,
 ) -> tuple[str, int]:
     """The text without secrets, and how many were removed.
 
@@ -474,10 +480,7 @@ def redact(
     by grammar: a name that means a secret, and its value. `more` are patterns that are removed entirely.
     `parted_by_blanks`: the file's format has names and values with blanks between them, as fluent-bit's.
     """
-    count = 0
-    for form in _list_forms(known):
-        count += text.count(form)
-        text = text.replace(form, MASK)
+    text, count = hide(text, known, MASK)
     if parted_by_blanks:
         text, found = _BY_BLANKS.subn(rf"\1{MASK}", text)
         count += found
@@ -490,29 +493,6 @@ def redact(
 
 
 _BY_BLANKS = re.compile(rf"(?im)^([ \t]*[\w.-]{{0,40}}?{_NAME}[ \t]+)(?!{_PLAIN}|{MASK})[^\r\n]+")
-SHORTEST = 4
-"""Characters of a value that is removed wherever it stands: shorter ones are in ordinary words."""
-
-
-def _list_forms(values: Iterable[str]) -> list[str]:
-    """Values as programs write them, the longest first: a value may contain another."""
-    found = {form for value in values if len(value.strip()) >= SHORTEST for form in _forms_of(value.strip())}
-    return sorted(found, key=len, reverse=True)
-
-
-def _forms_of(value: str) -> Iterator[str]:
-    """Plain, escaped for JSON (in JSON), XML, addresses and PowerShell, and in base64 wherever it begins there."""
-    escaped = json.dumps(value)[1:-1]
-    yield from (value, escaped, json.dumps(value, ensure_ascii=False)[1:-1], json.dumps(escaped)[1:-1])
-    yield from (html.escape(value), html.escape(value, quote=False), value.replace("'", "''"))
-    yield from (quote(value), quote(value, safe=""), quote_plus(value), quote(value, safe="").replace("%2", "%252"))
-    for data in (value.encode(), value.encode("utf-16-le")):
-        for before in range(3):
-            # Of the first and the last group of four characters a part is of what stands beside.
-            whole = base64.b64encode(b"\0" * before + data).decode().rstrip("=")
-            part = whole[(0, 2, 3)[before] : len(whole) - (1 if (before + len(data)) % 3 else 0)]
-            if len(part) >= 2 * SHORTEST:
-                yield part
 
 
 def is_secret_name(name: str) -> bool:

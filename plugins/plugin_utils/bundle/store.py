@@ -21,6 +21,7 @@ from typing import Any
 
 from ..engine.local_path import needing_room
 from ..engine.printable import escape
+from ..engine.secret import Secret
 from ..foreign.encoding import decode_anyhow, encoding_of
 from .redact import redact
 
@@ -63,14 +64,14 @@ class Store:
     folder: Path
     limit: int
     patterns: Sequence[re.Pattern[str]] = ()
-    known: Sequence[str] = ()
+    known: Sequence[Secret[str]] = ()
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     written: list[str] = field(default_factory=list)
 
     @classmethod
     def open(
-        cls, folder: Path, limit: int, patterns: Sequence[re.Pattern[str]] = (), known: Sequence[str] = ()
+        cls, folder: Path, limit: int, patterns: Sequence[re.Pattern[str]] = (), known: Sequence[Secret[str]] = ()
     ) -> Store:
         """With what an earlier run has collected. OSError if the folder cannot be made."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

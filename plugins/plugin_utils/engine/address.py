@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from .secret import HIDDEN, Secret
+from .secret import HIDDEN, Secret, hide
 
 _LEAD = re.compile(r"(?i)(?:[a-z][a-z0-9+.-]*:)?//")
 _HOST = re.compile(r"(?:\[[0-9a-fA-F:.%]+\]|[^\s:@/?#\[\]]*)(?::\d*)?")
@@ -21,8 +21,6 @@ _PATH = re.compile(r"[A-Za-z]:[\\/]|~?/(?!/)")
 _VALUE = re.compile(r"(?<==)[^&;]+")
 _PARAMETER = re.compile(r";[^/]*")
 _ADDRESS = re.compile(r"(?i)\b[a-z][a-z0-9+.-]*://[^\s\"'<>]*[^\s\"'<>.,:;)\]]")
-_SHORT = 4
-"""Characters: a shorter part of an address would also match inside words."""
 
 
 def mask(address: str | Secret[str]) -> str:
@@ -47,9 +45,7 @@ def mask_in(text: object, *addresses: str | None) -> str:
         if address:
             said = said.replace(address, mask(address))
     said = _ADDRESS.sub(lambda match: mask(match[0]), said)
-    parts = {part for address in addresses if address for part in _secrets(address)}
-    for part in sorted(parts, key=len, reverse=True):
-        said = said.replace(part, HIDDEN)
+    said, _count = hide(said, (part for address in addresses if address for part in _secrets(address)))
     return said
 
 
@@ -70,11 +66,11 @@ def _split_address(address: str) -> tuple[str, str, str]:
     return lead, "", rest
 
 
-def _secrets(address: str) -> Iterator[str]:
+def _secrets(address: str) -> Iterator[Secret[str]]:
     _lead, user, rest = _split_address(address)
     path, _mark, fragment = rest.partition("#")
     path, _query_mark, query = path.partition("?")
     found = [user, user.partition(":")[2], query, fragment, *_VALUE.findall(query)]
     found += [match[0][1:] for match in _PARAMETER.finditer(path)]
     for part in found:
-        yield from (form for form in (part, unquote(part)) if len(form) >= _SHORT)
+        yield from (Secret(part), Secret(unquote(part)))

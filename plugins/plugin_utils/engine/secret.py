@@ -10,8 +10,13 @@ value, or `***` in its place, into a text or a file raises: str, format, +, JSON
 
 from __future__ import annotations
 
+import base64
 import hmac
+import html
+import json
+from collections.abc import Iterable, Iterator
 from typing import Generic, NoReturn, TypeVar
+from urllib.parse import quote, quote_plus
 
 HIDDEN = "***"
 
@@ -78,3 +83,36 @@ NO_BYTES: Secret[bytes] = Secret(b"")
 def _bytes(secret: Secret[T]) -> bytes:
     value = secret.reveal()
     return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
+
+
+# What others have written.
+
+SHORTEST = 4
+"""Characters of a value that is removed wherever it stands: shorter ones are in ordinary words."""
+
+
+def hide(text: str, known: Iterable[Secret[str]], instead: str = HIDDEN) -> tuple[str, int]:
+    """A text of somebody else's, such as an error or a log, without these secrets in any written form, and how many
+    were in it."""
+    values = {value for secret in known if len(value := secret.reveal().strip()) >= SHORTEST}
+    count = 0
+    # The longest first: a value may contain another.
+    for form in sorted({form for value in values for form in _forms_of(value)}, key=len, reverse=True):
+        count += text.count(form)
+        text = text.replace(form, instead)
+    return text, count
+
+
+def _forms_of(value: str) -> Iterator[str]:
+    """Plain, escaped for JSON (in JSON), XML, addresses and PowerShell, and in base64 wherever it begins there."""
+    escaped = json.dumps(value)[1:-1]
+    yield from (value, escaped, json.dumps(value, ensure_ascii=False)[1:-1], json.dumps(escaped)[1:-1])
+    yield from (html.escape(value), html.escape(value, quote=False), value.replace("'", "''"))
+    yield from (quote(value), quote(value, safe=""), quote_plus(value), quote(value, safe="").replace("%2", "%252"))
+    for data in (value.encode(), value.encode("utf-16-le")):
+        for before in range(3):
+            # Of the first and the last group of four characters a part is of what stands beside.
+            whole = base64.b64encode(b"\0" * before + data).decode().rstrip("=")
+            part = whole[(0, 2, 3)[before] : len(whole) - (1 if (before + len(data)) % 3 else 0)]
+            if len(part) >= 2 * SHORTEST:
+                yield part

@@ -18,6 +18,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.bundle.redact import 
     redact,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.store import join_ends, whole_lines
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 
 from tests.redaction.generated import SECRET as SECRET_WORDS
 from tests.redaction.generated import WAYS, WRAPPINGS, shows
@@ -221,14 +222,17 @@ KNOWN = 'it\'s a "quite" od\u00e4 p\u00e9ss & more/of+it'
     ],
 )
 def test_what_the_run_knows_goes_wherever_it_stands_however_it_is_written(text: str) -> None:
-    clean, count = redact(f"it says {text}.", known=[KNOWN])
+    clean, count = redact(f"it says {text}.", known=[Secret(KNOWN)])
     assert MASK in clean and count >= 1
     for rest in (KNOWN, KNOWN[5:20], quote(KNOWN)[5:20], base64.b64encode(KNOWN.encode()).decode()[4:24]):
         assert rest not in clean
 
 
 def test_of_known_values_the_longest_goes_first_and_short_ones_stay() -> None:
-    assert redact("abcdef abc abcd", known=["abc", "abcd", "abcdef"]) == (f"{MASK} abc {MASK}", 2)
+    assert redact("abcdef abc abcd", known=[Secret("abc"), Secret("abcd"), Secret("abcdef")]) == (
+        f"{MASK} abc {MASK}",
+        2,
+    )
 
 
 def test_blanks_part_name_and_value_only_where_the_format_does_so() -> None:
@@ -252,10 +256,14 @@ def test_variables_and_kubeconfigs_give_their_secrets(tmp_path: Path) -> None:
         "winkube_kubelet_environment",
         "winkube_registries",
     }
-    assert list(known.list_secrets(variables)) == ["hunter2-hunter2", "in-an-environment", "of-a-registry"]
+    assert [each.reveal() for each in known.list_secrets(variables)] == [
+        "hunter2-hunter2",
+        "in-an-environment",
+        "of-a-registry",
+    ]
     file = tmp_path / "config"
     file.write_text("clusters: []\nusers: [{name: a, user: {token: of-a-kubeconfig, client-key: /k}}]\n")
-    assert list(known.list_of_kubeconfigs([file, tmp_path / "absent"])) == ["of-a-kubeconfig"]
+    assert list(known.list_of_kubeconfigs([file, tmp_path / "absent"])) == [Secret("of-a-kubeconfig")]
 
 
 def test_what_is_counted_is_what_was_taken_out() -> None:
