@@ -30,18 +30,18 @@ class LaneError(RuntimeError):
     """A sentence: what the lane lacks."""
 
 
-def build(folder: Path) -> Path:
-    """launcher.exe, made of our source by Go."""
+def build(folder: Path, source: Path = SOURCE) -> Path:
+    """launcher.exe, or another program, made of our source by Go."""
     if shutil.which("go") is None:
-        raise LaneError("PowerShell on Wine needs a launcher, which Go builds: go is not on PATH")
-    program = folder / "launcher.exe"
+        raise LaneError(f"PowerShell on Wine needs a {source.name}, which Go builds: go is not on PATH")
+    program = folder / f"{source.name}.exe"
     environment = {**os.environ, "GOOS": "windows", "GOARCH": "amd64", "CGO_ENABLED": "0", "GOWORK": "off"}
     command = ["go", "build", "-buildvcs=false", "-o", str(program), "."]
     done = subprocess.run(
-        command, cwd=SOURCE, env=environment, capture_output=True, text=True, timeout=BUILD_S, check=False
+        command, cwd=source, env=environment, capture_output=True, text=True, timeout=BUILD_S, check=False
     )
     if done.returncode:
-        raise LaneError(f"the launcher cannot be built: {done.stderr.strip()}")
+        raise LaneError(f"the {source.name} cannot be built: {done.stderr.strip()}")
     return program
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from tests.pwsh import program
 from tests.wine import chroot
 from tests.wine_node import story
+from tests.wine_node.calls import ROOT
 
 
 def main() -> int:
@@ -36,6 +37,9 @@ def main() -> int:
         told = story.Told(node)
         story.tell(told)
         summary = told.summary()
+        report = ROOT / "build" / "wine-node.jsonl"
+        report.parent.mkdir(exist_ok=True)
+        report.write_text("".join(json.dumps(call) + "\n" for call in node.ask("calls")), encoding="utf-8")
     print(json.dumps(summary))
     return 1 if told.failed or summary["twin_importable"] else 0
 

@@ -22,6 +22,7 @@ from tests.lab.machine.errors import WinError
 from tests.lab.machine.program import Main, Serve
 from tests.lab.machine.registry import SERVICES, Key
 from tests.lab.programs.catalogue import PROGRAMS
+from tests.windows.hns import library
 from tests.windows.machine import witness
 from tests.windows.machine.node import WineNode
 from tests.wine import chroot, pwsh
@@ -30,6 +31,15 @@ from tests.wine.prefix import Prefix
 HOME = r"C:\pwsh"
 POWERSHELL = r"C:\windows\system32\WindowsPowerShell\v1.0\powershell.exe"
 """Where Windows has it; the launcher of tests/wine lies there."""
+SYSTEM32 = r"C:\Windows\System32"
+PROGRAMS_OF_WINDOWS = ("sc", "netsh", "icacls", "dism", "schtasks", "wevtutil", "shutdown")
+"""Those that program/main.go stands in for."""
+STAND_INS = r"C:\windows\winkube-standins.txt"
+"""Where the stand-ins find the node's process."""
+SCHEDULE = r"C:\windows\system32\winkube-schedule.dll"
+SCHEDULE_CLASS = r"SOFTWARE\Classes\CLSID\{0F87369F-A4E5-4CFC-BD3E-73E6154572DD}\InprocServer32"
+SCHEDULE_LIBRARIES = ("ws2_32", "ole32", "oleaut32", "uuid")
+HERE = Path(__file__).parent
 MODULES = r"C:\Program Files\PowerShell\Modules"
 """In PSModulePath before PowerShell's own."""
 LOCAL_USER = bytes([1, 5, 0, 0, 0, 0, 0, 5]) + struct.pack("<5I", 21, 0, 0, 0, 1000)
@@ -48,6 +58,10 @@ class Machine(WineNode):
 
     programs: ClassVar[Mapping[str, tuple[Main, Serve | None]]] = PROGRAMS
 
+    def is_real(self, path: str) -> bool:
+        """What the scheduler starts is PowerShell on Wine."""
+        return path.lower() == POWERSHELL.lower() or super().is_real(path)
+
 
 def show_windows(node: Machine) -> None:
     """Wine's registry gets what the lab's image of a Windows Server has and Wine has not, but for services."""
@@ -61,6 +75,7 @@ def show_windows(node: Machine) -> None:
             if not f"HKLM\\{inner}".upper().startswith(SERVICES.upper()):
                 copy(below, inner)
 
+    node.witness.ask("set", path=SCHEDULE_CLASS, name="", type="string", data=SCHEDULE)
     for hive in ("SOFTWARE", "SYSTEM"):
         found = node.registry._find(f"HKLM\\{hive}")
         if found is not None:
@@ -68,7 +83,7 @@ def show_windows(node: Machine) -> None:
 
 
 @contextmanager
-def running(work: Path, folder: Path, **settings: Any) -> Iterator[tuple[Machine, Prefix]]:
+def running(work: Path, folder: Path, hns_port: int, **settings: Any) -> Iterator[tuple[Machine, Prefix]]:
     """The machine, on a new prefix in `work`; `folder` has PowerShell for Windows."""
     place = work / "prefix"
     place.mkdir()
@@ -82,11 +97,21 @@ def running(work: Path, folder: Path, **settings: Any) -> Iterator[tuple[Machine
         "LC_ALL": "C.utf8",
         "WINESERVER": f"{chroot.WORK}/own-wineserver",
         "POWERSHELL_TELEMETRY_OPTOUT": "1",
+        "WINKUBE_HNS_PORT": str(hns_port),
     }
     launcher = pwsh.build(work)
     with Prefix(place, environment) as prefix:
         shutil.copytree(folder, prefix.path(HOME))
         prefix.place(launcher, POWERSHELL)
+        stand_in = pwsh.build(work, HERE / "program")
+        for name in PROGRAMS_OF_WINDOWS:
+            prefix.place(stand_in, f"C:\\windows\\system32\\{name}.exe")
+        # Else Wine takes its own program of that name. Not before: the prefix asks Wine's sc.exe whether it is up.
+        own = ",".join(f"{name}.exe" for name in PROGRAMS_OF_WINDOWS)
+        prefix.environment["WINEDLLOVERRIDES"] = f"{own}=n;{pwsh.OVERRIDES}"
+        prefix.place(HERE / "cim" / "CimCmdlets.psm1", f"{MODULES}\\CimCmdlets\\CimCmdlets.psm1")
+        prefix.place(library.build(HERE / "schedule" / "schedule.c", SCHEDULE_LIBRARIES), SCHEDULE)
+        library.place(prefix)
         node = Machine("win1", prefix, witness.build(), **settings)
         try:
             yield node, prefix

@@ -18,22 +18,28 @@ import threading  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
+from tests.lab.machine.node import SimulatedNode  # noqa: E402
 from tests.lab.server.files import make_keys  # noqa: E402
-from tests.wine_node.machine import Machine, running, show_windows  # noqa: E402
+from tests.windows.hns.server import HnsServer  # noqa: E402
+from tests.wine_node.machine import STAND_INS, Machine, running, show_windows  # noqa: E402
 from tests.wine_node.ssh import Sshd  # noqa: E402
+from tests.wine_node.standins import StandIns  # noqa: E402
 
 
 class Process:
     """What can be asked for."""
 
-    def __init__(self, work: Path, node: Machine, sshd: Sshd) -> None:
-        self.work, self.node, self.sshd = work, node, sshd
+    def __init__(self, work: Path, node: Machine, sshd: Sshd, stand_ins: StandIns) -> None:
+        self.work, self.node, self.sshd, self.stand_ins = work, node, sshd, stand_ins
 
     def do_hello(self) -> dict[str, Any]:
         return {"twin_importable": guard.importable()}
 
     def do_calls(self, since: int = 0) -> list[dict[str, Any]]:
         return [json.loads(call.line()) for call in self.sshd.calls[since:]]
+
+    def do_stand_ins(self) -> dict[str, int]:
+        return dict(sorted(self.stand_ins.calls.items()))
 
     def do_cut(self) -> None:
         self.loop.call_soon_threadsafe(self.sshd.cut)
@@ -45,8 +51,20 @@ class Process:
         except Exception as error:  # the story prints it and ends
             return {"error": f"{type(error).__name__}: {error}"}
 
+    async def tick(self) -> None:
+        """The scheduler's triggers, and what the processes that it has started do, need the clock to be looked at."""
+
+        def step() -> None:
+            with self.node.lock:
+                self.node.clock.advance(0)
+
+        while True:
+            await self.loop.run_in_executor(None, step)
+            await asyncio.sleep(0.1)
+
     async def serve(self) -> None:
         self.loop = asyncio.get_running_loop()
+        ticking = asyncio.create_task(self.tick())
         port = await self.sshd.start()
         print(json.dumps({"port": port}), flush=True)
         ended = asyncio.Event()
@@ -58,13 +76,18 @@ class Process:
 
         threading.Thread(target=read, daemon=True).start()
         await ended.wait()
+        ticking.cancel()
 
 
 def main(work: Path, powershell: Path) -> int:
     keys = make_keys(work)
-    with running(work, powershell) as (node, prefix):
+    hns = HnsServer(SimulatedNode("before"))
+    with hns, running(work, powershell, hns.server_address[1], hosts={}) as (node, prefix):
+        hns.node = node
+        stand_ins = StandIns(node)
+        prefix.path(STAND_INS).write_text(stand_ins.address, encoding="ascii")
         show_windows(node)
-        asyncio.run(Process(work, node, Sshd(node, prefix, keys.client, keys.host)).serve())
+        asyncio.run(Process(work, node, Sshd(node, prefix, keys.client, keys.host), stand_ins).serve())
     return 0
 
 

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import http.server
 import json
 import os
 import shlex
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tests.integration.lab import Run, parse_recap
+from tests.lab.machine.builds import tar_gz, zip_of
+from tests.real import build
+from tests.windows.machine import witness
+from tests.windows.machine.bench import Archive, digest
+from tests.wine import nssm
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = Path(sys.executable).parent
@@ -28,8 +36,8 @@ class NodeError(RuntimeError):
 class Node:
     """The node, from outside."""
 
-    def __init__(self, work: Path, process: subprocess.Popen[str], port: int) -> None:
-        self.work, self._process, self.port = work, process, port
+    def __init__(self, work: Path, process: subprocess.Popen[str], port: int, sources: int) -> None:
+        self.work, self._process, self.port, self.sources = work, process, port, sources
 
     def ask(self, do: str, **more: Any) -> Any:
         assert self._process.stdin is not None and self._process.stdout is not None
@@ -69,6 +77,14 @@ class Node:
         variables.write_text(json.dumps(extra), encoding="utf-8")
         return self.ansible("ansible-playbook", book, "-e", f"@{variables}", *arguments)
 
+    def publish(self, name: str, make: Callable[[], bytes]) -> Archive:
+        """A file that the node can fetch, made the first time that it is asked for."""
+        path = self.work / "sources" / name
+        if not path.exists():
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(make())
+        return Archive(f"http://127.0.0.1:{self.sources}/{name}", digest(path.read_bytes()))
+
     def _inventory(self) -> Path:
         path = self.work / "inventory.ini"
         path.write_text(
@@ -105,6 +121,20 @@ class Node:
 
 
 @contextmanager
+def served(folder: Path) -> Iterator[int]:
+    """A web server of a folder on 127.0.0.1: its port."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:
+            """Nobody reads it."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
+        threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True).start()
+        yield int(server.server_address[1])
+        server.shutdown()
+
+
+@contextmanager
 def node(work: Path, powershell: Path) -> Iterator[Node]:
     """The process, ready; it ends with the context."""
     line = [sys.executable, "-m", "tests.wine_node.process", str(work), str(powershell)]
@@ -120,7 +150,8 @@ def node(work: Path, powershell: Path) -> Iterator[Node]:
         if not first:
             raise NodeError(f"the node could not be made:\n{log.read_text(encoding='utf-8')[-3000:]}")
         try:
-            yield Node(work, process, json.loads(first)["port"])
+            with served(work / "sources") as sources:
+                yield Node(work, process, json.loads(first)["port"], sources)
         finally:
             process.stdin.close()
             try:
@@ -135,6 +166,8 @@ class Told:
 
     node: Node
     failed: list[str] = field(default_factory=list)
+    second: tuple[int, int] = (-1, -1)
+    """Tasks that the second run changed, and its calls."""
 
     def expect(self, what: str, is_so: bool, run: Run | None = None) -> None:
         """One thing that has to hold; what does not is printed with the run that it came of."""
@@ -150,16 +183,27 @@ class Told:
             "payloads": len(ours),
             "processes": len({call["pid"] for call in ours if call["pid"]}),
             "twin_importable": self.node.ask("hello")["twin_importable"],
+            "stand_in_calls": self.node.ask("stand_ins"),
+            "changed_second_run": self.second[0],
+            "calls_second_run": self.second[1],
         }
 
 
-def tell(told: Told) -> None:
+def tell(told: Told, *, whole: bool = True) -> None:
     """From the bare node on."""
     node = told.node
     ping = node.ansible("ansible", "win1", "-m", "ansible.windows.win_ping")
     told.expect("win_ping answers", ping.rc == 0 and '"ping": "pong"' in ping.stdout, ping)
     reading = node.play(READING)
     told.expect("the node is read by one call", reading.rc == 0 and '"calls": 1' in reading.stdout, reading)
+    first = converge(node)
+    told.expect("containerd is installed and runs", first.rc == 0 and first.recap["win1"].changed == 1, first)
+    if first.rc:
+        return
+    before = len(node.ask("calls"))
+    second = converge(node)
+    told.second = (second.recap["win1"].changed, len(node.ask("calls")) - before)
+    told.expect("the second run changes nothing, in one call", told.second == (0, 1), second)
 
 
 READING = """
@@ -170,3 +214,31 @@ READING = """
       register: found
     - ansible.builtin.debug: {var: found.winkube}
 """
+SITE = ROOT / "playbooks" / "site.yml"
+CONTAINERD = "2.3.7"
+
+
+def converge(node: Node, *arguments: object, **more: Any) -> Run:
+    """site.yml's containerd, by nssm."""
+    members = {
+        f"bin/{name}.exe": build.program(name, CONTAINERD, "windows").read_bytes() for name in ("containerd", "ctr")
+    }
+    members["bin/containerd-shim-runhcs-v1.exe"] = witness.build().read_bytes()
+    source = node.publish(f"containerd-{CONTAINERD}-windows-amd64.tar.gz", lambda: tar_gz(members))
+    extra = {
+        "winkube_hosts": "windows",
+        "winkube_containerd_version": CONTAINERD,
+        "winkube_containerd_url": source.url,
+        "winkube_containerd_checksum": source.checksum,
+        **of_nssm(node),
+        "winkube_containerd_service": {"manager": "nssm", "environment": {}, "start_timeout": 60, "stop_timeout": 60},
+    }
+    return node.playbook(SITE, "--tags", "containerd", *arguments, **(extra | more))
+
+
+def of_nssm(node: Node) -> dict[str, str]:
+    tool = node.publish("nssm-2.24.zip", lambda: zip_of({"nssm-2.24/win64/nssm.exe": nssm.fetch(NSSM).read_bytes()}))
+    return {"winkube_nssm_url": tool.url, "winkube_nssm_checksum": tool.checksum}
+
+
+NSSM = nssm.BUILDS["2.24-101-g897c7ad"]

@@ -1,0 +1,3 @@
+module winkube.invalid/program
+
+go 1.21
