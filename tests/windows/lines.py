@@ -24,7 +24,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet im
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.options import KubeletOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.components.options import read
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import DAEMONS
-from ansible_collections.winkube.node.plugins.plugin_utils.components.service import ServiceArgs, definition
+from ansible_collections.winkube.node.plugins.plugin_utils.components.service import service_of
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import flannel as facts
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
@@ -34,7 +34,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.real.build import ROOT
 from tests.unit.components import test_flannel
-from tests.unit.components.nodes import LAYOUT, wanted_kube_proxy, wanted_kubelet
+from tests.unit.components.nodes import LAYOUT, running, wanted_kube_proxy, wanted_kubelet
 
 JOINS = ("kubeadm", "bootstrap_kubeconfig", "kubeconfig")
 MANAGERS = ("nssm", "sc")
@@ -69,22 +69,10 @@ def distinct(lines: Iterator[Line]) -> list[Line]:
     return list(found.values())
 
 
-def _service(component: str, program: str, manager: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
+def _service(component: str, manager: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
     """What the manager starts the program with."""
-    made = definition(
-        ServiceArgs(
-            component,
-            DAEMONS[component].kind,
-            component,
-            manager,
-            program,
-            arguments,
-            component,
-            LAYOUT.root,
-            LAYOUT.nssm,
-        )
-    )
-    return tuple(made.arguments)  # type: ignore[attr-defined]
+    made = service_of(component, DAEMONS[component], LAYOUT, running(manager), arguments=arguments, ready=())
+    return tuple(made.definition.arguments)  # type: ignore[attr-defined]
 
 
 def of_kubelet(version: str) -> Iterator[Line]:
@@ -101,7 +89,7 @@ def of_kubelet(version: str) -> Iterator[Line]:
     }
     for join, manager, (name, more) in product(JOINS, MANAGERS, (("defaults", {}), ("every setting", full))):
         settings = wanted_kubelet(version, join, manager, **more)
-        arguments = _service("kubelet", LAYOUT.kubelet_binary, manager, kubelet_args.arguments(settings))
+        arguments = _service("kubelet", manager, kubelet_args.arguments(settings))
         yield Line("kubelet", version, arguments, (f"{join}, {manager}, {name}",))
 
 
@@ -123,7 +111,7 @@ def of_kubelet_examples(version: str) -> Iterator[Line]:
         manager = given.get("service", {}).get("manager", "nssm")
         service = {"service": {"manager": manager}}
         settings = kubelet_args.Kubelet(read(KubeletOptions, {**given, **service, "version": version}), LAYOUT)
-        arguments = _service("kubelet", LAYOUT.kubelet_binary, manager, kubelet_args.arguments(settings))
+        arguments = _service("kubelet", manager, kubelet_args.arguments(settings))
         yield Line("kubelet", version, arguments, (f"win_kubelet: {name}",))
 
 
@@ -135,7 +123,7 @@ def of_kube_proxy_examples(version: str) -> Iterator[Line]:
         manager = given.get("service", {}).get("manager", "nssm")
         told = {**given, "version": version, "network_mode": mode, "service": {"manager": manager}}
         settings = kube_proxy_args.KubeProxy(read(KubeProxyOptions, told), LAYOUT, vip)
-        arguments = _service("kube-proxy", LAYOUT.kube_proxy_binary, manager, kube_proxy_args.arguments(settings))
+        arguments = _service("kube-proxy", manager, kube_proxy_args.arguments(settings))
         environment = {entry.name: entry.value.reveal() for entry in kube_proxy_args.environment(settings)}
         yield Line("kube-proxy", version, arguments, (f"win_kube_proxy: {name}",), environment)
 
@@ -145,7 +133,7 @@ def of_kube_proxy(version: str) -> Iterator[Line]:
     modes: tuple[tuple[kube_proxy_args.Mode, str], ...] = (("l2bridge", ""), ("overlay", "10.244.2.3"))
     for (mode, vip), manager, dsr in product(modes, MANAGERS, (False, True)):
         settings = wanted_kube_proxy(version, mode, source_vip=vip, dsr=dsr, service={"manager": manager})
-        arguments = _service("kube-proxy", LAYOUT.kube_proxy_binary, manager, kube_proxy_args.arguments(settings))
+        arguments = _service("kube-proxy", manager, kube_proxy_args.arguments(settings))
         environment = {entry.name: entry.value.reveal() for entry in kube_proxy_args.environment(settings)}
         said = (f"{mode}, {manager}{', DSR' if dsr else ''}",)
         yield Line("kube-proxy", version, arguments, said, environment)

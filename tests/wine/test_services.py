@@ -15,16 +15,19 @@ from pathlib import Path
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy_args
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args
+from ansible_collections.winkube.node.plugins.plugin_utils.components.layout import Layout
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import DAEMONS
-from ansible_collections.winkube.node.plugins.plugin_utils.components.service import ServiceArgs, definition
+from ansible_collections.winkube.node.plugins.plugin_utils.components.service import service_of
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.environment import Entry
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.services.native import Native
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.services.nssm import Nssm
 
 from tests.lab.machine.builds import build
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.twin.node import LabNode
 from tests.lab.twin.ops import execute_op
-from tests.unit.components.nodes import wanted_kube_proxy, wanted_kubelet
+from tests.unit.components.nodes import LAYOUT, running, wanted_kube_proxy, wanted_kubelet
 from tests.wine import chroot, nssm
 from tests.wine.prefix import REG, SC, Prefix, Registry
 
@@ -47,21 +50,27 @@ TYPES = {
 }
 
 
-def _args(component: str, manager: str, arguments: Sequence[str], **more: object) -> ServiceArgs:
-    program = {"flanneld": r"C:\flannel\flanneld.exe"}.get(component, rf"C:\k\{component}.exe")
-    wanted: dict[str, object] = {
-        "component": component,
-        "kind": DAEMONS[component].kind,
-        "name": component,
-        "manager": manager,
-        "program": program,
-        "arguments": tuple(arguments),
-        "display_name": component,
-        "directory": r"C:\k",
-        "nssm": NSSM,
-        "log_file": rf"C:\Program Files\logs\{component}.log",
-    }
-    return ServiceArgs(**{**wanted, **more})  # type: ignore[arg-type]
+LOGS = replace(LAYOUT, log_dir=r"C:\Program Files\logs", nssm=NSSM)
+
+
+def _made(
+    component: str,
+    manager: str,
+    arguments: Sequence[str],
+    environment: tuple[Entry, ...] = (),
+    layout: Layout = LOGS,
+) -> Nssm | Native:
+    made = service_of(
+        component,
+        DAEMONS[component],
+        layout,
+        running(manager),
+        arguments=tuple(arguments),
+        ready=(),
+        environment=environment,
+    ).definition
+    assert isinstance(made, (Nssm, Native))
+    return made
 
 
 def _kubelet(version: str) -> kubelet_args.Kubelet:
@@ -76,23 +85,26 @@ _FLANNELD = ("--kubeconfig-file=c:\\k\\config", "--iface=10.0.0.5", "--ip-masq=1
 _BRIDGE = kube_proxy_args.arguments(_kube_proxy("1.22.17", "l2bridge"))
 
 CASES = {
-    "kubelet 1.22, nssm": _args("kubelet", "nssm", kubelet_args.arguments(_kubelet("1.22.17"))),
-    "kubelet 1.37, nssm": _args("kubelet", "nssm", kubelet_args.arguments(_kubelet("1.37.1"))),
-    "kubelet 1.37, sc": _args("kubelet", "sc", kubelet_args.arguments(_kubelet("1.37.1"))),
-    "kubelet 1.22, sc": _args("kubelet", "sc", kubelet_args.arguments(_kubelet("1.22.17"))),
-    "kube-proxy l2bridge, nssm": _args(
+    "kubelet 1.22, nssm": _made("kubelet", "nssm", kubelet_args.arguments(_kubelet("1.22.17"))),
+    "kubelet 1.37, nssm": _made("kubelet", "nssm", kubelet_args.arguments(_kubelet("1.37.1"))),
+    "kubelet 1.37, sc": _made("kubelet", "sc", kubelet_args.arguments(_kubelet("1.37.1"))),
+    "kubelet 1.22, sc": _made("kubelet", "sc", kubelet_args.arguments(_kubelet("1.22.17"))),
+    "kube-proxy l2bridge, nssm": _made(
         "kube-proxy", "nssm", _BRIDGE, environment=(Entry.plain("KUBE_NETWORK", "cbr0"),)
     ),
-    "kube-proxy overlay, nssm": _args(
+    "kube-proxy overlay, nssm": _made(
         "kube-proxy", "nssm", kube_proxy_args.arguments(_kube_proxy("1.33.13", "overlay"))
     ),
-    "kube-proxy overlay, sc": _args("kube-proxy", "sc", kube_proxy_args.arguments(_kube_proxy("1.37.1", "overlay"))),
-    "kube-proxy l2bridge, sc": _args(
+    "kube-proxy overlay, sc": _made("kube-proxy", "sc", kube_proxy_args.arguments(_kube_proxy("1.37.1", "overlay"))),
+    "kube-proxy l2bridge, sc": _made(
         "kube-proxy", "sc", _BRIDGE, environment=(Entry.plain("KUBE_NETWORK", "cbr0"), Entry.plain("A", "b c"))
     ),
-    "flanneld, nssm": _args("flanneld", "nssm", _FLANNELD, environment=(Entry.plain("NODE_NAME", "win1"),)),
-    "a program in a folder with blanks, sc": _args(
-        "kubelet", "sc", ["--config", r"C:\a b\c.yaml", '--x="y z"'], program=r"C:\Program Files\k\kubelet.exe"
+    "flanneld, nssm": _made("flanneld", "nssm", _FLANNELD, environment=(Entry.plain("NODE_NAME", "win1"),)),
+    "a program in a folder with blanks, sc": _made(
+        "kubelet",
+        "sc",
+        ["--config", r"C:\a b\c.yaml", '--x="y z"'],
+        layout=replace(LOGS, kubelet_binary=r"C:\Program Files\k\kubelet.exe"),
     ),
 }
 
@@ -145,14 +157,14 @@ def on_wine(wine: Prefix, ops: Sequence[Op]) -> None:
             wine.run(REG, ["add", key, "/v", op.args["name"], "/t", "REG_MULTI_SZ", "/d", values, "/f"])
 
 
-def made_on_wine(wine: Prefix, args: ServiceArgs) -> ServiceArgs:
+def made_on_wine(wine: Prefix, wanted: Nssm | Native) -> Nssm | Native:
     """The service made, under a name that the prefix has not had before; once more after a silent failure."""
-    first, second = (replace(args, name=f"{args.name}-{next(NUMBERS)}") for _ in range(2))
+    first, second = (replace(wanted, name=f"{wanted.name}-{next(NUMBERS)}") for _ in range(2))
     try:
-        on_wine(wine, definition(first).create())
+        on_wine(wine, first.create())
     except SilentError:
         wine.run(SC, ["delete", first.name])
-        on_wine(wine, definition(second).create())
+        on_wine(wine, second.create())
         return second
     return first
 
@@ -224,23 +236,23 @@ CASES_OF = [(version, case) for version in AT_HAND for case in CASES if version 
 @pytest.mark.lane("wine")
 @pytest.mark.parametrize(("wine", "case"), CASES_OF, indirect=["wine"])
 def test_the_real_programs_make_the_service_that_the_lab_makes(case: str, wine: Prefix, node: SimulatedNode) -> None:
-    args = made_on_wine(wine, CASES[case])
+    made = made_on_wine(wine, CASES[case])
     try:
-        on_the_lab(node, definition(args).create())
-        key = f"{SERVICES}\\{args.name}"
+        on_the_lab(node, made.create())
+        key = f"{SERVICES}\\{made.name}"
         real = comparable(wine.registry(key))
         assert not differences(real, comparable(in_the_lab(node, key)))
         assert real[""]["start"] == ("REG_DWORD", "0x2")
     finally:
-        wine.run(SC, ["delete", args.name])
+        wine.run(SC, ["delete", made.name])
 
 
 @pytest.mark.lane("wine")
 def test_the_switch_of_the_network_mode_is_the_same_too(wine: Prefix, node: SimulatedNode) -> None:
     """KP-16: the same service, other arguments, no KUBE_NETWORK any more."""
     bridge = made_on_wine(wine, CASES["kube-proxy l2bridge, nssm"])
-    overlay = definition(replace(CASES["kube-proxy overlay, nssm"], name=bridge.name))
-    on_the_lab(node, definition(bridge).create())
+    overlay = replace(CASES["kube-proxy overlay, nssm"], name=bridge.name)
+    on_the_lab(node, bridge.create())
     key = f"{SERVICES}\\{bridge.name}"
     try:
         service = found(node, key)

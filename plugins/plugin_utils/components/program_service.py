@@ -30,8 +30,8 @@ from . import nssm
 from .declaration import Component, Daemon
 from .layout import Layout
 from .options import Interface, Variable, inlined, option, suboptions
-from .service import Managed, service_of
-from .shared_arguments import inbound_networks, managed, source_of
+from .service import Running, service_of
+from .shared_arguments import inbound_networks, running, source_of
 from .shared_options import (
     ProgramSource,
     ServiceOptions,
@@ -141,7 +141,7 @@ class Recipe(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Args(Managed):
+class Args:
     """Checked arguments of such a module. `archive`: `source` is a release archive, not only the program. `config`
     is the text of its configuration. `sources` may reach the port: an empty one means everyone, None leaves the
     firewall alone. `mark` is the batch's id."""
@@ -149,6 +149,7 @@ class Args(Managed):
     layout: Layout
     source: Source
     options: Any
+    service: Running = field(default_factory=Running)
     archive: bool = False
     config: str = ""
     sources: tuple[Network, ...] | None = None
@@ -173,7 +174,7 @@ class ProgramService:
         self.recipe.check(args.source.version or "", args.options)
         return (
             *self._folders(args.layout),
-            *args.tools,
+            *args.service.tools,
             self._programs(args.layout, args.source, archive=args.archive, mark=args.mark),
             *self._config(args.layout, args.config, args.layout.backup(args.mark)),
             *self._firewall(args),
@@ -221,16 +222,17 @@ class ProgramService:
         return () if args.sources is None else (FirewallRule(self.rule, "TCP", port, args.sources, adopts=True),)
 
     def _service(self, args: Args) -> Service:
-        stays_up = wait_service(self.daemon.service(args.layout), RUNNING, args.start_timeout_s, stable_s=3)
+        seconds = args.service.options.start_timeout
+        stays_up = wait_service(self.daemon.service(args.layout), RUNNING, seconds, stable_s=3)
         log = windows_path.join(args.layout.log_dir, f"{self.component.name}.log")
         return service_of(
             self.component.name,
             self.daemon,
             args.layout,
-            args,
+            args.service,
             arguments=self.recipe.arguments(args.layout, args.options),
             native_arguments=self.recipe.log_arguments(log),
-            ready=(*self.recipe.ready(args.options, args.start_timeout_s), stays_up),
+            ready=(*self.recipe.ready(args.options, seconds), stays_up),
             uses=_config_paths(self.daemon, self.recipe, args.layout),
             display_name=self.recipe.title,
         )
@@ -305,7 +307,7 @@ def _arguments(made: ProgramService, given: Given[ProgramOptions]) -> Args:
         config=_config(made, given),
         sources=inbound_networks(given, address, address.cluster_cidr) if made.recipe.port else None,
         mark=given.mark,
-        **managed(given, made.daemon),
+        service=running(given, made.daemon),
     )
 
 

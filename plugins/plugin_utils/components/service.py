@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ..engine import windows_path
@@ -15,16 +15,17 @@ from ..engine.environment import Entry
 from ..engine.reading import Query, Reading, file_key, service_key, services_query
 from ..engine.resource import Change, Refused, Resource
 from ..engine.resources.service import Service
+from ..engine.secret import Secret
 from ..engine.sentences import join_words
 from ..engine.services.definition import Definition, Recovery
 from ..engine.services.native import Native
 from ..engine.services.nssm import Nssm
 from ..engine.tools import NOT_INSTALLED, WINDOWS_PATH, sc
 from ..facts import looked_up
-from .declaration import Daemon, ServiceKind
+from .declaration import Daemon
 from .layout import Layout
 from .log_runner import wrapper
-from .shared_options import LogOptions
+from .shared_options import LogOptions, ServiceOptions
 
 RECOVERY = Recovery(reset_s=86400, actions=(("restart", 15_000), ("restart", 30_000), ("restart", 60_000)))
 """Restarts without end; containerd's own default gives up after the second crash of a day (restart, restart, none).
@@ -33,47 +34,18 @@ Source: containerd cmd/containerd/command/service_windows.go, SetRecoveryActions
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceArgs:
-    """The service that a component wants, under any manager.
-
-    `component` is its name in messages, `kind` its declaration's; `arguments` are the program's own. nssm writes
-    `log_file`; under sc `log_runner` does (its path; empty for none). A program that logs by itself has an argument for
-    that in `native_arguments`, which nssm does not get. `rotation` is the log's.
-    """
-
-    component: str
-    kind: ServiceKind
-    name: str
-    manager: str
-    program: str
-    arguments: tuple[str, ...]
-    display_name: str
-    directory: str
-    nssm: str
-    native_arguments: tuple[str, ...] = ()
-    log_file: str | None = None
-    environment: tuple[Entry, ...] = ()
-    log_runner: str = ""
-    rotation: LogOptions = field(default_factory=LogOptions)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Managed:
-    """How to run a component's service.
+class Running:
+    """How a component's service runs.
 
-    `manager` is one of its kind's, the first if empty; `tools` bring what it needs: nssm.exe or kube-log-runner.exe;
-    `rotation` is the log's, `environment` the service's variables, `depends_on` services. A service that `rests`
-    is not started just because it is stopped.
+    `options` are the user's, in which `manager` is one of its kind's, the first if empty; `log` is how its log is kept;
+    `tools` bring what the manager needs: nssm.exe or kube-log-runner.exe. A service that `rests` is not started just
+    because it is stopped.
     """
 
-    manager: str = ""
+    options: ServiceOptions = field(default_factory=ServiceOptions)
+    log: LogOptions = field(default_factory=LogOptions)
     tools: tuple[Resource, ...] = ()
-    rotation: LogOptions = field(default_factory=LogOptions)
-    environment: tuple[Entry, ...] = ()
-    depends_on: tuple[str, ...] = ()
-    start_timeout_s: int = 120
-    stop_timeout_s: int = 120
     rests: bool = False
 
 
@@ -81,7 +53,7 @@ def service_of(
     component: str,
     daemon: Daemon,
     layout: Layout,
-    args: Managed,
+    running: Running,
     *,
     arguments: tuple[str, ...],
     ready: tuple[Op, ...],
@@ -93,39 +65,62 @@ def service_of(
     log_file: str = "",
 ) -> Service:
     """The service of a component's daemon. `component` is its name in messages and, unless `log_file` is given, in
-    its log's name; a change of a file in `uses`, besides the program, restarts it. Refused for a manager that cannot
-    run the program."""
+    its log's name. `arguments` are the program's own; nssm writes its log, under sc kube-log-runner does, and a program
+    that logs by itself has arguments for that in `native_arguments`, which nssm does not get. `environment` are
+    variables besides the user's. A change of a file in `uses`, besides the program, restarts it.
+    Refused for a manager that cannot run the program."""
     kind, name, program = daemon.kind, daemon.service(layout), daemon.program(layout)
-    manager = args.manager or kind.managers[0]
+    manager = running.options.manager or kind.managers[0]
+    own = _list_variables(running.options.environment)
+    _check_path(component, daemon, layout, manager, own)
+    if manager not in kind.managers:
+        raise Refused(
+            f"{component} cannot run under the service manager '{manager}', only under "
+            f"{' or '.join(kind.managers)}. {kind.why}"
+        )
+    _check_values(name, (*environment, *own))
     wrapped = kind.wrapped and manager == "sc"
     runner = {"nssm": (layout.nssm,)}.get(manager, (layout.log_runner,) if wrapped else ())
-    _check_path(component, daemon, layout, manager, args.environment)
+    log_file = log_file or windows_path.join(layout.log_dir, f"{component}.log")
+    made: Definition
+    if manager == "nssm":
+        made = Nssm(
+            name=name,
+            nssm=layout.nssm,
+            program=program,
+            arguments=arguments,
+            directory=directory or windows_path.parent(program),
+            display_name=display_name or name,
+            log_file=log_file,
+            rotate_bytes=running.log.max_mb * 1024 * 1024,
+            environment=(*environment, *own),
+        )
+    else:
+        flags = (*arguments, *native_arguments)
+        made = Native(
+            name=name,
+            program=program,
+            arguments=((kind.native_flag, *flags) if kind.native_flag else flags),
+            display_name=display_name or name,
+            recovery=RECOVERY,
+            registration=("--register-service", *flags) if manager == "registered" else (),
+            environment=(*environment, *own),
+            wrapper=wrapper(layout.log_runner, log_file, running.log) if wrapped else (),
+        )
     return Service(
         name=name,
-        definition=definition(
-            ServiceArgs(
-                component=component,
-                kind=kind,
-                name=name,
-                manager=manager,
-                program=program,
-                arguments=arguments,
-                display_name=display_name or name,
-                directory=directory or windows_path.parent(program),
-                nssm=layout.nssm,
-                native_arguments=native_arguments,
-                log_file=log_file or windows_path.join(layout.log_dir, f"{component}.log"),
-                environment=(*environment, *args.environment),
-                log_runner=layout.log_runner if wrapped else "",
-                rotation=args.rotation,
-            )
-        ),
+        definition=made,
         uses=frozenset(file_key(path) for path in (program, *runner, *uses)),
         ready=ready,
-        start_timeout_s=args.start_timeout_s,
-        stop_timeout_s=args.stop_timeout_s,
-        rests=args.rests,
+        start_timeout_s=running.options.start_timeout,
+        stop_timeout_s=running.options.stop_timeout,
+        rests=running.rests,
     )
+
+
+def _list_variables(wanted: Mapping[str, Secret[str]]) -> tuple[Entry, ...]:
+    """A service's variables, sorted so that they are the same at each run."""
+    return tuple(Entry(name, value) for name, value in sorted(wanted.items()))
 
 
 def _check_values(name: str, environment: tuple[Entry, ...]) -> None:
@@ -167,40 +162,6 @@ def _check_path(component: str, daemon: Daemon, layout: Layout, manager: str, en
         )
         written = "" if manager == "nssm" else ", written in full: %..% is not replaced there"
         raise Refused(f"environment: Path of the service {daemon.service(layout)}: {why}. Add it to Path{written}.")
-
-
-def definition(args: ServiceArgs) -> Definition:
-    """The service's definition. Refused for a manager that cannot run the program."""
-    kind = args.kind
-    if args.manager not in kind.managers:
-        raise Refused(
-            f"{args.component} cannot run under the service manager '{args.manager}', only under "
-            f"{' or '.join(kind.managers)}. {kind.why}"
-        )
-    _check_values(args.name, args.environment)
-    if args.manager == "nssm":
-        return Nssm(
-            name=args.name,
-            nssm=args.nssm,
-            program=args.program,
-            arguments=args.arguments,
-            directory=args.directory,
-            display_name=args.display_name,
-            log_file=args.log_file,
-            rotate_bytes=args.rotation.max_mb * 1024 * 1024,
-            environment=args.environment,
-        )
-    flags = (*args.arguments, *args.native_arguments)
-    return Native(
-        name=args.name,
-        program=args.program,
-        arguments=((kind.native_flag, *flags) if kind.native_flag else flags),
-        display_name=args.display_name,
-        recovery=RECOVERY,
-        registration=("--register-service", *flags) if args.manager == "registered" else (),
-        environment=args.environment,
-        wrapper=wrapper(args.log_runner, args.log_file, args.rotation) if args.log_runner and args.log_file else (),
-    )
 
 
 # Services that a service waits for at boot (DependOnService). None by default: Windows stops this service whenever one

@@ -9,12 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
-from ..engine.environment import Entry
 from ..engine.reading import Reading
 from ..engine.resource import Notice, Refused, Resource
 from ..engine.resources.firewall_rule import Network
 from ..engine.resources.programs import Source
-from ..engine.secret import Secret
 from ..engine.services.existing import Existing
 from ..facts import kubernetes
 from ..facts.feature_gates import gate as feature_gate
@@ -24,6 +22,7 @@ from . import inbound, log_runner, networks, nssm
 from .declaration import Daemon
 from .kubernetes_fit import release
 from .layout import Layout
+from .service import Running
 from .shared_options import ProgramSource, ServiceOptions
 from .source import find_trust, source
 from .stage import Given, Resources
@@ -84,19 +83,14 @@ def _note_trust(given: Given[Any], program: str, wanted: File) -> None:
         given.asks.unpinned[wanted.url] = f"{program} (no sum)" if trust == "no sum" else program
 
 
-def managed(given: Given[Any], daemon: Daemon) -> dict[str, Any]:
-    """The fields of `Managed` from the options that services share."""
-    service: ServiceOptions = given.options.service
-    return {
-        "manager": service_manager(given, daemon),
-        "tools": service_tools(given, daemon),
-        "rotation": log_runner.check_rotation(given.shared.log),
-        "environment": environment(service.environment),
-        "depends_on": service.depends_on,
-        "start_timeout_s": service.start_timeout,
-        "stop_timeout_s": service.stop_timeout,
-        "rests": given.shared.golden_image,
-    }
+def running(given: Given[Serves], daemon: Daemon) -> Running:
+    """How a component's service runs, with its manager found."""
+    return Running(
+        options=replace(given.options.service, manager=service_manager(given, daemon)),
+        tools=service_tools(given, daemon),
+        log=log_runner.check_rotation(given.shared.log),
+        rests=given.shared.golden_image,
+    )
 
 
 def service_manager(given: Given[Any], daemon: Daemon) -> str:
@@ -110,11 +104,6 @@ def service_manager(given: Given[Any], daemon: Daemon) -> str:
             return Existing(found).manager
     gate = feature_gate("kubelet", GRACEFUL_SHUTDOWN_GATE, kubernetes_version(given.options.version).line)
     return "sc" if gate and gate.default else "nssm"
-
-
-def environment(wanted: Mapping[str, Secret[str]]) -> tuple[Entry, ...]:
-    """A service's variables, sorted so that they are the same at each run."""
-    return tuple(Entry(name, value) for name, value in sorted(wanted.items()))
 
 
 def service_tools(given: Given[Any], daemon: Daemon) -> Resources:

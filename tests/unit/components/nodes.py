@@ -17,10 +17,15 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.layout imp
 from ansible_collections.winkube.node.plugins.plugin_utils.components.node import Node
 from ansible_collections.winkube.node.plugins.plugin_utils.components.options import read
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import COMPONENTS
-from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_options import SharedOptions
+from ansible_collections.winkube.node.plugins.plugin_utils.components.service import Running
+from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_options import (
+    ServiceOptions,
+    SharedOptions,
+)
 from ansible_collections.winkube.node.plugins.plugin_utils.components.stage import Given
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query, Reading
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Resource
 
 LAYOUT = Layout(
     state_dir=r"C:\ProgramData\winkube",
@@ -74,6 +79,11 @@ def wanted_kube_proxy(
     options = {"node_name": "win1", "source": {}, "service": {"manager": "nssm"}, "network_mode": mode, **more}
     own = read(KubeProxyOptions, {"version": version, **options})
     return KubeProxy(own, replace(layout, **places), source_vip, pod_cidr)
+
+
+def running(manager: str = "", tools: tuple[Resource, ...] = (), **options: Any) -> Running:
+    """How a service runs, with these of its options."""
+    return Running(options=read(ServiceOptions, {"manager": manager, **options}), tools=tools)
 
 
 def wanted_node(version: str = "1.37.1", layout: Layout = LAYOUT, **options: Any) -> Node:

@@ -17,7 +17,6 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd
     ContainerdSettings,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.environment import Entry
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import (
     Plan,
     make_plan,
@@ -35,7 +34,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.prog
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 
-from .nodes import LAYOUT, bare, file, lines
+from .nodes import LAYOUT, bare, file, lines, running
 
 MARK = "0123456789abcdef0123456789abcdef"
 CONFIG = r"""version = 2
@@ -308,7 +307,7 @@ def test_a_config_that_containerd_would_not_read_is_refused() -> None:
 
 @pytest.mark.row("SV-12", "SV-13", "SV-15", "SV-09", "SV-22")
 def test_under_nssm_the_arguments_are_one_quoted_string_and_output_has_a_file() -> None:
-    args = replace(ARGS, manager="nssm")
+    args = replace(ARGS, service=running("nssm"))
     made = plan(bare_node(), args).batch
     assert made is not None
     nssm = [op.args["args"] for op in made.ops if op.op == "run" and op.args["program"] == r"C:\k\nssm.exe"]
@@ -336,7 +335,7 @@ def test_under_nssm_the_arguments_are_one_quoted_string_and_output_has_a_file() 
 
 @pytest.mark.row("SV-12")
 def test_under_nssm_only_what_differs_is_set_and_what_is_no_longer_wanted_is_reset() -> None:
-    args = replace(ARGS, manager="nssm")
+    args = replace(ARGS, service=running("nssm"))
     node = converged(args)
     service = dict(node.service("containerd") or {})
     service["nssm"] = {**service["nssm"], "AppThrottle": 9, "AppEnvironmentExtra": ["A=sha256:1"]}
@@ -350,7 +349,7 @@ def test_under_nssm_only_what_differs_is_set_and_what_is_no_longer_wanted_is_res
 
 @pytest.mark.row("SV-17")
 def test_a_service_under_another_manager_is_converted() -> None:
-    found = plan(converged(replace(ARGS, manager="nssm")))
+    found = plan(converged(replace(ARGS, service=running("nssm"))))
     assert [step.text for step in found.steps] == [
         "convert the service containerd from nssm to a service of its own",
         "restart containerd",
@@ -378,17 +377,17 @@ def test_a_batch_relies_on_everything_the_plan_was_made_from() -> None:
     assert expected["registry:machine-path"]["value"].endswith(BIN)
 
 
-SECRET = "HTTPS_PROXY=http://ann:geheim@proxy:3128"
+VARIABLE, SECRET = "HTTPS_PROXY", "http://ann:geheim@proxy:3128"
 
 
 @pytest.mark.parametrize("manager", ["registered", "nssm"])
 def test_values_of_the_environment_are_in_no_fact_diff_or_argument_but_can_be_put_back(manager: str) -> None:
-    args = replace(ARGS, manager=manager, environment=(Entry.plain(*SECRET.split("=", 1)),))
+    args = replace(ARGS, service=running(manager, environment={VARIABLE: SECRET}))
     node = converged(args)
     assert "geheim" not in json.dumps(node.to_fact())
     assert plan(node, args).batch is None, "compared by fingerprint"
 
-    other = replace(args, environment=(Entry.plain("HTTPS_PROXY", "http://bob:secret@proxy:3128"),))
+    other = replace(args, service=running(manager, environment={VARIABLE: "http://bob:secret@proxy:3128"}))
     resources = containerd.build_resources(other)
     assert reads_for_undo(resources, node) == ()
     made = make_plan("containerd", resources, node)

@@ -24,7 +24,7 @@ from tests.lab.machine.node import SimulatedNode
 from tests.lab.twin.modules import run_module
 from tests.lab.twin.node import LabNode
 
-from .nodes import LAYOUT, bare, lines
+from .nodes import LAYOUT, bare, lines, running
 
 MARK = "0123456789abcdef0123456789abcdef"
 ARCHIVE = tar_gz({"bin/csi-proxy.exe": build("csi-proxy", "1.2.1")})
@@ -45,9 +45,8 @@ def arguments(manager: str = "sc", groups: tuple[str, ...] = (), mark: str = MAR
         LAYOUT,
         source(),
         csi_proxy.CsiProxyOptions(groups=groups),
+        running(manager, tool if manager == "nssm" else ()),
         archive=True,
-        manager=manager,
-        tools=tool if manager == "nssm" else (),
         mark=mark,
     )
 
@@ -129,7 +128,7 @@ def read(link: Link, args: Args) -> Reading:
 def converge(link: Link, args: Args) -> dict[str, Any] | None:
     """The node's answer, None if nothing had to be done."""
     mark = uuid.uuid4().hex
-    args = arguments(args.manager, mark=mark)
+    args = arguments(args.service.options.manager, mark=mark)
     made = plan(read(link, args), args).batch
     return None if made is None else link.apply(made, mark)
 

@@ -29,7 +29,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import 
 
 from tests.unit.cluster.fake import Fake
 
-from .nodes import LAYOUT, bare, file, lines
+from .nodes import LAYOUT, bare, file, lines, running
 from .windows_network import CBR0, EXTERNAL, SWITCHED, adapter, reading
 
 MARK = "0123456789abcdef0123456789abcdef"
@@ -85,7 +85,7 @@ def waits(ops: tuple[Op, ...]) -> list[dict[str, Any]]:
 
 @pytest.mark.row("FL-01", "FL-02", "FL-04", "FL-05", "FL-06", "FL-07", "NW-10")
 def test_flanneld_runs_before_cni_conf_is_written() -> None:
-    made = plan(start_timeout_s=180).batch
+    made = plan(service=running(start_timeout=180)).batch
     assert made is not None
     found = [line for line in lines(made.ops) if not line.startswith(("mkdir", "run nssm.exe set"))]
     staging = r"C:\ProgramData\winkube\staging\flanneld-01234567"
@@ -157,7 +157,7 @@ def test_a_name_that_no_node_has_is_refused(name: str) -> None:
 @pytest.mark.row("FL-12", "FL-01")
 def test_flanneld_cannot_be_a_service_by_itself() -> None:
     with pytest.raises(Refused) as refused:
-        plan(manager="sc")
+        plan(service=running("sc"))
     (sentence,) = refused.value.sentences
     assert "flanneld cannot run under the service manager 'sc', only under nssm" in sentence
     assert "does not speak to the service control manager: under sc.exe it would be killed after 30 seconds" in sentence

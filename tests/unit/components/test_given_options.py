@@ -145,9 +145,9 @@ def test_kube_proxys(option: dict[str, Any], argument: str) -> None:
 
 @pytest.mark.row("KP-04")
 def test_kube_proxy_depends_on_what_the_task_says_and_on_nothing_else() -> None:
-    assert proxy()[1].depends_on == ()
+    assert proxy()[1].service.options.depends_on == ()
     service = options("win_kube_proxy")["service"] | {"depends_on": ["kubelet"]}
-    assert proxy(service=service)[1].depends_on == ("kubelet",)
+    assert proxy(service=service)[1].service.options.depends_on == ("kubelet",)
 
 
 @pytest.mark.row("KP-13")

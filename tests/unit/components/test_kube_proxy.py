@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,15 +14,16 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused, Resource
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 
-from .nodes import LAYOUT, bare, file, lines, wanted_kube_proxy
+from .nodes import LAYOUT, bare, file, lines, running, wanted_kube_proxy
 
 MARK = "0123456789abcdef0123456789abcdef"
 EXE = r"C:\k\kube-proxy.exe"
 PROGRAM = b"MZ kube-proxy"
+NOTHING: Mapping[str, Any] = {}
 SOURCE = Source("https://dl.k8s.io/x/kube-proxy.exe", file(PROGRAM)["sha256"], "1.37.1")
 
 
@@ -32,9 +34,17 @@ def settings(mode: str = "l2bridge", version: str = "1.37.1", **more: Any) -> Ku
     return wanted_kube_proxy(version, mode, **(given | more))
 
 
-def arguments(mode: str = "l2bridge", manager: str = "nssm", **more: Any) -> kube_proxy.KubeProxyArgs:
+def arguments(
+    mode: str = "l2bridge",
+    manager: str = "nssm",
+    tools: tuple[Resource, ...] | None = None,
+    service: Mapping[str, Any] = NOTHING,
+    **more: Any,
+) -> kube_proxy.KubeProxyArgs:
+    """`service` are options of the service."""
     tool = (nssm if manager == "nssm" else log_runner).build_resources(LAYOUT, None, MARK)
-    given: dict[str, Any] = {"wanted": settings(mode), "manager": manager, "tools": tool, "mark": MARK}
+    runs = running(manager, tool if tools is None else tools, **service)
+    given: dict[str, Any] = {"wanted": settings(mode), "service": runs, "mark": MARK}
     return kube_proxy.KubeProxyArgs(source=SOURCE, **(given | more))
 
 
@@ -137,7 +147,7 @@ def test_it_depends_on_nothing_unless_asked_and_a_change_restarts_nothing() -> N
     assert made is not None
     assert lines(made.ops) == ["run sc.exe config kube-proxy depend= /"]
     kubelet = {service_key("kubelet"): {"name": "kubelet", "state": "running", "depends_on": []}}
-    asked = arguments(depends_on=("kubelet",))
+    asked = arguments(service={"depends_on": ["kubelet"]})
     assert plan(by_hand.merge(kubelet), asked).batch is None
     added = plan(converged(arguments()).merge(kubelet), asked)
     assert added.batch is not None
@@ -170,7 +180,7 @@ def test_another_nssm_stops_it_first_and_starts_it_again(mode: str) -> None:
     )
 
     def made(manager: str) -> list[str]:
-        wanted = replace(arguments(mode, manager), tools=nssm.build_resources(LAYOUT, other, MARK))
+        wanted = arguments(mode, manager, nssm.build_resources(LAYOUT, other, MARK))
         batch = plan(converged(arguments(manager=manager)), wanted).batch
         return lines(batch.ops) if batch else []
 

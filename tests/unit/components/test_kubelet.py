@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import ipaddress
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,13 +17,13 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.ku
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan, reads
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused, Resource
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.firewall_rule import FirewallRule
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import kubernetes
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 
-from .nodes import LAYOUT, bare, file, lines, wanted_kubelet
+from .nodes import LAYOUT, bare, file, lines, running, wanted_kubelet
 
 MARK = "0123456789abcdef0123456789abcdef"
 EXE = r"C:\k\kubelet.exe"
@@ -30,6 +31,7 @@ DROP_IN = r"C:\var\lib\kubelet\config.d\50-winkube.conf"
 CA = r"C:\etc\kubernetes\pki\ca.crt"
 PROGRAM = b"MZ kubelet"
 SHA = file(PROGRAM)["sha256"]
+NOTHING: Mapping[str, Any] = {}
 SOURCE = Source("https://dl.k8s.io/release/v1.37.1/bin/windows/amd64/kubelet.exe", SHA, "1.37.1")
 
 
@@ -37,9 +39,13 @@ def settings(version: str = "1.37.1", join: str = "kubeadm", **more: Any) -> Kub
     return wanted_kubelet(version, join, **{"node_name": "WIN1", **more})
 
 
-def arguments(manager: str = "nssm", **more: Any) -> kubelet.KubeletArgs:
+def arguments(
+    manager: str = "nssm", tools: tuple[Resource, ...] | None = None, service: Mapping[str, Any] = NOTHING, **more: Any
+) -> kubelet.KubeletArgs:
+    """`service` are options of the service."""
     tool = (nssm if manager == "nssm" else log_runner).build_resources(LAYOUT, None, MARK)
-    given: dict[str, Any] = {"wanted": settings(), "manager": manager, "tools": tool, "mark": MARK}
+    runs = running(manager, tool if tools is None else tools, **service)
+    given: dict[str, Any] = {"wanted": settings(), "service": runs, "mark": MARK}
     return kubelet.KubeletArgs(source=SOURCE, **(given | more))
 
 
@@ -165,7 +171,7 @@ def test_before_the_join_it_is_never_started_whatever_state_a_reboot_left_it_in(
 
 
 def test_once_it_is_configured_it_is_started_and_has_to_be_healthy() -> None:
-    args = arguments(configured=True, start_timeout_s=240)
+    args = arguments(configured=True, service={"start_timeout": 240})
     made = plan(installed(args, joined=True, state="stopped"), args)
     assert made.batch is not None
     assert lines(made.batch.ops) == ["run sc.exe start kubelet", "wait service kubelet running"]

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components import nssm
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.environment import Entry
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import service_key
 
 from .nodes import LAYOUT, lines
@@ -44,7 +43,9 @@ def test_another_nssm_stops_it_first_and_starts_it_again() -> None:
         url="https://xyz/nssm.exe", checksum=f"sha256:{'c' * 64}", proxy=None, unverified=(), read_url=lambda _: ""
     )
     old = arguments(configured=True)
-    made = plan(installed(old, joined=True), replace(old, tools=nssm.build_resources(LAYOUT, other, MARK)))
+    made = plan(
+        installed(old, joined=True), arguments(configured=True, tools=nssm.build_resources(LAYOUT, other, MARK))
+    )
     assert made.batch is not None
     found = lines(made.batch.ops)
     replaced = next(number for number, line in enumerate(found) if line.endswith(r"-> C:\k\nssm.exe"))
@@ -52,8 +53,8 @@ def test_another_nssm_stops_it_first_and_starts_it_again() -> None:
     # SV-05: kube-proxy uses the same nssm.exe; its own task handles it.
     assert {line.split()[3] for line in found if line.startswith("run sc.exe st")} == {"kubelet"}
     by_sc = arguments("sc", configured=True)
-    more = (*by_sc.tools, *nssm.build_resources(LAYOUT, other, MARK))
-    assert starts(plan(installed(by_sc, joined=True), replace(by_sc, tools=more))) == []
+    more = (*by_sc.service.tools, *nssm.build_resources(LAYOUT, other, MARK))
+    assert starts(plan(installed(by_sc, joined=True), arguments("sc", configured=True, tools=more))) == []
 
 
 @pytest.mark.parametrize(
@@ -61,22 +62,22 @@ def test_another_nssm_stops_it_first_and_starts_it_again() -> None:
     [
         ({"wanted": settings(system_reserved={"memory": "3Gi"})}, True),
         ({"wanted": settings(verbosity=4)}, True),
-        ({"environment": (Entry.plain("HTTPS_PROXY", "http://proxy:3128"),)}, True),
+        ({"service": {"environment": {"HTTPS_PROXY": "http://proxy:3128"}}}, True),
         ({"config": {"maxPods": 60}}, False),
         ({"kubeadm_flags": OF_KUBEADM}, False),
-        ({"depends_on": ("containerd",)}, False),
+        ({"service": {"depends_on": ["containerd"]}}, False),
     ],
 )
 def test_it_restarts_only_for_what_it_reads_at_its_start(change: dict[str, Any], restarts: bool) -> None:
     args = arguments(configured=True)
     node = installed(args, joined=True)
     node = node.merge({service_key("containerd"): {"name": "containerd", "state": "running", "depends_on": []}})
-    assert bool(starts(plan(node, replace(args, **change)))) is restarts
+    assert bool(starts(plan(node, arguments(configured=True, **change)))) is restarts
 
 
 @pytest.mark.row("SV-18")
 def test_it_depends_on_what_is_asked_for_and_on_nothing_else() -> None:
-    args = arguments(depends_on=("containerd",))
+    args = arguments(service={"depends_on": ["containerd"]})
     containerd = {"name": "containerd", "state": "running", "depends_on": []}
     made = plan(bare_node(containerd), args)
     assert made.batch is not None

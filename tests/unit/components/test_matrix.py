@@ -26,7 +26,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubernetes impo
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import WINDOWS_RELEASES, list_builds
 
-from .nodes import LAYOUT, bare, wanted_kube_proxy, wanted_kubelet
+from .nodes import LAYOUT, bare, running, wanted_kube_proxy, wanted_kubelet
 from .test_host import ADAPTERS
 
 pytestmark = pytest.mark.slow
@@ -74,10 +74,10 @@ def of_kubernetes(line: Line, build: int, mode: str, manager: str) -> dict[str, 
     resources = {
         "cni": cni.build_resources(cni.CniArgs(LAYOUT, SOURCE, SOURCE, mark=MARK)),
         "kubelet": kubelet.build_resources(
-            kubelet.KubeletArgs(of_kubelet, SOURCE, configured=True, manager=manager, tools=tool, mark=MARK)
+            kubelet.KubeletArgs(of_kubelet, SOURCE, running(manager, tool), configured=True, mark=MARK)
         ),
         "kube-proxy": kube_proxy.build_resources(
-            kube_proxy.KubeProxyArgs(of_proxy, SOURCE, manager=manager, tools=tool, mark=MARK), reading
+            kube_proxy.KubeProxyArgs(of_proxy, SOURCE, running(manager, tool), mark=MARK), reading
         ),
     }
     return {name: make_plan(name, wanted, reading).changed for name, wanted in resources.items()}

@@ -12,11 +12,12 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.environment im
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.service import Service
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.services.native import Native
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import load_spec
 
-from tests.unit.components.nodes import LAYOUT, Controller, bare, given
+from tests.unit.components.nodes import LAYOUT, Controller, bare, given, running
 
 CONFIG = r"""version = 4
 [plugins."io.containerd.cri.v1.images".pinned_images]
@@ -63,9 +64,9 @@ def made(version: str, **more: Any) -> containerd.ContainerdArgs:
 @pytest.mark.row("CT-45")
 def test_the_service_gets_the_address_and_the_file_the_level() -> None:
     args = made("2.3.7")
-    assert args.environment == (Entry.plain(VARIABLE, "http://collector:4318"),)
+    assert args.service.options.environment == {VARIABLE: Secret("http://collector:4318")}
     assert args.config == "version = 2 # debug\n"
-    assert made("2.3.7", tracing_endpoint="").environment == ()
+    assert made("2.3.7", tracing_endpoint="").service.options.environment == {}
 
 
 @pytest.mark.row("CT-45")
@@ -79,7 +80,7 @@ def test_without_a_word_it_logs_what_is_worth_knowing_and_traces_nothing() -> No
 @pytest.mark.row("CT-45")
 def test_what_the_user_says_of_the_service_comes_over_it() -> None:
     own = options("1.7.35")["service"] | {"environment": {VARIABLE: "http://mine:4318"}}
-    assert made("1.7.35", service=own).environment == (Entry.plain(VARIABLE, "http://mine:4318"),)
+    assert made("1.7.35", service=own).service.options.environment == {VARIABLE: Secret("http://mine:4318")}
 
 
 @pytest.mark.row("CT-45")
@@ -99,7 +100,7 @@ def test_the_log_file_is_in_the_services_command_line() -> None:
         settings=containerd.settings(
             LAYOUT, version=Version.parse("2.3.7"), pause_image="registry.k8s.io/pause:3.10", log_level="info"
         ),
-        environment=(Entry.plain(VARIABLE, "http://collector:4318"),),
+        service=running(environment={VARIABLE: "http://collector:4318"}),
     )
     service = next(one for one in containerd.build_resources(args) if isinstance(one, Service))
     assert isinstance(service.definition, Native)

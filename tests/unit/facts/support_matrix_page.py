@@ -149,12 +149,15 @@ def network_cell(mode: str, build: int) -> str:
 
 def manager_cell(program: str, manager: str) -> str:
     from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import DAEMONS
-    from ansible_collections.winkube.node.plugins.plugin_utils.components.service import ServiceArgs, definition
+    from ansible_collections.winkube.node.plugins.plugin_utils.components.service import Running, service_of
+    from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_options import ServiceOptions
     from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 
-    kind = DAEMONS[program].kind
+    from tests.unit.components.nodes import LAYOUT
+
+    kind, running = DAEMONS[program].kind, Running(options=ServiceOptions(manager=manager))
     try:
-        definition(ServiceArgs(program, kind, program, manager, "C:\\x.exe", (), program, "C:\\", "C:\\nssm.exe"))
+        service_of(program, DAEMONS[program], LAYOUT, running, arguments=(), ready=())
     except Refused:
         return "no"
     return f"yes{', the default' if kind.managers[0] == manager else ''}{doubt(kind.unverified)}"

@@ -8,9 +8,8 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.declaration import LOCAL_SYSTEM, Daemon, Started
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.joining import Joining
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import COMPONENTS, DAEMONS
-from ansible_collections.winkube.node.plugins.plugin_utils.components.service import Managed, service_of
+from ansible_collections.winkube.node.plugins.plugin_utils.components.service import service_of
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import tools, windows_path
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.environment import Entry
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import looked_up
@@ -18,7 +17,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.looked_up impor
 
 from tests.lab.twin.node import LabNode
 from tests.lookups.__main__ import PROGRAMS, TABLE, Row, read
-from tests.unit.components.nodes import LAYOUT, bare
+from tests.unit.components.nodes import LAYOUT, bare, running
 
 ROWS = read(TABLE.read_text(encoding="utf-8"))
 PLACES = {looked_up.KUBELET: windows_path.parent(LAYOUT.kubelet_binary)}
@@ -92,7 +91,7 @@ def test_kubeadm_is_started_as_its_declaration_says() -> None:
 def test_no_service_is_given_a_path_or_an_account_of_its_own(name: str, manager: str) -> None:
     """So it has the machine's Path, of which its declaration names Windows' folders, and runs as LocalSystem."""
     daemon = DAEMONS[name]
-    service = service_of(name, daemon, LAYOUT, Managed(manager=manager), arguments=(), ready=())
+    service = service_of(name, daemon, LAYOUT, running(manager), arguments=(), ready=())
     made = service.definition
     assert not [one for one in made.environment if one.lower().startswith(("path=", "psmodulepath="))]  # type: ignore[attr-defined]
     words = [str(word).casefold() for op in made.create() for word in op.args.get("args", ())]
@@ -126,8 +125,14 @@ def test_a_path_of_the_users_own_has_what_the_program_looks_up(name: str, manage
     """Failed before: with a Path of its own a kubelet found no powershell, and said so of each volume."""
 
     def made() -> None:
-        own = Managed(manager=manager, environment=(Entry.plain(*path.split("=", 1)),))
-        service_of(name, DAEMONS[name], LAYOUT, own, arguments=(), ready=())
+        service_of(
+            name,
+            DAEMONS[name],
+            LAYOUT,
+            running(manager, environment=dict([path.split("=", 1)])),
+            arguments=(),
+            ready=(),
+        )
 
     if not said:
         made()

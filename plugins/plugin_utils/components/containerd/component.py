@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from ...engine import windows_path
 from ...engine.batch import Batch
@@ -13,7 +14,7 @@ from ...engine.reading import Reading
 from ...facts import containerd as facts
 from ..declaration import Component
 from ..kubernetes_fit import check_pair, kubernetes_line, pause_image, release
-from ..shared_arguments import environment, managed, source_of
+from ..shared_arguments import running, source_of
 from ..source import is_archive
 from ..stage import After, First, Given, Resources, Stage
 from . import containerd, containerd_config, crictl, defender, earlier_programs, images, registries, shim
@@ -51,7 +52,8 @@ def arguments(given: Given[ContainerdOptions]) -> containerd.ContainerdArgs:
     own = {**containerd_config.environment(settings), **options.environment, **options.service.environment}
     # A finished image has containerd stopped, but pulling needs it running.
     rests = given.shared.golden_image and not list_images(given).find_unknown(reading)
-    service = managed(given, containerd.DAEMON) | {"environment": environment(own), "rests": rests}
+    service = running(given, containerd.DAEMON)
+    service = replace(service, options=replace(service.options, environment=own), rests=rests)
     return containerd.ContainerdArgs(
         layout=layout,
         source=source_of(given, containerd.NAME, options.version),
@@ -65,7 +67,7 @@ def arguments(given: Given[ContainerdOptions]) -> containerd.ContainerdArgs:
         defender=options.defender_exclusions,
         earlier=earlier_programs.folder(layout, reading),
         mark=given.mark,
-        **service,
+        service=service,
     )
 
 

@@ -9,7 +9,7 @@ tree, and with it the shims of running containers. `--log-file` is always set: w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...engine import windows_path
 from ...engine.batch import Batch, Op, flatten
@@ -26,7 +26,7 @@ from ...facts.version import Version
 from .. import nssm
 from ..declaration import Daemon, NoHealth, ServiceKind
 from ..layout import Layout
-from ..service import Managed, service_of
+from ..service import Running, service_of
 from . import containerd_config, containerd_toml, crictl, defender, earlier_programs, images, registries, shim
 
 NAME = "containerd"
@@ -40,7 +40,7 @@ SERVICE = ServiceKind(
 
 
 @dataclass(frozen=True, slots=True)
-class ContainerdArgs(Managed):
+class ContainerdArgs:
     """Checked arguments of win_containerd, with rendered templates.
 
     `archive`: `source` is a release archive, not only containerd.exe. `config` is the rendered config.toml. `earlier`
@@ -54,6 +54,7 @@ class ContainerdArgs(Managed):
     archive: bool
     config: str
     settings: containerd_config.ContainerdSettings
+    service: Running = field(default_factory=Running)
     registries: tuple[Resource, ...] = ()
     crictl: tuple[Resource, ...] = ()
     has_ctr: bool = False
@@ -104,7 +105,7 @@ def build_resources(args: ContainerdArgs) -> tuple[Resource, ...]:
     return (
         *_folders(layout),
         *_data(),
-        *args.tools,
+        *args.service.tools,
         *earlier,
         _programs(layout, args.source, archive=args.archive, mark=args.mark),
         *args.crictl,
@@ -220,14 +221,14 @@ def _service(args: ContainerdArgs, log_dir: str) -> Service:
         NAME,
         DAEMON,
         layout,
-        args,
+        args.service,
         arguments=("--config", layout.containerd_config),
         native_arguments=(
             "--log-file",
             layout.containerd_log,
             *(("--service-name", layout.containerd_service) if renamed else ()),
         ),
-        ready=build_gate(layout, has_ctr=args.archive or args.has_ctr, timeout_s=args.start_timeout_s),
+        ready=build_gate(layout, has_ctr=args.archive or args.has_ctr, timeout_s=args.service.options.start_timeout),
         uses=(layout.containerd_config, *_paths(args)),
         display_name="Containerd",
         directory=log_dir,

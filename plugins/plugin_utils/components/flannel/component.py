@@ -19,7 +19,7 @@ from ..cni.cni import COMPARED
 from ..declaration import Component
 from ..kubernetes_fit import release
 from ..networks import Management
-from ..shared_arguments import inbound_networks, managed, management, program_alone, source_of
+from ..shared_arguments import inbound_networks, management, program_alone, running, source_of
 from ..stage import After, First, Given, Resources, Stage
 from . import cni_conf, flannel, flannel_conf, in_cluster, subnet_env, virtual_switch
 from .in_cluster import Answers, notices
@@ -56,7 +56,7 @@ def build_resources(given: Given[FlannelOptions]) -> Resources:
             address,
             version=version,
             source=source_of(given, flannel.PROGRAM, options.version),
-            service=managed(given, flannel.DAEMON),
+            service=running(given, flannel.DAEMON),
             conf=conf(given, address),
             api_server=answers.server if answers else "",
             notices=(*_firewall(given), *notices(answers)),

@@ -10,9 +10,8 @@ start earlier fail with "network not found".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 from ...engine import windows_path
 from ...engine.batch import Op
@@ -34,7 +33,7 @@ from ..declaration import Daemon, NoHealth, ServiceKind
 from ..kubernetes_fit import kubernetes_line
 from ..layout import Layout
 from ..networks import Management
-from ..service import Managed, service_of
+from ..service import Running, service_of
 from . import cni_conf, flannel_conf, subnet_env, virtual_switch
 from .options import FlannelOptions
 
@@ -53,7 +52,7 @@ NOTICE = "for new pods; existing pods keep the old policy"
 
 
 @dataclass(frozen=True, slots=True)
-class FlannelArgs(Managed):
+class FlannelArgs:
     """Checked arguments of win_flannel, with rendered templates.
 
     `conf` is the rendered cni.conf, `network` the HNS network that flanneld makes, `net_conf` the path of net-conf.json
@@ -68,6 +67,7 @@ class FlannelArgs(Managed):
     management: Management
     conf: str
     switch: tuple[HnsNetwork | NoHnsNetwork, ...]
+    service: Running = field(default_factory=Running)
     network: str = ""
     net_conf: str = facts.NET_CONF
     notices: tuple[Resource, ...] = ()
@@ -108,7 +108,7 @@ def build_resources(args: FlannelArgs) -> tuple[Resource, ...]:
     return (
         *_folders(layout, args.net_conf),
         *args.switch,
-        *args.tools,
+        *args.service.tools,
         _programs(layout, args.source, args.mark),
         File(
             args.net_conf,
@@ -157,7 +157,7 @@ def conf_path(layout: Layout) -> str:
 
 def build_gate(args: FlannelArgs) -> tuple[Op, ...]:
     """Waits that pass once flanneld works: it has a lease, its network has the node's address, and it stays up."""
-    timeout = args.start_timeout_s
+    timeout = args.service.options.start_timeout
     return (
         Op("wait", {"for": "file", "path": subnet_env.path(args.layout), "timeout_s": timeout}),
         virtual_switch.wait_network(args.network, timeout),
@@ -237,7 +237,7 @@ def _service(args: FlannelArgs) -> Service:
         PROGRAM,
         DAEMON,
         layout,
-        args,
+        args.service,
         arguments=arguments(args),
         ready=build_gate(args),
         environment=(Entry.plain("NODE_NAME", args.node_name),),
@@ -268,14 +268,14 @@ def flannel_args(
     *,
     version: Version,
     source: Source,
-    service: Mapping[str, Any],
+    service: Running,
     conf: str,
     api_server: str,
     notices: tuple[Resource, ...],
     mark: str,
 ) -> FlannelArgs:
     """Arguments of flannel's resources. `conf` is the rendered cni.conf, `api_server` the cluster's own address for
-    it, `service` the fields of `Managed`."""
+    it."""
     mode = options.network_mode
     return FlannelArgs(
         layout=layout,
@@ -297,7 +297,7 @@ def flannel_args(
         net_conf=options.net_conf,
         notices=notices,
         mark=mark,
-        **service,
+        service=service,
     )
 
 

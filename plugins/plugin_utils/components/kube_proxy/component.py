@@ -16,8 +16,8 @@ from ..shared_arguments import (
     check_skew,
     feature_gates,
     kubernetes_version,
-    managed,
     program_alone,
+    running,
     service_manager,
     source_of,
 )
@@ -70,7 +70,7 @@ def arguments(given: Given[KubeProxyOptions]) -> kube_proxy.KubeProxyArgs:
         notices=check_skew(given, version),
         reads_vip=source_vip.reads(_vip_args(given)) if overlay else (),
         mark=given.mark,
-        **managed(given, kube_proxy.DAEMON),
+        service=running(given, kube_proxy.DAEMON),
     )
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...engine import windows_path
@@ -24,7 +24,7 @@ from ..declaration import Daemon, Health, ServiceKind
 from ..flag_check import read
 from ..healthz import LOOPBACK, url_of, wait_healthy
 from ..layout import Layout
-from ..service import Dependencies, Managed, service_of
+from ..service import Dependencies, Running, service_of
 from . import kube_proxy_args, source_vip
 from .kube_proxy_args import KubeProxy, arguments, environment
 from .options import FirewallOptions
@@ -45,7 +45,7 @@ plugins/ipam/host-local/backend/disk/backend.go, defaultDataDir."""
 
 
 @dataclass(frozen=True, slots=True)
-class KubeProxyArgs(Managed):
+class KubeProxyArgs:
     """Checked arguments of win_kube_proxy.
 
     `environment` are variables besides KUBE_NETWORK; `reads_vip` are the queries that found the source VIP; `mark` is
@@ -54,6 +54,7 @@ class KubeProxyArgs(Managed):
 
     wanted: KubeProxy
     source: Source
+    service: Running = field(default_factory=Running)
     inbound: tuple[FirewallRule, ...] = ()
     notices: tuple[Notice, ...] = ()
     reads_vip: tuple[Query, ...] = ()
@@ -74,12 +75,12 @@ def build_resources(args: KubeProxyArgs, reading: Reading) -> tuple[Resource, ..
     service = _service(args)
     return (
         *_folders(layout),
-        *args.tools,
+        *args.service.tools,
         _programs(layout, args.source, args.mark),
         *args.inbound,
         ReliesOn(layout.kube_proxy_kubeconfig, (whole_file(layout.kube_proxy_kubeconfig), *args.reads_vip)),
         service,
-        Dependencies(service, args.depends_on),
+        Dependencies(service, args.service.options.depends_on),
         *args.notices,
     )
 
@@ -188,7 +189,7 @@ def _service(args: KubeProxyArgs) -> Service:
         NAME,
         DAEMON,
         args.wanted.layout,
-        args,
+        args.service,
         arguments=arguments(args.wanted),
         ready=(_build_gate(args),),
         environment=environment(args.wanted),
@@ -200,8 +201,10 @@ def _build_gate(args: KubeProxyArgs) -> Op:
     crashes again and again."""
     where = kube_proxy_args.healthz(args.wanted)
     if where is None:
-        return wait_service(args.wanted.layout.kube_proxy_service, RUNNING, args.start_timeout_s, stable_s=30)
-    return wait_healthy(url_of(where), args.start_timeout_s)
+        return wait_service(
+            args.wanted.layout.kube_proxy_service, RUNNING, args.service.options.start_timeout, stable_s=30
+        )
+    return wait_healthy(url_of(where), args.service.options.start_timeout)
 
 
 def _find_health(argv: Sequence[str] | None, _layout: Layout, _reading: Reading) -> str:

@@ -25,8 +25,8 @@ from ..shared_arguments import (
     feature_gates,
     inbound_networks,
     kubernetes_version,
-    managed,
     management,
+    running,
     service_manager,
     source_of,
 )
@@ -59,7 +59,7 @@ def build_resources(given: Given[KubeletOptions]) -> Resources:
         foreign=drop_ins.rely_on_foreign(drop_in_dir(layout), reading) if wanted.uses_drop_in else (),
         notices=check_skew(given, wanted.version),
         mark=given.mark,
-        **managed(given, kubelet.DAEMON),
+        service=running(given, kubelet.DAEMON),
     )
     made = kubelet.build_resources(args)
     given.warn(kubelet.warnings(args))

@@ -31,7 +31,7 @@ from ..declaration import Daemon, Health, ServiceKind
 from ..flag_check import read
 from ..healthz import KUBELET_PORT, LOOPBACK, find_kubelet, port_of_kubelet, wait_healthy
 from ..layout import Layout
-from ..service import Dependencies, Managed, service_of
+from ..service import Dependencies, Running, service_of
 from . import credentials, drop_ins, kubelet_check
 from .kubelet_args import DROP_IN_NAME, PROCESSORS, Kubelet, arguments, configuration
 from .places import ca_file, cert_dir, config_file, drop_in_dir, env_file
@@ -51,7 +51,7 @@ STATE = ("pods", "cpu_manager_state", "memory_manager_state")
 
 
 @dataclass(frozen=True, slots=True)
-class KubeletArgs(Managed):
+class KubeletArgs:
     """The kubelet that is `wanted`, and what was found out for it.
 
     `kubeadm_flags` is the text of kubeadm-flags.env on the node, `config` that of config.yaml; `configured`: the
@@ -62,6 +62,7 @@ class KubeletArgs(Managed):
 
     wanted: Kubelet
     source: Source
+    service: Running = field(default_factory=Running)
     configured: bool = False
     kubeadm_flags: str = ""
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -93,7 +94,7 @@ def build_resources(args: KubeletArgs) -> tuple[Resource, ...]:
     drop_in = (_drop_in(args),) if wanted.uses_drop_in else ()
     return (
         *_folders(layout, drop_in=wanted.uses_drop_in),
-        *args.tools,
+        *args.service.tools,
         _programs(layout, args.source, args.mark),
         ReliesOn(layout.kubelet_dir, _list_kubeadm_files(layout)),
         *args.foreign,
@@ -102,7 +103,7 @@ def build_resources(args: KubeletArgs) -> tuple[Resource, ...]:
         *_ca(args),
         *_firewall(args),
         service,
-        Dependencies(service, args.depends_on),
+        Dependencies(service, args.service.options.depends_on),
         *(() if args.configured else (_waits_for_join(layout),)),
         *args.notices,
     )
@@ -110,11 +111,11 @@ def build_resources(args: KubeletArgs) -> tuple[Resource, ...]:
 
 def warnings(args: KubeletArgs) -> list[str]:
     """Settings that work, but probably not as intended; one sentence each."""
-    argv = command_arguments(args)
+    argv, manager = command_arguments(args), args.service.options.manager
     conflicts = kubelet_check.conflicts(argv, args.wanted, args.config) if args.config else []
     return [
         *kubelet_check.warnings(args.wanted),
-        *kubelet_check.graceful_shutdown(args.wanted, args.config, args.manager, args.wanted.layout.kubelet_service),
+        *kubelet_check.graceful_shutdown(args.wanted, args.config, manager, args.wanted.layout.kubelet_service),
         *kubelet_check.find_overruled(args.wanted, args.kubeadm_flags),
         *conflicts,
     ]
@@ -240,7 +241,7 @@ def _service(args: KubeletArgs) -> Service:
         NAME,
         DAEMON,
         args.wanted.layout,
-        args,
+        args.service,
         arguments=command_arguments(args),
         ready=_build_gate(args),
         uses=(*drop_in, *credentials.uses(args.wanted.layout, args.providers)),
@@ -261,8 +262,12 @@ def _build_gate(args: KubeletArgs) -> tuple[Op, ...]:
     line = read(((kubelet_check.OWN, command_arguments(args)),), KUBELET, args.wanted.version.line)
     found = find_kubelet(line, args.config)
     if found is None:
-        return (wait_service(args.wanted.layout.kubelet_service, "running", args.start_timeout_s, stable_s=30),)
-    return (wait_healthy(healthz.url_of(found), args.start_timeout_s),)
+        return (
+            wait_service(
+                args.wanted.layout.kubelet_service, "running", args.service.options.start_timeout, stable_s=30
+            ),
+        )
+    return (wait_healthy(healthz.url_of(found), args.service.options.start_timeout),)
 
 
 def _find_health(argv: Sequence[str] | None, layout: Layout, reading: Reading) -> str:
