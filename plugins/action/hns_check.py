@@ -12,7 +12,6 @@ from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.diagnosis.cluster_view import ClusterView, ask
 from ..plugin_utils.diagnosis.expectations import Expectations
-from ..plugin_utils.diagnosis.finding import WARNING, fails
 from ..plugin_utils.diagnosis.network_report import list_objects, show_conf, summarize
 from ..plugin_utils.diagnosis.scene import complete_cni, list_adapters, read_dump, reads, scene_of
 from ..plugin_utils.diagnosis.table import HNS_CHECK, diagnose, list_left_out
@@ -23,6 +22,8 @@ from ..plugin_utils.network.virtual_machine import VmAdapter
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.task.node_action import NodeAction
 from ..plugin_utils.task.screen import display
+from ..plugin_utils.words.cause import WARNING
+from ..plugin_utils.words.finding import fails
 
 
 class ActionModule(NodeAction):

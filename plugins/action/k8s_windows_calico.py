@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..plugin_utils.calico.judge import ERROR, problems
+from ..plugin_utils.calico.judge import problems, rule_of
 from ..plugin_utils.calico.plan import Options, plan
 from ..plugin_utils.calico.view import build_wanted, look
 from ..plugin_utils.task.cluster_action import ClusterAction
+from ..plugin_utils.words.cause import ERROR
 
 OF_THE_NODES = ("cluster_cidr", "service_cidr", "api_server", "cni_bin_dir", "cni_conf_dir")
 
@@ -32,9 +33,9 @@ class ActionModule(ClusterAction):
             **self.report_changes(changes),
             "calico": str(view.release or ""),
             "findings": [
-                {"id": each.rule.id, "severity": each.rule.severity, "text": each.text}
+                {"id": each.id, "severity": each.severity, "text": each.sentence}
                 for each in problems(view, needed)
                 # In check mode what would be written is a step already.
-                if not (self._task.check_mode and each.rule.written and each.rule.severity == ERROR)
+                if not (self._task.check_mode and rule_of(each).written and each.severity == ERROR)
             ],
         }

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ..plugin_utils.diagnosis import page
-from ..plugin_utils.diagnosis.table import message_lines
 from ..plugin_utils.engine.local_path import expand_home
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.task.module_action import ControllerAction
+from ..plugin_utils.words.meanings import message_lines
 
 
 class ActionModule(ControllerAction):

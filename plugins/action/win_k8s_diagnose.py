@@ -15,24 +15,17 @@ from ..plugin_utils.components.host.node_fit import Machine
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.diagnosis import gather
 from ..plugin_utils.diagnosis.checks_programs import exit_line
-from ..plugin_utils.diagnosis.finding import ERROR, fails
 from ..plugin_utils.diagnosis.picture import picture_of
 from ..plugin_utils.diagnosis.programs import programs
-from ..plugin_utils.diagnosis.table import (
-    DIAGNOSE,
-    VERIFY,
-    Report,
-    check_ids,
-    describe,
-    diagnose,
-    meanings,
-    report_of,
-)
+from ..plugin_utils.diagnosis.table import DIAGNOSE, VERIFY, Report, check_ids, describe, diagnose, report_of
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.reading import Query, Reading
 from ..plugin_utils.node.link import NodeError, OutcomeUnknown
 from ..plugin_utils.task.node_action import NodeAction
 from ..plugin_utils.task.screen import display
+from ..plugin_utils.words.cause import ERROR
+from ..plugin_utils.words.finding import fails
+from ..plugin_utils.words.meanings import meanings
 
 AGAIN_S = 5
 """Between two looks while something is still coming up after a restart."""

@@ -12,7 +12,6 @@ from ..plugin_utils.components.join import join
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.stage import Given, Key, Resources, Stage
 from ..plugin_utils.diagnosis import cni_mend, gather
-from ..plugin_utils.diagnosis.finding import Action
 from ..plugin_utils.diagnosis.scene import cni_reads, complete_cni
 from ..plugin_utils.diagnosis.table import mendable, remedy_of
 from ..plugin_utils.engine.resource import Refused
@@ -20,6 +19,7 @@ from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.repair import COMPONENT, check_options, hns, network, rejoin, restart, take_over
 from ..plugin_utils.task.component_action import ConvergingAction
 from ..plugin_utils.task.node_repair import NodeRepair, repair_result
+from ..plugin_utils.words.remedy import Action
 
 PAST: Key[rejoin.Past] = Key("what remains of the node's former membership")
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import PROGRAM_SERVICES
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import Action
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import CHECKS
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import KNOWN
+from ansible_collections.winkube.node.plugins.plugin_utils.words.remedy import Action
 
 from tests.integration.lab import ROOT, Bench
 from tests.integration.whole import BRIDGE, OVERLAY, Whole
@@ -483,4 +483,4 @@ def test_what_has_no_such_case_is_advice() -> None:
     tried = {each for case in (*CASES, *OF_OVERLAY) for each in case.ids} | {"hns.network-type"}
     of_the_two = {each.removeprefix("csi-proxy.") for each in tried if each.startswith("csi-proxy.")}
     tried |= {f"{each.component.name.replace('_', '-')}.{what}" for each in PROGRAM_SERVICES for what in of_the_two}
-    assert {check.id for check in CHECKS if check.remedy.action != Action.ADVICE} == tried
+    assert {cause.id for cause in KNOWN.values() if cause.remedy.action != Action.ADVICE} == tried

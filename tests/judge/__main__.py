@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import PLACES, find_messages
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.places import NO_CAUSE
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import CHECKS, NOT_KNOWN, meanings
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import KNOWN
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import literals as catalogue
+from ansible_collections.winkube.node.plugins.plugin_utils.words.meanings import NOT_KNOWN, meanings
+from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import PLACES, find_messages
+from ansible_collections.winkube.node.plugins.plugin_utils.words.places import NO_CAUSE
 
 from tests.judge.case import Case, judge, load
 
@@ -114,7 +115,7 @@ def kind_of(case: Mapping[str, Any], found: list[dict[str, str]]) -> str:
 def remedies() -> dict[str, int]:
     """How many checks name a command, and for how many of them tests/integration/test_remedies.py runs it on a broken
     node."""
-    commands = {each.id for each in CHECKS if each.remedy.command("win1")}
+    commands = {each.id for each in KNOWN.values() if each.remedy.command("win1")}
     tested = REMEDIES.read_text(encoding="utf-8") if REMEDIES.exists() else ""
     return {"remedies": len(commands), "remedies_executed": sum(f'"{each}"' in tested for each in commands)}
 

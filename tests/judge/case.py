@@ -13,12 +13,13 @@ from typing import Any
 from ansible_collections.winkube.node.plugins.plugin_utils.components.node import Node
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.cluster_view import view_of
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import Finding
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import about
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.places import NO_CAUSE
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import Scene, reads, scene_of
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import diagnose, meanings
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import diagnose
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
+from ansible_collections.winkube.node.plugins.plugin_utils.words.finding import Finding
+from ansible_collections.winkube.node.plugins.plugin_utils.words.meanings import meanings
+from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import about
+from ansible_collections.winkube.node.plugins.plugin_utils.words.places import NO_CAUSE
 
 from tests import yaml_text
 from tests.unit.components.nodes import LAYOUT, wanted_node
@@ -90,7 +91,7 @@ def judge(case: Case) -> Answer:
     said = about(message)
     causes = tuple(each.finding.id for each in report.causes)
     named = tuple(each.id for each in report.findings)
-    why = [*(each["cause"] for each in meanings(message, "win1")), *(each.finding.cause for each in report.causes)]
+    why = [*(each["cause"] for each in meanings(message, "win1")), *(each.finding.why for each in report.causes)]
     place = bool(why) and why[0].startswith(NO_CAUSE)
     return Answer((*said, *causes), (*said, *named), report.findings, place)
 

@@ -25,8 +25,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.lint import cli  # no
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import lint
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import UnreadableError, read_documents
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
-from ansible_collections.winkube.node.plugins.plugin_utils.messages.scan import Scanner
 from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml import document
+from ansible_collections.winkube.node.plugins.plugin_utils.words.scan import Scanner
 
 from tests.linear.inputs import ADVERSARIAL, LARGE, REAL, SMALL
 

@@ -6,11 +6,7 @@ import re
 from collections.abc import Mapping
 from itertools import groupby
 
-from ansible_collections.winkube.node.plugins.plugin_utils.components.cni.rules import RULES
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.check import Area, Check, Needs
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.checks_logs import only_logs
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import Action
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import MESSAGES
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.check import Check, Needs
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import CHECKS, KNOWN
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import calico, messages_pasted, windows
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows_revisions import (
@@ -19,6 +15,10 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows_revisio
     find_update,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.network.cni_guess import MARKS
+from ansible_collections.winkube.node.plugins.plugin_utils.words.cause import Area, Cause
+from ansible_collections.winkube.node.plugins.plugin_utils.words.causes_cni import RULES
+from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import MESSAGES
+from ansible_collections.winkube.node.plugins.plugin_utils.words.remedy import Action
 
 ISSUE = re.compile(r"\b([\w.-]+/[\w.-]+)#(\d+)")
 LINK = r"[\1#\2](https://github.com/\1/issues/\2)"
@@ -34,7 +34,7 @@ def mended() -> list[str]:
     """The rows of what a command mends."""
     return [
         f"| `{each.id}` | {_cell(each.title)} | {_cell(each.remedy.text)} | {_cell(each.remedy.cuts_off)} |"
-        for each in CHECKS
+        for each in KNOWN.values()
         if each.remedy.action != Action.ADVICE
     ]
 
@@ -43,7 +43,7 @@ def advice() -> list[str]:
     """The rows of what is for a person."""
     return [
         f"| `{each.id}` | {_cell(each.title)} | {_cell(each.remedy.text)} |"
-        for each in CHECKS
+        for each in KNOWN.values()
         if each.remedy.action == Action.ADVICE
     ]
 
@@ -127,16 +127,16 @@ def network_checks() -> list[Check]:
     """What hns_check looks for, causes first: neither what only logs tell, nor what has to be tried, nor cni.conf."""
     return [
         check
-        for check in CHECKS
-        if check.area == Area.NETWORK and check.needs != Needs.TRIED and not only_logs(check) and check.id not in RULES
+        for check in CHECKS.values()
+        if check.cause.area == Area.NETWORK and check.needs != Needs.TRIED and check.id not in RULES
     ]
 
 
 def network() -> list[str]:
     """The rows of what hns_check looks for."""
     return [
-        f"| `{each.id}` | {each.severity} | {_cell(each.title)} | {'needed' if each.needs else ''} "
-        f"| {ISSUE.sub(LINK, each.issue)} |"
+        f"| `{each.id}` | {each.cause.severity} | {_cell(each.cause.title)} | {'needed' if each.needs else ''} "
+        f"| {ISSUE.sub(LINK, each.cause.issue)} |"
         for each in network_checks()
     ]
 
@@ -157,8 +157,8 @@ def gmsa_floors() -> list[str]:
 def rules() -> list[str]:
     """The rows of the rules of cni.conf."""
     return [
-        f"| `{name}` | {each.severity} | {'refuses' if each.is_refused else 'warns'} | {_cell(each.cause)} "
-        f"| {'yes' if each.mended else ''} | {ISSUE.sub(LINK, each.issue)} |"
+        f"| `{name}` | {each.cause.severity} | {'refuses' if each.is_refused else 'warns'} | {_cell(each.cause.why)} "
+        f"| {'yes' if each.mended else ''} | {ISSUE.sub(LINK, each.cause.issue)} |"
         for name, each in RULES.items()
     ]
 
@@ -172,8 +172,8 @@ def messages() -> list[str]:
     ]
 
 
-def _meaning(check: Check) -> str:
-    return f"**{_cell(check.title)}** (`{check.id}`). {_cell(check.cause)}"
+def _meaning(cause: Cause) -> str:
+    return f"**{_cell(cause.title)}** (`{cause.id}`). {_cell(cause.why)}"
 
 
 def _readable(pattern: str) -> str:

@@ -42,7 +42,7 @@ UTILS: Mapping[str, Room] = {
     "facts": Room(),
     "foreign": Room(packages=("yaml",)),
     "pages": Room(packages=("jinja2", "markupsafe")),
-    "messages": Room(("facts", "foreign")),
+    "words": Room(("facts", "foreign")),
     "lint": Room(("facts", "foreign"), ("yaml",)),
     "workloads": Room(("facts",)),
     "cluster": Room(
@@ -54,11 +54,11 @@ UTILS: Mapping[str, Room] = {
     ),
     "cri": Room(("cluster", "engine.clock", "engine.local_path", "facts", "pages"), ("google", "grpc")),
     "transfer": Room(("engine",), ("ansible",)),
-    "calico": Room(("cluster", "engine", "facts")),
+    "calico": Room(("cluster", "engine", "facts", "words")),
     "components": Room(("cluster", "engine", "facts", "foreign"), ("yaml",)),
     "components.node": Room(("components", "facts", *(f"components.{name}" for name in _PARTS))),
     "components.registry": Room(("components", "engine", *(f"components.{name}" for name in _PARTS))),
-    "components.cni": _part(),
+    "components.cni": Room((*_part().may, "words"), ("yaml",)),
     "components.containerd": _part("kubelet"),
     "components.flannel": _part("cni"),
     "components.host": _part(),
@@ -79,7 +79,7 @@ UTILS: Mapping[str, Room] = {
     # of the linter know nothing of manifests: what an image's name says, what is wrong with a credential spec.
     "diagnosis": Room(
         (
-            *(*COMPONENTS, "calico", "cluster", "cri", "cri_tcp", "engine", "facts", "messages", "network", "pages"),
+            *(*COMPONENTS, "calico", "cluster", "cri", "cri_tcp", "engine", "facts", "network", "pages", "words"),
             *("foreign", "lint.credential_spec", "lint.images", "repair.rejoin"),
         ),
         ("cryptography", "yaml"),
@@ -87,7 +87,7 @@ UTILS: Mapping[str, Room] = {
     "golden_image": Room((*COMPONENTS, "cri_tcp", "engine", "network", "repair")),
     "bundle": Room((*COMPONENTS, "diagnosis", "engine", "facts", "foreign", "node")),
     "task": Room(
-        (*COMPONENTS, "calico", "cluster", "engine", "facts", "node", "repair", "transfer"),
+        (*COMPONENTS, "calico", "cluster", "engine", "facts", "node", "repair", "transfer", "words"),
         ("ansible", "yaml"),
     ),
 }
@@ -108,7 +108,7 @@ KINDS: Mapping[str, Room] = {
                 "facts",
                 "golden_image",
             ),
-            *("lint", "network", "node", "provision", "repair", "scheduling", "task", "workload_tests"),
+            *("lint", "network", "node", "provision", "repair", "scheduling", "task", "words", "workload_tests"),
         ),
         ("ansible",),
     ),

@@ -15,56 +15,35 @@ from dataclasses import dataclass
 
 from ..facts import calico as facts
 from ..facts.version import Line, VersionError
+from ..words.cause import ERROR, WARNING, Cause
+from ..words.causes import CAUSES
+from ..words.finding import Finding, Seen
+from ..words.remedies import advice
 from .view import View, Wanted, available, conditions, folders, is_same_folder, name_of, os_of, part, pools_of
-
-ERROR, WARNING = "error", "warning"
 
 SITE = "docs.tigera.io/calico/latest/getting-started/kubernetes/windows-calico"
 _KERNEL = re.compile(r"10\.0\.(\d{5})\.(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """One observation of a rule: the object, its value, the value it should have."""
-
-    subject: str
-    seen: str
-    wanted: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule. `written`: the module's plan writes the wanted value. `before`: it blocks every Windows node, so a run
-    reports it before it touches one. `issue` is the public thread that shows the fault."""
+    """A rule: a cause, and a look at the cluster's objects. `written`: the module's plan writes the wanted value.
+    `before`: it blocks every Windows node, so a run reports it before it touches one."""
 
-    id: str
-    severity: str
-    title: str
-    cause: str
-    remedy: str
+    cause: Cause
     look: Callable[[View, Wanted], Iterator[Seen]]
-    issue: str = ""
     written: bool = False
     before: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A rule, and its observation."""
-
-    rule: Rule
-    seen: Seen
-
-    @property
-    def text(self) -> str:
-        """What is wrong and what to do, for people."""
-        wanted = f"; wanted {self.seen.wanted}" if self.seen.wanted else ""
-        return f"{self.seen.subject}: {self.seen.seen}{wanted}. {self.rule.cause} {self.rule.remedy}"
-
-
-def problems(view: View, wanted: Wanted) -> tuple[Problem, ...]:
+def problems(view: View, wanted: Wanted) -> tuple[Finding, ...]:
     """All problems, causes first."""
-    return tuple(Problem(rule, seen) for rule in RULES for seen in rule.look(view, wanted))
+    return tuple(Finding(rule.cause, seen) for rule in RULES for seen in rule.look(view, wanted))
+
+
+def rule_of(problem: Finding) -> Rule:
+    """The rule that found it."""
+    return next(rule for rule in RULES if rule.cause.id == problem.id)
 
 
 # -- what is installed -------------------------------------------------------------------------------------------------
@@ -295,234 +274,283 @@ def _range(text: str) -> ipaddress.IPv4Network | None:
         return None
 
 
+_FOLLOWS = ("cni.absent", "node.not-ready", "node.taint", "pod.*")
+
+
+def _cause(identity: str, severity: str, title: str, why: str, todo: str, issue: str = "") -> Cause:
+    return Cause(identity, severity, title, why, advice(todo), issue, _FOLLOWS)
+
+
 RULES: tuple[Rule, ...] = (
     Rule(
-        "calico.no-operator",
-        ERROR,
-        "Calico's operator is not installed",
-        "Calico on Windows is run by its operator.",
-        "Install it as docs.tigera.io/calico says (tigera-operator.yaml or the Helm chart), then run calico.yml.",
+        _cause(
+            "calico.no-operator",
+            ERROR,
+            "Calico's operator is not installed",
+            "Calico on Windows is run by its operator.",
+            "Install it as docs.tigera.io/calico says (tigera-operator.yaml or the Helm chart), then run calico.yml.",
+            "projectcalico/calico#10536",
+        ),
         _find_missing_operator,
-        "projectcalico/calico#10536",
     ),
     Rule(
-        "calico.old",
-        ERROR,
-        "Calico is too old for HostProcess pods",
-        "Its operator has no Windows part yet.",
-        "Update the operator.",
+        _cause(
+            "calico.old",
+            ERROR,
+            "Calico is too old for HostProcess pods",
+            "Its operator has no Windows part yet.",
+            "Update the operator.",
+            "kubernetes-sigs/sig-windows-tools#371",
+        ),
         _find_old_release,
-        "kubernetes-sigs/sig-windows-tools#371",
     ),
     Rule(
-        "calico.kubernetes",
-        WARNING,
-        "Calico is not tested with this Kubernetes",
-        "It may work; Calico's own tests do not say so.",
-        "Use a Calico release whose page lists this Kubernetes.",
+        _cause(
+            "calico.kubernetes",
+            WARNING,
+            "Calico is not tested with this Kubernetes",
+            "It may work; Calico's own tests do not say so.",
+            "Use a Calico release whose page lists this Kubernetes.",
+            "projectcalico/calico#7594",
+        ),
         _find_untested,
-        "projectcalico/calico#7594",
     ),
     Rule(
-        "calico.windows-revision",
-        ERROR,
-        "Windows is too old for Calico",
-        "Source NAT of Services and VXLAN are not right in it.",
-        "Update Windows.",
+        _cause(
+            "calico.windows-revision",
+            ERROR,
+            "Windows is too old for Calico",
+            "Source NAT of Services and VXLAN are not right in it.",
+            "Update Windows.",
+            "projectcalico/calico#7594",
+        ),
         _build,
-        "projectcalico/calico#7594",
         before=False,
     ),
     Rule(
-        "calico.no-linux",
-        ERROR,
-        "No Linux node runs Calico's own pods",
-        "Typha and the controllers run only on Linux.",
-        "Add a Linux node.",
+        _cause(
+            "calico.no-linux",
+            ERROR,
+            "No Linux node runs Calico's own pods",
+            "Typha and the controllers run only on Linux.",
+            "Add a Linux node.",
+        ),
         _find_missing_linux,
     ),
     Rule(
-        "calico.no-installation",
-        ERROR,
-        "Calico's operator has no Installation",
-        "Without an Installation the operator makes nothing.",
-        "Run calico.yml.",
+        _cause(
+            "calico.no-installation",
+            ERROR,
+            "Calico's operator has no Installation",
+            "Without an Installation the operator makes nothing.",
+            "Run calico.yml.",
+            "tigera/operator#3113",
+        ),
         _find_missing_installation,
-        "tigera/operator#3113",
         written=True,
     ),
     Rule(
-        "calico.other-cni",
-        ERROR,
-        "Calico does not bring the pods' network",
-        "With another CNI or IPAM Calico makes no VXLAN network on Windows.",
-        "Set spec.cni to Calico with Calico's IPAM, or leave winkube_network_mode to that CNI.",
+        _cause(
+            "calico.other-cni",
+            ERROR,
+            "Calico does not bring the pods' network",
+            "With another CNI or IPAM Calico makes no VXLAN network on Windows.",
+            "Set spec.cni to Calico with Calico's IPAM, or leave winkube_network_mode to that CNI.",
+            "projectcalico/calico#11109",
+        ),
         _find_other_cni,
-        "projectcalico/calico#11109",
     ),
     Rule(
-        "calico.disabled",
-        ERROR,
-        "Calico is off on Windows",
-        "The operator makes no DaemonSet for Windows.",
-        "Run calico.yml.",
+        _cause(
+            "calico.disabled",
+            ERROR,
+            "Calico is off on Windows",
+            "The operator makes no DaemonSet for Windows.",
+            "Run calico.yml.",
+            "projectcalico/calico#11401",
+        ),
         _find_disabled,
-        "projectcalico/calico#11401",
         written=True,
     ),
     Rule(
-        "calico.bgp",
-        ERROR,
-        "Calico speaks BGP",
-        "With BGP Calico makes no VXLAN network on Windows.",
-        "Run calico.yml; where Linux nodes route by BGP now, with winkube_calico_adopt: true.",
+        _cause(
+            "calico.bgp",
+            ERROR,
+            "Calico speaks BGP",
+            "With BGP Calico makes no VXLAN network on Windows.",
+            "Run calico.yml; where Linux nodes route by BGP now, with winkube_calico_adopt: true.",
+            "projectcalico/calico#5534",
+        ),
         _bgp,
-        "projectcalico/calico#5534",
         written=True,
     ),
     Rule(
-        "calico.encapsulation",
-        ERROR,
-        "A pool of addresses is not VXLAN",
-        "Windows has neither IPIP nor cross-subnet; the operator refuses the Installation or the nodes do not reach "
-        "each other.",
-        "Run calico.yml; where pods have addresses of the pool already, with winkube_calico_adopt: true.",
+        CAUSES["calico.encapsulation"],
         _encapsulation,
-        "tigera/docs#1547",
         written=True,
     ),
     Rule(
-        "calico.pool",
-        ERROR,
-        "The pods' addresses lie elsewhere",
-        "Nodes would translate the pods' traffic.",
-        "Set winkube_cluster_cidr to the pool's range, or the pool to that.",
+        _cause(
+            "calico.pool",
+            ERROR,
+            "The pods' addresses lie elsewhere",
+            "Nodes would translate the pods' traffic.",
+            "Set winkube_cluster_cidr to the pool's range, or the pool to that.",
+        ),
         _pool,
     ),
     Rule(
-        "calico.block-size",
-        ERROR,
-        "A node's block has no address for pods",
-        f"A Windows node has one block and keeps {facts.RESERVED} addresses of it.",
-        "Make a pool with a larger block before pods get addresses.",
+        _cause(
+            "calico.block-size",
+            ERROR,
+            "A node's block has no address for pods",
+            f"A Windows node has one block and keeps {facts.RESERVED} addresses of it.",
+            "Make a pool with a larger block before pods get addresses.",
+        ),
         _small_blocks,
     ),
     Rule(
-        "calico.service-cidrs",
-        ERROR,
-        "The operator does not know the Services' range",
-        "The operator refuses the Installation, or pods on Windows do not reach Services.",
-        "Run calico.yml.",
+        _cause(
+            "calico.service-cidrs",
+            ERROR,
+            "The operator does not know the Services' range",
+            "The operator refuses the Installation, or pods on Windows do not reach Services.",
+            "Run calico.yml.",
+            "projectcalico/calico#13702",
+        ),
         _services,
-        "projectcalico/calico#13702",
         written=True,
     ),
     Rule(
-        "calico.cni-folder",
-        ERROR,
-        "Calico writes CNI files where containerd does not look",
-        "The node stays NotReady: cni plugin not initialized.",
-        "Run calico.yml, or set winkube_cni_bin_dir and winkube_cni_conf_dir.",
+        _cause(
+            "calico.cni-folder",
+            ERROR,
+            "Calico writes CNI files where containerd does not look",
+            "The node stays NotReady: cni plugin not initialized.",
+            "Run calico.yml, or set winkube_cni_bin_dir and winkube_cni_conf_dir.",
+            "projectcalico/calico#6122",
+        ),
         _folders,
-        "projectcalico/calico#6122",
         written=True,
     ),
     Rule(
-        "calico.no-endpoint",
-        ERROR,
-        "The operator does not know where the API server is",
-        "Before kube-proxy runs, no Service leads there from a Windows node.",
-        "Run calico.yml.",
+        _cause(
+            "calico.no-endpoint",
+            ERROR,
+            "The operator does not know where the API server is",
+            "Before kube-proxy runs, no Service leads there from a Windows node.",
+            "Run calico.yml.",
+            "projectcalico/calico#7164",
+        ),
         _find_missing_endpoint,
-        "projectcalico/calico#7164",
         written=True,
     ),
     Rule(
-        "calico.endpoint-address",
-        ERROR,
-        "The API server is named by a Service's address",
-        "Before kube-proxy runs, no Service leads there from a Windows node.",
-        "Name the API server's own address or its load balancer's in winkube_api_server, and run calico.yml.",
+        _cause(
+            "calico.endpoint-address",
+            ERROR,
+            "The API server is named by a Service's address",
+            "Before kube-proxy runs, no Service leads there from a Windows node.",
+            "Name the API server's own address or its load balancer's in winkube_api_server, and run calico.yml.",
+        ),
         _endpoint_in_services,
         written=True,
     ),
     Rule(
-        "calico.endpoint-name",
-        ERROR,
-        "The API server is named by the cluster's DNS",
-        "Pods of the host's network ask the machine's DNS, which does not know the cluster's names.",
-        "Name the API server's own address or its load balancer's in winkube_api_server, and run calico.yml.",
+        _cause(
+            "calico.endpoint-name",
+            ERROR,
+            "The API server is named by the cluster's DNS",
+            "Pods of the host's network ask the machine's DNS, which does not know the cluster's names.",
+            "Name the API server's own address or its load balancer's in winkube_api_server, and run calico.yml.",
+        ),
         _endpoint_name,
         written=True,
     ),
     Rule(
-        "calico.affinity",
-        ERROR,
-        "Linux nodes may borrow addresses of Windows nodes",
-        "Calico's IPAM refuses Windows pods: global strict affinity should not be false for Windows node.",
-        "Run calico.yml.",
+        _cause(
+            "calico.affinity",
+            ERROR,
+            "Linux nodes may borrow addresses of Windows nodes",
+            "Calico's IPAM refuses Windows pods: global strict affinity should not be false for Windows node.",
+            "Run calico.yml.",
+            "Azure/AKS-Edge#43",
+        ),
         _affinity,
-        "Azure/AKS-Edge#43",
         written=True,
     ),
     Rule(
-        "calico.no-api",
-        ERROR,
-        "Calico's own API is not served",
-        "The operator waits for the IPAMConfiguration watch and makes nothing for Windows.",
-        "Run calico.yml, which makes the APIServer; if there is one, look at its pods (kubectl -n calico-apiserver get "
-        "pods).",
+        _cause(
+            "calico.no-api",
+            ERROR,
+            "Calico's own API is not served",
+            "The operator waits for the IPAMConfiguration watch and makes nothing for Windows.",
+            "Run calico.yml, which makes the APIServer; if there is one, look at its pods (kubectl -n "
+            "calico-apiserver get "
+            "pods).",
+            "tigera/operator#3276",
+        ),
         _find_missing_api,
-        "tigera/operator#3276",
         written=True,
     ),
     Rule(
-        "calico.vni",
-        ERROR,
-        "The VNI is too small for Windows",
-        "Calico's CNI plugin ends with 'Windows does not support VXLANVNI < 4096'.",
-        "Set vxlanVNI of the FelixConfiguration default to 4096; Linux nodes change it, too.",
+        _cause(
+            "calico.vni",
+            ERROR,
+            "The VNI is too small for Windows",
+            "Calico's CNI plugin ends with 'Windows does not support VXLANVNI < 4096'.",
+            "Set vxlanVNI of the FelixConfiguration default to 4096; Linux nodes change it, too.",
+            "projectcalico/felix#1992",
+        ),
         _vni,
-        "projectcalico/felix#1992",
     ),
     Rule(
-        "calico.vxlan-port",
-        ERROR,
-        "VXLAN uses a port that Windows does not have",
-        "Windows uses port 4789 for VXLAN, and no other.",
-        "Set vxlanPort of the FelixConfiguration default to 4789; Linux nodes change it, too.",
+        _cause(
+            "calico.vxlan-port",
+            ERROR,
+            "VXLAN uses a port that Windows does not have",
+            "Windows uses port 4789 for VXLAN, and no other.",
+            "Set vxlanPort of the FelixConfiguration default to 4789; Linux nodes change it, too.",
+            "projectcalico/calico#10692",
+        ),
         _port,
-        "projectcalico/calico#10692",
     ),
     Rule(
-        "calico.degraded",
-        ERROR,
-        "The operator cannot set up Calico on Windows",
-        "The operator says why.",
-        "Fix what it names; kubectl describe tigerastatus calico-windows shows it again.",
+        _cause(
+            "calico.degraded",
+            ERROR,
+            "The operator cannot set up Calico on Windows",
+            "The operator says why.",
+            "Fix what it names; kubectl describe tigerastatus calico-windows shows it again.",
+            "projectcalico/calico#8669",
+        ),
         _find_degraded,
-        "projectcalico/calico#8669",
         before=False,
     ),
     Rule(
-        "calico.no-daemonset",
-        ERROR,
-        "The operator has made no DaemonSet for Windows",
-        "Windows nodes get no network without it.",
-        "kubectl get tigerastatus and the operator's log say why.",
+        _cause(
+            "calico.no-daemonset",
+            ERROR,
+            "The operator has made no DaemonSet for Windows",
+            "Windows nodes get no network without it.",
+            "kubectl get tigerastatus and the operator's log say why.",
+            "projectcalico/calico#8669",
+        ),
         _find_missing_daemon_set,
-        "projectcalico/calico#8669",
         before=False,
     ),
     Rule(
-        "calico.waiting",
-        ERROR,
-        "Calico's pod does not run on a Windows node",
-        "The node has no network for pods until it does.",
-        "For an image: let the node reach the registry, or name yours in spec.registry. For one that crashes: kubectl "
-        "-n calico-system logs <pod> -c <container>.",
+        _cause(
+            "calico.waiting",
+            ERROR,
+            "Calico's pod does not run on a Windows node",
+            "The node has no network for pods until it does.",
+            "For an image: let the node reach the registry, or name yours in spec.registry. For one that crashes: "
+            "kubectl "
+            "-n calico-system logs <pod> -c <container>.",
+            "kubernetes-sigs/sig-windows-tools#310",
+        ),
         _waiting,
-        "kubernetes-sigs/sig-windows-tools#310",
         before=False,
     ),
 )

@@ -15,7 +15,8 @@ from ..cluster.client import Cluster, wait_for
 from ..engine.resource import Refused
 from ..facts import calico as facts
 from ..facts.node_labels import OS_LABEL
-from .judge import ERROR, problems
+from ..words.cause import ERROR
+from .judge import problems, rule_of
 from .view import (
     API_SERVERS,
     GROUP,
@@ -47,10 +48,10 @@ class Options:
 def plan(view: View, wanted: Wanted, options: Options) -> tuple[Change, ...]:
     """The changes, in the order of execution. Refused for a problem that no write of ours repairs."""
     hindering = [
-        each.text
+        each.sentence
         for each in problems(view, wanted)
         # The consequences of a faulty Installation do not justify keeping it.
-        if each.rule.severity == ERROR and each.rule.before and not each.rule.written
+        if each.severity == ERROR and rule_of(each).before and not rule_of(each).written
     ]
     if hindering:
         raise Refused(*hindering)
@@ -69,7 +70,7 @@ def plan(view: View, wanted: Wanted, options: Options) -> tuple[Change, ...]:
 
 def _endpoint(view: View, wanted: Wanted) -> Iterator[Change]:
     """A map with an address stays: the operator's pods use it already."""
-    ids = {each.rule.id for each in problems(view, wanted)}
+    ids = {each.id for each in problems(view, wanted)}
     if not ids & {"calico.no-endpoint", "calico.endpoint-address", "calico.endpoint-name"}:
         return
     if not wanted.host or not wanted.port:
@@ -84,7 +85,7 @@ def _endpoint(view: View, wanted: Wanted) -> Iterator[Change]:
         "data": {facts.HOST_KEY: wanted.host, facts.PORT_KEY: wanted.port},
     }
     there = View(operator=view.operator, endpoint=body)
-    if wrong := [each.text for each in problems(there, wanted) if each.rule.id.startswith("calico.endpoint-")]:
+    if wrong := [each.sentence for each in problems(there, wanted) if each.id.startswith("calico.endpoint-")]:
         raise Refused(*wrong)
     maps = f"/api/v1/namespaces/{view.operator}/configmaps"
     text = f"the ConfigMap {view.operator}/{facts.ENDPOINT_MAP} ({wanted.host}:{wanted.port})"

@@ -5,9 +5,9 @@
 
     scene = scene_of(reading, Expectations.of(layout, expected), cluster)      scene.py: what was read, parsed once
     report = diagnose(scene, HNS_CHECK)                                        table.py: CHECKS, the selections, Report
-    report.causes[0].finding.id                                                finding.py: Finding, Remedy, Action
+    report.causes[0].finding.id                                                words/finding.py: Finding
 
-- A check (check.py) yields `Seen(subject, seen, wanted)`; the table gives it an id, texts, a remedy, what it explains.
+- A check (check.py) is a cause, whose words are in `words` or beside it, and a look that yields what was seen of it.
 - `VERIFY`, `HNS_CHECK` and `DIAGNOSE` are selections: the same fault has the same id and the same remedy in each.
 - `report.causes` are the roots, each with its consequences; `report.findings` all; `report.lines(host)` for a terminal.
 - Without a node: `Reading(parts={"hns": {"available": True, "networks": "<JSON>", ..}})` and `Expectations(layout)`.

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 
 from ..engine.sentences import join_words
 from ..network.model import LoadBalancer, PolicyList
-from .check import Check, Needs, Seen, inside, ranges
-from .finding import ERROR, WARNING
-from .remedies import POLICY_LISTS, RESTART_KUBE_PROXY
+from ..words.cause import ERROR, WARNING, Cause
+from ..words.finding import Seen
+from ..words.remedies import POLICY_LISTS, RESTART_KUBE_PROXY
+from .check import Check, Needs, inside, ranges
 from .scene import Scene
 
 Key = tuple[str, int, str]
@@ -126,73 +127,87 @@ def _backends(scene: Scene) -> Iterator[Seen]:
 
 CHECKS = (
     Check(
-        "kube-proxy.no-rules",
-        ERROR,
-        "There are no load balancing rules",
-        "HNS lost them or was restarted, or kube-proxy waits for a network of another name.",
-        RESTART_KUBE_PROXY,
+        Cause(
+            "kube-proxy.no-rules",
+            ERROR,
+            "There are no load balancing rules",
+            "HNS lost them or was restarted, or kube-proxy waits for a network of another name.",
+            RESTART_KUBE_PROXY,
+            "kubernetes/kubernetes#110849",
+            explains=("kube-proxy.rule-*", "traffic.*"),
+        ),
         _none,
-        "kubernetes/kubernetes#110849",
-        explains=("kube-proxy.rule-*", "traffic.*"),
     ),
     Check(
-        "kube-proxy.rule-endpoint-gone",
-        ERROR,
-        "A rule leads to an endpoint that is gone",
-        "The endpoint was deleted under kube-proxy.",
-        RESTART_KUBE_PROXY,
+        Cause(
+            "kube-proxy.rule-endpoint-gone",
+            ERROR,
+            "A rule leads to an endpoint that is gone",
+            "The endpoint was deleted under kube-proxy.",
+            RESTART_KUBE_PROXY,
+            "kubernetes/kubernetes#110849",
+            explains=("kube-proxy.rule-backends", "traffic.*"),
+        ),
         _reference_gone,
-        "kubernetes/kubernetes#110849",
-        explains=("kube-proxy.rule-backends", "traffic.*"),
     ),
     Check(
-        "kube-proxy.rule-twice",
-        WARNING,
-        "Two rules have the same address and port",
-        "kube-proxy was stopped and started without clearing what it had made.",
-        POLICY_LISTS,
+        Cause(
+            "kube-proxy.rule-twice",
+            WARNING,
+            "Two rules have the same address and port",
+            "kube-proxy was stopped and started without clearing what it had made.",
+            POLICY_LISTS,
+        ),
         _twice,
     ),
     Check(
-        "kube-proxy.rule-source-vip",
-        ERROR,
-        "A rule has another source VIP",
-        "The node's range has changed, or the rule is older than kube-proxy's last start.",
-        POLICY_LISTS,
+        Cause(
+            "kube-proxy.rule-source-vip",
+            ERROR,
+            "A rule has another source VIP",
+            "The node's range has changed, or the rule is older than kube-proxy's last start.",
+            POLICY_LISTS,
+            "kubernetes/kubernetes#100962",
+            explains=("traffic.*",),
+        ),
         _source_vip,
-        "kubernetes/kubernetes#100962",
-        explains=("traffic.*",),
     ),
     Check(
-        "kube-proxy.rule-missing",
-        ERROR,
-        "A Service has no rule on this node",
-        "HNS lost the rule, or kube-proxy could not make it (its log says: Policy creation failed).",
-        RESTART_KUBE_PROXY,
+        Cause(
+            "kube-proxy.rule-missing",
+            ERROR,
+            "A Service has no rule on this node",
+            "HNS lost the rule, or kube-proxy could not make it (its log says: Policy creation failed).",
+            RESTART_KUBE_PROXY,
+            "kubernetes/kubernetes#110849",
+            explains=("traffic.*",),
+        ),
         _missing,
-        "kubernetes/kubernetes#110849",
-        explains=("traffic.*",),
         needs=Needs.CLUSTER,
     ),
     Check(
-        "kube-proxy.rule-stale",
-        WARNING,
-        "A rule is there whose Service is gone",
-        "kube-proxy could not delete it, or was stopped when the Service went.",
-        POLICY_LISTS,
+        Cause(
+            "kube-proxy.rule-stale",
+            WARNING,
+            "A rule is there whose Service is gone",
+            "kube-proxy could not delete it, or was stopped when the Service went.",
+            POLICY_LISTS,
+            "kubernetes/kubernetes#139519",
+        ),
         _stale,
-        "kubernetes/kubernetes#139519",
         needs=Needs.CLUSTER,
     ),
     Check(
-        "kube-proxy.rule-backends",
-        ERROR,
-        "A rule leads to other addresses than the Service has",
-        "kube-proxy or HNS did not take in a change of the endpoints.",
-        RESTART_KUBE_PROXY,
+        Cause(
+            "kube-proxy.rule-backends",
+            ERROR,
+            "A rule leads to other addresses than the Service has",
+            "kube-proxy or HNS did not take in a change of the endpoints.",
+            RESTART_KUBE_PROXY,
+            "kubernetes/kubernetes#131466",
+            explains=("traffic.*",),
+        ),
         _backends,
-        "kubernetes/kubernetes#131466",
-        explains=("traffic.*",),
         needs=Needs.CLUSTER,
     ),
 )

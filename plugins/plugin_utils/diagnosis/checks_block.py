@@ -12,9 +12,10 @@ import json
 from collections.abc import Iterator, Mapping
 
 from ..components.blocked import ACKNOWLEDGE, describe_batch
-from .check import Area, Check, Seen
-from .finding import ERROR
-from .remedies import advice
+from ..words.cause import ERROR, Area, Cause
+from ..words.finding import Seen
+from ..words.remedies import advice
+from .check import Check
 from .scene import Scene
 
 
@@ -47,16 +48,18 @@ def _find_block(scene: Scene) -> Iterator[Seen]:
 
 CHECKS: tuple[Check, ...] = (
     Check(
-        "host.blocked",
-        ERROR,
-        "The node accepts no changes",
-        "A change failed, and its rollback as well. Until someone has acknowledged that, the node refuses changes, "
-        "also by the commands below.",
-        advice(
-            "Read the batch's journal on the node, remove what prevented the rollback, acknowledge it with "
-            f"{ACKNOWLEDGE}ID, and run site.yml again."
+        Cause(
+            "host.blocked",
+            ERROR,
+            "The node accepts no changes",
+            "A change failed, and its rollback as well. Until someone has acknowledged that, the node refuses changes, "
+            "also by the commands below.",
+            advice(
+                "Read the batch's journal on the node, remove what prevented the rollback, acknowledge it with "
+                f"{ACKNOWLEDGE}ID, and run site.yml again."
+            ),
+            area=Area.PROGRAMS,
         ),
         _find_block,
-        area=Area.PROGRAMS,
     ),
 )

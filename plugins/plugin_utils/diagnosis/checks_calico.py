@@ -11,24 +11,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from ..calico.judge import RULES, Problem, Rule, problems
+from ..calico.judge import RULES, Rule, problems
 from ..calico.view import build_wanted, look
 from ..cluster.client import Cluster
 from ..cluster.error import ClusterError
 from ..components.layout import Layout
 from ..components.node import Node
-from .check import Area, Check, Needs, Seen
-from .remedies import advice
+from ..words.finding import Finding, Seen
+from .check import Check, Needs
 from .scene import Scene
 
 
 def _find_seen(rule: Rule, scene: Scene) -> Iterator[Seen]:
     for each in scene.tried.calico if scene.tried is not None else ():
-        if each.rule is rule:
-            yield Seen(each.seen.subject, each.seen.seen, each.seen.wanted)
+        if each.id == rule.cause.id:
+            yield each.what
 
 
-def calico_problems(cluster: Cluster, expected: Node, layout: Layout) -> tuple[Problem, ...]:
+def calico_problems(cluster: Cluster, expected: Node, layout: Layout) -> tuple[Finding, ...]:
     """What the cluster's objects say, where the node's network is Calico's; nothing for who may not read them
     (examples/rbac/calico.yml)."""
     if not expected.calico:
@@ -46,18 +46,4 @@ def calico_problems(cluster: Cluster, expected: Node, layout: Layout) -> tuple[P
         return ()
 
 
-CHECKS = tuple(
-    Check(
-        rule.id,
-        rule.severity,
-        rule.title,
-        rule.cause,
-        advice(rule.remedy),
-        partial(_find_seen, rule),
-        rule.issue,
-        explains=("cni.absent", "node.not-ready", "node.taint", "pod.*"),
-        needs=Needs.TRIED,
-        area=Area.NETWORK,
-    )
-    for rule in RULES
-)
+CHECKS = tuple(Check(rule.cause, partial(_find_seen, rule), needs=Needs.TRIED) for rule in RULES)

@@ -20,9 +20,11 @@ from ..components.layout import Layout
 from ..cri_tcp.node import made_files
 from ..engine import windows_path
 from ..engine.reading import Query
-from .check import Area, Check, Seen
-from .finding import ERROR, WARNING
-from .remedies import REJOIN, advice
+from ..words.cause import ERROR, Area, Cause
+from ..words.causes import CAUSES
+from ..words.finding import Seen
+from ..words.remedies import REJOIN, advice
+from .check import Check
 from .scene import Scene
 
 LATE = 0.9
@@ -80,37 +82,37 @@ def _show(time: timedelta) -> str:
 
 CHECKS = (
     Check(
-        "kubelet.client-certificate-over",
-        ERROR,
-        "The kubelet's client certificate has expired",
-        "The node was off, or did not reach the API server, for too long; or its clock is wrong. The kubelet cannot "
-        "renew an expired certificate.",
-        REJOIN,
+        Cause(
+            "kubelet.client-certificate-over",
+            ERROR,
+            "The kubelet's client certificate has expired",
+            "The node was off, or did not reach the API server, for too long; or its clock is wrong. The kubelet "
+            "cannot "
+            "renew an expired certificate.",
+            REJOIN,
+            explains=("node.not-ready", "node.taint", "kubelet.unhealthy"),
+            area=Area.PROGRAMS,
+        ),
         lambda scene: _over(scene, client=True),
-        area=Area.PROGRAMS,
-        explains=("node.not-ready", "node.taint", "kubelet.unhealthy"),
     ),
     Check(
-        "kubelet.certificate-over",
-        ERROR,
-        "A certificate that others check has expired",
-        "kubectl logs and exec, metrics, or callers of CRI over TCP are refused. Nobody approved its successor, or "
-        "nobody made one.",
-        advice(
-            "Compare the clock; approve the node's CertificateSigningRequest that waits (site.yml does, with the tag "
-            "join). For CRI over TCP run containerd_config_tcp again."
+        Cause(
+            "kubelet.certificate-over",
+            ERROR,
+            "A certificate that others check has expired",
+            "kubectl logs and exec, metrics, or callers of CRI over TCP are refused. Nobody approved its successor, or "
+            "nobody made one.",
+            advice(
+                "Compare the clock; approve the node's CertificateSigningRequest that waits (site.yml does, with the "
+                "tag "
+                "join). For CRI over TCP run containerd_config_tcp again."
+            ),
+            area=Area.PROGRAMS,
         ),
         lambda scene: _over(scene, client=False),
-        area=Area.PROGRAMS,
     ),
     Check(
-        "kubelet.certificate-late",
-        WARNING,
-        "The kubelet has not renewed a certificate",
-        "It renews when 70 to 90 % of its life are over. Its request waits for an approval, or does not reach the API "
-        "server.",
-        advice("Look for the node's CertificateSigningRequests that wait, and what the kubelet's log says of them."),
+        CAUSES["kubelet.certificate-late"],
         _late,
-        area=Area.PROGRAMS,
     ),
 )

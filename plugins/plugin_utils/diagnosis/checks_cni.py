@@ -13,17 +13,20 @@ from functools import partial
 
 from ..components.cni.conf import ENDINGS, FILE
 from ..components.cni.judge import judge
-from ..components.cni.rules import RULES, Subject
+from ..components.cni.rules import Subject
 from ..engine import windows_path
 from ..engine.sentences import join_words
 from ..engine.services.existing import argument
 from ..network.model import Endpoint
-from .check import Check, Seen, inside, ranges
+from ..words.cause import ERROR, Cause
+from ..words.causes import CAUSES
+from ..words.causes_cni import RULES
+from ..words.finding import Seen
+from ..words.remedies import advice
+from .check import Check, inside, ranges
 from .checks_network import PLACEHOLDER
 from .checks_services import arguments
 from .expectations import Expectations
-from .finding import ERROR
-from .remedies import CNI, FLANNEL_FILES, MEND_CNI_CONF, advice
 from .scene import Scene
 
 _ELSEWHERE = advice(
@@ -141,76 +144,45 @@ def _find_broken(identity: str, scene: Scene) -> Iterator[Seen]:
             yield Seen(each.subject, each.seen, each.wanted)
 
 
-REMEDIES = {
-    "cni.unreadable": FLANNEL_FILES,
-    "cni.network-name": FLANNEL_FILES,
-    "cni.plugin-missing": CNI,
-    "cni.plugin-type": FLANNEL_FILES,
-    "cni.exceptions": FLANNEL_FILES,
-    "cni.provider-address": FLANNEL_FILES,
-}
-"""What mends a file on the node, where that is a role rather than the file's own mending."""
-
-EXPLAINS = {
-    "cni.unreadable": ("cni.absent", "node.not-ready", "node.taint", "pod.*"),
-    "cni.network-name": ("flannel.net-conf-name", "pod.*"),
-    "cni.plugin-missing": ("pod.*", "node.not-ready"),
-    "cni.plugin-type": ("pod.*",),
-    "cni.exceptions": ("hns.endpoint-translated", "traffic.*"),
-    "cni.provider-address": ("traffic.*", "pod.*"),
-}
-OF_POLICIES = ("cni.exceptions", "hns.endpoint-*", "hns.policy-refused", "hns.element-not-found", "traffic.*")
-"""What follows from the other rules: most are about policies."""
-
-
-def _of_rule(identity: str) -> Check:
-    rule = RULES[identity]
-    by_hand = advice(f"{rule.remedy} site.yml with the tag flannel writes flannel's.")
-    return Check(
-        identity,
-        rule.severity,
-        rule.title,
-        rule.cause,
-        REMEDIES.get(identity) or (MEND_CNI_CONF if rule.mended else by_hand),
-        _unreadable if identity == "cni.unreadable" else partial(_find_broken, identity),
-        rule.issue,
-        explains=EXPLAINS.get(identity, OF_POLICIES),
-    )
+def _of_rule(cause: Cause) -> Check:
+    return Check(cause, _unreadable if cause.id == "cni.unreadable" else partial(_find_broken, cause.id))
 
 
 CHECKS = (
     Check(
-        "cni.absent",
-        ERROR,
-        "There is no cni.conf",
-        "flanneld's network did not come, so it was not written; or somebody removed it.",
-        FLANNEL_FILES,
+        CAUSES["cni.absent"],
         _absent,
-        explains=("node.not-ready", "node.taint", "pod.*"),
     ),
     Check(
-        "cni.not-first",
-        ERROR,
-        "containerd uses another file than the pod network's",
-        "Another CNI, containerd's own installation (nat), or somebody's try has left its configuration in the folder.",
-        advice("Remove what is not wanted, never the folder: containerd watches it from its start."),
+        Cause(
+            "cni.not-first",
+            ERROR,
+            "containerd uses another file than the pod network's",
+            "Another CNI, containerd's own installation (nat), or somebody's try has left its configuration in the "
+            "folder.",
+            advice("Remove what is not wanted, never the folder: containerd watches it from its start."),
+            "kubernetes-sigs/sig-windows-tools#215",
+            explains=("cni.*", "pod.*", "hns.pod-without-endpoint"),
+        ),
         _not_first,
-        "kubernetes-sigs/sig-windows-tools#215",
-        explains=("cni.*", "pod.*", "hns.pod-without-endpoint"),
     ),
     Check(
-        "cni.pods-on-nat",
-        ERROR,
-        "Pods are in the machine's nat network",
-        "containerd took a configuration of its own plugin nat, when these pods were started: nobody outside of the "
-        "machine reaches them.",
-        advice(
-            "Look into the folder of CNI configurations: remove the one of nat (0-containerd-nat.conf, .json), then "
-            "delete these pods."
+        Cause(
+            "cni.pods-on-nat",
+            ERROR,
+            "Pods are in the machine's nat network",
+            "containerd took a configuration of its own plugin nat, when these pods were started: nobody outside of "
+            "the "
+            "machine reaches them.",
+            advice(
+                "Look into the folder of CNI configurations: remove the one of nat (0-containerd-nat.conf, .json), "
+                "then "
+                "delete these pods."
+            ),
+            "kubernetes/kubernetes#101680",
+            explains=("hns.pod-without-endpoint", "traffic.*", "pod.*"),
         ),
         _pods_on_nat,
-        "kubernetes/kubernetes#101680",
-        explains=("hns.pod-without-endpoint", "traffic.*", "pod.*"),
     ),
-    *map(_of_rule, RULES),
+    *(_of_rule(each.cause) for each in RULES.values()),
 )

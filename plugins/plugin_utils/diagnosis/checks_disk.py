@@ -19,9 +19,10 @@ from collections.abc import Iterator
 from ..engine import windows_path
 from ..engine.reading import Query, file_key, file_query
 from ..facts.containerd import DEFAULT_ROOT, SNAPSHOTS
-from .check import Area, Check, Seen
-from .finding import WARNING
-from .remedies import advice
+from ..words.cause import WARNING, Area, Cause
+from ..words.finding import Seen
+from ..words.remedies import advice
+from .check import Check
 from .scene import Scene
 
 FULL = 0.15
@@ -76,29 +77,35 @@ def _find_left_over(scene: Scene) -> Iterator[Seen]:
 
 CHECKS = (
     Check(
-        "host.drive-full",
-        WARNING,
-        "The drive with containerd's images is nearly full",
-        "The kubelet removes images that nothing uses and evicts pods; pulls fail. What grows are images, containers' "
-        "scratch disks (up to 20 GB each), logs and Windows' updates.",
-        advice(
-            "Make the drive larger, or remove what is not needed: crictl rmi --prune; DISM /Online /Cleanup-Image "
-            "/StartComponentCleanup."
+        Cause(
+            "host.drive-full",
+            WARNING,
+            "The drive with containerd's images is nearly full",
+            "The kubelet removes images that nothing uses and evicts pods; pulls fail. What grows are images, "
+            "containers' "
+            "scratch disks (up to 20 GB each), logs and Windows' updates.",
+            advice(
+                "Make the drive larger, or remove what is not needed: crictl rmi --prune; DISM /Online /Cleanup-Image "
+                "/StartComponentCleanup."
+            ),
+            explains=("pod.*", "node.pressure"),
+            area=Area.PROGRAMS,
         ),
         _full,
-        area=Area.PROGRAMS,
-        explains=("pod.*", "node.pressure"),
     ),
     Check(
-        "host.layers-left",
-        WARNING,
-        "containerd could not remove layers",
-        "A process or a virus scanner held files of them. containerd forgot them and does not try again.",
-        advice(
-            "Drain and restart the machine, then remove them by HCS (hcsshim's wclayer remove PATH), never by deleting "
-            "the folder: it has links to files of Windows."
+        Cause(
+            "host.layers-left",
+            WARNING,
+            "containerd could not remove layers",
+            "A process or a virus scanner held files of them. containerd forgot them and does not try again.",
+            advice(
+                "Drain and restart the machine, then remove them by HCS (hcsshim's wclayer remove PATH), never by "
+                "deleting "
+                "the folder: it has links to files of Windows."
+            ),
+            area=Area.PROGRAMS,
         ),
         _find_left_over,
-        area=Area.PROGRAMS,
     ),
 )

@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from ..components.networks import find_uncovered
 from ..engine.sentences import join_words
 from ..network.model import DEGRADED, DESTROYED, DETACHED, STATES, Endpoint
-from .check import Check, Needs, Seen, inside, ranges
-from .finding import ERROR, WARNING
-from .remedies import REMOVE_ENDPOINTS, advice
+from ..words.cause import ERROR, WARNING, Cause
+from ..words.causes import CAUSES
+from ..words.finding import Seen
+from ..words.remedies import REMOVE_ENDPOINTS, advice
+from .check import Check, Needs, inside, ranges
 from .scene import Scene
 
 _CONTAINER = re.compile(r"[0-9a-f]{8,}", re.IGNORECASE)
@@ -175,118 +177,140 @@ def _without_pod(scene: Scene) -> Iterator[Seen]:
 
 CHECKS = (
     Check(
-        "hns.endpoint-duplicate-address",
-        ERROR,
-        "Two endpoints have one address",
-        "A remote endpoint was left behind when a pod of this node got its address, or an endpoint outlived its pod.",
-        REMOVE_ENDPOINTS,
+        Cause(
+            "hns.endpoint-duplicate-address",
+            ERROR,
+            "Two endpoints have one address",
+            "A remote endpoint was left behind when a pod of this node got its address, or an endpoint outlived its "
+            "pod.",
+            REMOVE_ENDPOINTS,
+            "Azure/AKS#5653",
+            explains=("traffic.*",),
+        ),
         _duplicate,
-        "Azure/AKS#5653",
-        explains=("traffic.*",),
     ),
     Check(
-        "hns.endpoint-without-namespace",
-        WARNING,
-        "An endpoint belongs to no pod",
-        "The pod ended while the CNI plugin or HNS could not work, or the machine was restarted.",
-        advice("If no pod has this address: hnsdiag delete endpoints <id>. It keeps an address of the node's range."),
+        Cause(
+            "hns.endpoint-without-namespace",
+            WARNING,
+            "An endpoint belongs to no pod",
+            "The pod ended while the CNI plugin or HNS could not work, or the machine was restarted.",
+            advice(
+                "If no pod has this address: hnsdiag delete endpoints <id>. It keeps an address of the node's range."
+            ),
+            "microsoft/Windows-Containers#631",
+        ),
         _without_namespace,
-        "microsoft/Windows-Containers#631",
     ),
     Check(
-        "hns.endpoint-namespace-gone",
-        WARNING,
-        "An endpoint's namespace is gone",
-        "The pod's sandbox was removed without its network, as after a restart of the machine or of containerd.",
-        advice("If no pod has this address: hnsdiag delete endpoints <id>."),
+        Cause(
+            "hns.endpoint-namespace-gone",
+            WARNING,
+            "An endpoint's namespace is gone",
+            "The pod's sandbox was removed without its network, as after a restart of the machine or of containerd.",
+            advice("If no pod has this address: hnsdiag delete endpoints <id>."),
+            "microsoft/Windows-Containers#631",
+        ),
         _namespace_gone,
-        "microsoft/Windows-Containers#631",
     ),
     Check(
-        "hns.endpoint-network-gone",
-        ERROR,
-        "An endpoint's network is gone",
-        "The network was removed or recreated under pods.",
-        advice("Delete the pod; its successor gets an endpoint of the new network."),
+        Cause(
+            "hns.endpoint-network-gone",
+            ERROR,
+            "An endpoint's network is gone",
+            "The network was removed or recreated under pods.",
+            advice("Delete the pod; its successor gets an endpoint of the new network."),
+        ),
         _network_gone,
     ),
     Check(
-        "hns.endpoint-outside-range",
-        ERROR,
-        "An endpoint's address is not of its network",
-        "The network was recreated with another range while pods were there.",
-        advice("Delete the pod; its successor gets an address of the new range."),
+        Cause(
+            "hns.endpoint-outside-range",
+            ERROR,
+            "An endpoint's address is not of its network",
+            "The network was recreated with another range while pods were there.",
+            advice("Delete the pod; its successor gets an address of the new range."),
+        ),
         _outside,
     ),
     Check(
-        "hns.endpoint-not-attached",
-        WARNING,
-        "An endpoint is detached or degraded",
-        "HNS could not plug it into the virtual switch, or took it out.",
-        advice("Delete the pod; if many endpoints are like this, drain the node and restart it."),
+        CAUSES["hns.endpoint-not-attached"],
         _not_attached,
-        "projectcalico/calico#12795",
-        explains=("traffic.*", "pod.*"),
     ),
     Check(
-        "hns.endpoint-translated",
-        ERROR,
-        "A pod's traffic inside the cluster is translated",
-        "cni.conf had other exceptions when the pod was started, or keys that the plugin passes over in silence.",
-        advice("Mend cni.conf (winkube_repair=cni_conf), then delete the pod: the policy of a pod that runs stays."),
+        Cause(
+            "hns.endpoint-translated",
+            ERROR,
+            "A pod's traffic inside the cluster is translated",
+            "cni.conf had other exceptions when the pod was started, or keys that the plugin passes over in silence.",
+            advice(
+                "Mend cni.conf (winkube_repair=cni_conf), then delete the pod: the policy of a pod that runs stays."
+            ),
+            "projectcalico/node#954",
+            explains=("traffic.*",),
+        ),
         _find_translated,
-        "projectcalico/node#954",
-        explains=("traffic.*",),
     ),
     Check(
-        "hns.endpoint-policy-unfilled",
-        ERROR,
-        "An endpoint's policy has a value that is not a network",
-        "A template of the CNI's configuration was not filled in: HNS makes the endpoint and cannot attach it.",
-        advice("Write the cluster's networks into the CNI's configuration, then delete the pods."),
+        Cause(
+            "hns.endpoint-policy-unfilled",
+            ERROR,
+            "An endpoint's policy has a value that is not a network",
+            "A template of the CNI's configuration was not filled in: HNS makes the endpoint and cannot attach it.",
+            advice("Write the cluster's networks into the CNI's configuration, then delete the pods."),
+            "containerd/containerd#5729",
+            explains=("hns.endpoint-*", "hns.namespace-refused", "traffic.*", "pod.*"),
+        ),
         _find_unfilled,
-        "containerd/containerd#5729",
-        explains=("hns.endpoint-*", "hns.namespace-refused", "traffic.*", "pod.*"),
     ),
     Check(
-        "hns.endpoint-dns-suffix",
-        WARNING,
-        "A pod's names are looked up in the wrong domain",
-        "cni.conf's dns.Search is not svc.<cluster domain>, or a plugin left the namespace out.",
-        advice("Set the cluster's domain in cni.conf, then delete the pod."),
+        Cause(
+            "hns.endpoint-dns-suffix",
+            WARNING,
+            "A pod's names are looked up in the wrong domain",
+            "cni.conf's dns.Search is not svc.<cluster domain>, or a plugin left the namespace out.",
+            advice("Set the cluster's domain in cni.conf, then delete the pod."),
+            explains=("traffic.*",),
+        ),
         _dns_suffix,
-        explains=("traffic.*",),
     ),
     Check(
-        "hns.endpoint-remote-stale",
-        WARNING,
-        "A remote endpoint stands for a pod that is gone",
-        "kube-proxy did not remove it: its rule could not be deleted, or kube-proxy was stopped meanwhile.",
-        advice("Start kube-proxy again; if it stays: hnsdiag delete endpoints <id>."),
+        Cause(
+            "hns.endpoint-remote-stale",
+            WARNING,
+            "A remote endpoint stands for a pod that is gone",
+            "kube-proxy did not remove it: its rule could not be deleted, or kube-proxy was stopped meanwhile.",
+            advice("Start kube-proxy again; if it stays: hnsdiag delete endpoints <id>."),
+            "microsoft/Windows-Containers#631",
+        ),
         _remote_stale,
-        "microsoft/Windows-Containers#631",
         needs=Needs.CLUSTER,
     ),
     Check(
-        "hns.pod-without-endpoint",
-        ERROR,
-        "A pod has no endpoint",
-        "The endpoint was deleted under it: by a kube-proxy that runs under another name (--hostname-override), by a "
-        "clean-up, or with a restart of HNS.",
-        advice("Give kube-proxy the Node's name (site.yml with the tag kube_proxy), then delete the pod."),
+        Cause(
+            "hns.pod-without-endpoint",
+            ERROR,
+            "A pod has no endpoint",
+            "The endpoint was deleted under it: by a kube-proxy that runs under another name (--hostname-override), "
+            "by a "
+            "clean-up, or with a restart of HNS.",
+            advice("Give kube-proxy the Node's name (site.yml with the tag kube_proxy), then delete the pod."),
+            "kubernetes/kubernetes#131387",
+            explains=("traffic.*", "pod.*"),
+        ),
         _pod_without,
-        "kubernetes/kubernetes#131387",
-        explains=("traffic.*", "pod.*"),
         needs=Needs.CLUSTER,
     ),
     Check(
-        "hns.endpoint-without-pod",
-        WARNING,
-        "An endpoint is there, its pod is not",
-        "The pod was removed while the CNI plugin could not work.",
-        advice("hnsdiag delete endpoints <id>, and remove the address's file below \\var\\lib\\cni\\networks."),
+        Cause(
+            "hns.endpoint-without-pod",
+            WARNING,
+            "An endpoint is there, its pod is not",
+            "The pod was removed while the CNI plugin could not work.",
+            advice("hnsdiag delete endpoints <id>, and remove the address's file below \\var\\lib\\cni\\networks."),
+            "microsoft/Windows-Containers#631",
+        ),
         _without_pod,
-        "microsoft/Windows-Containers#631",
         needs=Needs.CLUSTER,
     ),
 )

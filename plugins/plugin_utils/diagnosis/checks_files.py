@@ -12,9 +12,11 @@ from ..components.flannel import subnet_env
 from ..components.networks import Adapter
 from ..engine.sentences import join_words
 from ..facts.flannel import BACKENDS, PORT, VNI
-from .check import Check, Needs, Seen, inside, ranges
-from .finding import ERROR
-from .remedies import FLANNEL_FILES, KUBE_PROXY, LAUNCH_FLANNELD, RESTART_FLANNELD, advice
+from ..words.cause import ERROR, Cause
+from ..words.causes import CAUSES
+from ..words.finding import Seen
+from ..words.remedies import FLANNEL_FILES, KUBE_PROXY, advice
+from .check import Check, Needs, inside, ranges
 from .scene import Scene, argument
 
 NET_CONF, SUBNET_ENV = "net-conf.json", "subnet.env"
@@ -214,139 +216,98 @@ def _flanneld_iface(scene: Scene) -> Iterator[Seen]:
 
 CHECKS = (
     Check(
-        "flannel.bridge-endpoint",
-        ERROR,
-        "The host has no endpoint in its own pod network",
-        "After a restart flanneld could not attach it again (0x803b0014), or it is of an old range.",
-        RESTART_FLANNELD,
+        CAUSES["flannel.bridge-endpoint"],
         _bridge_endpoint,
-        "flannel-io/flannel#1391",
-        explains=("traffic.*",),
     ),
     Check(
-        "flannel.net-conf-name",
-        ERROR,
-        "flanneld calls its network otherwise",
-        "Backend.Name in net-conf.json is missing or not cni.conf's name; flannel's own are flannel.<VNI> and cbr0.",
-        FLANNEL_FILES,
-        _net_conf_name,
-        "microsoft/SDN#320",
-        explains=("kube-proxy.network-name", "hns.no-network"),
-    ),
-    Check(
-        "flannel.net-conf-backend",
-        ERROR,
-        "flanneld has another backend",
-        "The cluster's flannel and the node's network mode differ.",
-        FLANNEL_FILES,
-        _net_conf_backend,
-        explains=("hns.no-network", "flannel.*"),
-    ),
-    Check(
-        "flannel.net-conf-vxlan",
-        ERROR,
-        "flanneld on Windows cannot use these settings of vxlan",
-        "Linux' defaults (VNI 1, port 8472) were left in net-conf.json.",
-        advice(
-            "Set VNI 4096 and Port 4789 in flannel's ConfigMap, on Linux nodes too, and start flannel again on each."
+        Cause(
+            "flannel.net-conf-name",
+            ERROR,
+            "flanneld calls its network otherwise",
+            "Backend.Name in net-conf.json is missing or not cni.conf's name; flannel's own are flannel.<VNI> and "
+            "cbr0.",
+            FLANNEL_FILES,
+            "microsoft/SDN#320",
+            explains=("kube-proxy.network-name", "hns.no-network"),
         ),
+        _net_conf_name,
+    ),
+    Check(
+        CAUSES["flannel.net-conf-backend"],
+        _net_conf_backend,
+    ),
+    Check(
+        CAUSES["flannel.net-conf-vxlan"],
         _net_conf_vxlan,
-        "MicrosoftDocs/Virtualization-Documentation#1013",
-        explains=("hns.no-network", "hns.network-vni"),
     ),
     Check(
-        "flannel.net-conf-network",
-        ERROR,
-        "net-conf.json has another network for pods",
-        "It was copied from another cluster, or the cluster's was changed.",
-        FLANNEL_FILES,
+        CAUSES["flannel.net-conf-network"],
         _net_conf_network,
-        explains=("flannel.stopped", "flannel.crashes"),
     ),
     Check(
-        "flannel.no-subnet-env",
-        ERROR,
-        "flanneld has no lease",
-        "flanneld did not come up to where it writes subnet.env, or somebody removed the file.",
-        LAUNCH_FLANNELD,
+        CAUSES["flannel.no-subnet-env"],
         _no_lease,
-        explains=("node.not-ready", "kube-proxy.*", "pod.*"),
     ),
     Check(
-        "flannel.subnet-env-invalid",
-        ERROR,
-        "flanneld's lease cannot be used",
-        "Somebody has edited subnet.env, or it comes from another cluster.",
-        FLANNEL_FILES,
+        Cause(
+            "flannel.subnet-env-invalid",
+            ERROR,
+            "flanneld's lease cannot be used",
+            "Somebody has edited subnet.env, or it comes from another cluster.",
+            FLANNEL_FILES,
+            explains=("flannel.subnet-env-stale", "pod.*"),
+        ),
         _lease_invalid,
-        explains=("flannel.subnet-env-stale", "pod.*"),
     ),
     Check(
-        "flannel.subnet-env-stale",
-        ERROR,
-        "flanneld's lease is of another range than the node",
-        "Somebody has edited subnet.env, or it is of an earlier life of the node.",
-        FLANNEL_FILES,
+        Cause(
+            "flannel.subnet-env-stale",
+            ERROR,
+            "flanneld's lease is of another range than the node",
+            "Somebody has edited subnet.env, or it is of an earlier life of the node.",
+            FLANNEL_FILES,
+            "microsoft/SDN#371",
+            explains=("hns.endpoint-outside-range", "kube-proxy.source-vip", "kube-proxy.rule-source-vip", "pod.*"),
+        ),
         _lease_stale,
-        "microsoft/SDN#371",
-        explains=("hns.endpoint-outside-range", "kube-proxy.source-vip", "kube-proxy.rule-source-vip", "pod.*"),
     ),
     Check(
-        "kube-proxy.network-name",
-        ERROR,
-        "kube-proxy looks for another network",
-        "--network-name or KUBE_NETWORK is not what HNS has: kube-proxy waits, or makes no rules.",
-        KUBE_PROXY,
+        CAUSES["kube-proxy.network-name"],
         _proxy_network,
-        "kubernetes/kubernetes#101680",
-        explains=("kube-proxy.*", "traffic.*"),
     ),
     Check(
-        "kube-proxy.source-vip",
-        ERROR,
-        "kube-proxy has no usable source VIP",
-        "Overlay networks need an address of the node's range that no pod gets.",
-        KUBE_PROXY,
+        CAUSES["kube-proxy.source-vip"],
         _proxy_vip,
-        "kubernetes/kubernetes#78338",
-        explains=("kube-proxy.rule-source-vip", "kube-proxy.no-rules", "kube-proxy.crashes", "traffic.*"),
     ),
     Check(
-        "kube-proxy.source-vip-taken",
-        ERROR,
-        "A pod has kube-proxy's source VIP",
-        "The address was not reserved with host-local, or the reservation's file was removed.",
-        advice("Run site.yml with the tag kube_proxy, then delete the pod."),
+        Cause(
+            "kube-proxy.source-vip-taken",
+            ERROR,
+            "A pod has kube-proxy's source VIP",
+            "The address was not reserved with host-local, or the reservation's file was removed.",
+            advice("Run site.yml with the tag kube_proxy, then delete the pod."),
+            "kubernetes/kubernetes#123014",
+        ),
         _proxy_vip_taken,
-        "kubernetes/kubernetes#123014",
         needs=Needs.CLUSTER,
     ),
     Check(
-        "kube-proxy.hostname-override",
-        ERROR,
-        "kube-proxy runs under another name",
-        "Without --hostname-override it takes the machine's name: it deletes endpoints of pods as remote ones.",
-        KUBE_PROXY,
+        CAUSES["kube-proxy.hostname-override"],
         _proxy_host,
-        explains=("hns.pod-without-endpoint", "hns.endpoint-*"),
     ),
     Check(
-        "kube-proxy.cluster-cidr",
-        ERROR,
-        "kube-proxy has another network for pods",
-        "--cluster-cidr was copied from another cluster.",
-        KUBE_PROXY,
+        Cause(
+            "kube-proxy.cluster-cidr",
+            ERROR,
+            "kube-proxy has another network for pods",
+            "--cluster-cidr was copied from another cluster.",
+            KUBE_PROXY,
+            explains=("traffic.*",),
+        ),
         _proxy_cidr,
-        explains=("traffic.*",),
     ),
     Check(
-        "flannel.iface",
-        ERROR,
-        "flanneld looks for an address that the host does not have",
-        "The host's address has changed, or --iface was copied from another node.",
-        FLANNEL_FILES,
+        CAUSES["flannel.iface"],
         _flanneld_iface,
-        "MicrosoftDocs/Virtualization-Documentation#1013",
-        explains=("flannel.*", "hns.no-network"),
     ),
 )

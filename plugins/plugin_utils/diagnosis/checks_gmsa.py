@@ -17,10 +17,13 @@ from ..cluster.client import Cluster
 from ..cluster.error import ClusterError
 from ..engine.reading import Query
 from ..lint.credential_spec import faults
-from .check import Area, Check, Needs, Seen
+from ..words.cause import ERROR, WARNING, Area, Cause
+from ..words.causes import CAUSES
+from ..words.causes_node import GMSA_FOLLOWS
+from ..words.finding import Seen
+from ..words.remedies import advice
+from .check import Check, Needs
 from .cluster_view import Object, is_ready, slices_of
-from .finding import ERROR, WARNING
-from .remedies import advice
 from .scene import Scene
 from .tried import Gmsa, Objects, full_name
 
@@ -253,33 +256,22 @@ def _no_domain(scene: Scene) -> Iterator[Seen]:
             )
 
 
-_EXPLAINS = ("pod.*", "container.gmsa", "container.gmsa-domain")
-
-
 def _check(
     identity: str,
     severity: str,
     title: str,
-    cause: str,
+    why: str,
     todo: str,
     look: Callable[[Scene], Iterator[Seen]],
     issue: str = "",
 ) -> Check:
-    return Check(
-        f"gmsa.{identity}", severity, title, cause, advice(todo), look, issue, _EXPLAINS, Needs.TRIED, Area.WORKLOADS
-    )
+    cause = Cause(f"gmsa.{identity}", severity, title, why, advice(todo), issue, GMSA_FOLLOWS, Area.WORKLOADS)
+    return Check(cause, look, Needs.TRIED)
 
 
 _STEPS = "docs/gmsa.md has the steps."
 CHECKS = (
-    _check(
-        "no-crd",
-        ERROR,
-        "The cluster does not know gMSA",
-        "The CRD and the webhook of kubernetes-sigs/windows-gmsa are not installed.",
-        f"Install its chart. {_STEPS}",
-        _no_crd,
-    ),
+    Check(CAUSES["gmsa.no-crd"], _no_crd, Needs.TRIED),
     _check(
         "no-webhook",
         ERROR,
@@ -314,39 +306,10 @@ CHECKS = (
         "Set failurePolicy to Fail.",
         _find_ignored,
     ),
-    _check(
-        "spec-missing",
-        ERROR,
-        "A pod names a credential spec that is not there",
-        "The webhook refuses such pods when they are made again.",
-        "Correct gmsaCredentialSpecName, or create the GMSACredentialSpec.",
-        _no_spec,
-    ),
-    _check(
-        "spec-invalid",
-        ERROR,
-        "A credential spec cannot be used",
-        "Windows refuses it when the container starts, or finds no account by it.",
-        "Make it again with New-CredentialSpec (PowerShell module CredentialSpec) in the account's domain.",
-        _bad_spec,
-    ),
-    _check(
-        "not-allowed",
-        ERROR,
-        "A pod's account may not use its credential spec",
-        "The webhook asks for the verb use.",
-        "Bind a ClusterRole with verbs [use] on gmsacredentialspecs of windows.k8s.io, resourceNames the spec.",
-        _not_allowed,
-    ),
-    _check(
-        "plugin-missing",
-        ERROR,
-        "The node lacks the plugin that a credential spec names",
-        "The Container Credential Guard starts only plugins that are on its list and that COM knows.",
-        "Install the plugin as its publisher says, on every Windows node that may run such pods.",
-        _no_plugin,
-        "microsoft/Windows-Containers#196",
-    ),
+    Check(CAUSES["gmsa.spec-missing"], _no_spec, Needs.TRIED),
+    Check(CAUSES["gmsa.spec-invalid"], _bad_spec, Needs.TRIED),
+    Check(CAUSES["gmsa.not-allowed"], _not_allowed, Needs.TRIED),
+    Check(CAUSES["gmsa.plugin-missing"], _no_plugin, Needs.TRIED),
     _check(
         "no-domain",
         ERROR,

@@ -16,9 +16,11 @@ from ..engine.sentences import join_words
 from ..facts.windows_revisions import find_bad, next_good
 from ..network.model import POD_TYPES, Network
 from ..network.port_blocks import BLOCK
-from .check import Check, Seen
-from .finding import ERROR, WARNING
-from .remedies import AFTER_HNS, FLANNEL_FILES, LAUNCH_FLANNELD, START_HNS, START_VMCOMPUTE, advice, converge
+from ..words.cause import ERROR, WARNING, Cause
+from ..words.causes import CAUSES
+from ..words.finding import Seen
+from ..words.remedies import AFTER_HNS, advice
+from .check import Check
 from .scene import COMPUTE_SERVICE, DISABLED, HNS_SERVICE, Scene
 
 
@@ -225,159 +227,138 @@ LOW_BLOCKS = 10
 
 CHECKS = (
     Check(
-        "hns.absent",
-        ERROR,
-        "There is no HNS",
-        "The feature Containers is not installed, or the machine was not restarted since.",
-        converge(
-            "host", text="Install the feature Containers and restart the machine.", cuts_off="The machine restarts."
-        ),
+        CAUSES["hns.absent"],
         _absent,
-        explains=("hns.*", "flannel.*", "cni.*", "kube-proxy.*", "node.not-ready", "node.taint", "pod.*"),
     ),
     Check(
-        "hns.unreadable",
-        ERROR,
-        "HNS does not answer",
-        "The service hangs or does not run, or the user is not an administrator.",
-        advice(
-            "Look at the service hns and at the event log Microsoft-Windows-Host-Network-Service-Admin; restart the "
-            "machine if it hangs."
+        Cause(
+            "hns.unreadable",
+            ERROR,
+            "HNS does not answer",
+            "The service hangs or does not run, or the user is not an administrator.",
+            advice(
+                "Look at the service hns and at the event log Microsoft-Windows-Host-Network-Service-Admin; restart "
+                "the "
+                "machine if it hangs."
+            ),
+            explains=("hns.no-network", "flannel.*", "kube-proxy.*", "node.not-ready"),
         ),
         _unreadable,
-        explains=("hns.no-network", "flannel.*", "kube-proxy.*", "node.not-ready"),
     ),
     Check(
-        "hns.stopped",
-        ERROR,
-        "The service hns does not run",
-        "Somebody stopped it, or it crashed; endpoints are lost with it.",
-        START_HNS,
+        CAUSES["hns.stopped"],
         _service_hns,
-        explains=("hns.*", "flannel.*", "cni.*", "kube-proxy.*", "node.not-ready", "node.taint", "pod.*"),
     ),
     Check(
-        "hns.vmcompute-stopped",
-        ERROR,
-        "The service vmcompute cannot do its work",
-        "The feature Containers is not whole, or somebody stopped or disabled the service.",
-        START_VMCOMPUTE,
+        CAUSES["hns.vmcompute-stopped"],
         _service_vmcompute,
-        explains=("pod.*",),
     ),
     Check(
-        "host.no-adapter",
-        ERROR,
-        "The adapter that the pod network should be on is not there",
-        "The host's adapter is not called Ethernet, or was renamed.",
-        advice("Set winkube_interface_name."),
+        CAUSES["host.no-adapter"],
         _adapter_missing,
-        explains=("hns.*", "flannel.*", "kube-proxy.*", "node.not-ready", "node.address"),
     ),
     Check(
-        "host.adapter-wireless",
-        ERROR,
-        "The host's adapter is a wireless one",
-        "HNS puts no l2bridge and no overlay on Wi-Fi: an access point takes frames of one MAC address alone.",
-        advice("Connect the host by cable, or give winkube_interface_name an adapter with a cable."),
-        _wireless,
-        "flannel-io/flannel#1628",
-        explains=("hns.*", "flannel.*", "cni.*", "kube-proxy.*", "node.not-ready"),
-    ),
-    Check(
-        "hns.no-host-adapter",
-        ERROR,
-        "The host has no adapter on the virtual switch",
-        "The switch was made without it or somebody removed it: the host cannot be reached through that adapter.",
-        advice("Drain the node, remove the network, restart the machine and run site.yml with the tag flannel."),
-        _vethernet_missing,
-        "Azure/acs-engine#4001",
-        explains=(
-            "hns.management-address-stale",
-            "flannel.iface",
-            "cni.provider-address",
-            "kube-proxy.rule-source-vip",
-            "host.address",
-            "node.address",
-            "node.not-ready",
+        Cause(
+            "host.adapter-wireless",
+            ERROR,
+            "The host's adapter is a wireless one",
+            "HNS puts no l2bridge and no overlay on Wi-Fi: an access point takes frames of one MAC address alone.",
+            advice("Connect the host by cable, or give winkube_interface_name an adapter with a cable."),
+            "flannel-io/flannel#1628",
+            explains=("hns.*", "flannel.*", "cni.*", "kube-proxy.*", "node.not-ready"),
         ),
+        _wireless,
     ),
     Check(
-        "host.address-lost",
-        ERROR,
-        "The host's address was lost",
-        "Making the external vSwitch took the static address from the adapter, or no DHCP server answered.",
-        advice(
-            "Give the adapter its address, gateway and DNS servers back (netsh interface ipv4 set address), then start "
-            "flanneld and kube-proxy again."
+        Cause(
+            "hns.no-host-adapter",
+            ERROR,
+            "The host has no adapter on the virtual switch",
+            "The switch was made without it or somebody removed it: the host cannot be reached through that adapter.",
+            advice("Drain the node, remove the network, restart the machine and run site.yml with the tag flannel."),
+            "Azure/acs-engine#4001",
+            explains=(
+                "hns.management-address-stale",
+                "flannel.iface",
+                "cni.provider-address",
+                "kube-proxy.rule-source-vip",
+                "host.address",
+                "node.address",
+                "node.not-ready",
+            ),
+        ),
+        _vethernet_missing,
+    ),
+    Check(
+        Cause(
+            "host.address-lost",
+            ERROR,
+            "The host's address was lost",
+            "Making the external vSwitch took the static address from the adapter, or no DHCP server answered.",
+            advice(
+                "Give the adapter its address, gateway and DNS servers back (netsh interface ipv4 set address), then "
+                "start "
+                "flanneld and kube-proxy again."
+            ),
+            "kubernetes-sigs/sig-windows-tools#162",
+            explains=(
+                "hns.management-address-stale",
+                "hns.no-management-address",
+                "flannel.*",
+                "cni.provider-address",
+                "kube-proxy.*",
+                "host.address",
+                "node.*",
+            ),
         ),
         lambda scene: chain(_address_lost(scene), _address_lost_unnamed(scene)),
-        "kubernetes-sigs/sig-windows-tools#162",
-        explains=(
-            "hns.management-address-stale",
-            "hns.no-management-address",
-            "flannel.*",
-            "cni.provider-address",
-            "kube-proxy.*",
-            "host.address",
-            "node.*",
-        ),
     ),
     Check(
-        "hns.no-management-address",
-        ERROR,
-        "The pod network has no management address",
-        "HNS has not learnt the host's address: flanneld waits for the network to be created.",
-        LAUNCH_FLANNELD,
+        CAUSES["hns.no-management-address"],
         _management_missing,
-        "MicrosoftDocs/Virtualization-Documentation#1013",
-        explains=("flannel.*", "kube-proxy.*", "node.not-ready"),
     ),
     Check(
-        "hns.management-address-stale",
-        ERROR,
-        "HNS knows the host by an address that it does not have",
-        "The host's address has changed since the network was made.",
-        FLANNEL_FILES,
+        CAUSES["hns.management-address-stale"],
         _management_stale,
-        explains=("flannel.iface", "cni.provider-address", "node.address", "kube-proxy.*"),
     ),
     Check(
-        "hns.restarted",
-        WARNING,
-        "HNS was restarted under kube-proxy",
-        "With HNS its endpoints and rules were lost; kube-proxy may try for ever to make rules that it believes to be "
-        "there (0xb7).",
-        AFTER_HNS,
+        Cause(
+            "hns.restarted",
+            WARNING,
+            "HNS was restarted under kube-proxy",
+            "With HNS its endpoints and rules were lost; kube-proxy may try for ever to make rules that it believes "
+            "to be "
+            "there (0xb7).",
+            AFTER_HNS,
+            "kubernetes/kubernetes#139519",
+            explains=("kube-proxy.*",),
+        ),
         _hns_restarted,
-        "kubernetes/kubernetes#139519",
-        explains=("kube-proxy.*",),
     ),
     Check(
-        "host.mac-spoofing",
-        ERROR,
-        "The hypervisor drops what pods send",
-        "Pods have MAC addresses of their own; a virtual machine may send with its own alone unless that is allowed.",
-        advice("On the Hyper-V host: Set-VMNetworkAdapter -VMName <machine> -MacAddressSpoofing On."),
+        Cause(
+            "host.mac-spoofing",
+            ERROR,
+            "The hypervisor drops what pods send",
+            "Pods have MAC addresses of their own; a virtual machine may send with its own alone unless that is "
+            "allowed.",
+            advice("On the Hyper-V host: Set-VMNetworkAdapter -VMName <machine> -MacAddressSpoofing On."),
+            explains=("traffic.*", "pod.*"),
+        ),
         _mac_spoofing,
-        explains=("traffic.*", "pod.*"),
     ),
     Check(
-        "hns.ports-exhausted",
-        ERROR,
-        "Too few free ports are left",
-        "Each endpoint and rule takes a block of 64 ports; leaked blocks come back with a restart of the machine only.",
-        advice("Drain the node and restart it; a larger range (netsh int ipv4 set dynamicportrange) only puts it off."),
+        CAUSES["hns.ports-exhausted"],
         _port_blocks,
-        "Azure/AKS#1375",
-        explains=("hns.endpoint-*", "kube-proxy.*", "pod.*"),
     ),
     Check(
-        "host.bad-revision",
-        WARNING,
-        "This revision of Windows is known to be bad",
-        "An update broke something, or the update that mends it is missing.",
-        advice("Install the update that is named, by patch.yml; docs/windows-support.md has the sources."),
+        Cause(
+            "host.bad-revision",
+            WARNING,
+            "This revision of Windows is known to be bad",
+            "An update broke something, or the update that mends it is missing.",
+            advice("Install the update that is named, by patch.yml; docs/windows-support.md has the sources."),
+        ),
         _bad_revision,
     ),
 )

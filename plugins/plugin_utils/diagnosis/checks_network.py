@@ -12,10 +12,12 @@ from itertools import combinations
 from ..components.flannel.subnet_env import VXLAN_OVERHEAD
 from ..engine.sentences import join_words
 from ..network.model import Network
-from .check import Check, Needs, Seen, ranges
+from ..words.cause import ERROR, WARNING, Cause
+from ..words.causes import CAUSES
+from ..words.finding import Seen
+from ..words.remedies import REJOIN, RESTART_FLANNELD, SWITCH_MODE, advice
+from .check import Check, Needs, ranges
 from .expectations import NETWORKS
-from .finding import ERROR, WARNING
-from .remedies import LAUNCH_FLANNELD, REJOIN, RESTART_FLANNELD, SWITCH_MODE, advice
 from .scene import Scene
 
 PLACEHOLDER = "external"
@@ -157,123 +159,118 @@ def _overhead(scene: Scene) -> Iterator[Seen]:
 
 CHECKS = (
     Check(
-        "hns.no-network",
-        ERROR,
-        "The pod network is not there",
-        "flanneld has not made it, or it was lost: an overlay network does not outlive a restart of the machine.",
-        LAUNCH_FLANNELD,
+        CAUSES["hns.no-network"],
         _missing,
-        "kubernetes-sigs/sig-windows-tools#89",
-        explains=(
-            "cni.network-name",
-            "hns.no-host-adapter",
-            "flannel.*",
-            "kube-proxy.*",
-            "hns.endpoint-*",
-            "hns.pod-without-endpoint",
-            "node.not-ready",
-            "node.taint",
-            "pod.*",
-        ),
     ),
     Check(
-        "hns.network-type",
-        ERROR,
-        "The pod network is of another type",
-        "The node was switched between l2bridge and overlay without removing the old network.",
-        SWITCH_MODE,
+        CAUSES["hns.network-type"],
         _type,
-        explains=(
-            *("hns.no-network", "hns.network-other-mode", "cni.plugin-type", "cni.network-name", "cni.exceptions"),
-            *("flannel.*", "kube-proxy.*", "hns.endpoint-*", "node.not-ready", "pod.*"),
-        ),
     ),
     Check(
-        "hns.network-range",
-        ERROR,
-        "The pod network has another range than the node's lease",
-        "The Node was recreated with another range, and the network is that of the old one.",
-        RESTART_FLANNELD,
-        _subnet,
-        "MicrosoftDocs/Virtualization-Documentation#1013",
-        explains=(
-            "hns.endpoint-outside-range",
-            "kube-proxy.source-vip",
-            "kube-proxy.rule-source-vip",
-            "flannel.bridge-endpoint",
-            "pod.*",
-        ),
-    ),
-    Check(
-        "hns.network-pod-cidr",
-        ERROR,
-        "The pod network's range is not the Node's",
-        "The Node was deleted and came back with another podCIDR.",
-        REJOIN,
-        _pod_cidr,
-        explains=(
-            "node.earlier-life",
-            "flannel.subnet-env-stale",
+        Cause(
             "hns.network-range",
-            "hns.endpoint-outside-range",
-            "kube-proxy.*",
-            "pod.*",
+            ERROR,
+            "The pod network has another range than the node's lease",
+            "The Node was recreated with another range, and the network is that of the old one.",
+            RESTART_FLANNELD,
+            "MicrosoftDocs/Virtualization-Documentation#1013",
+            explains=(
+                "hns.endpoint-outside-range",
+                "kube-proxy.source-vip",
+                "kube-proxy.rule-source-vip",
+                "flannel.bridge-endpoint",
+                "pod.*",
+            ),
         ),
+        _subnet,
+    ),
+    Check(
+        Cause(
+            "hns.network-pod-cidr",
+            ERROR,
+            "The pod network's range is not the Node's",
+            "The Node was deleted and came back with another podCIDR.",
+            REJOIN,
+            explains=(
+                "node.earlier-life",
+                "flannel.subnet-env-stale",
+                "hns.network-range",
+                "hns.endpoint-outside-range",
+                "kube-proxy.*",
+                "pod.*",
+            ),
+        ),
+        _pod_cidr,
         needs=Needs.NODE,
     ),
     Check(
-        "hns.network-vni",
-        ERROR,
-        "The overlay has another VNI",
-        "net-conf.json differs between nodes; Windows takes 4096 and above only, Linux' default is 1.",
-        advice("Give all nodes the same VNI (4096) and port (4789) in net-conf.json, and start flannel again on each."),
+        Cause(
+            "hns.network-vni",
+            ERROR,
+            "The overlay has another VNI",
+            "net-conf.json differs between nodes; Windows takes 4096 and above only, Linux' default is 1.",
+            advice(
+                "Give all nodes the same VNI (4096) and port (4789) in net-conf.json, and start flannel again on each."
+            ),
+            "MicrosoftDocs/Virtualization-Documentation#1013",
+            explains=("traffic.*", "pod.*"),
+        ),
         _vni,
-        "MicrosoftDocs/Virtualization-Documentation#1013",
-        explains=("traffic.*", "pod.*"),
     ),
     Check(
-        "hns.network-adapter",
-        ERROR,
-        "The pod network is on another adapter",
-        "The machine has several adapters, and the first one was taken.",
-        advice("Drain the node, remove the network, and run site.yml with the right winkube_interface_name."),
+        Cause(
+            "hns.network-adapter",
+            ERROR,
+            "The pod network is on another adapter",
+            "The machine has several adapters, and the first one was taken.",
+            advice("Drain the node, remove the network, and run site.yml with the right winkube_interface_name."),
+            explains=("hns.no-host-adapter", "hns.management-address-stale", "flannel.iface", "traffic.*", "pod.*"),
+        ),
         _adapter,
-        explains=("hns.no-host-adapter", "hns.management-address-stale", "flannel.iface", "traffic.*", "pod.*"),
     ),
     Check(
-        "hns.networks-overlap",
-        ERROR,
-        "Two networks have the same addresses",
-        "An old network was left behind when the new one got another name.",
-        advice("Remove the one that the node no longer uses, after its endpoints."),
+        Cause(
+            "hns.networks-overlap",
+            ERROR,
+            "Two networks have the same addresses",
+            "An old network was left behind when the new one got another name.",
+            advice("Remove the one that the node no longer uses, after its endpoints."),
+            explains=("traffic.*",),
+        ),
         _overlap,
-        explains=("traffic.*",),
     ),
     Check(
-        "hns.network-other-mode",
-        WARNING,
-        "A network of the other kind was left behind",
-        "The node was switched between l2bridge and overlay.",
-        SWITCH_MODE,
+        Cause(
+            "hns.network-other-mode",
+            WARNING,
+            "A network of the other kind was left behind",
+            "The node was switched between l2bridge and overlay.",
+            SWITCH_MODE,
+        ),
         _stale,
     ),
     Check(
-        "flannel.mtu",
-        ERROR,
-        "Packets of pods do not fit through the adapter",
-        "The adapter's MTU is smaller than flanneld assumed, or was changed: large packets are lost, small ones pass.",
-        RESTART_FLANNELD,
+        Cause(
+            "flannel.mtu",
+            ERROR,
+            "Packets of pods do not fit through the adapter",
+            "The adapter's MTU is smaller than flanneld assumed, or was changed: large packets are lost, small ones "
+            "pass.",
+            RESTART_FLANNELD,
+            "Azure/AKS#2873",
+            explains=("traffic.*",),
+        ),
         _mtu,
-        "Azure/AKS#2873",
-        explains=("traffic.*",),
     ),
     Check(
-        "hns.endpoint-overhead",
-        WARNING,
-        "A pod may send packets that do not fit",
-        "The endpoint was made without room for the outer headers.",
-        advice("Delete the pod, so that it gets a new endpoint."),
+        Cause(
+            "hns.endpoint-overhead",
+            WARNING,
+            "A pod may send packets that do not fit",
+            "The endpoint was made without room for the outer headers.",
+            advice("Delete the pod, so that it gets a new endpoint."),
+            "Azure/AKS#2873",
+        ),
         _overhead,
-        "Azure/AKS#2873",
     ),
 )

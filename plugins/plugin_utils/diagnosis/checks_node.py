@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from ..components import networks
 from ..engine.resource import Refused
 from ..facts.node_labels import OS_LABEL
-from .check import Area, Check, Needs, Seen
+from ..words.cause import ERROR, WARNING, Area, Cause
+from ..words.causes import CAUSES
+from ..words.finding import Seen
+from ..words.remedies import advice
+from .check import Check, Needs
 from .cluster_view import Object
-from .finding import ERROR, WARNING
-from .remedies import REJOIN, advice, converge
 from .scene import Scene
 
 NOT_READY_TAINTS = (
@@ -115,86 +117,71 @@ def _address(scene: Scene) -> Iterator[Seen]:
 
 CHECKS = (
     Check(
-        "node.absent",
-        ERROR,
-        "The cluster has no Node of this name",
-        "The kubelet did not register, or somebody deleted the Node.",
-        REJOIN,
+        CAUSES["node.absent"],
         _absent,
-        explains=("hns.network-pod-cidr", "node.earlier-life", "flannel.*"),
         needs=Needs.NODE,
-        area=Area.NODE,
     ),
     Check(
-        "node.no-pod-cidr",
-        ERROR,
-        "The Node has no podCIDR",
-        "The controller manager gives none, or its range is used up: flannel cannot give pods addresses.",
-        advice("Give the controller manager --allocate-node-cidrs=true and a --cluster-cidr with room left."),
+        CAUSES["node.no-pod-cidr"],
         _no_pod_cidr,
-        explains=("flannel.*", "hns.no-network", "hns.no-host-adapter", "kube-proxy.*", "node.not-ready"),
         needs=Needs.NODE,
-        area=Area.NODE,
     ),
     Check(
-        "node.address",
-        ERROR,
-        "The cluster knows the node by another address",
-        "The kubelet has another --node-ip, or none: logs, exec and metrics go astray.",
-        converge("kubelet", text="Give the kubelet the node's address (--node-ip) and restart it."),
+        CAUSES["node.address"],
         _address,
         needs=Needs.NODE,
-        area=Area.NODE,
     ),
     Check(
-        "node.not-ready",
-        ERROR,
-        "The Node is not Ready",
-        "The kubelet says why in its condition and its log.",
-        advice("Read the kubelet's log, and the condition's message above."),
+        CAUSES["node.not-ready"],
         _not_ready,
-        explains=("node.taint", "pod.*"),
         needs=Needs.NODE,
-        area=Area.NODE,
     ),
     Check(
-        "node.problem",
-        WARNING,
-        "node-problem-detector has found a problem of the node",
-        "One of its checks failed; the condition says which.",
-        advice("Look at the program that the condition names, and at its log."),
+        Cause(
+            "node.problem",
+            WARNING,
+            "node-problem-detector has found a problem of the node",
+            "One of its checks failed; the condition says which.",
+            advice("Look at the program that the condition names, and at its log."),
+            area=Area.NODE,
+        ),
         _problems,
         needs=Needs.NODE,
-        area=Area.NODE,
     ),
     Check(
-        "node.label",
-        ERROR,
-        "The Node is not labelled as Windows",
-        "Another machine may have registered under this name: no pod for Windows comes to it.",
-        advice("Look at the Node's addresses: another machine may have registered under this name."),
+        Cause(
+            "node.label",
+            ERROR,
+            "The Node is not labelled as Windows",
+            "Another machine may have registered under this name: no pod for Windows comes to it.",
+            advice("Look at the Node's addresses: another machine may have registered under this name."),
+            area=Area.NODE,
+        ),
         _labels,
         needs=Needs.NODE,
-        area=Area.NODE,
     ),
     Check(
-        "node.taint",
-        ERROR,
-        "The cluster keeps pods away from the node",
-        "It puts such a taint on a node that is in trouble.",
-        advice("kubectl describe node says why."),
+        Cause(
+            "node.taint",
+            ERROR,
+            "The cluster keeps pods away from the node",
+            "It puts such a taint on a node that is in trouble.",
+            advice("kubectl describe node says why."),
+            area=Area.NODE,
+        ),
         _taints,
         needs=Needs.NODE,
-        area=Area.NODE,
     ),
     Check(
-        "node.cordoned",
-        WARNING,
-        "The Node is cordoned",
-        "Somebody, or an interrupted run, has cordoned it.",
-        advice("kubectl uncordon, when you are done."),
+        Cause(
+            "node.cordoned",
+            WARNING,
+            "The Node is cordoned",
+            "Somebody, or an interrupted run, has cordoned it.",
+            advice("kubectl uncordon, when you are done."),
+            area=Area.NODE,
+        ),
         _find_cordon,
         needs=Needs.NODE,
-        area=Area.NODE,
     ),
 )

@@ -22,11 +22,13 @@ from ..cri_tcp import expiry
 from ..engine import windows_path
 from ..engine.reading import file_key, pipe_query
 from ..engine.resources.programs import read_version, receipt_of
+from ..words.cause import ERROR, WARNING, Area, Cause
+from ..words.causes_service import causes_of
+from ..words.finding import Seen
+from ..words.remedies import advice, converge
 from . import programs
-from .check import Area, Check, Seen
-from .finding import ERROR, WARNING, Action, Remedy
+from .check import Check
 from .programs import Program
-from .remedies import advice, converge
 from .scene import DISABLED, Scene
 
 
@@ -219,115 +221,46 @@ def _find_left_open(scene: Scene) -> Iterator[Seen]:
         yield Seen("CRI over TCP", said.removesuffix(expiry.REMEDY).strip().rstrip("."), "closed")
 
 
-FOLLOW = {
-    "containerd": ("kubelet.*", "node.not-ready", "node.taint", "pod.*", "cri-tcp.*"),
-    "kubelet": ("node.*", "pod.*"),
-    "flannel": (
-        *("hns.no-network", "hns.no-management-address", "hns.network-range", "flannel.no-subnet-env", "cni.absent"),
-        *("hns.no-host-adapter", "kube-proxy.*", "node.not-ready", "node.taint", "pod.*"),
-    ),
-    "kube_proxy": ("kube-proxy.no-rules", "kube-proxy.rule-*", "traffic.*"),
+_LOOKS: Mapping[str, Callable[[Component, Scene], Iterator[Seen]]] = {
+    "not-installed": _missing,
+    "disabled": _find_disabled,
+    "stopped": _find_stopped,
+    "crashes": _crashes,
+    "no-pipe": _no_pipe,
+    "unhealthy": _unhealthy,
+    "no-log": _no_log,
+    "log-old": _log_old,
 }
-"""What follows where a program does not run, by the component's role."""
-
-_READS_LOG = "The end of its log says why; see the evidence."
+"""By the kind of a program's cause."""
 
 
 def checks_of(component: Component) -> tuple[Check, ...]:
     """The checks of one component that has a program."""
-    role = component.role
-    label, name = role.replace("_", "-"), component.name
-    made = converge(role, text=f"Install {name} and its service.")
-    again = converge(role, text=f"Set up the service of {name} again and start it.")
-    restart = Remedy(f"Restart {name}.", Action.RESTART, (role,))
-    start = Remedy(f"Start {name}. If it stops again, the end of its log says why.", Action.RESTART, (role,))
-    look_at = advice(f"Read the end of its log; after a change of its arguments run site.yml with the tag {role}.")
-    follow = (*FOLLOW.get(role, ()), f"{label}.*")
-
-    def check(
-        kind: str,
-        severity: str,
-        title: str,
-        cause: str,
-        remedy: Remedy,
-        look: Callable[[Component, Scene], Iterator[Seen]],
-        explains: tuple[str, ...] = follow,
-    ) -> Check:
-        own = tuple(each for each in explains if each != f"{label}.{kind}")
-        return Check(
-            f"{label}.{kind}",
-            severity,
-            title,
-            cause,
-            remedy,
-            partial(look, component),
-            explains=own,
-            area=Area.PROGRAMS,
-            role=role,
-        )
-
     daemon = component.daemon
-    no_pipe = check(
-        "no-pipe",
-        ERROR,
-        f"{name} runs, but its pipe is not there",
-        "A plugin did not start, or its configuration names another address.",
-        again,
-        _no_pipe,
-    )
-    unhealthy = check("unhealthy", ERROR, f"{name} does not say that it is healthy", _READS_LOG, restart, _unhealthy)
-    return (
-        check(
-            "not-installed",
-            ERROR,
-            f"There is no service of {name}",
-            "It was not installed, or somebody removed it.",
-            made,
-            _missing,
-        ),
-        check(
-            "disabled",
-            ERROR,
-            f"{name} is disabled",
-            "Somebody disabled the service: it does not start.",
-            again,
-            _find_disabled,
-        ),
-        check("stopped", ERROR, f"{name} does not run", "Somebody stopped it, or it ended.", start, _find_stopped),
-        check("crashes", ERROR, f"{name} ends again and again", _READS_LOG, look_at, _crashes),
-        *((no_pipe,) if daemon is not None and daemon.pipe is not None else ()),
-        *((unhealthy,) if daemon is not None and isinstance(daemon.health, Health) else ()),
-        check(
-            "no-log",
-            WARNING,
-            f"{name} writes no log",
-            "Its service has no file for what it prints, or the disk is full.",
-            again,
-            _no_log,
-            (),
-        ),
-        check(
-            "log-old",
-            WARNING,
-            f"The log of {name} is older than its process",
-            "The service logs elsewhere, or the disk is full.",
-            advice("Look whether the service logs elsewhere, or the disk is full."),
-            _log_old,
-            (),
-        ),
+    left_out = {
+        *(() if daemon is not None and daemon.pipe is not None else ("no-pipe",)),
+        *(() if daemon is not None and isinstance(daemon.health, Health) else ("unhealthy",)),
+    }
+    causes = causes_of(component.role, component.name)
+    return tuple(
+        Check(causes[kind], partial(look, component), role=component.role)
+        for kind, look in _LOOKS.items()
+        if kind not in left_out
     )
 
 
 def _version_check(component: Component) -> Check:
     label = component.role.replace("_", "-")
     return Check(
-        f"{label}.other-version",
-        ERROR,
-        f"{component.name} is another release than the inventory names",
-        "The node was not brought up to date, or somebody replaced the program.",
-        converge(component.role, text="Install the release that is wanted."),
+        Cause(
+            f"{label}.other-version",
+            ERROR,
+            f"{component.name} is another release than the inventory names",
+            "The node was not brought up to date, or somebody replaced the program.",
+            converge(component.role, text="Install the release that is wanted."),
+            area=Area.PROGRAMS,
+        ),
         partial(_other_version, component),
-        area=Area.PROGRAMS,
         role=component.role,
     )
 
@@ -336,21 +269,25 @@ CHECKS = (
     *(check for each in registry.COMPONENTS if each.daemon is not None for check in checks_of(each)),
     *(_version_check(each) for each in _VERSIONED),
     Check(
-        "containerd.other-shim",
-        WARNING,
-        "containerd runs pods by another release's shim",
-        "The first one in the machine's Path is taken, not the one beside containerd.exe.",
-        advice(shim.REMEDY),
+        Cause(
+            "containerd.other-shim",
+            WARNING,
+            "containerd runs pods by another release's shim",
+            "The first one in the machine's Path is taken, not the one beside containerd.exe.",
+            advice(shim.REMEDY),
+            area=Area.PROGRAMS,
+        ),
         _shim,
-        area=Area.PROGRAMS,
     ),
     Check(
-        "cri-tcp.left-open",
-        WARNING,
-        "CRI over TCP was not closed when its time was over",
-        "The node could not close it by itself.",
-        advice(expiry.REMEDY),
+        Cause(
+            "cri-tcp.left-open",
+            WARNING,
+            "CRI over TCP was not closed when its time was over",
+            "The node could not close it by itself.",
+            advice(expiry.REMEDY),
+            area=Area.PROGRAMS,
+        ),
         _find_left_open,
-        area=Area.PROGRAMS,
     ),
 )

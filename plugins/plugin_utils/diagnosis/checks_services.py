@@ -22,10 +22,12 @@ from ..engine import windows_path
 from ..engine.environment import names_of
 from ..facts.flags import KUBE_PROXY, KUBELET, NEWEST, FlagTable
 from ..facts.version import Version
-from .check import Area, Check, Needs, Seen
-from .finding import ERROR, NOTE
+from ..words.cause import ERROR, NOTE, Area, Cause
+from ..words.causes import CAUSES
+from ..words.finding import Seen
+from ..words.remedies import advice
+from .check import Check, Needs
 from .programs import Program, log_of, programs
-from .remedies import advice
 from .scene import Scene
 
 _USERS_CHOICE = frozenset(
@@ -243,57 +245,61 @@ def _find_lost(scene: Scene) -> Iterator[Seen]:
 
 CHECKS = (
     Check(
-        "services.outside",
-        ERROR,
-        "A program runs outside its service",
-        "Such a program ends with the session that started it (a window of start.ps1), and a second one beside the "
-        "service writes the same things.",
-        advice("Close that window or end that process, then run site.yml, which makes and starts the services."),
+        Cause(
+            "services.outside",
+            ERROR,
+            "A program runs outside its service",
+            "Such a program ends with the session that started it (a window of start.ps1), and a second one beside the "
+            "service writes the same things.",
+            advice("Close that window or end that process, then run site.yml, which makes and starts the services."),
+            area=Area.PROGRAMS,
+        ),
         _outside,
         needs=Needs.TRIED,
-        area=Area.PROGRAMS,
     ),
     Check(
-        "services.deleting",
-        ERROR,
-        "A service is marked for deletion",
-        "Somebody has deleted it while it was held open: it can be neither started nor recreated.",
-        advice("Close what holds it open (services.msc, Task Manager), or restart the machine; then run site.yml."),
+        CAUSES["services.deleting"],
         _deleting,
-        explains=("*.stopped", "*.not-installed"),
         needs=Needs.TRIED,
-        area=Area.PROGRAMS,
     ),
     Check(
-        "services.arguments",
-        ERROR,
-        "A service has other arguments",
-        "Somebody has changed them, or they are of another release of this collection or of Kubernetes.",
-        advice("Run site.yml: it sets the arguments and restarts what has others. --check --diff shows them first."),
+        Cause(
+            "services.arguments",
+            ERROR,
+            "A service has other arguments",
+            "Somebody has changed them, or they are of another release of this collection or of Kubernetes.",
+            advice(
+                "Run site.yml: it sets the arguments and restarts what has others. --check --diff shows them first."
+            ),
+            explains=("kubelet.crashes", "kube-proxy.crashes", "flannel.crashes"),
+            area=Area.PROGRAMS,
+        ),
         _find_drift,
-        explains=("kubelet.crashes", "kube-proxy.crashes", "flannel.crashes"),
         needs=Needs.TRIED,
-        area=Area.PROGRAMS,
     ),
     Check(
-        "services.arguments-not-read",
-        NOTE,
-        "With which arguments a service runs is not known",
-        "",
-        advice("nssm.exe dump <service>"),
+        Cause(
+            "services.arguments-not-read",
+            NOTE,
+            "With which arguments a service runs is not known",
+            "",
+            advice("nssm.exe dump <service>"),
+            area=Area.PROGRAMS,
+        ),
         _untold,
         needs=Needs.TRIED,
-        area=Area.PROGRAMS,
     ),
     Check(
-        "services.output",
-        ERROR,
-        "What a program prints is lost",
-        "Nothing more can be said without its log.",
-        advice("Run site.yml, which gives each service a file for its output."),
+        Cause(
+            "services.output",
+            ERROR,
+            "What a program prints is lost",
+            "Nothing more can be said without its log.",
+            advice("Run site.yml, which gives each service a file for its output."),
+            explains=("*.no-log",),
+            area=Area.PROGRAMS,
+        ),
         _find_lost,
-        explains=("*.no-log",),
         needs=Needs.TRIED,
-        area=Area.PROGRAMS,
     ),
 )

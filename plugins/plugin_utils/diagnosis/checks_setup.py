@@ -15,10 +15,11 @@ from ..engine.reading import Query, file_key
 from ..facts import cni
 from ..network.virtual_machine import hypervisor
 from ..repair.rejoin import stale_files
-from .check import Area, Check, Needs, Seen
+from ..words.cause import ERROR, NOTE, Area, Cause
+from ..words.finding import Seen
+from ..words.remedies import FLANNEL_FILES, REJOIN, advice
+from .check import Check, Needs
 from .checks_workloads import setting
-from .finding import ERROR, NOTE
-from .remedies import FLANNEL_FILES, REJOIN, advice
 from .scene import Scene, list_adapters
 
 BIOS = Query("registry:bios", "registry", (("path", r"HKLM\HARDWARE\DESCRIPTION\System\BIOS"),))
@@ -172,76 +173,91 @@ def _not_asked(scene: Scene) -> Iterator[Seen]:
 
 CHECKS = (
     Check(
-        "node.earlier-life",
-        ERROR,
-        "The node keeps files of an earlier life",
-        "The Node was deleted and came back with another range; the files were kept.",
-        REJOIN,
+        Cause(
+            "node.earlier-life",
+            ERROR,
+            "The node keeps files of an earlier life",
+            "The Node was deleted and came back with another range; the files were kept.",
+            REJOIN,
+            explains=("kube-proxy.source-vip", "kube-proxy.rule-source-vip"),
+            area=Area.NODE,
+        ),
         _earlier_life,
-        explains=("kube-proxy.source-vip", "kube-proxy.rule-source-vip"),
         needs=Needs.TRIED,
-        area=Area.NODE,
     ),
     Check(
-        "flannel.no-iface",
-        ERROR,
-        "flanneld chooses an adapter by itself",
-        "Its service was made by hand, or by a script.",
-        FLANNEL_FILES,
+        Cause(
+            "flannel.no-iface",
+            ERROR,
+            "flanneld chooses an adapter by itself",
+            "Its service was made by hand, or by a script.",
+            FLANNEL_FILES,
+            explains=("hns.network-adapter",),
+        ),
         _no_iface,
-        explains=("hns.network-adapter",),
         needs=Needs.TRIED,
     ),
     Check(
-        "flannel.no-node-name",
-        ERROR,
-        "flanneld does not know its Node",
-        "Without NODE_NAME it does not find the Node whose podCIDR is its lease.",
-        FLANNEL_FILES,
+        Cause(
+            "flannel.no-node-name",
+            ERROR,
+            "flanneld does not know its Node",
+            "Without NODE_NAME it does not find the Node whose podCIDR is its lease.",
+            FLANNEL_FILES,
+            explains=("flannel.*", "hns.no-network", "cni.absent"),
+        ),
         _no_node_name,
-        explains=("flannel.*", "hns.no-network", "cni.absent"),
         needs=Needs.TRIED,
     ),
     Check(
-        "flannel.lease-taken",
-        ERROR,
-        "flanneld's lease is another node's range",
-        "Somebody has written subnet.env by hand, or copied the machine.",
-        advice(
-            "Restart flanneld, which rewrites the file; only if it does not, write it by hand with a FLANNEL_SUBNET "
-            "that no other node has."
+        Cause(
+            "flannel.lease-taken",
+            ERROR,
+            "flanneld's lease is another node's range",
+            "Somebody has written subnet.env by hand, or copied the machine.",
+            advice(
+                "Restart flanneld, which rewrites the file; only if it does not, write it by hand with a "
+                "FLANNEL_SUBNET "
+                "that no other node has."
+            ),
+            explains=("flannel.subnet-env-stale", "traffic.*"),
         ),
         _lease_taken,
-        explains=("flannel.subnet-env-stale", "traffic.*"),
         needs=Needs.TRIED,
     ),
     Check(
-        "containerd.cni-folders",
-        ERROR,
-        "containerd and CNI do not agree on their folders",
-        "containerd's configuration is of another installation, or its plugins were removed.",
-        advice("Run site.yml with the tags cni and containerd."),
+        Cause(
+            "containerd.cni-folders",
+            ERROR,
+            "containerd and CNI do not agree on their folders",
+            "containerd's configuration is of another installation, or its plugins were removed.",
+            advice("Run site.yml with the tags cni and containerd."),
+            explains=("cni.plugin-missing", "cni.absent", "node.not-ready", "pod.stuck"),
+        ),
         _cni_folders,
-        explains=("cni.plugin-missing", "cni.absent", "node.not-ready", "pod.stuck"),
         needs=Needs.TRIED,
     ),
     Check(
-        "host.mac-spoofing-unknown",
-        NOTE,
-        "Whether the hypervisor lets pods send is not known",
-        "",
-        advice("Allow MAC spoofing on all of the machine's network adapters on its host."),
+        Cause(
+            "host.mac-spoofing-unknown",
+            NOTE,
+            "Whether the hypervisor lets pods send is not known",
+            "",
+            advice("Allow MAC spoofing on all of the machine's network adapters on its host."),
+        ),
         _hypervisor,
         needs=Needs.TRIED,
     ),
     Check(
-        "node.not-asked",
-        NOTE,
-        "The cluster was not asked",
-        "",
-        advice("Name a kubeconfig in winkube_cluster.kubeconfig."),
+        Cause(
+            "node.not-asked",
+            NOTE,
+            "The cluster was not asked",
+            "",
+            advice("Name a kubeconfig in winkube_cluster.kubeconfig."),
+            area=Area.NODE,
+        ),
         _not_asked,
         needs=Needs.TRIED,
-        area=Area.NODE,
     ),
 )

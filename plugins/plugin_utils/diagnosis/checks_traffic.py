@@ -21,11 +21,13 @@ from ..engine.environment import Entry
 from ..engine.powershell import literal
 from ..engine.reading import VARIABLE, Reading
 from ..facts.flags import KUBELET
-from .check import Area, Check, Needs, Seen, ranges
+from ..words.cause import ERROR, NOTE, Area, Cause
+from ..words.causes import CAUSES
+from ..words.finding import Seen
+from ..words.remedies import advice
+from .check import Check, Needs, ranges
 from .checks_services import arguments, line_of
 from .cluster_view import Object, is_ready, slices_of
-from .finding import ERROR, NOTE
-from .remedies import advice
 from .scene import Scene
 from .tried import Objects, Tried, full_name
 
@@ -376,122 +378,121 @@ def _addresses(target: str) -> Iterator[str]:
 
 CHECKS = (
     Check(
-        "traffic.outside",
-        ERROR,
-        "Pods do not reach what is outside the cluster",
-        "OutBoundNAT in the CNI configuration, the node's routes and its firewall decide about it.",
-        advice(f"If the exceptions in cni.conf are right, look at the route and the firewall of the node. {NOTE_NEW}"),
+        Cause(
+            "traffic.outside",
+            ERROR,
+            "Pods do not reach what is outside the cluster",
+            "OutBoundNAT in the CNI configuration, the node's routes and its firewall decide about it.",
+            advice(
+                f"If the exceptions in cni.conf are right, look at the route and the firewall of the node. {NOTE_NEW}"
+            ),
+            area=Area.WORKLOADS,
+        ),
         _outside,
         needs=Needs.TRIED,
-        area=Area.WORKLOADS,
     ),
     Check(
-        "traffic.outside-not-tried",
-        NOTE,
-        "Whether pods reach what is outside the cluster is not known",
-        "",
-        advice("Set winkube_diagnose_target to an address or URL. Do not ping."),
+        Cause(
+            "traffic.outside-not-tried",
+            NOTE,
+            "Whether pods reach what is outside the cluster is not known",
+            "",
+            advice("Set winkube_diagnose_target to an address or URL. Do not ping."),
+            area=Area.WORKLOADS,
+        ),
         _outside_untried,
         needs=Needs.TRIED,
-        area=Area.WORKLOADS,
     ),
     Check(
-        "traffic.node-port",
-        ERROR,
-        "NodePorts do not answer",
-        "kube-proxy has no rule for it, or something on the way keeps it back.",
-        advice("Look at kube-proxy, and whether TCP 30000-32767 is open on the node and on the way to it."),
+        Cause(
+            "traffic.node-port",
+            ERROR,
+            "NodePorts do not answer",
+            "kube-proxy has no rule for it, or something on the way keeps it back.",
+            advice("Look at kube-proxy, and whether TCP 30000-32767 is open on the node and on the way to it."),
+            area=Area.WORKLOADS,
+        ),
         _node_ports,
         needs=Needs.TRIED,
-        area=Area.WORKLOADS,
     ),
     Check(
-        "traffic.health-check",
-        ERROR,
-        "Load balancers count the node as dead",
-        "Windows' firewall or the cloud's keeps their health checks from kube-proxy.",
-        advice(
-            "Run site.yml: its rule winkube-kube-proxy lets in whom winkube_health_check_sources names. Elsewhere open "
-            "TCP 10256 and the node ports to the load balancer."
+        Cause(
+            "traffic.health-check",
+            ERROR,
+            "Load balancers count the node as dead",
+            "Windows' firewall or the cloud's keeps their health checks from kube-proxy.",
+            advice(
+                "Run site.yml: its rule winkube-kube-proxy lets in whom winkube_health_check_sources names. Elsewhere "
+                "open "
+                "TCP 10256 and the node ports to the load balancer."
+            ),
+            area=Area.WORKLOADS,
         ),
         _health_checks,
         needs=Needs.TRIED,
-        area=Area.WORKLOADS,
     ),
     Check(
-        "traffic.node-port-local",
-        NOTE,
-        "A Windows node does not reach its own NodePorts",
-        "",
-        advice("curl http://<address of the node>:<NodePort>/ on another host"),
+        Cause(
+            "traffic.node-port-local",
+            NOTE,
+            "A Windows node does not reach its own NodePorts",
+            "",
+            advice("curl http://<address of the node>:<NodePort>/ on another host"),
+            area=Area.WORKLOADS,
+        ),
         _node_ports_local,
         needs=Needs.TRIED,
-        area=Area.WORKLOADS,
     ),
     Check(
-        "traffic.service-ip",
-        ERROR,
-        "Pods do not reach Services",
-        "HNS has no rule for it, or its rules lead nowhere.",
-        advice("Look at kube-proxy and at HNS's load balancers (hns_check)."),
+        Cause(
+            "traffic.service-ip",
+            ERROR,
+            "Pods do not reach Services",
+            "HNS has no rule for it, or its rules lead nowhere.",
+            advice("Look at kube-proxy and at HNS's load balancers (hns_check)."),
+            explains=("traffic.names",),
+            area=Area.WORKLOADS,
+        ),
         _service_ips,
-        explains=("traffic.names",),
         needs=Needs.TRIED,
-        area=Area.WORKLOADS,
     ),
     Check(
-        "traffic.service-ip-host",
-        NOTE,
-        "A Windows node does not reach service addresses",
-        "",
-        advice("Ask from a pod."),
+        Cause(
+            "traffic.service-ip-host",
+            NOTE,
+            "A Windows node does not reach service addresses",
+            "",
+            advice("Ask from a pod."),
+            area=Area.WORKLOADS,
+        ),
         _service_ips_host,
         needs=Needs.TRIED,
-        area=Area.WORKLOADS,
     ),
     Check(
-        "traffic.names",
-        ERROR,
-        "Names do not resolve in pods",
-        "Pods ask another DNS server than the cluster's, or nothing answers there.",
-        advice(
-            "Set winkube_dns_service_ip to the address of the cluster's DNS service and run site.yml; look that its "
-            "pods are Ready. Pods that run keep what they have."
-        ),
+        CAUSES["traffic.names"],
         _names,
         needs=Needs.TRIED,
-        area=Area.WORKLOADS,
     ),
     Check(
-        "traffic.names-limits",
-        NOTE,
-        "Which names resolve in pods",
-        "",
-        advice("Write names whole: <service>.<namespace>.svc.<cluster domain>."),
+        CAUSES["traffic.names-limits"],
         _names_limits,
         needs=Needs.TRIED,
-        area=Area.WORKLOADS,
     ),
     Check(
-        "host.proxy",
-        ERROR,
-        "The node does not reach registries",
-        "A proxy or a firewall is on the way that the machine does not know of, or the proxy that it knows does not "
-        "answer.",
-        advice("Look at the proxy, the firewall and DNS."),
+        CAUSES["host.proxy"],
         _proxy,
-        explains=("image.registry-unreachable", "image.pause", "pod.stuck"),
         needs=Needs.TRIED,
-        area=Area.WORKLOADS,
     ),
     Check(
-        "host.registries-not-asked",
-        NOTE,
-        "Whether the node reaches registries is not known",
-        "",
-        advice("Set winkube_diagnose_registries."),
+        Cause(
+            "host.registries-not-asked",
+            NOTE,
+            "Whether the node reaches registries is not known",
+            "",
+            advice("Set winkube_diagnose_registries."),
+            area=Area.WORKLOADS,
+        ),
         _proxy_untried,
         needs=Needs.TRIED,
-        area=Area.WORKLOADS,
     ),
 )

@@ -18,10 +18,12 @@ from ..facts.kubernetes import PAUSE_IMAGES, NoPauseImageError, pause_image
 from ..facts.version import Line, Version, VersionError
 from ..facts.windows import describe_images, find_release, runs_image
 from ..lint.images import image_build
-from .check import Area, Check, Needs, Seen
+from ..words.cause import ERROR, NOTE, Area, Cause
+from ..words.causes import CAUSES
+from ..words.finding import Seen
+from ..words.remedies import advice
+from .check import Check, Needs
 from .cluster_view import Object
-from .finding import ERROR, NOTE
-from .remedies import advice
 from .scene import Scene, containerd_setting
 from .tried import Stats, Tried, full_name, moment, pods_of
 
@@ -241,69 +243,56 @@ def _is_17(containerd: str) -> bool:
 
 CHECKS = (
     Check(
-        "image.pause-build",
-        ERROR,
-        "The pause image has no variant for this Windows",
-        "Each pod needs it, and an image runs on Windows of its own build alone.",
-        advice("Set winkube_pause_image to one with a manifest for this build."),
+        Cause(
+            "image.pause-build",
+            ERROR,
+            "The pause image has no variant for this Windows",
+            "Each pod needs it, and an image runs on Windows of its own build alone.",
+            advice("Set winkube_pause_image to one with a manifest for this build."),
+            explains=("image.pause", "image.mismatch", "pod.stuck", "node.not-ready"),
+            area=Area.WORKLOADS,
+        ),
         _pause,
-        explains=("image.pause", "image.mismatch", "pod.stuck", "node.not-ready"),
         needs=Needs.TRIED,
-        area=Area.WORKLOADS,
     ),
     Check(
-        "pod.stuck",
-        ERROR,
-        "A pod does not start, or restarts over and over",
-        "",
-        advice("kubectl describe pod says more."),
+        CAUSES["pod.stuck"],
         _stuck,
         needs=Needs.TRIED,
-        area=Area.WORKLOADS,
     ),
     Check(
-        "pod.port-forward",
-        ERROR,
-        "kubectl port-forward does not work",
-        "The node's end of it is wincat.exe in the pause image.",
-        advice(
-            "Leave winkube_pause_image empty, or take a newer one, and run site.yml. An image of your own has to have "
-            "wincat.exe in it."
-        ),
+        CAUSES["pod.port-forward"],
         _port_forward,
         needs=Needs.TRIED,
-        area=Area.WORKLOADS,
     ),
     Check(
-        "pod.port-forward-unknown",
-        NOTE,
-        "Whether kubectl port-forward works is not known",
-        "",
-        advice("Put wincat.exe into the pause image, or take the published one."),
+        Cause(
+            "pod.port-forward-unknown",
+            NOTE,
+            "Whether kubectl port-forward works is not known",
+            "",
+            advice("Put wincat.exe into the pause image, or take the published one."),
+            area=Area.WORKLOADS,
+        ),
         _wincat_unknown,
         needs=Needs.TRIED,
-        area=Area.WORKLOADS,
     ),
     Check(
-        "pod.cpu-zero",
-        ERROR,
-        "A busy container's CPU usage is 0",
-        "containerd or the kubelet computes it from counters of different times.",
-        advice("docs/cpu-stats.md says which containerd has which defect."),
+        CAUSES["pod.cpu-zero"],
         _cpu_zero,
-        "containerd/containerd#9531",
         needs=Needs.TRIED,
-        area=Area.WORKLOADS,
     ),
     Check(
-        "pod.cpu-unknown",
-        NOTE,
-        "CPU figures may be wrong",
-        "",
-        advice("See docs/cpu-stats.md."),
+        Cause(
+            "pod.cpu-unknown",
+            NOTE,
+            "CPU figures may be wrong",
+            "",
+            advice("See docs/cpu-stats.md."),
+            "containerd/containerd#9531",
+            area=Area.WORKLOADS,
+        ),
         _cpu_limits,
-        "containerd/containerd#9531",
         needs=Needs.TRIED,
-        area=Area.WORKLOADS,
     ),
 )

@@ -7,6 +7,8 @@
 
 HNS's listings, adapters and cni.conf of one call are one scene, so that each is compared with the others; what they
 show stands before what logs say.
+
+What looks at a node, or knows its components, is imported by the text that needs it: a log needs only words.
 """
 
 from __future__ import annotations
@@ -18,23 +20,15 @@ from ipaddress import ip_network
 from tomllib import TOMLDecodeError
 from typing import Any
 
-from ..components.cni.judge import judge
-from ..components.cni.rules import Subject
-from ..components.containerd.containerd_toml import Document
-from ..components.layout import Layout
-from ..components.registry import PLACES
-from ..engine.reading import Reading
 from ..facts.containerd import CRI, IMAGES, RUNTIME
 from ..foreign.files import ForeignError
 from ..foreign.values import check_toml, load_json, load_yaml, shorten
 from ..foreign.windows import WINDOW
-from ..messages.scan import words_of
 from ..network.parse import KINDS as HNS_KINDS
 from ..network.pasted import PastedError, json_values
 from ..network.pasted import read as read_pasted
-from .expectations import Expectations
-from .scene import scene_of
-from .table import diagnose, meanings
+from ..words.meanings import meanings
+from ..words.scan import words_of
 
 HNS, CNI, CONTAINERD, KUBELET, ADAPTERS, NODES, LOG = (
     *("listing of HNS", "cni.conf", "config.toml", "kubelet configuration", "adapters", "nodes", "messages"),
@@ -114,6 +108,13 @@ def _of_scene(texts: Mapping[str, str], host: str) -> Iterator[str]:
     if hns:
         parts["hns"] = {"available": True, **hns}
     if parts:
+        from ..components.layout import Layout
+        from ..components.registry import PLACES
+        from ..engine.reading import Reading
+        from .expectations import Expectations
+        from .scene import scene_of
+        from .table import diagnose
+
         layout = Layout.of({each.name: each.default for each in PLACES})
         scene = scene_of(Reading(parts=parts), Expectations(layout, flannel=False, kube_proxy=False))
         for cause in diagnose(scene).causes:
@@ -135,12 +136,17 @@ def _hns_kinds(text: str) -> Iterator[str]:
 
 
 def _of_cni(name: str, text: str) -> Iterator[str]:
+    from ..components.cni.judge import judge
+    from ..components.cni.rules import Subject
+
     for each in judge(text, Subject(name)):
         yield each.sentence
 
 
 def _of_containerd(_name: str, text: str) -> Iterator[str]:
     """What holds for every node; what a node's settings want only a node can say."""
+    from ..components.containerd.containerd_toml import Document
+
     try:
         check_toml(text)
         document = Document.parse(text)

@@ -45,8 +45,9 @@ from ..facts.version import VersionError
 from ..network.virtual_machine import VmAdapter, VmAdaptersError
 from ..network.virtual_machine import parse as parse_adapters
 from ..repair import rejoin
+from ..words.cause import NOTE, Area
+from ..words.finding import Finding
 from . import checks_certificates, checks_disk, programs
-from .check import Area
 from .checks_calico import calico_problems
 from .checks_gmsa import ask_gmsa, gmsa_reads
 from .checks_setup import BIOS, GUEST
@@ -61,7 +62,6 @@ from .checks_traffic import (
 from .checks_workloads import read_stats
 from .cluster_view import ClusterView, Object, ask, is_host_process, view_of
 from .expectations import Expectations, network_name
-from .finding import NOTE, Finding
 from .scene import LIMIT, Scene, complete_cni, reads, scene_of
 from .table import KNOWN, findings_in
 from .tried import InPod, Objects, Said, Stats, Tried, Wanted, full_name, moment, pods_of

@@ -12,10 +12,10 @@ from typing import Any
 
 from ..engine.reading import Reading
 from ..network.cni_guess import guess
+from ..words.finding import Finding
 from .checks_cni import subject_of
 from .cni_mend import plan_mend
 from .expectations import Expectations
-from .finding import Finding
 from .scene import Scene
 from .table import Report, counts_of
 

@@ -24,14 +24,14 @@ from typing import Any
 
 from ..engine.reading import Reading
 from ..engine.resource import Refused
-from ..messages.line import parse
-from ..messages.records import Record, records
 from ..network.model import Hns
+from ..words import causes_network, causes_pods, causes_programs, causes_volumes
+from ..words.cause import ERROR, NOTE, SEVERITIES, Area, Cause
+from ..words.causes import as_tried
+from ..words.finding import Finding, Seen
+from ..words.remedies import advice
+from ..words.remedy import Action, Remedy
 from . import (
-    causes_network,
-    causes_pods,
-    causes_programs,
-    causes_volumes,
     checks_balancers,
     checks_block,
     checks_calico,
@@ -50,69 +50,39 @@ from . import (
     checks_traffic,
     checks_workloads,
 )
-from .check import Area, Check, Needs, Seen
+from .check import Check, Needs
 from .checks_logs import from_log, with_logs
 from .checks_programs import components_seen
 from .cluster_view import ClusterView
 from .expectations import Expectations
-from .finding import ERROR, NOTE, SEVERITIES, Action, Finding, Remedy
-from .messages import PLACES, Told, explain_text
-from .places import is_drastic, look_first, look_next, place_sentence
-from .remedies import advice
 from .scene import Scene, scene_of
 
-PROVEN = frozenset(
-    {
-        *("*.stopped", "*.disabled", "*.not-installed", "*.other-version"),
-        *("hns.vmcompute-stopped", "hns.no-network", "hns.network-pod-cidr", "node.absent"),
-        *("flannel.net-conf-name", "flannel.net-conf-backend", "flannel.net-conf-network", "flannel.mtu"),
-        *("flannel.bridge-endpoint", "kube-proxy.cluster-cidr"),
-        *("kube-proxy.rule-twice", "node.address"),
-        *("kube-proxy.rule-missing", "kube-proxy.rule-stale", "cni.version", "hns.restarted"),
-        *("kube-proxy.source-vip", "kube-proxy.rule-source-vip", "cni.provider-address", "hns.network-type"),
-        *("flannel.no-subnet-env", "flannel.subnet-env-stale", "flannel.subnet-env-invalid", "flannel.iface"),
-        *("cni.absent", "cni.unreadable", "cni.exceptions", "cni.network-name", "cni.plugin-type"),
-        *("cni.dockershim-form", "cni.old-form", "cni.policy-without-settings", "cni.policy-case", "cni.policies-key"),
-        *("cni.plugin-missing", "kube-proxy.hostname-override", "kube-proxy.network-name", "kube-proxy.no-rules"),
-    }
-)
-"""The findings whose remedy's command tests/integration/test_remedies.py runs on a node that was broken so. The remedy
-of any other is advice: what it says may mend it, and no one has tried."""
-
-
-def _as_tried(check: Check) -> Check:
-    proven = any(fnmatchcase(check.id, pattern) for pattern in PROVEN)
-    return check if proven else replace(check, remedy=check.remedy.as_advice())
-
-
-STUMBLED = Check(
+STUMBLED = Cause(
     "diagnosis.stumbled",
     NOTE,
     "A check could not make sense of what it read",
     "",
     advice("Please report this with the JSON report."),
-    lambda scene: iter(()),
-    needs=Needs.TRIED,
     area=Area.WORKLOADS,
 )
 
-_ALL: tuple[Check, ...] = (
+_TABLE: tuple[Check | Cause, ...] = (
     *checks_block.CHECKS,
-    *causes_programs.CHECKS,
+    *causes_programs.CAUSES,
     *checks_certificates.CHECKS,
     *checks_programs.CHECKS,
     *checks_host.CHECKS,
     *checks_disk.CHECKS,
-    *causes_network.CHECKS,
+    *causes_network.CAUSES,
     *checks_calico.CHECKS,
     *checks_network.CHECKS,
     *checks_cni.CHECKS,
     *checks_files.CHECKS,
     *checks_endpoints.CHECKS,
     *checks_balancers.CHECKS,
-    *causes_volumes.CHECKS,
+    *causes_volumes.CAUSES,
     *checks_gmsa.CHECKS,
-    *causes_pods.CHECKS,
+    *causes_pods.CAUSES,
     *checks_node.CHECKS,
     *checks_setup.CHECKS,
     *checks_services.CHECKS,
@@ -120,20 +90,25 @@ _ALL: tuple[Check, ...] = (
     *checks_traffic.CHECKS,
     STUMBLED,
 )
-CHECKS: tuple[Check, ...] = tuple(_as_tried(each) for each in _ALL)
-"""In the order in which one thing rests on the other."""
+"""In the order in which one thing rests on the other. What stands here as a mere cause only logs tell."""
 
-KNOWN: Mapping[str, Check] = {check.id: check for check in CHECKS}
+CHECKS: Mapping[str, Check] = {
+    each.id: replace(each, cause=as_tried(each.cause)) for each in _TABLE if isinstance(each, Check)
+}
+"""What looks, by the id of its cause."""
+
+KNOWN: Mapping[str, Cause] = {each.id: as_tried(each.cause if isinstance(each, Check) else each) for each in _TABLE}
+"""All causes."""
 
 
 def remedy_of(identity: str) -> Remedy:
-    """What mends the findings of a check. Refused for what has no automatic fix, and for an unknown id."""
-    check = KNOWN.get(identity)
-    if check is None:
+    """What mends the findings of a cause. Refused for what has no automatic fix, and for an unknown id."""
+    cause = KNOWN.get(identity)
+    if cause is None:
         raise Refused(f"finding: there is no finding '{identity}'{_suggest(identity)}")
-    if check.remedy.action == Action.ADVICE:
-        raise Refused(f"{identity} ({check.title}) has no automatic fix: {check.remedy.text}")
-    return check.remedy
+    if cause.remedy.action == Action.ADVICE:
+        raise Refused(f"{identity} ({cause.title}) has no automatic fix: {cause.remedy.text}")
+    return cause.remedy
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +124,9 @@ class Mendable:
 def mendable(identity: str, scene: Scene, host: str = "<host>") -> Mendable:
     """What mends a finding in a scene. Refused where only the cluster could say whether it is there, and where what is
     has no automatic fix. `identity` is one that remedy_of knows."""
-    check = KNOWN[identity]
-    anyway = f"To do it all the same: {check.remedy.command(host)}"
-    if not check.can(scene):
+    cause = KNOWN[identity]
+    anyway = f"To do it all the same: {cause.remedy.command(host)}"
+    if not _can_look(identity, scene):
         raise Refused(
             f"Whether the node has {identity} only the cluster can say: set winkube_cluster.kubeconfig. {anyway}"
         )
@@ -164,7 +139,7 @@ def mendable(identity: str, scene: Scene, host: str = "<host>") -> Mendable:
     has = f"It has {', '.join(errors)}." if errors else "It has no error."
     return Mendable(
         mended,
-        "" if own else f"The node does not have {identity} ({check.title}): nothing is done. {has} {anyway}",
+        "" if own else f"The node does not have {identity} ({cause.title}): nothing is done. {has} {anyway}",
         errors,
     )
 
@@ -182,69 +157,6 @@ def _suggest(given: str) -> str:
     return f"; did you mean {' or '.join(near)}?" if near else ". docs/diagnose.md lists them."
 
 
-def meanings(message: str, host: str) -> list[dict[str, str]]:
-    """What a pasted message is known for, the most particular first, with the command for a host of the inventory. Of a
-    line of which only place or code is known it says that; none for one that is not known, or none at all."""
-    by_finding: dict[str, list[Told]] = {}
-    for each in explain_text(message):
-        by_finding.setdefault(each.finding, []).append(each)
-    known = [
-        _place_only(told[0].record.text, identity)
-        if all(each.message in PLACES for each in told)
-        else _cause_of(KNOWN[identity], len({each.record.text for each in told}), host)
-        for identity, told in by_finding.items()
-    ]
-    return known or [_place_only(each.text, NOT_KNOWN) for each in _find_places(message)]
-
-
-def _cause_of(check: Check, lines: int, host: str) -> dict[str, str]:
-    """What so many lines are known for: on one alone nothing drastic is done without a look."""
-    careful = lines == 1 and is_drastic(check.remedy)
-    return {
-        "id": check.id,
-        "title": check.title,
-        "cause": check.cause,
-        "remedy": look_first(check.id, check.remedy) if careful else check.remedy.text,
-        "command": "" if careful else check.remedy.command(host),
-    }
-
-
-def message_lines(message: str, host: str = "<host>") -> list[str]:
-    """The same for a terminal; nothing without a message."""
-    if not message.strip():
-        return []
-    found = meanings(message, host)
-    return [
-        "Your message: " + " ".join(each[key] for key in ("title", "cause", "remedy", "command") if each[key]).strip()
-        for each in found
-    ] or ["Your message is not known, neither its place nor a code in it."]
-
-
-NOT_KNOWN = "not-known"
-"""The id of an answer that names the place or the code, and no cause."""
-_MOST = 5
-
-
-def _find_places(message: str) -> tuple[Record, ...]:
-    """The records of which place or code is known, each place once, but for what is said without a fault."""
-    found: dict[str, Record] = {}
-    for each in records(message):
-        line = parse(each.text)
-        if line.known and line.level != "info":
-            found.setdefault(place_sentence(line), each)
-    return tuple(found.values())[:_MOST]
-
-
-def _place_only(raw: str, identity: str) -> dict[str, str]:
-    return {
-        "id": identity,
-        "title": raw[:400],
-        "cause": place_sentence(parse(raw)),
-        "remedy": look_next(identity, raw),
-        "command": "",
-    }
-
-
 Selection = frozenset[Area]
 
 VERIFY: Selection = frozenset({Area.PROGRAMS, Area.NETWORK, Area.NODE})
@@ -260,7 +172,7 @@ FINE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class Root:
     """A finding that no other explains, and those that follow from it, in the order of the table."""
 
     finding: Finding
@@ -272,7 +184,7 @@ class Report:
     """`causes` are the roots, errors first; `fine` is one sentence about what was looked at without a finding; `notes`
     say what Windows cannot do, and what no one could look at."""
 
-    causes: tuple[Cause, ...]
+    causes: tuple[Root, ...]
     fine: str
     notes: tuple[Finding, ...] = ()
 
@@ -300,7 +212,7 @@ class Report:
         said: list[str] = []
         for cause in self.causes:
             one = cause.finding
-            said.append(f"{one.title}. {one.text} {one.cause}")
+            said.append(f"{one.title}. {one.text} {one.why}")
             if command := one.remedy.command(host):
                 said += [f"    {one.remedy.text}", f"    {command}"]
                 said += [f"    Meanwhile: {one.remedy.cuts_off}"] if one.remedy.cuts_off else []
@@ -328,14 +240,31 @@ def diagnose(scene: Scene, selection: Selection = DIAGNOSE) -> Report:
 def describe(scene: Scene, selection: Selection) -> str:
     """What a look consists of, one sentence for a person: components with their releases, the number of checks."""
     components, area = components_seen(scene), _narrow(scene, selection)
-    about = [each for each in CHECKS if each.area in area and (not each.role or each.role in components)]
-    made = sum(each.can(scene) for each in about)
-    left = 0 if scene.asked else sum(each.needs == Needs.NODE for each in about)
+    about = [each for each in KNOWN.values() if each.area in area and _is_there(each, components)]
+    made = sum(_can_look(each.id, scene) for each in about)
+    left = 0 if scene.asked else sum(_needs(each.id) == Needs.NODE for each in about)
     what = [*components.values(), *(FINE[each] for each in FINE if each in area and each != Area.PROGRAMS)]
     if Area.NODE in area and not scene.asked:
         what.remove(FINE[Area.NODE])
     rest = f"; {left} more need the Node object (winkube_cluster.kubeconfig)" if left else ""
     return f"Looked at {', '.join(what)}: {made} checks{rest}."
+
+
+def _is_there(cause: Cause, components: Mapping[str, str]) -> bool:
+    """Whether it is about a component that was seen, or about none."""
+    check = CHECKS.get(cause.id)
+    return check is None or not check.role or check.role in components
+
+
+def _needs(identity: str) -> Needs:
+    check = CHECKS.get(identity)
+    return check.needs if check is not None else Needs.NOTHING
+
+
+def _can_look(identity: str, scene: Scene) -> bool:
+    """Whether what the check needs of the cluster was asked; logs are there without it."""
+    check = CHECKS.get(identity)
+    return check is None or check.can(scene)
 
 
 def _narrow(scene: Scene, selection: Selection) -> Selection:
@@ -360,7 +289,7 @@ def report_of(findings: Iterable[Finding], selection: Selection = DIAGNOSE) -> R
     bad = {KNOWN[each.id].area for each in found if each.id in KNOWN}
     fine = [text for area, text in FINE.items() if area in selection and area not in bad]
     return Report(
-        tuple(Cause(each, tuple(under.get(id(each), ()))) for each in causes),
+        tuple(Root(each, tuple(under.get(id(each), ()))) for each in causes),
         f"Without a finding: {', '.join(fine)}." if fine else "",
         tuple(each for each in given if each.severity == NOTE),
     )
@@ -406,10 +335,11 @@ def findings_of(reading: Reading, cluster_view: ClusterView | None, expectations
 
 def findings_in(scene: Scene, selection: Selection = DIAGNOSE) -> tuple[Finding, ...]:
     """What the checks of a selection find in a scene, errors first, notes last."""
-    chosen = {check.id: check for check in CHECKS if check.area in selection}
-    found = [finding for check in CHECKS if check.area in selection for finding in _ask(check, scene)]
+    chosen = {identity: cause for identity, cause in KNOWN.items() if cause.area in selection}
+    looking = [check for check in CHECKS.values() if check.id in chosen]
+    found = [finding for check in looking for finding in _ask(check, scene)]
     order = {identity: number for number, identity in enumerate(chosen)}
-    everything = with_logs(found, scene, chosen)
+    everything = with_logs(found, scene, chosen, CHECKS)
     ranks = (*SEVERITIES, NOTE)
     seen = any(each.id.startswith("hns.") and each.severity == ERROR and not from_log(each) for each in everything)
     # What HNS shows now stands before what a program said of it, and of the way to the cluster that broke with it.
@@ -426,12 +356,12 @@ def _ask(check: Check, scene: Scene) -> list[Finding]:
     try:
         return list(check.findings(scene))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        return [STUMBLED.finding(Seen(check.id, f"{check.title}: {type(error).__name__}: {error}"))]
+        return [Finding(STUMBLED, Seen(check.id, f"{check.cause.title}: {type(error).__name__}: {error}"))]
 
 
 def list_left_out(scene: Scene, selection: Selection = DIAGNOSE) -> tuple[str, ...]:
     """The ids of checks that could not be made, since the cluster was not asked."""
-    asked = (check for check in CHECKS if check.area in selection and check.needs != Needs.TRIED)
+    asked = (each for each in CHECKS.values() if each.cause.area in selection and each.needs != Needs.TRIED)
     return tuple(check.id for check in asked if not check.can(scene))
 
 

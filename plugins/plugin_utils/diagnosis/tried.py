@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
-from ..calico.judge import Problem
 from ..components.options import option
 from ..engine.secret import NO_TEXT, Secret
 from ..facts.version import Version, VersionError
+from ..words.finding import Finding
 from .cluster_view import OVER, Object
 
 
@@ -136,7 +136,7 @@ class Tried:
     ports: Mapping[tuple[str, int], bool] = field(default_factory=dict)
     reached: Mapping[str, Said] = field(default_factory=dict)
     hypervisor_asked: bool = False
-    calico: tuple[Problem, ...] = ()
+    calico: tuple[Finding, ...] = ()
     gmsa: Gmsa | None = None
     now: datetime = datetime(1970, 1, 1, tzinfo=UTC)
 

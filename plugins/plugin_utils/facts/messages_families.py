@@ -5,7 +5,7 @@
 
 A file of its own: what no particular message knows is still known by where it failed and why: a mount with a deadline
 waits for its driver, whichever program prints it in whichever words. A class is what several libraries say of one and
-the same thing. The first row that fits counts; these stand after all particular messages (diagnosis/messages.py).
+the same thing. The first row that fits counts; these stand after all particular messages (words/messages.py).
 """
 
 from __future__ import annotations

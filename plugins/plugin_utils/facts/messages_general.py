@@ -4,7 +4,7 @@
 """How each program says that something failed, whatever the reason, and words for a state: consequences, not causes.
 
 A file of its own: what only these fit is told as a place ("Not known: ..."), never as a definite cause, since the
-reason is what the line wraps, or stands elsewhere. They come last (diagnosis/messages.py). A test gives each literal of
+reason is what the line wraps, or stands elsewhere. They come last (words/messages.py). A test gives each literal of
 upstream that wraps another error a reason without a pattern: what is known without it belongs here.
 """
 

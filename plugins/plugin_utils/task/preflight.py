@@ -38,6 +38,7 @@ from ..engine.reading import Reading, file_key
 from ..engine.resource import Refused
 from ..facts.calico import MODE as CALICO
 from ..facts.flags import KUBELET, line_for
+from ..words.cause import ERROR
 
 PREFIX = "winkube_"
 ROOM_BYTES = 2 * 1024**3
@@ -182,7 +183,7 @@ def _check_calico(run: Run) -> tuple[str, ...]:
         found = calico.problems(look(cluster), needed)
     except ClusterError as error:
         return () if error.status == FORBIDDEN else (str(error),)
-    return tuple(each.text for each in found if each.rule.severity == calico.ERROR and each.rule.before)
+    return tuple(each.sentence for each in found if each.severity == ERROR and calico.rule_of(each).before)
 
 
 def _name_network(run: Run) -> str:

@@ -46,7 +46,7 @@ def applied(lab: Lab, options: Options | None = None, wanted: Wanted = WANTED) -
 
 
 def found(lab: Lab) -> list[str]:
-    return [each.rule.id for each in problems(look(opened(lab)), WANTED)]
+    return [each.id for each in problems(look(opened(lab)), WANTED)]
 
 
 def spec_of(lab: Lab) -> dict[str, Any]:

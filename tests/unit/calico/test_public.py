@@ -182,8 +182,8 @@ CASES: tuple[tuple[str, View, str], ...] = (
 @pytest.mark.parametrize(("source", "cluster", "first"), CASES, ids=[case[0] for case in CASES])
 def test_a_public_failure_is_told_with_what_to_do(source: str, cluster: View, first: str) -> None:
     found = problems(cluster, WANTED)
-    assert found and found[0].rule.id == first, (source, [each.text for each in found])
-    assert found[0].text.endswith("."), found[0].text
+    assert found and found[0].id == first, (source, [each.sentence for each in found])
+    assert found[0].sentence.endswith("."), found[0].sentence
 
 
 HEALTHY: tuple[tuple[str, View], ...] = (
@@ -216,14 +216,14 @@ HEALTHY: tuple[tuple[str, View], ...] = (
 
 @pytest.mark.parametrize(("name", "cluster"), HEALTHY, ids=[case[0] for case in HEALTHY])
 def test_of_a_healthy_cluster_nothing_is_said(name: str, cluster: View) -> None:
-    assert [each.text for each in problems(cluster, WANTED)] == []
+    assert [each.sentence for each in problems(cluster, WANTED)] == []
 
 
 def test_the_figures() -> None:
     said = {"cases": len(CASES), "rules": len(RULES), "healthy": len(HEALTHY)}
     print(json.dumps(said))
     shown = {first for _source, _cluster, first in CASES}
-    never = {rule.id for rule in RULES} - shown
+    never = {rule.cause.id for rule in RULES} - shown
     assert never == {
         *("calico.endpoint-address", "calico.endpoint-name"),
         *("calico.kubernetes", "calico.windows-revision", "calico.no-linux", "calico.no-installation"),
@@ -248,7 +248,7 @@ def test_the_figures() -> None:
     ],
 )
 def test_what_no_public_case_shows(cluster: View, wanted: Wanted, first: str) -> None:
-    assert next((each.rule.id for each in problems(cluster, wanted)), "") == first
+    assert next((each.id for each in problems(cluster, wanted)), "") == first
 
 
 def test_a_field_in_the_wrong_place_is_named() -> None:
@@ -258,7 +258,7 @@ def test_a_field_in_the_wrong_place_is_named() -> None:
 
 
 def test_the_diagnosis_has_every_rule_and_the_page_names_the_releases() -> None:
-    assert [check.id for check in CHECKS] == [rule.id for rule in RULES]
+    assert [check.id for check in CHECKS] == [rule.cause.id for rule in RULES]
     page = (ROOT / "docs" / "calico.md").read_text(encoding="utf-8")
     from ansible_collections.winkube.node.plugins.plugin_utils.facts.calico import RELEASES
 

@@ -14,9 +14,10 @@ import jinja2
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.cni.judge import judge
 from ansible_collections.winkube.node.plugins.plugin_utils.components.cni.mend import mend
-from ansible_collections.winkube.node.plugins.plugin_utils.components.cni.rules import RULES, Subject
+from ansible_collections.winkube.node.plugins.plugin_utils.components.cni.rules import Subject
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import cni_conf
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args
+from ansible_collections.winkube.node.plugins.plugin_utils.words.causes_cni import RULES
 
 from tests.unit.network.random_nodes import CNI_CONF, healthy
 

@@ -16,7 +16,6 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components import run
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import expiry, node
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.edit import Address, Listener
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import Finding
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import scene_of
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import diagnose
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
@@ -24,6 +23,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.firewall_rule import sources
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Link
+from ansible_collections.winkube.node.plugins.plugin_utils.words.finding import Finding
 
 from tests.lab.machine.firewall import RULES
 from tests.lab.machine.node import SimulatedNode

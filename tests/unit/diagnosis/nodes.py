@@ -16,7 +16,6 @@ from typing import Any
 from ansible_collections.winkube.node.plugins.plugin_utils.components.layout import Layout
 from ansible_collections.winkube.node.plugins.plugin_utils.components.node import Node as WantedNode
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import gather
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import NOTE, Finding
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import Scene
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.tried import (
     InPod,
@@ -28,6 +27,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.tried impor
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
 from ansible_collections.winkube.node.plugins.plugin_utils.network.virtual_machine import VmAdapter
+from ansible_collections.winkube.node.plugins.plugin_utils.words.cause import NOTE
+from ansible_collections.winkube.node.plugins.plugin_utils.words.finding import Finding
 
 from tests.unit.components.nodes import LAYOUT, wanted_node
 

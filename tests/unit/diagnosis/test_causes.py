@@ -11,14 +11,15 @@ import re
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import checks_logs
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import PLACES, about, explain_text, search
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.places import NO_CAUSE, place_sentence
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import Scene
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import KNOWN, meanings
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import KNOWN
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import literals, message_places
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.message import Message, Rule
-from ansible_collections.winkube.node.plugins.plugin_utils.messages.line import parse
 from ansible_collections.winkube.node.plugins.plugin_utils.network.model import Hns
+from ansible_collections.winkube.node.plugins.plugin_utils.words.line import parse
+from ansible_collections.winkube.node.plugins.plugin_utils.words.meanings import meanings
+from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import PLACES, about, explain_text, search
+from ansible_collections.winkube.node.plugins.plugin_utils.words.places import NO_CAUSE, place_sentence
 
 from tests.unit.components.nodes import LAYOUT
 
@@ -154,7 +155,7 @@ def test_a_log_that_tells_a_state_names_the_place_as_well() -> None:
     scene = Scene(Expectations(LAYOUT), Hns(), logs={"kubelet": line})
     (found,) = checks_logs.with_logs((), scene, KNOWN)
     assert found.id == "volume.attach"
-    assert found.cause == place_sentence(parse(line))
+    assert found.why == place_sentence(parse(line))
     assert found.remedy.text
 
 

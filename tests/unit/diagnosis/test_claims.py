@@ -6,8 +6,8 @@ The lines are written by hand, with the format strings of the programs that are 
 from __future__ import annotations
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.places import NO_CAUSE
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import meanings
+from ansible_collections.winkube.node.plugins.plugin_utils.words.meanings import meanings
+from ansible_collections.winkube.node.plugins.plugin_utils.words.places import NO_CAUSE
 
 CONNECTED = "dial tcp 10.0.0.4:6443: connectex: A connection attempt failed because the connected party did not respond"
 INFO = 'Get "https://10.0.0.4:6443/api/v1/namespaces/kube-public/configmaps/cluster-info?timeout=10s"'

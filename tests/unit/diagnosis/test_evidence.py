@@ -14,7 +14,6 @@ from functools import cache
 from math import log2
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import MESSAGES, PLACES, find_messages
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import literals, windows_codes
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.message import Message, Rule
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.message_places import (
@@ -24,6 +23,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.message_places 
     OPERATIONS,
     RULE,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import MESSAGES, PLACES, find_messages
 
 from tests.unit.diagnosis.samples import samples
 

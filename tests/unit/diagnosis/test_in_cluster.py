@@ -10,7 +10,8 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster import client
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import gather
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.checks_traffic import commands
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import ERROR, Finding
+from ansible_collections.winkube.node.plugins.plugin_utils.words.cause import ERROR
+from ansible_collections.winkube.node.plugins.plugin_utils.words.finding import Finding
 
 from tests.lab.cluster.cluster import Cluster
 from tests.lab.cluster.seed import Settings

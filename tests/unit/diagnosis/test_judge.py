@@ -7,7 +7,8 @@ of 30 healthy nodes had a finding.
 from __future__ import annotations
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import KNOWN, meanings
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import KNOWN
+from ansible_collections.winkube.node.plugins.plugin_utils.words.meanings import meanings
 
 from tests.judge.__main__ import kind_of
 from tests.judge.case import Case, judge, load

@@ -7,12 +7,14 @@ from datetime import timedelta
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import checks_logs, table
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import MESSAGES, about, search
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import Scene
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import literals, messages_pasted, windows_codes
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.message_places import SPOKEN
-from ansible_collections.winkube.node.plugins.plugin_utils.messages.line import parse
 from ansible_collections.winkube.node.plugins.plugin_utils.network.model import Hns
+from ansible_collections.winkube.node.plugins.plugin_utils.words.finding import Finding
+from ansible_collections.winkube.node.plugins.plugin_utils.words.line import parse
+from ansible_collections.winkube.node.plugins.plugin_utils.words.meanings import meanings
+from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import MESSAGES, about, search
 
 from tests.unit.components.nodes import LAYOUT
 
@@ -26,7 +28,7 @@ def test_there_are_enough_and_each_leads_to_a_finding_and_has_a_source() -> None
 
 
 def test_what_only_logs_tell_is_told_by_some_message() -> None:
-    only = {check.id for check in table.CHECKS if checks_logs.only_logs(check)}
+    only = set(table.KNOWN) - set(table.CHECKS) - {table.STUMBLED.id}
     told = {each.finding for each in (*MESSAGES, *messages_pasted.PARTICULAR, *messages_pasted.GENERAL)}
     assert only <= told | {cause for rows in literals.places().values() for *_row, cause in rows}
 
@@ -57,7 +59,7 @@ def test_a_reason_that_no_table_has_still_has_its_place() -> None:
 
 def test_a_state_gives_way_to_a_line_with_a_reason() -> None:
     reason = "hcnCreateEndpoint failed in Win32: refused. (0x803b0010)"
-    found = table.meanings(f"web-1   0/1   ContainerCreating   0   5m\n{reason}", "win1")
+    found = meanings(f"web-1   0/1   ContainerCreating   0   5m\n{reason}", "win1")
     assert found[0]["id"] == "hns.name-exists"
 
 
@@ -169,7 +171,7 @@ def test_why_a_program_ended_stands_above_that_it_ended() -> None:
     scene = Scene(Expectations(LAYOUT), Hns(), logs={"kubelet": line})
     (flag,) = checks_logs.with_logs((), scene, table.KNOWN)
     assert flag.id == "start.unknown-flag"
-    crashes = table.KNOWN["kubelet.crashes"].finding(checks_logs._as_seen(search({"kubelet": line})[0]))
+    crashes = Finding(table.KNOWN["kubelet.crashes"], checks_logs._as_seen(search({"kubelet": line})[0]))
     report = table.report_of((crashes, flag))
     assert [cause.finding.id for cause in report.causes] == ["start.unknown-flag"]
     assert [each.id for each in report.causes[0].consequences] == ["kubelet.crashes"]
@@ -179,7 +181,7 @@ def test_two_that_explain_each_other_leave_one_cause() -> None:
     """Both had the other as their root, and the report had neither."""
     one, other = table.KNOWN["kubelet.crashes"], table.KNOWN["kubelet.stopped"]
     seen = checks_logs._as_seen(search({"x": "unknown flag: --a"})[0])
-    assert len(table.report_of((one.finding(seen), other.finding(seen))).causes) == 1
+    assert len(table.report_of((Finding(one, seen), Finding(other, seen))).causes) == 1
 
 
 def test_what_hns_shows_stands_before_what_a_log_says_of_the_moment_that_it_broke() -> None:
@@ -234,6 +236,6 @@ def test_memory_that_a_service_asks_for_is_not_hns() -> None:
     ],
 )
 def test_what_has_no_known_cause_has_its_own_place(line: str, place: str) -> None:
-    found = table.meanings(line, "win1")
+    found = meanings(line, "win1")
     assert found[0]["cause"].startswith("Not known: ")
     assert place in found[0]["cause"]

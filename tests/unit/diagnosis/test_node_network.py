@@ -6,10 +6,10 @@ import base64
 from collections.abc import Callable
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import WARNING
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import report_of
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.network.virtual_machine import VmAdapter
+from ansible_collections.winkube.node.plugins.plugin_utils.words.cause import WARNING
 
 from tests.unit.components.nodes import LAYOUT
 

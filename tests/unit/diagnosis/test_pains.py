@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import Action
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import report_of
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import file_key
+from ansible_collections.winkube.node.plugins.plugin_utils.words.remedy import Action
 
 from tests.unit.components.nodes import LAYOUT
 

@@ -7,11 +7,11 @@ import random
 import re
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import MESSAGES, about
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import meanings, message_lines
-from ansible_collections.winkube.node.plugins.plugin_utils.messages.line import parse
-from ansible_collections.winkube.node.plugins.plugin_utils.messages.records import records
-from ansible_collections.winkube.node.plugins.plugin_utils.messages.scan import Scanner, words_of
+from ansible_collections.winkube.node.plugins.plugin_utils.words.line import parse
+from ansible_collections.winkube.node.plugins.plugin_utils.words.meanings import meanings, message_lines
+from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import MESSAGES, about
+from ansible_collections.winkube.node.plugins.plugin_utils.words.records import records
+from ansible_collections.winkube.node.plugins.plugin_utils.words.scan import Scanner, words_of
 
 from tests.judge.case import Case, load
 

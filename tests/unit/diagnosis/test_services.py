@@ -98,7 +98,7 @@ def test_a_process_outside_a_service_is_found(breaks: Callable[[Node], None], pi
     node = healthy()
     breaks(node)
     broken(node, "services.outside", piece, remedy="run site.yml")
-    assert "(a window of start.ps1)" in node.find("services.outside")[0].cause
+    assert "(a window of start.ps1)" in node.find("services.outside")[0].why
 
 
 def disabled(node: Node) -> None:

@@ -13,11 +13,11 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.blocked im
 from ansible_collections.winkube.node.plugins.plugin_utils.components.node import Node
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import programs as verify
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import Finding
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import scene_of
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import VERIFY, describe, diagnose, report_of
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
 from ansible_collections.winkube.node.plugins.plugin_utils.node import verdict
+from ansible_collections.winkube.node.plugins.plugin_utils.words.finding import Finding
 
 from tests.unit.components.nodes import LAYOUT, wanted_node
 
@@ -203,7 +203,7 @@ def test_what_blocks_the_node_is_named_first_in_the_words_of_a_run() -> None:
     assert run == f"{why}{way_out}. Nothing was done."
     assert way_out in first.remedy.text
     assert rf"C:\ProgramData\winkube\batches\{BATCH}\journal.jsonl" in first.remedy.text
-    assert "also by the commands below" in first.cause
+    assert "also by the commands below" in first.why
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"id": ""}'])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import gather
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import about
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import CHECKS, report_of
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import gather, table
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import report_of
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.tried import InPod
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import file_key
+from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import about
 
 from tests.unit.components.nodes import wanted_node
 
@@ -35,7 +35,8 @@ def test_nothing_is_found_on_a_healthy_node(overlay: bool) -> None:
 @pytest.mark.row("TS-01", "TS-02", "TS-03", "TS-04", "TS-05", "TS-06", "TS-08", "TS-09", "TS-10", "TS-14")
 @pytest.mark.row("TS-16", "TS-17", "TS-18", "TS-19", "TS-20", "TS-21")
 def test_every_check_has_an_id_of_its_own() -> None:
-    assert len({check.id for check in CHECKS}) == len(CHECKS) > 200
+    ids = [each.id for each in table._TABLE]
+    assert len(ids) == len(set(ids)) == len(table.KNOWN) > 200
 
 
 MESSAGES = [

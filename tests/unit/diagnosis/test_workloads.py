@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.messages import about
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.tried import Stats
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import file_key
+from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import about
 
 from tests.unit.components.nodes import LAYOUT
 

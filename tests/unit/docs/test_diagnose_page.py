@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.check import Check
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import Action
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import CHECKS
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import KNOWN
+from ansible_collections.winkube.node.plugins.plugin_utils.words.cause import Cause
+from ansible_collections.winkube.node.plugins.plugin_utils.words.remedy import Action
 
 from tests.conftest import ROOT
 
@@ -17,12 +17,12 @@ def cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<host>", "HOST").replace("<", "&lt;")
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: str(check.id))
-def test_each_finding_is_told_with_its_remedy(check: Check) -> None:
-    part = ADVICE if check.remedy.action == Action.ADVICE else MENDED
-    assert f"| `{check.id}` | {cell(check.title)} | {cell(check.remedy.text)} |" in part
+@pytest.mark.parametrize("cause", KNOWN.values(), ids=lambda cause: str(cause.id))
+def test_each_finding_is_told_with_its_remedy(cause: Cause) -> None:
+    part = ADVICE if cause.remedy.action == Action.ADVICE else MENDED
+    assert f"| `{cause.id}` | {cell(cause.title)} | {cell(cause.remedy.text)} |" in part
 
 
 def test_no_finding_is_told_that_there_is_not() -> None:
     told = [line.split("`")[1] for line in PAGE.splitlines() if line.startswith("| `")]
-    assert sorted(told) == sorted(check.id for check in CHECKS)
+    assert sorted(told) == sorted(KNOWN)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components.cni.rules import RULES
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.check import Check
 from ansible_collections.winkube.node.plugins.plugin_utils.network.cni_guess import MARKS
+from ansible_collections.winkube.node.plugins.plugin_utils.words.causes_cni import RULES
 
 from tests.quality.finding_tables import network_checks
 
@@ -30,15 +30,15 @@ def told(page: str, identity: str) -> list[str]:
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
 def test_each_check_of_hns_is_told(check: Check) -> None:
     _, severity, title, cluster, *seen = told(HNS, check.id)
-    assert (severity, title, cluster) == (check.severity, check.title, "needed" if check.needs else "")
-    assert (check.link in "".join(seen)) if check.issue else not "".join(seen)
+    assert (severity, title, cluster) == (check.cause.severity, check.cause.title, "needed" if check.needs else "")
+    assert (check.cause.link in "".join(seen)) if check.cause.issue else not "".join(seen)
 
 
 @pytest.mark.parametrize("identity", RULES)
 def test_each_finding_of_the_linter_is_told(identity: str) -> None:
     _, severity, role, cause, mended, *_ = told(CONF, identity)
     rule = RULES[identity]
-    assert (severity, cause, mended) == (rule.severity, rule.cause, "yes" if rule.mended else "")
+    assert (severity, cause, mended) == (rule.cause.severity, rule.cause.why, "yes" if rule.mended else "")
     assert role == ("refuses" if rule.is_refused else "warns")
 
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import page as report
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import NOTE
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import KNOWN
+from ansible_collections.winkube.node.plugins.plugin_utils.words.cause import NOTE
 
 from .test_docs import ROOT, text_of
 

@@ -12,7 +12,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.foreign.windows impor
     cut_line,
     list_windows,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.messages.records import records
+from ansible_collections.winkube.node.plugins.plugin_utils.words.records import records
 
 
 @pytest.mark.parametrize(

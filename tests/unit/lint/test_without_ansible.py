@@ -50,17 +50,45 @@ def test_hook_and_action_call_the_command() -> None:
     assert named == set(action["inputs"])
 
 
-def test_the_wheel_has_what_explain_imports() -> None:
-    packages = {name.partition(".")[2] for name in PROJECT["tool"]["setuptools"]["packages"]}
-    prefix = "ansible_collections.winkube.node.plugins.plugin_utils."
-    code = f"import sys, {prefix}diagnosis.explain_cli; print(*sys.modules)"
+EXPLAINED = {
+    "node.log": "panic: it ends",
+    "cni.conf": '{"cniVersion": "1.0.0", "name": "cbr0", "type": "flannel"}',
+    "config.toml": "version = 9\n[plugins]\n",
+    "networks.json": '[{"Name": "cbr0", "Subnets": [], "ManagementIP": "10.0.0.1", "Type": "L2Bridge"}]',
+}
+"""A text for each way to an answer: what it needs is imported then."""
+PREFIX = "ansible_collections.winkube.node.plugins.plugin_utils."
+
+
+def _loaded(code: str) -> list[str]:
+    """The modules of the collection that a fresh process has after it, and ansible's, without their prefix."""
     path = str(ROOT / ".venv" / "collections")
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": path}
+        [sys.executable, "-c", f"import sys; {code}; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": path},
     )
-    loaded = [name.removeprefix(prefix) for name in done.stdout.split() if name.startswith(prefix)]
+    return [name.removeprefix(PREFIX) for name in done.stdout.split() if name.startswith((PREFIX, "ansible."))]
+
+
+def test_the_wheel_has_what_explain_imports() -> None:
+    packages = {name.partition(".")[2] for name in PROJECT["tool"]["setuptools"]["packages"]}
+    loaded = _loaded(f"from {PREFIX}diagnosis.explain_cli import explain; said = explain({EXPLAINED!r})")
     assert {name.rpartition(".")[0] for name in loaded if "." in name} <= packages
-    assert "ansible.errors" not in done.stdout.split()
+    assert {"diagnosis.scene", "components.cni.judge", "components.containerd.containerd_toml"} <= set(loaded)
+
+
+def test_a_log_is_explained_without_a_node() -> None:
+    """Its words need neither the components nor the checks."""
+    log = {"node.log": EXPLAINED["node.log"]}
+    loaded = _loaded(f"from {PREFIX}diagnosis.explain_cli import explain; said = explain({log!r}); assert said")
+    rooms = {name.partition(".")[0] for name in loaded}
+    assert rooms <= {"components", "diagnosis", "engine", "facts", "foreign", "network", "words"}
+    assert not [
+        name for name in loaded if name.startswith(("components.node", "components.registry", "diagnosis.check"))
+    ]
 
 
 @pytest.mark.exhaustive

@@ -7,10 +7,10 @@ from typing import Any
 
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.cluster_view import ClusterView, view_of
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import Finding
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import reads
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import findings_of
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
+from ansible_collections.winkube.node.plugins.plugin_utils.words.finding import Finding
 
 from tests.unit.components.nodes import LAYOUT
 from tests.unit.network.random_nodes import Node, answers

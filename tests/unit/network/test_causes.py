@@ -6,12 +6,14 @@ from fnmatch import fnmatchcase
 from itertools import combinations, pairwise
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import ERROR, Finding, Remedy
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import CHECKS, report_of
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import KNOWN, report_of
+from ansible_collections.winkube.node.plugins.plugin_utils.words.cause import ERROR, Cause
+from ansible_collections.winkube.node.plugins.plugin_utils.words.finding import Finding, Seen
+from ansible_collections.winkube.node.plugins.plugin_utils.words.remedy import Remedy
 
 
 def finding(identity: str, *explains: str) -> Finding:
-    return Finding(identity, ERROR, identity, "it", "is so", "", "", Remedy("Mend it."), explains=explains)
+    return Finding(Cause(identity, ERROR, identity, "", Remedy("Mend it."), explains=explains), Seen("it", "is so"))
 
 
 def names(one: Finding, other: Finding) -> bool:
@@ -21,7 +23,7 @@ def names(one: Finding, other: Finding) -> bool:
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
 def test_of_two_findings_one_is_a_cause(every: bool) -> None:
     """Failed before: cni.network-name and flannel.net-conf-name explained each other, and neither was reported."""
-    found = [finding(check.id, *check.explains) for check in CHECKS]
+    found = [finding(cause.id, *cause.explains) for cause in KNOWN.values()]
     related = [pair for pair in combinations(found, 2) if names(*pair) or names(*reversed(pair))]
     assert len(related) > len(found)
     for one, other in combinations(found, 2) if every else (*related, *pairwise(found)):

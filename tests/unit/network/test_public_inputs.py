@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.networks import HNS
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.finding import Finding
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import scene_of
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import HNS_CHECK, diagnose
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
+from ansible_collections.winkube.node.plugins.plugin_utils.words.finding import Finding
 
 from tests.unit.components.nodes import LAYOUT
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components.cni.rules import RULES
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.check import Area, Needs
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.checks_logs import only_logs
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.check import Needs
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import CHECKS
+from ansible_collections.winkube.node.plugins.plugin_utils.words.cause import Area
+from ansible_collections.winkube.node.plugins.plugin_utils.words.causes_cni import RULES
 
 from tests.unit.network.random_faults import FAULTS, Fault
 from tests.unit.network.random_nodes import Node, healthy
@@ -64,8 +64,8 @@ def test_each_fault_is_found_by_the_right_id(number: int) -> None:
 
 
 def test_every_check_has_a_fault() -> None:
-    looked = [each for each in CHECKS if each.needs != Needs.TRIED and not only_logs(each)]
-    network = {each.id for each in looked if each.area == Area.NETWORK}
+    looked = [each for each in CHECKS.values() if each.needs != Needs.TRIED]
+    network = {each.id for each in looked if each.cause.area == Area.NETWORK}
     assert network - {each.id for each in FAULTS} - set(RULES) == OWN_TESTS - set(RULES)
 
 

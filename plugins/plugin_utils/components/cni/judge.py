@@ -20,10 +20,11 @@ from ...engine.sentences import join_words
 from ...facts import cni
 from ...facts.flannel import BACKENDS
 from ...facts.version import Version, VersionError
+from ...words.cause import ERROR
 from ..networks import find_uncovered, parse_ranges
 from .conf import Conf, ConfError, ConfPolicy, Plugin, find_repeats, join, lower, read
 from .policy_forms import find_dropped
-from .rules import ERROR, Fault, Subject
+from .rules import Fault, Subject
 
 POLICY_NAME = "endpointpolicy"
 OUTBOUND = "OutBoundNAT"
@@ -54,7 +55,7 @@ def judge(text: str, subject: Subject) -> tuple[Fault, ...]:
         *_provider_addresses(conf, subject),
         *_values(json.loads(text), "", subject),
     ]
-    return tuple(sorted(found, key=lambda each: each.rule.severity != ERROR))
+    return tuple(sorted(found, key=lambda each: each.rule.cause.severity != ERROR))
 
 
 def _fault(identity: str, subject: Subject, where: str, seen: str, wanted: str) -> Fault:

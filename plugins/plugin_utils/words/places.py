@@ -5,7 +5,7 @@
 
     place_sentence(parse(line))   # "Not known: kubelet, mounting a volume of smb.csi.k8s.io: Windows 1219, ..."
 
-A file of its own: table.py answers with it, and the same caution holds for what one line alone seems to prove.
+A file of its own: meanings.py answers with it, and the same caution holds for what one line alone seems to prove.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ..messages.line import Line, parse
-from .finding import Action, Remedy
+from .line import Line, parse
+from .remedy import Action, Remedy
 
 NO_CAUSE = "Not known"
 """So an answer begins that has a place, and no cause."""

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .finding import Action, Remedy
+from .remedy import Action, Remedy
 
 _NO_NETWORK = "Pods of this node have no network until flanneld and kube-proxy are up again."
 _RULES = "New connections to Services fail on this node for some seconds."

@@ -34,9 +34,9 @@ from ..facts import (
 from ..facts.literals import find_cause
 from ..facts.message import Message, Rule
 from ..foreign.windows import cut_line
-from ..messages.line import parse
-from ..messages.records import Record, moment, paragraphs, plain, records
-from ..messages.scan import Scanner
+from .line import parse
+from .records import Record, moment, paragraphs, plain, records
+from .scan import Scanner
 
 MESSAGES: tuple[Message | Rule, ...] = (
     *messages_sentences.MESSAGES,

@@ -1,20 +1,13 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One thing that is wrong with a node, and what mends it."""
+"""What mends a cause: a sentence, and what carries it out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
-
-ERROR, WARNING, NOTE, NEVER = "error", "warning", "note", "never"
-
-SEVERITIES = (ERROR, WARNING)
-"""Most severe first. An error: what should work does not, or will not. A warning: it may. A note is neither: what
-Windows cannot do, and what no one could look at; it stands apart from the findings."""
 
 
 class Action(StrEnum):
@@ -108,67 +101,3 @@ class Remedy:
             "command": self.command(host),
             "cuts_off": self.cuts_off,
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """`id` is the check's, the same from release to release. `title` says what is wrong, `subject` is what was looked
-    at, such as `endpoint 8995..`; `seen` and `wanted` what it is and what it should be (`wanted` may be empty); `cause`
-    why that comes about; `evidence` are lines that were read; `source` the public thread or upstream file that shows
-    the fault; `explains` the ids, or patterns of ids (`kube-proxy.*`), of findings that follow from this one."""
-
-    id: str
-    severity: str
-    title: str
-    subject: str
-    seen: str
-    wanted: str
-    cause: str
-    remedy: Remedy
-    evidence: tuple[str, ...] = ()
-    source: str = ""
-    explains: tuple[str, ...] = ()
-
-    @property
-    def text(self) -> str:
-        """What was seen and what was wanted, one sentence."""
-        return f"{self.subject}: {self.seen}{f'; wanted {self.wanted}' if self.wanted else ''}."
-
-    @property
-    def sentence(self) -> str:
-        """What is wrong, why, and what to do about it, for a person."""
-        return " ".join(part for part in (self.text, self.cause, self.remedy.text) if part)
-
-    def as_data(self, host: str = "") -> dict[str, Any]:
-        """As modules return it, with the remedy's command for a host of the inventory."""
-        return {
-            "id": self.id,
-            "severity": self.severity,
-            "title": self.title,
-            "subject": self.subject,
-            "seen": self.seen,
-            "wanted": self.wanted,
-            "cause": self.cause,
-            "remedy": self.remedy.as_data(host),
-            "evidence": list(self.evidence),
-            "source": self.source,
-            "explains": list(self.explains),
-        }
-
-    def with_evidence(self, *lines: str) -> Finding:
-        """The same with more lines that were read."""
-        return replace(self, evidence=(*self.evidence, *lines))
-
-
-def worst(findings: Iterable[Finding]) -> str:
-    """The highest severity among them, empty without findings."""
-    found = {each.severity for each in findings}
-    return next((severity for severity in SEVERITIES if severity in found), "")
-
-
-def fails(findings: Iterable[Finding], fail_on: str) -> bool:
-    """Whether the findings reach `fail_on`: `error`, `warning` or `never`."""
-    if fail_on == NEVER:
-        return False
-    counted = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
-    return any(each.severity in counted for each in findings)

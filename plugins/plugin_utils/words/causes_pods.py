@@ -5,32 +5,31 @@
 
 from __future__ import annotations
 
-from .check import Check
-from .checks_logs import make_log_check
-from .finding import WARNING
+from .cause import WARNING, Cause
+from .logged import logged
 
-CHECKS: tuple[Check, ...] = (
-    make_log_check(
+CAUSES: tuple[Cause, ...] = (
+    logged(
         "image.mismatch",
         "An image is for another Windows",
         "A process isolated container needs an image of the host's build; often it is the pause image.",
         "Set winkube_pause_image to one for this build (pause images from 3.6 on have all); choose "
         "another tag of the workload's image.",
     ),
-    make_log_check(
+    logged(
         "image.platform",
         "An image has no variant for this Windows",
         "Its manifest has no entry for windows/amd64 of this build: it is a Linux image, or of another "
         "release of Windows.",
         "Give Linux pods kubernetes.io/os: linux as nodeSelector; choose a tag of the image for this build.",
     ),
-    make_log_check(
+    logged(
         "image.pause",
         "The sandbox image cannot be had",
         "containerd has another name or registry in sandbox_image (pinned_images) than this node can reach.",
         "Look whether the node reaches the registry, also through its proxy; set winkube_pause_image to your mirror.",
     ),
-    make_log_check(
+    logged(
         "container.exited",
         "A container ended while it started",
         "Its image or Windows is damaged, an antivirus holds its files, memory is short, a volume lies "
@@ -39,13 +38,13 @@ CHECKS: tuple[Check, ...] = (
         "Restart a machine that waits for it; exclude containerd's root from scans; try another image to "
         "tell which it is.",
     ),
-    make_log_check(
+    logged(
         "container.timeout",
         "HCS did not finish in time",
         "The machine is short of CPU, memory or disk, or the service vmcompute hangs.",
         "Look at load and disk; restart vmcompute with the node drained, or the machine.",
     ),
-    make_log_check(
+    logged(
         "container.unknown",
         "HCS does not know the container",
         "It ended, or is just starting, while a program asks about it; harmless when it comes once, a hanging "
@@ -53,13 +52,13 @@ CHECKS: tuple[Check, ...] = (
         "If it goes on: drain the node and restart the machine.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "container.no-hyper-v",
         "Hyper-V isolation is asked for and not there",
         "The feature Hyper-V is not installed, or the virtual machine may not nest.",
         "Use a process isolated RuntimeClass, or install Hyper-V and expose virtualization extensions to the machine.",
     ),
-    make_log_check(
+    logged(
         "image.layer",
         "A layer of an image cannot be used",
         "Its unpacking was interrupted, a filter of the file system (an antivirus, a cloud drive) holds or removed "
@@ -67,32 +66,32 @@ CHECKS: tuple[Check, ...] = (
         "Remove the image (crictl rmi) and pull it again; exclude containerd's root from scans; run "
         "containerd as LocalSystem.",
     ),
-    make_log_check(
+    logged(
         "container.command",
         "A container's command is not in its image",
         "The path or the name of the program is wrong for this image, or its folder is not in PATH.",
         "Correct command and args of the workload; nanoserver has no PowerShell.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "container.runtime-class",
         "containerd has no runtime of that name",
         "A RuntimeClass names a handler that config.toml does not have.",
         "Correct the RuntimeClass, or give config.toml the handler (winkube_containerd_config_template).",
     ),
-    make_log_check(
+    logged(
         "container.no-shim",
         "containerd's shim is not there",
         "containerd-shim-runhcs-v1.exe is not beside containerd.exe nor in PATH.",
         "Run site.yml with the tag containerd.",
     ),
-    make_log_check(
+    logged(
         "image.registry-unreachable",
         "A registry cannot be reached",
         "DNS, firewall, proxy or its certificate.",
         "Try it on the node (curl.exe -v https://<registry>/v2/); set winkube_http_proxy or a mirror.",
     ),
-    make_log_check(
+    logged(
         "image.registry-certificate",
         "A registry's certificate is not trusted",
         "It is of a CA that Windows does not know (a registry of your own, a proxy that opens TLS), has run out, or is "
@@ -100,35 +99,35 @@ CHECKS: tuple[Check, ...] = (
         "Add the CA to the machine's root certificates or to the registry's hosts.toml (ca); compare the name and the "
         "clock.",
     ),
-    make_log_check(
+    logged(
         "image.missing",
         "The registry has no such image",
         "Name or tag are wrong, or the mirror has not copied it.",
         "crictl pull <image> on the node; look for the tag in the registry.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "image.registry-denied",
         "A registry refuses the pull",
         "No or wrong credentials, a name that does not exist, or a rate limit.",
         "Check imagePullSecrets and the image's name.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "container.slow",
         "A sandbox is still being made when kubelet asks again",
         "Making it takes longer than kubelet waits: slow disk, antivirus, a hanging CNI plugin or HCS.",
         "Exclude containerd's root and the plugins from scans; look at what the first attempt waits for.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "container.host-process-mixed",
         "A pod mixes host process and ordinary containers",
         "All containers of a pod have to be of one kind.",
         "Set hostProcess for the whole pod, or for none of it.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "container.linux-pod",
         "A Linux pod came to this node",
         "A DaemonSet without a nodeSelector for its system runs everywhere. Under Docker a pod for Windows with "
@@ -137,7 +136,7 @@ CHECKS: tuple[Check, ...] = (
         "Docker: docker network create -d nat host.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "container.linux-user",
         "A pod asks for a Linux user",
         "runAsUser or fsGroup make kubelet change the owner of the token's file, which Windows cannot: the pod was "
@@ -146,41 +145,41 @@ CHECKS: tuple[Check, ...] = (
         "windowsOptions.runAsUserName.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "container.host-process-account",
         "A host process container cannot log its user on",
         "containerd runs under a user's account, which may not log on service accounts.",
         "Run containerd as LocalSystem (site.yml with the tag containerd).",
     ),
-    make_log_check(
+    logged(
         "container.mount-refused",
         "HCS refuses a folder of the container",
         "A mount's source is a file or not there, its target cannot be a folder on Windows, or Windows lacks the "
         "updates for mounts (Server 2019 before September 2020).",
         "Compare the pod's volumeMounts and workingDir with what is there; install the newest cumulative update.",
     ),
-    make_log_check(
+    logged(
         "container.access-denied",
         "Access to containers' files is denied",
         "An antivirus or a backup holds the layers, the ACL of the runtime's root was changed, or a mount leads to a "
         "folder that SYSTEM may not read.",
         "Exclude containerd's root from scans (docs/endpoint-protection.md); compare its ACL with a healthy node's.",
     ),
-    make_log_check(
+    logged(
         "container.user",
         "A container's user is not known",
         "runAsUserName names a user that the image, or for a host process container the host, does not have.",
         "Use ContainerUser or ContainerAdministrator; for host process NT AUTHORITY\\SYSTEM, or make the group first.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "container.gmsa",
         "A container gets no gMSA",
         "The credential spec is missing, or the host (or its plugin) may not read the account's password.",
         "docs/gmsa.md has the steps; Test-ADServiceAccount on the node says whether the host may.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "container.gmsa-domain",
         "The domain of a gMSA is not reached",
         "No domain controller answers the node or the container, the node has lost its trust, or the credential spec "
@@ -190,7 +189,7 @@ CHECKS: tuple[Check, ...] = (
         "domain controllers.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "container.dll-missing",
         "A program in an image lacks a DLL",
         "Exit status 0xC0000135: it needs a library that its base image does not have (Visual C++, or all that "
@@ -198,28 +197,28 @@ CHECKS: tuple[Check, ...] = (
         "Take servercore as base, or add the library to the image.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "container.pipe-mount",
         "containerd cannot mount a named pipe",
         "It was given a pipe as hostPath; releases before 1.4.1 open it like a file; or it is mounted readOnly, which "
         "a pipe cannot be.",
         "Install a newer containerd; look whether who serves the pipe runs.",
     ),
-    make_log_check(
+    logged(
         "container.csi-proxy",
         "A CSI driver does not reach csi-proxy",
         "csi-proxy does not run on the node, or is of another release than the version in the pipe's name.",
         "Look at the service csi-proxy (site.yml with the tag csi_proxy); take a driver for its API's version, or one "
         "of host process containers, which needs none.",
     ),
-    make_log_check(
+    logged(
         "container.csi-driver",
         "A CSI driver is not on this node",
         "Its DaemonSet for Windows was not deployed, or its pod or registrar does not run here.",
         "kubectl get pods -A -o wide for this node; deploy the driver's node plugin for Windows.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "container.wins",
         "A pod does not reach wins on the host",
         "The manifest is of the time before host process containers: it starts programs by rancher-wins' pipe, which "
@@ -227,7 +226,7 @@ CHECKS: tuple[Check, ...] = (
         "Use the manifests for host process containers, or this collection's services, in place of wins.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "image.damaged",
         "What was pulled is not what the manifest says",
         "A layer came shortened or changed: a proxy or a mirror that cuts downloads, a broken push, a disk that is "
@@ -235,55 +234,55 @@ CHECKS: tuple[Check, ...] = (
         "Remove the image and its content (crictl rmi IMAGE), pull again without the proxy or mirror; push the image "
         "again if its digest stays wrong.",
     ),
-    make_log_check(
+    logged(
         "image.registry-error",
         "A registry answers with an error of its own",
         "It is overloaded, is being maintained, or has lost the image's content (5xx, unknown blob).",
         "Pull later, or from another mirror; look at the registry's status and log.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "image.registry-http",
         "A registry speaks HTTP, and containerd wants HTTPS",
         "A registry without TLS is allowed in its hosts.toml only.",
         'Write server = "http://REGISTRY" into hosts.toml below the certs.d of containerd, or give it a certificate.',
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "image.name",
         "The name of an image is not valid",
         "It has upper case, a blank, a template that was not filled in, or no form NAME[:TAG][@DIGEST].",
         "Correct the image in the workload: kubectl describe pod shows it as kubelet got it.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "image.form",
         "An image is of a form that containerd does not take",
         "Its manifest is of schema 1, of an artifact that is not an image, or compressed or encrypted as this "
         "release does not know.",
         "Build and push it with a current tool, or take a newer containerd.",
     ),
-    make_log_check(
+    logged(
         "image.credentials",
         "A credential provider does not give credentials",
         "kubelet starts a program for this registry, which is missing, fails, or has no identity of the cloud.",
         "Run the program of imageCredentialProviderBinDir by hand on the node; compare its name with the "
         "CredentialProviderConfig.",
     ),
-    make_log_check(
+    logged(
         "container.in-use",
         "A file or layer of a container is held by another program",
         "An antivirus, a backup or a container that has not ended holds it: HCS says that the resource is in use.",
         "Exclude containerd's root from scans (docs/endpoint-protection.md); look for containers that do not end "
         "(hcsdiag list), end them; restart the machine if that does not help.",
     ),
-    make_log_check(
+    logged(
         "container.id-exists",
         "A container of this id is left from before",
         "HCS or the shim still has it, since its end was not seen: containerd or the machine went down meanwhile.",
         "hcsdiag list shows it; hcsdiag kill ID ends it; then delete the pod.",
     ),
-    make_log_check(
+    logged(
         "container.parameter",
         "HCS does not take the description of the container",
         "The image is newer than the host or its Hyper-V, a mount or a device has a form that this build does not "
@@ -291,7 +290,7 @@ CHECKS: tuple[Check, ...] = (
         "Compare the image's build with the host's; start it without mounts, devices and limits to find which it is; "
         "install the newest cumulative update.",
     ),
-    make_log_check(
+    logged(
         "container.crashed",
         "A program in a container crashed",
         "Its exit status is one of Windows' exceptions (access violation, stack, heap, illegal instruction): a fault "
@@ -300,7 +299,7 @@ CHECKS: tuple[Check, ...] = (
         " build; exclude containerd's root from scans.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "container.shim",
         "A container's shim ended or does not answer",
         "containerd speaks with each pod by a shim process: it was killed (memory, antivirus, an update of containerd "
@@ -308,7 +307,7 @@ CHECKS: tuple[Check, ...] = (
         "Look for containerd-shim-runhcs-v1.exe in the Application event log; delete the pod; after containerd was "
         "replaced, drain the node and restart it.",
     ),
-    make_log_check(
+    logged(
         "container.scratch",
         "The writable layer of a container cannot be made or grown",
         "Its VHD was not created, attached or grown: the drive is full, the size asked for is too small, or another "
@@ -316,14 +315,14 @@ CHECKS: tuple[Check, ...] = (
         "Look at the drive's free space and at the scratch size that is asked for (storage-opt size, containerd's "
         "default_size); exclude containerd's root from scans.",
     ),
-    make_log_check(
+    logged(
         "container.utility-vm",
         "The virtual machine of a Hyper-V isolated pod does not start",
         "Its memory is not there, its image (UtilityVM) is missing in the base layer, or nested virtualization is off.",
         "Look at the event log Microsoft-Windows-Hyper-V-Worker-Admin; pull the base image again; compare free memory "
         "with the pod's limit.",
     ),
-    make_log_check(
+    logged(
         "container.memory",
         "A container ran out of its memory",
         "The limit is a job object's: the program got no more memory, or kubelet's status says OOMKilled. On Windows "
@@ -331,7 +330,7 @@ CHECKS: tuple[Check, ...] = (
         "Raise resources.limits.memory, or limit the program's own heap (.NET, Java).",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "pod.no-node",
         "No node takes the pod",
         "The scheduler names why: too little of a resource, a taint that is not tolerated, a nodeSelector or an "
@@ -340,14 +339,14 @@ CHECKS: tuple[Check, ...] = (
         "node; node.taint and node.label say what this node lacks.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "pod.invalid",
         "The API server does not take the manifest",
         "A field has a value that is not allowed, or one that Windows pods must not have.",
         "Mend the field that the message names; winkube-workload-lint finds such fields before they are sent.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "pod.probe",
         "A probe of a container fails",
         "Its program does not answer at that port or path in time: it has not started yet (large images on Windows "
@@ -356,28 +355,28 @@ CHECKS: tuple[Check, ...] = (
         "startupProbe more time.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "pod.not-running",
         "The container is not there any more",
         "It has ended, or was restarted, while logs, exec or attach asked for it.",
         "kubectl get pod shows its state; kubectl logs --previous has the log of the one before.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "pod.hook",
         "A lifecycle hook of a container fails",
         "The command or the address of postStart or preStop does not work in this container.",
         "Run the same command with kubectl exec; on Windows name the shell (cmd, powershell) in the command.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "pod.not-admitted",
         "kubelet does not admit the pod to its node",
         "CPU or memory manager, topology, ports or the pod's own demands do not fit what the node has left.",
         "kubectl describe pod has the reason; free what the line names, or let the pod go to another node.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "pod.stream",
         "The stream of exec, attach, logs or port-forward broke",
         "What stands between (a load balancer, a proxy, a tunnel) closes idle or upgraded connections, or kubelet and "
@@ -385,14 +384,14 @@ CHECKS: tuple[Check, ...] = (
         "Try it on a control plane node; raise the idle timeout of the load balancer; let the proxy pass upgrades "
         "(SPDY, WebSocket).",
     ),
-    make_log_check(
+    logged(
         "image.pull",
         "An image cannot be pulled",
         "The registry's or the unpacking's own reason stands at the end of the line.",
         "Pull it on the node to see the whole answer: crictl pull <image>.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "container.volume",
         "A volume cannot be mounted",
         "The driver's own reason stands at the end of the line.",
@@ -400,7 +399,7 @@ CHECKS: tuple[Check, ...] = (
         "there.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "container.refused",
         "HCS refuses a container",
         "Windows' own reason stands at the end of the line.",

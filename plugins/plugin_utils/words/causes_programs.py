@@ -5,20 +5,19 @@
 
 from __future__ import annotations
 
-from .check import Check
-from .checks_logs import make_log_check
-from .finding import WARNING
+from .cause import WARNING, Cause
+from .logged import logged
 
 REJOIN_IT = "Let the node join again: playbooks/repair.yml -e winkube_repair=rejoin; drain it first."
 
-CHECKS: tuple[Check, ...] = (
-    make_log_check(
+CAUSES: tuple[Cause, ...] = (
+    logged(
         "host.not-elevated",
         "A program has no rights to do it",
         "It does not run as an administrator or as SYSTEM, or a folder's ACL leaves SYSTEM out.",
         "Run the service as LocalSystem (sc.exe config <service> obj= LocalSystem); run tools in an elevated session.",
     ),
-    make_log_check(
+    logged(
         "start.unknown-flag",
         "A program does not know one of its arguments",
         "The argument was removed in the release that was swapped in, is misspelt, or belongs to another "
@@ -26,14 +25,14 @@ CHECKS: tuple[Check, ...] = (
         "Run site.yml with the service's tag: it leaves out what the release does not know. Look into "
         "C:\\var\\lib\\kubelet\\kubeadm-flags.env too.",
     ),
-    make_log_check(
+    logged(
         "start.feature-gate",
         "A feature gate is unknown or locked in this release",
         "Gates are removed some releases after they are done; a locked one may not be set to another value.",
         "Take the gate out of the arguments, a file in config.d, config.yaml, or ConfigMap kube-system/kubelet-config, "
         "from which a join writes config.yaml.",
     ),
-    make_log_check(
+    logged(
         "start.kubelet-config",
         "kubelet's configuration cannot be used",
         "The file is not there (the node has not joined yet), a drop-in lacks apiVersion and kind, or a key has a "
@@ -41,33 +40,33 @@ CHECKS: tuple[Check, ...] = (
         "Join the node (site.yml with the tag join), or mend the key that the line names: in config.d, in config.yaml, "
         "or in ConfigMap kube-system/kubelet-config, from which a join writes config.yaml.",
     ),
-    make_log_check(
+    logged(
         "start.client-ca",
         "kubelet does not find the cluster's CA file",
         "The path in its configuration is taken from the drive's root or kubelet's folder, and the file "
         "lies elsewhere.",
         "Put ca.crt where the line says, or write a full path (C:/etc/kubernetes/pki/ca.crt) into clientCAFile.",
     ),
-    make_log_check(
+    logged(
         "start.no-login",
         "kubelet has no way to log in",
         "kubelet.conf is not there or its certificate has run out, and there is no bootstrap kubeconfig: "
         "the join was not finished, or the node was off too long.",
         REJOIN_IT,
     ),
-    make_log_check(
+    logged(
         "cluster.certificate-time",
         "A certificate is not valid at this time",
         "The node's clock is wrong, or a certificate has run out.",
         "Compare the clock (w32tm /query /status); if it is right, renew the certificate (rejoin for kubelet's).",
     ),
-    make_log_check(
+    logged(
         "cluster.wrong-ca",
         "A certificate is not of the expected CA",
         "A kubeconfig of another cluster, an old CA after the cluster was recreated, or a proxy that opens TLS.",
         REJOIN_IT,
     ),
-    make_log_check(
+    logged(
         "cluster.certificate-name",
         "The API server's certificate is not for the address that is used",
         "The kubeconfig names the API server by an address or a name that its certificate does not have: a load "
@@ -76,7 +75,7 @@ CHECKS: tuple[Check, ...] = (
         "certificate "
         "(kubeadm: apiServer.certSANs).",
     ),
-    make_log_check(
+    logged(
         "cluster.serving-certificate",
         "kubelet has no serving certificate that the cluster trusts",
         "With serverTLSBootstrap kubelet asks for one, and it was not approved; without it kubelet serves with one "
@@ -84,7 +83,7 @@ CHECKS: tuple[Check, ...] = (
         "kubectl get csr, then kubectl certificate approve <name> of those with signer kubelet-serving; without "
         "serverTLSBootstrap set it, or give metrics-server --kubelet-insecure-tls.",
     ),
-    make_log_check(
+    logged(
         "cluster.node-name",
         "The cluster does not resolve the Node's name",
         "The API server, or metrics-server, asks kubelet by the Node's name, which its DNS does not know, as the Node "
@@ -92,7 +91,7 @@ CHECKS: tuple[Check, ...] = (
         "kubectl get node -o wide: give the Node an InternalIP (--node-ip), or let the API server prefer it "
         "(--kubelet-preferred-address-types=InternalIP); or add the name to the DNS.",
     ),
-    make_log_check(
+    logged(
         "cluster.tunnel",
         "The tunnel to the node is not there",
         "This API server reaches kubelet by a tunnel that an agent on the node, or in the cluster, opens "
@@ -101,14 +100,14 @@ CHECKS: tuple[Check, ...] = (
         "Look at the agent's pods or service and its log; restart it; let the node out to the server's tunnel port "
         "(k3s and RKE2: 6443 and 9345; konnectivity: 8132).",
     ),
-    make_log_check(
+    logged(
         "cluster.webhook-certificate",
         "A webhook's certificate is not trusted",
         "The API server calls an admission webhook, and its certificate is not of the CA in the configuration's "
         "caBundle, has run out, or has another name. No node is at fault.",
         "Renew the webhook's certificate and its caBundle together (its installer does, or cert-manager).",
     ),
-    make_log_check(
+    logged(
         "cluster.webhook-unreachable",
         "A webhook does not answer",
         "The API server calls an admission webhook whose pods do not run or cannot be reached: often one that runs "
@@ -117,59 +116,59 @@ CHECKS: tuple[Check, ...] = (
         "Look at the pods of the webhook's Service (kubectl get endpointslices); keep them on Linux nodes; set its "
         "failurePolicy for as long as it is away.",
     ),
-    make_log_check(
+    logged(
         "cluster.webhook-denied",
         "An admission webhook refuses the object",
         "A policy of the cluster does not allow it as it is; the line has its reason.",
         "Change what the line names, or exempt Windows workloads from the policy.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "host.firewall-kubelet",
         "The API server does not reach kubelet",
         "Port 10250 of the node is closed by Windows' firewall or the cloud's, or the cluster has a wrong address of "
         "the node: logs and exec fail.",
         "Run site.yml with the tag kubelet, which opens the port; compare kubectl get node -o wide with the host.",
     ),
-    make_log_check(
+    logged(
         "cluster.denied",
         "The cluster does not let the program do it",
         "Its token or certificate is not accepted, or it has no role: another node's name, a deleted "
         "Node, flanneld without its ClusterRole.",
         "Compare the name in the message with the Node's; run site.yml with the tags join, flannel and kube_proxy.",
     ),
-    make_log_check(
+    logged(
         "start.runtime-pipe",
         "kubelet does not reach containerd",
         "containerd does not run, listens on another pipe, or kubelet was given another endpoint.",
         "Look at containerd's service and log; compare its address with --container-runtime-endpoint.",
     ),
-    make_log_check(
+    logged(
         "start.runtime-api",
         "containerd does not speak kubelet's CRI",
         "The CRI plugin is disabled or failed in config.toml, or containerd is older than 1.6 (kubelet "
         "1.26 and newer want CRI v1).",
         "Look for 'skip loading plugin' in containerd's log; run site.yml with the tag containerd.",
     ),
-    make_log_check(
+    logged(
         "start.port-in-use",
         "A port that the program listens on is taken",
         "Another process of the same service still runs, or Windows has reserved the port (excludedportrange).",
         "netstat -ano shows who has it; netsh interface ipv4 show excludedportrange tcp what is reserved.",
     ),
-    make_log_check(
+    logged(
         "start.node-ip",
         "kubelet's --node-ip is none of the host's addresses",
         "The host's address has changed, or the argument was copied.",
         "Run site.yml with the tag kubelet, or give the host its address back.",
     ),
-    make_log_check(
+    logged(
         "cluster.unreachable",
         "The API server cannot be reached",
         "No route, a firewall, a wrong address in the kubeconfig, a name that DNS does not know, or a proxy setting.",
         "curl.exe -k https://<address>:6443/healthz on the node; then the kubeconfig, DNS and NO_PROXY.",
     ),
-    make_log_check(
+    logged(
         "start.no-kubeconfig",
         "A program knows no cluster",
         "It was given neither --kubeconfig nor the token of a service account. In a HostProcess container containerd "
@@ -177,7 +176,7 @@ CHECKS: tuple[Check, ...] = (
         "Give it a kubeconfig, or the pod its service account; for HostProcess containers take containerd 1.7 or "
         "newer.",
     ),
-    make_log_check(
+    logged(
         "cluster.proxy",
         "A proxy answers in place of the API server",
         "HTTPS_PROXY is set for the program, or for the machine, and NO_PROXY has neither the API server's name nor "
@@ -185,13 +184,13 @@ CHECKS: tuple[Check, ...] = (
         "Add the API server to winkube_no_proxy and run site.yml; for a program outside of it to NO_PROXY in its "
         "environment.",
     ),
-    make_log_check(
+    logged(
         "host.no-listener",
         "A program of the machine itself does not answer at its port",
         "Nothing listens there: the program did not start, ended, or listens on another port.",
         "The line names the port; start the program that it belongs to and read its log.",
     ),
-    make_log_check(
+    logged(
         "host.connection-cut",
         "Windows ended a connection of the host",
         "Making the first network moves the host's address to a virtual adapter, which ends what goes over the old "
@@ -199,71 +198,71 @@ CHECKS: tuple[Check, ...] = (
         "Try again: a switch is made once. If it goes on, look for programs that filter the network.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "start.ends-at-once",
         "A service is paused by nssm",
         "Its program ended right after each start, so that nssm waits ever longer.",
         "Read the end of the program's log for the reason, mend it, then start the service again.",
     ),
-    make_log_check(
+    logged(
         "start.timeout",
         "A service did not answer Windows in time",
         "The program was registered as a service without --windows-service or log-runner, or takes more than 30 s.",
         "Run site.yml with the service's tag, which registers it rightly.",
     ),
-    make_log_check(
+    logged(
         "start.account",
         "A service's account cannot log on",
         "Its password has changed, or the account may not log on as a service.",
         "Run the service as LocalSystem (sc.exe config <service> obj= LocalSystem), or give the account its password "
         "and the right to log on as a service.",
     ),
-    make_log_check(
+    logged(
         "start.dependency",
         "A service that another one needs did not start",
         "A service starts only after those that it depends on; one of them failed, is disabled, or is not there.",
         "sc.exe qc <service> names them; start those first. Run site.yml with the service's tag, which "
         "sets them right.",
     ),
-    make_log_check(
+    logged(
         "start.service-state",
         "A service is not in the state that was expected",
         "It is disabled, not installed, installed already, stopped, or runs already.",
         "sc.exe query and sc.exe qc <service> show what it is; run site.yml with the service's tag.",
     ),
-    make_log_check(
+    logged(
         "start.ended",
         "A service's program ended by itself",
         "Windows says no more than that.",
         "Read the end of the program's log; if there is none, start the program by hand with the service's arguments.",
     ),
-    make_log_check(
+    logged(
         "start.kube-proxy-gate",
         "kube-proxy needs a feature gate for this network",
         "An overlay network or DSR needs WinOverlay or WinDSR in this old release.",
         "Run site.yml with the tag kube_proxy, which sets the gates that the release needs.",
     ),
-    make_log_check(
+    logged(
         "host.disk-full",
         "The disk is full",
         "Images, logs or a dump have filled the drive.",
         "Free space (crictl rmi --prune), or move containerd's root to a larger drive.",
     ),
-    make_log_check(
+    logged(
         "host.no-memory",
         "The machine has no memory left",
         "Windows promises memory up to RAM and page file together; pods without limits, a small page file or a leak "
         "use it up.",
         "Get-Counter '\\Memory\\Committed Bytes' says how much; give pods limits, make the page file larger.",
     ),
-    make_log_check(
+    logged(
         "host.firewall-stopped",
         "A service that HNS needs does not answer",
         "HNS sets rules of Windows' firewall: the services mpssvc, BFE or, for nat, SharedAccess are disabled, often "
         "by a policy; or HNS itself does not run.",
         "Set mpssvc, BFE and hns to start and start them; switch the firewall's profiles off instead of its service.",
     ),
-    make_log_check(
+    logged(
         "kubelet.pleg",
         "kubelet waits for containerd",
         "Listing the pods' containers takes minutes: HCS or a CNI plugin hangs, the disk is too slow, or too many pods "
@@ -271,67 +270,67 @@ CHECKS: tuple[Check, ...] = (
         "crictl ps on the node shows whether containerd answers; if it hangs, drain the node and restart it. Else "
         "start fewer pods at once, and containerd's root excluded from scans.",
     ),
-    make_log_check(
+    logged(
         "start.socket-left",
         "A socket of the program's last run is in its way",
         "The machine went down without it being removed, and Windows opens such a file only as a socket.",
         "Stop the service, remove the file that the line names, start the service again.",
     ),
-    make_log_check(
+    logged(
         "start.program-missing",
         "A program is not where it is looked for",
         "It was not installed, or its folder is not in the Path that its service was started with.",
         "Run site.yml with the program's tag; restart the machine after the machine's Path has changed.",
     ),
-    make_log_check(
+    logged(
         "start.cloud-metadata",
         "The cloud's metadata cannot be reached",
         "Making the virtual switch took the route to 169.254.169.254, or the machine may not ask.",
         "Add the route again (New-NetRoute -DestinationPrefix 169.254.169.254/32 on the host's adapter) and start the "
         "service again.",
     ),
-    make_log_check(
+    logged(
         "start.config",
         "A program's configuration cannot be used",
         "A file, or a value in it, is missing, is not JSON, YAML or TOML, or is not allowed.",
         "The line names the file and the key: mend it there, or run site.yml with the program's tag, which writes it "
         "again.",
     ),
-    make_log_check(
+    logged(
         "start.kubeconfig",
         "A kubeconfig cannot be used",
         "The file is not there, names a user, a cluster or a certificate file that it does not have, or its credential"
         " plugin fails.",
         "kubectl --kubeconfig FILE get nodes shows it; for kubelet's run site.yml with the tag join.",
     ),
-    make_log_check(
+    logged(
         "start.key-pair",
         "A certificate or a key cannot be used",
         "The file is missing or empty, is not PEM, has a password, or the key is of another certificate.",
         "The line names the file: write certificate and key together again (kubelet's: remove the broken "
         "kubelet-client-current.pem and let the node join again).",
     ),
-    make_log_check(
+    logged(
         "start.state-file",
         "A program's state file cannot be used",
         "It is damaged, or of another policy or release: kubelet's cpu_manager_state and memory_manager_state after a "
         "change of the policy, a checkpoint after a power loss.",
         "Stop the service, remove the file that the line names, start the service again.",
     ),
-    make_log_check(
+    logged(
         "start.database",
         "containerd's database is damaged",
         "meta.db was cut by a power loss, a full disk or two programs at once.",
         "Drain the node, stop containerd, move its root away, start it again: all images are pulled again.",
     ),
-    make_log_check(
+    logged(
         "start.pipe",
         "A program cannot open its own pipe or socket",
         "Another program serves it already, an earlier one has not ended, or the account may not create it.",
         "Look which process serves it (handle.exe, or Get-Process of the same name), end it; run the service as "
         "LocalSystem.",
     ),
-    make_log_check(
+    logged(
         "start.instance",
         "The cloud does not know this machine",
         "kubelet or the cloud's controller looks the machine up by its Node's name, which is not the instance's, or "
@@ -339,13 +338,13 @@ CHECKS: tuple[Check, ...] = (
         "Compare the Node's name with what the cloud calls the machine (AWS: the private DNS name); look at the "
         "machine's role.",
     ),
-    make_log_check(
+    logged(
         "join.version",
         "The releases of kubeadm, kubelet and the cluster do not fit",
         "kubeadm joins clusters of its own minor and one older, and a kubelet that is not newer than the API server.",
         "Install the release of the control plane (winkube_kubernetes_version), then join.",
     ),
-    make_log_check(
+    logged(
         "cluster.api-missing",
         "The cluster does not serve what is asked for",
         "The kind or its version is not there: a CustomResourceDefinition was not installed, or the API was removed in"
@@ -353,20 +352,20 @@ CHECKS: tuple[Check, ...] = (
         "kubectl api-resources shows what there is; install the CRD, or a release of the program that fits the "
         "cluster.",
     ),
-    make_log_check(
+    logged(
         "cluster.overloaded",
         "The API server or etcd answers too slowly or with errors",
         "It is starting, overloaded, or its etcd is slow, full or without a leader (429, 5xx, leader changed).",
         "kubectl get --raw '/readyz?verbose'; look at the control plane's CPU and disk. No node is at fault.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "cluster.not-https",
         "The other side does not speak TLS",
         "The address leads to a port without TLS: http in place of https, or a proxy.",
         "Compare scheme and port of the address with what listens there.",
     ),
-    make_log_check(
+    logged(
         "kubelet.request-denied",
         "kubelet refuses a request to its port",
         "The caller shows a certificate or a token that kubelet's webhook or CA does not accept, or has no role on "
@@ -374,109 +373,109 @@ CHECKS: tuple[Check, ...] = (
         "Give the API server --kubelet-client-certificate of the cluster's CA, the caller a role on nodes/metrics and "
         "nodes/proxy; look at kubelet's authentication.",
     ),
-    make_log_check(
+    logged(
         "node.pressure",
         "kubelet evicts pods, as memory or disk is short",
         "A threshold of evictionHard was met: pods without limits, images, logs.",
         "kubectl describe node shows the condition; free disk (crictl rmi --prune) or give pods limits.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "node.device",
         "A device is not handed to a pod",
         "The device plugin or the DRA driver does not run on this node, lost its registration when kubelet started, or"
         " has no healthy device.",
         "kubectl describe node shows what is allocatable; restart the plugin's pod, after kubelet.",
     ),
-    make_log_check(
+    logged(
         "host.counters",
         "Windows' performance counters cannot be read",
         "The counters are damaged, or their service is off: kubelet and exporters have no figures.",
         "lodctr /R as administrator, twice, then winmgmt /resyncperf; restart the program.",
     ),
-    make_log_check(
+    logged(
         "host.time",
         "The clocks of the machine and its peer differ",
         "A token or a certificate is not valid yet, or not any more, at the machine's time.",
         "w32tm /query /status and w32tm /resync; compare with a control plane node.",
     ),
-    make_log_check(
+    logged(
         "start.binary-held",
         "A program's file cannot be replaced",
         "The program runs, or an antivirus holds the file: Windows changes no image that is in use.",
         "Stop its service and end what is left of it (Get-Process), then do it again; site.yml renames a file that "
         "runs out of the way.",
     ),
-    make_log_check(
+    logged(
         "host.script-policy",
         "Windows runs no scripts of this kind",
         "The execution policy, mostly by a group policy, allows signed scripts only, or none.",
         "Get-ExecutionPolicy -List shows who set it; sign the script, or let the policy allow it (Set-ExecutionPolicy "
         "RemoteSigned).",
     ),
-    make_log_check(
+    logged(
         "host.cloud-denied",
         "The cloud refuses a request",
         "The identity of the machine or of the pod lacks the role for it, or there is none.",
         "The line names who asked and for what: give that role or policy, or the pod the identity that has it.",
     ),
-    make_log_check(
+    logged(
         "cluster.extension-api",
         "An API of an extension does not answer",
         "What serves it (metrics-server, an adapter, a webhook's server) does not run, cannot be reached by the API "
         "server, or is not ready, as it does not trust kubelet's certificates.",
         "kubectl get apiservices shows which; read the log of the pods behind its Service. The node is not at fault.",
     ),
-    make_log_check(
+    logged(
         "start.panic",
         "A program crashed",
         "A mistake in the program itself: the lines after the message say where.",
         "Look for the first line of its own package among the program's issues; install a release that has it mended. "
         "kube-proxy: restart the service hns first.",
     ),
-    make_log_check(
+    logged(
         "start.failed",
         "A program says why it ended",
         "Its own reason stands at the end of the line.",
         "Mend what the line says; then start the service again.",
     ),
-    make_log_check(
+    logged(
         "start.containerd-config",
         "containerd refuses its configuration",
         "config.toml is not TOML, of a version that this containerd does not know, or has keys of another version.",
         "Run site.yml with the tag containerd; containerd.exe config dump says what it reads.",
     ),
-    make_log_check(
+    logged(
         "start.containerd-twice",
         "containerd's pipe or database is in use",
         "Another containerd runs: started by hand, by Docker, or not yet ended.",
         "Stop the other one; then start the service.",
     ),
-    make_log_check(
+    logged(
         "join.token",
         "The join's token is not valid",
         "Tokens end after 24 hours.",
         "Make a new one on the control plane (kubeadm token create) and join again.",
     ),
-    make_log_check(
+    logged(
         "join.ca-hash",
         "The cluster's CA is not the expected one",
         "The hash is of another cluster, or its CA was changed.",
         "Take the hash again (kubeadm token create --print-join-command).",
     ),
-    make_log_check(
+    logged(
         "join.leftovers",
         "Something of an earlier join is there",
         "Files, a running kubelet or a Ready Node of that name.",
         REJOIN_IT,
     ),
-    make_log_check(
+    logged(
         "join.not-admin",
         "kubeadm does not see that it is an administrator",
         "Up to 1.30 it cannot tell for SYSTEM; or the session is not elevated.",
         "Take kubeadm 1.31 or newer, or run it elevated as a user.",
     ),
-    make_log_check(
+    logged(
         "join.preflight",
         "kubeadm stops the join",
         "Its own reason stands in the line: a check of the machine, or a step, that failed.",

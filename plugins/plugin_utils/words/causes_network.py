@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from .check import Check
-from .checks_logs import make_log_check
-from .finding import WARNING
+from .cause import WARNING, Cause
+from .logged import logged
 
-CHECKS: tuple[Check, ...] = (
-    make_log_check(
+CAUSES: tuple[Cause, ...] = (
+    logged(
         "hns.name-exists",
         "HNS says that a network of this name is there",
         "A network of that name was made before. Where HNS lists none of it, its data still has it: it "
@@ -20,7 +19,7 @@ CHECKS: tuple[Check, ...] = (
         "node, stop hns, move C:\\ProgramData\\Microsoft\\Windows\\HNS\\HNS.data away and restart the "
         "machine; that removes all networks.",
     ),
-    make_log_check(
+    logged(
         "hns.no-free-adapter",
         "HNS finds no adapter to put the network on",
         "Every adapter already has a virtual switch of another kind, the name given is not that of a "
@@ -29,7 +28,7 @@ CHECKS: tuple[Check, ...] = (
         "Compare the name with Get-NetAdapter; set winkube_interface_name; remove networks of another "
         "type that hold the adapter (Docker's transparent or l2bridge networks, an old External).",
     ),
-    make_log_check(
+    logged(
         "hns.network-refused",
         "HNS refuses the network that was asked for",
         "The adapter is a vEthernet of a switch that is there already, its range overlaps another "
@@ -38,7 +37,7 @@ CHECKS: tuple[Check, ...] = (
         "List the networks (hnsdiag list networks): remove the unused ones on this adapter, "
         "the placeholder External of an overlay among them, then start flanneld again.",
     ),
-    make_log_check(
+    logged(
         "hns.endpoint-refused",
         "HNS refuses the endpoint that was asked for",
         "Its address lies outside of the network's range, a policy is not known to this release of Windows, or the "
@@ -46,13 +45,13 @@ CHECKS: tuple[Check, ...] = (
         "Compare the pod's address with the network's range, and cni.conf's policies with what the plugin's release "
         "knows for this Windows.",
     ),
-    make_log_check(
+    logged(
         "hns.switch-in-use",
         "The virtual switch cannot be changed",
         "Another network, a virtual machine or an endpoint uses the switch or the object.",
         "Remove what refers to it first (endpoints before their network), or restart the machine.",
     ),
-    make_log_check(
+    logged(
         "hns.adapter-slow",
         "An adapter took too long to come back",
         "Making a virtual switch takes the adapter away for some seconds; drivers, teaming or an agent "
@@ -60,34 +59,34 @@ CHECKS: tuple[Check, ...] = (
         "Start the program again. If it happens each time, look at the adapter's driver and at what "
         "filters it (Get-NetAdapterBinding).",
     ),
-    make_log_check(
+    logged(
         "hns.no-switch-extension",
         "An extension of the virtual switch is not there",
         "The network needs a driver (VFP, Open vSwitch) that is not installed or was not enabled on the switch.",
         "Install or repair what brings the extension (Antrea: ovs-vswitchd; VFP: the feature "
         "Containers), then recreate the network.",
     ),
-    make_log_check(
+    logged(
         "hns.endpoint-exists",
         "An endpoint that should be made is there already",
         "It was left by a sandbox whose removal failed, or the CNI plugin was called twice for one sandbox.",
         "Delete the pod. If its successor fails as well: drain the node, restart the service hns, then kube-proxy.",
     ),
-    make_log_check(
+    logged(
         "hns.endpoint-gone",
         "An endpoint that a program needs is gone",
         "HNS was restarted, the network was recreated, or a kube-proxy under another name took the pod's "
         "endpoint for a remote one and deleted it.",
         "Start kube-proxy again (with the Node's name), then delete the pods whose endpoints are gone.",
     ),
-    make_log_check(
+    logged(
         "hns.endpoints-lost",
         "HNS lost the endpoints of running pods",
         "The service hns was restarted: pods go on without a network, and no CNI plugin makes endpoints "
         "for pods that run.",
         "Delete the pods of this node (kubectl delete pod), or drain and uncordon it; each successor gets an endpoint.",
     ),
-    make_log_check(
+    logged(
         "hns.element-not-found",
         "HNS does not find what the endpoint needs",
         "The network was lost or recreated at a restart while the CNI plugin goes by its memory of it, "
@@ -95,7 +94,7 @@ CHECKS: tuple[Check, ...] = (
         "Compare hnsdiag list networks with cni.conf. Recreate the network (flannel: start flanneld "
         "again; Azure: remove azure-vnet.json and restart kubelet), then delete the pods.",
     ),
-    make_log_check(
+    logged(
         "hns.address-refused",
         "HNS refuses an address",
         "It is outside the network's range, reserved (the gateway, the first ones), or in use by another "
@@ -103,7 +102,7 @@ CHECKS: tuple[Check, ...] = (
         "Compare the address with the network's range. For kube-proxy run site.yml with the tag "
         "kube_proxy, which reserves a source VIP; for pods delete the pod.",
     ),
-    make_log_check(
+    logged(
         "hns.policy-refused",
         "HNS refuses a policy",
         "A policy in cni.conf is not of the form that its apiVersion wants, has a value that was never "
@@ -111,21 +110,21 @@ CHECKS: tuple[Check, ...] = (
         "address is not usable.",
         "Check cni.conf (diagnose names the place, winkube_repair=cni_conf mends it), then delete the pods.",
     ),
-    make_log_check(
+    logged(
         "hns.namespace-refused",
         "An endpoint and a pod's namespace do not come together",
         "The sandbox has gone meanwhile, or the endpoint is in a namespace already: cni.conf of "
         "dockershim's form (no apiVersion 2) makes endpoints without one.",
         "Set apiVersion 2 in cni.conf for containerd, then delete the pods.",
     ),
-    make_log_check(
+    logged(
         "kube-proxy.rule-exists",
         "kube-proxy makes a rule that HNS has already",
         "HNS was restarted and restored its rules while kube-proxy believed them gone.",
         "Start kube-proxy again: it reads HNS' rules at its start. If it goes on: restart the service "
         "hns, then kube-proxy.",
     ),
-    make_log_check(
+    logged(
         "kube-proxy.rule-port-taken",
         "A port of a rule is in use",
         "A rule without endpoints was left behind, a program of the host listens on the node port, or "
@@ -133,44 +132,44 @@ CHECKS: tuple[Check, ...] = (
         "Look who has the port (netstat -ano); remove the stale rule (hnsdiag delete loadbalancers <id>) "
         "and start kube-proxy again.",
     ),
-    make_log_check(
+    logged(
         "kube-proxy.rule-reference",
         "A rule leads to endpoints that HNS does not have",
         "kube-proxy knows endpoints that went with a restart of HNS or were deleted.",
         "Start kube-proxy again.",
     ),
-    make_log_check(
+    logged(
         "kube-proxy.rule-too-many",
         "A rule has more backends than Windows takes",
         "Without DSR the virtual switch takes 64 backends for a rule; a Service with more pods gets none at all.",
         "Let kube-proxy use DSR (winkube_kube_proxy_dsr: true), or scale the Service below 65 pods.",
     ),
-    make_log_check(
+    logged(
         "kube-proxy.rule-refused",
         "HNS refuses a rule or an endpoint of kube-proxy",
         "HNS' own reason and code stand at the end of the line.",
         "Start kube-proxy again; if it goes on, restart the service hns with the node drained, then kube-proxy.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "kube-proxy.rule-target-gone",
         "HNS does not find the port or policy of a rule",
         "The network was recreated under kube-proxy, or Windows is older than overlay needs (1809 with KB4489899).",
         "Start kube-proxy again after the network is there.",
     ),
-    make_log_check(
+    logged(
         "hns.not-supported",
         "This Windows cannot do what was asked of HNS",
         "The build is older than the setting (DSR, overlay, IPv6), or the setting is not for this kind of network.",
         "Install the newest cumulative update; take the setting away that the build does not know.",
     ),
-    make_log_check(
+    logged(
         "flannel.no-net-conf",
         "flanneld has no net-conf.json that it can read",
         "The file is not where --net-config-path says, is not JSON, or its folder does not let flanneld in.",
         "Run site.yml with the tag flannel.",
     ),
-    make_log_check(
+    logged(
         "flannel.no-external-network",
         "flanneld finds no network on the host's adapter",
         "Releases of flannel before 0.12 make their overlay beside a network that is there already; after a restart "
@@ -178,71 +177,71 @@ CHECKS: tuple[Check, ...] = (
         "Take flannel 0.12 or newer (winkube_flannel_version); with an older one make a network External of type "
         "Overlay on the adapter first, as SDN's start.ps1 does.",
     ),
-    make_log_check(
+    logged(
         "flannel.node-name",
         "flanneld does not know which Node it is",
         "The variable NODE_NAME is not set, or is not the Node's name.",
         "Run site.yml with the tag flannel, which gives the service NODE_NAME.",
     ),
-    make_log_check(
+    logged(
         "flannel.etcd",
         "flanneld looks for etcd instead of the cluster",
         "It was started without --kube-subnet-mgr.",
         "Run site.yml with the tag flannel, or add --kube-subnet-mgr to its arguments.",
     ),
-    make_log_check(
+    logged(
         "flannel.forwarding",
         "flanneld cannot set up the host's adapter",
         "IPv4 is not bound to the adapter, or the adapter went away while it was set.",
         "Look whether Get-NetIPInterface -AddressFamily IPv4 has the adapter (Enable-NetAdapterBinding "
         "-ComponentID ms_tcpip), then start flanneld again.",
     ),
-    make_log_check(
+    logged(
         "flannel.public-ip",
         "flanneld sees a NAT between the node and the others",
         "--public-ip differs from the interface's address, which host-gw cannot work with.",
         "Take --public-ip away, or use vxlan.",
     ),
-    make_log_check(
+    logged(
         "cni.addresses-used-up",
         "No address is free in the node's range",
         "host-local keeps addresses of pods that went while it could not work, below \\var\\lib\\cni\\networks; or the "
         "node's range, with a cloud's plugin its subnet, is too small for so many pods.",
         "Remove the files of addresses that no pod has, or lower maxPods; with a cloud's plugin look at the subnet.",
     ),
-    make_log_check(
+    logged(
         "cni.address-taken",
         "An address is handed out already",
         "Two sandboxes or the source VIP ask for one address: a reservation below \\var\\lib\\cni\\networks "
         "outlived its holder.",
         "Remove the file with that address below \\var\\lib\\cni\\networks if no pod has it.",
     ),
-    make_log_check(
+    logged(
         "cni.azure-state",
         "Azure's plugin goes by a state that is not so any more",
         "azure-vnet.json remembers networks and addresses that went with a restart.",
         "Cordon the node, stop kubelet, remove azure-vnet.json and azure-vnet-ipam.json, restart the machine.",
     ),
-    make_log_check(
+    logged(
         "cni.azure-lock",
         "Azure's plugin waits for its own lock",
         "Another call of the plugin holds the store: it hangs in HNS, or ended without giving the lock back.",
         "Look for azure-vnet.exe processes that do not end (Get-Process azure-vnet), restart the service hns with the "
         "node drained, remove azure-vnet.json.lock if no process has it.",
     ),
-    make_log_check(
+    logged(
         "cni.azure-cns",
         "Azure's plugin does not reach azure-cns",
         "The pod azure-cns of the node does not run or is not ready yet: pods get no addresses.",
         "kubectl -n kube-system get pods -o wide shows it (azure-cns-win); read its log, delete it to restart it.",
     ),
-    make_log_check(
+    logged(
         "cni.plugin-old",
         "The CNI plugin does not know containerd's networks",
         "It expects Docker's names of network namespaces (container:<id>); containerd gives the id of HNS' namespace.",
         "Install a release of the plugin that supports containerd (EKS: vpc-bridge in place of vpc-shared-eni).",
     ),
-    make_log_check(
+    logged(
         "cni.eks-address",
         "Amazon's CNI got no address for the pod",
         "Nothing in the cluster hands out vpc.amazonaws.com/PrivateIPv4Address: Windows support is not "
@@ -251,14 +250,14 @@ CHECKS: tuple[Check, ...] = (
         "subnet has no free address or block.",
         "Enable Windows support for the cluster, give pods kubernetes.io/os: windows, and delete the pods that wait.",
     ),
-    make_log_check(
+    logged(
         "cni.calico-api",
         "Calico's plugin does not know the API server",
         "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT were empty when Calico wrote its kubeconfig.",
         "Set both in the ConfigMap calico-windows-config (kubernetes-services-endpoint for the operator), then start "
         "Calico's pod on the node again.",
     ),
-    make_log_check(
+    logged(
         "cni.calico-bgp",
         "Windows' BGP router was not set up",
         "Calico's backend windows-bgp needs the service RemoteAccess with its routing part, and confd, which tells it "
@@ -266,13 +265,13 @@ CHECKS: tuple[Check, ...] = (
         "Get-Service RemoteAccess; Install-WindowsFeature Routing, then Install-RemoteAccess -VpnType RoutingOnly; "
         "read confd's log; or let Calico use vxlan.",
     ),
-    make_log_check(
+    logged(
         "cni.calico-affinity",
         "Calico's blocks are not bound to nodes",
         "Windows needs blocks of addresses that no other node borrows from: strictAffinity is off.",
         "calicoctl ipam configure --strictaffinity=true (the operator sets it with windowsDataplane: HNS).",
     ),
-    make_log_check(
+    logged(
         "cni.calico-endpoint",
         "Calico waits for its own endpoint",
         "Calico_ep or the network Calico was not made: the node has no block of addresses yet, "
@@ -280,19 +279,19 @@ CHECKS: tuple[Check, ...] = (
         "Set strictAffinity (calicoctl ipam configure --strictaffinity=true), remove networks of other "
         "CNIs, and start Calico on the node again.",
     ),
-    make_log_check(
+    logged(
         "cni.antrea-uplink",
         "Antrea cannot use its uplink",
         "Open vSwitch does not run or its extension is off, or another HNS network holds the adapter.",
         "Remove other networks on the adapter, start ovsdb-server and ovs-vswitchd, then antrea-agent.",
     ),
-    make_log_check(
+    logged(
         "flannel.not-registered",
         "flanneld could not make or join the pod network",
         "The reason is at the end of the line.",
         "Mend what the line says; then start flanneld again.",
     ),
-    make_log_check(
+    logged(
         "hns.compartments",
         "Windows makes no network compartment for a container",
         "Each container has a compartment; those of containers that did not end are left until Windows has no more "
@@ -300,7 +299,7 @@ CHECKS: tuple[Check, ...] = (
         "Get-NetCompartment counts them; end containers that hang (hcsdiag list), else drain the node and restart the "
         "machine; install the newest cumulative update.",
     ),
-    make_log_check(
+    logged(
         "hns.broken-state",
         "HNS fails without a reason",
         "Its own state is damaged: a network, a switch or an endpoint that was half removed, or an adapter that went "
@@ -308,14 +307,14 @@ CHECKS: tuple[Check, ...] = (
         "Restart the service hns with the node drained, then what makes the network; if it stays: remove the network "
         "(Remove-HnsNetwork), or move HNS.data away and restart the machine.",
     ),
-    make_log_check(
+    logged(
         "cni.plugin-crashed",
         "A CNI plugin gave no answer",
         "It ended without a word, crashed, or printed what is not JSON: a plugin of another architecture or release, a "
         "missing DLL, an antivirus.",
         "Run it by hand with CNI_COMMAND=VERSION; look into the Application event log and the plugin's own log.",
     ),
-    make_log_check(
+    logged(
         "cni.file-missing",
         "A file that a CNI plugin needs is not there",
         "The part of the network that runs on the node (its DaemonSet or service) has not written it yet, or was given"
@@ -323,7 +322,7 @@ CHECKS: tuple[Check, ...] = (
         "See that the network's own pod or service runs on this node; compare its folders with containerd's and the "
         "plugin's.",
     ),
-    make_log_check(
+    logged(
         "cni.plugin-denied",
         "A CNI plugin's kubeconfig is not accepted",
         "Its token has run out or was made for a cluster that is gone: the network's node program renews it, and does "
@@ -331,7 +330,7 @@ CHECKS: tuple[Check, ...] = (
         "Restart the network's node pod (calico-node, cilium, ovn), which writes the kubeconfig again; look at its "
         "log.",
     ),
-    make_log_check(
+    logged(
         "cni.calico-not-ready",
         "calico-node has not set the node up",
         "The plugin looks for nodename, which calico-node writes when it has started: it does not run, waits for its "
@@ -339,7 +338,7 @@ CHECKS: tuple[Check, ...] = (
         "kubectl -n calico-system logs of this node's calico-node-windows pod (or the service CalicoNode); mend the "
         "first error there.",
     ),
-    make_log_check(
+    logged(
         "cni.calico-datastore",
         "Calico does not reach or may not use its datastore",
         "CALICO_DATASTORE_TYPE, KUBERNETES_SERVICE_HOST or the etcd settings are wrong, its CRDs are missing, or its "
@@ -347,41 +346,41 @@ CHECKS: tuple[Check, ...] = (
         "Compare config.ps1 or the ConfigMap with a Linux node's; kubectl get crd | findstr projectcalico; restart "
         "calico-node.",
     ),
-    make_log_check(
+    logged(
         "cni.calico-addresses",
         "Calico hands out no address",
         "No pool selects this node, its blocks are full or bound to other nodes, or strictAffinity is off.",
         "calicoctl ipam show --show-blocks; calicoctl ipam check; set strictAffinity; look at the pools' nodeSelector "
         "and blockSize.",
     ),
-    make_log_check(
+    logged(
         "cni.calico-node-address",
         "Calico finds no address of the node",
         "Its autodetection sees no adapter that fits (IP_AUTODETECTION_METHOD), or the adapter has become a vEthernet.",
         "Set IP or IP_AUTODETECTION_METHOD (interface=vEthernet.*, or can-reach=ADDRESS) for calico-node and restart "
         "it.",
     ),
-    make_log_check(
+    logged(
         "cni.antrea-controller",
         "antrea-agent does not reach antrea-controller",
         "The controller's Service is not reached before rules of Services are there, or its CA has changed.",
         "Set serviceAddress or ANTREA_SERVICE_HOST to an address that the node reaches; look at the controller's pod; "
         "restart antrea-agent.",
     ),
-    make_log_check(
+    logged(
         "cni.antrea-ovs",
         "Antrea does not reach Open vSwitch",
         "ovsdb-server or ovs-vswitchd does not run, its driver is not signed or installed, or the bridge is missing.",
         "Get-Service ovsdb-server, ovs-vswitchd; Get-VMSwitchExtension shows whether OVS is enabled; run Antrea's "
         "Install-OVS.ps1 again.",
     ),
-    make_log_check(
+    logged(
         "cni.eks-adapter",
         "The adapter of an ENI is not found",
         "vpc-bridge looks for the ENI by its MAC address: it is not attached, or Windows has not brought it up.",
         "Get-NetAdapter on the node; compare with the instance's ENIs; restart the machine if one is missing.",
     ),
-    make_log_check(
+    logged(
         "cni.azure-ipam",
         "azure-cns has no address for the pod",
         "Its pool has not grown yet: the subnet is full, the NodeNetworkConfig does not come, or Azure's host agent "
@@ -389,7 +388,7 @@ CHECKS: tuple[Check, ...] = (
         "kubectl get nodenetworkconfig -n kube-system NODE -o yaml; look at azure-cns' log and at the subnet's free "
         "addresses.",
     ),
-    make_log_check(
+    logged(
         "cni.plugin-failed",
         "A CNI plugin failed",
         "The plugin's own reason stands at the end of the line; without one it crashed, or printed something else than "
@@ -397,7 +396,7 @@ CHECKS: tuple[Check, ...] = (
         "Look into the plugin's own log and the event log for its crash; run it by hand with the line's arguments.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "hns.refused",
         "HNS refuses what it was asked for",
         "HNS' own reason and code stand at the end of the line.",

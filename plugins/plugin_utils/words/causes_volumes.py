@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-from .check import Check
-from .checks_logs import make_log_check
-from .finding import WARNING
+from .cause import WARNING, Cause
+from .logged import logged
 
 _TRY_SHARE = "Try it on the node: New-SmbGlobalMapping -RemotePath \\\\SERVER\\SHARE -Credential (Get-Credential)"
 
-CHECKS: tuple[Check, ...] = (
-    make_log_check(
+CAUSES: tuple[Cause, ...] = (
+    logged(
         "volume.share-users",
         "The server is mapped already with another user (1219)",
         "Windows connects to one server with one user at a time: another volume, or a mapping that was left, uses "
@@ -22,7 +21,7 @@ CHECKS: tuple[Check, ...] = (
         "another name of it (its address, an alias) for the other account; Remove-SmbGlobalMapping takes away what no "
         "pod uses.",
     ),
-    make_log_check(
+    logged(
         "volume.share-password",
         "The server refuses the account of a share (86, 1326)",
         "User name or password in the volume's Secret is wrong, expired or locked, or the name lacks its domain.",
@@ -30,7 +29,7 @@ CHECKS: tuple[Check, ...] = (
         "key "
         f"was rotated the Secret has the old one). {_TRY_SHARE}.",
     ),
-    make_log_check(
+    logged(
         "volume.server-unreachable",
         "The server of a share is not reached (53)",
         "Its name is not known to the node, or port 445 is closed on the way. A Service's name of the cluster is "
@@ -38,13 +37,13 @@ CHECKS: tuple[Check, ...] = (
         "Resolve-DnsName SERVER and Test-NetConnection SERVER -Port 445 on the node; use a name or an address that the "
         "node knows; let port 445 out.",
     ),
-    make_log_check(
+    logged(
         "volume.share-name",
         "The server has no share of that name (67)",
         "The path after the server's name is wrong, the share is gone, or the storage account is another one.",
         f"Compare the volume's source (//SERVER/SHARE) with the server's shares. {_TRY_SHARE}.",
     ),
-    make_log_check(
+    logged(
         "volume.share-lost",
         "The connection to a share was lost (64, 55)",
         "The server closed it: it was restarted, wants another dialect or encryption, or a firewall cut it; a "
@@ -53,7 +52,7 @@ CHECKS: tuple[Check, ...] = (
         "Get-SmbGlobalMapping shows its state: remove a broken one that no pod uses (Remove-SmbGlobalMapping), then "
         "delete the pod. Look at the server's SMB version and encryption.",
     ),
-    make_log_check(
+    logged(
         "volume.share-denied",
         "The account may not use the share (5, 65)",
         "The account is known, but neither the share's permissions nor its folder's let it in, or the server refuses "
@@ -61,20 +60,20 @@ CHECKS: tuple[Check, ...] = (
         "network (Azure Files' firewall).",
         f"Look at the share's permissions and the server's firewall. {_TRY_SHARE}.",
     ),
-    make_log_check(
+    logged(
         "volume.share-full",
         "The server takes no more connections (71)",
         "The share has a limit of users, or a client version of Windows serves it (20 at most).",
         "Raise the share's limit, or close connections that are left (Get-SmbSession on the server).",
     ),
-    make_log_check(
+    logged(
         "volume.share-letter",
         "The drive letter of a share is taken (85)",
         "Another mapping or a disk has the letter.",
         "Get-SmbGlobalMapping and Get-Volume on the node; map without a letter, or take another one.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "volume.share-parameter",
         "Windows refuses the mapping's parameters (87)",
         "The path or the user name is not of a form that New-SmbGlobalMapping takes: a slash at the end of the "
@@ -83,7 +82,7 @@ CHECKS: tuple[Check, ...] = (
         "Take the slash at the end of the volume's source away and write the user as DOMAIN\\USER or SERVER\\USER into "
         f"the Secret. {_TRY_SHARE}.",
     ),
-    make_log_check(
+    logged(
         "volume.no-process",
         "The driver cannot start PowerShell (0xc0000142)",
         "Windows could not initialize a new process: the desktop heap of services is used up, with many processes of "
@@ -92,7 +91,7 @@ CHECKS: tuple[Check, ...] = (
         "Count the processes of session 0 (Get-Process | Group-Object SessionId); a restart of the driver's pod or of "
         "csi-proxy ends those that were left; then enlarge the third value of SharedSection.",
     ),
-    make_log_check(
+    logged(
         "volume.busy",
         "An earlier call for the same volume has not ended",
         "The driver takes one call at a time for a volume: the first one hangs, mostly in an SMB server that does not "
@@ -101,21 +100,21 @@ CHECKS: tuple[Check, ...] = (
         "445); "
         "then delete the driver's pod on this node.",
     ),
-    make_log_check(
+    logged(
         "volume.attached-elsewhere",
         "The disk is still attached to another node",
         "Its last pod ended with its node, or is not gone yet: a disk belongs to one machine at a time.",
         "kubectl get volumeattachment names the node. If that node is off for good, delete its pods and the "
         "attachment; else wait for the pod's end.",
     ),
-    make_log_check(
+    logged(
         "volume.attach",
         "The disk is not attached to the node",
         "The driver's controller does not answer, or the cloud refuses: the number of disks for this size of machine, "
         "another zone, missing rights.",
         "Read the log of the driver's csi-attacher and controller; kubectl describe volumeattachment has its error.",
     ),
-    make_log_check(
+    logged(
         "volume.disk-not-found",
         "The attached disk is not found in Windows",
         "Windows has not seen the disk yet, it is offline, or the driver looks for it on another bus (SCSI's LUN where "
@@ -123,21 +122,21 @@ CHECKS: tuple[Check, ...] = (
         "Get-Disk | Select Number,Location,OperationalStatus on the node; Update-HostStorageCache; a newer driver for "
         "machines with NVMe.",
     ),
-    make_log_check(
+    logged(
         "volume.format",
         "A disk cannot be initialized or formatted",
         "The disk is offline or read-only, has a file system that Windows does not know (ext4: a Linux pod had it "
         "first), or csi-proxy may not.",
         "Get-Disk and Get-Partition on the node show what is there; use a StorageClass with fsType ntfs for Windows.",
     ),
-    make_log_check(
+    logged(
         "volume.host-path",
         "A hostPath is not what its type says",
         "On this node the path is missing, is a file where a folder is wanted, or is a path of Linux.",
         "Create it on the node, or set type DirectoryOrCreate; write the path with its drive (C:\\...).",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "volume.subpath",
         "A subPath cannot be mounted",
         "It does not exist in the volume, leads out of it, is a link, or is a single file, which Windows cannot mount "
@@ -145,28 +144,28 @@ CHECKS: tuple[Check, ...] = (
         "Mount the whole volume, or a folder of it; create the folder first, without links.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "volume.single-file",
         "Windows cannot mount a single file",
         "Process isolated containers mount folders; a single file as mount needs a build that knows it.",
         "Mount the folder that has the file, and let the program look for it there.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "volume.filled-folder",
         "A volume is to be mounted over a folder that has files",
         "Windows does not hide what is there: the target has to be empty, or not there.",
         "Take another mountPath, or an image without files in that folder; on the node look what a former mount left "
         "in the target.",
     ),
-    make_log_check(
+    logged(
         "volume.of-image",
         "A VOLUME of the image cannot be set up",
         "containerd copies what the image has in the folder of its VOLUME into a new one; the folder is missing, too "
         "large, or of a form that Windows does not take as a path.",
         "Mount an emptyDir at that path, or build the image without VOLUME.",
     ),
-    make_log_check(
+    logged(
         "volume.driver-slow",
         "A driver does not answer about a volume in time",
         "The CSI driver waits for its server, its cloud, PowerShell or a lock, or its pod hangs: the deadline passes, "
@@ -174,7 +173,7 @@ CHECKS: tuple[Check, ...] = (
         "Read the log of the driver's pod on this node for the first error of this volume; try the server or the cloud"
         " from the node; delete the driver's pod.",
     ),
-    make_log_check(
+    logged(
         "volume.driver-cannot",
         "A driver does not know what kubelet asks of it",
         "The driver and the cluster speak different releases of CSI, or the driver cannot do it on Windows (block "
@@ -182,7 +181,7 @@ CHECKS: tuple[Check, ...] = (
         "Compare the driver's release with the cluster's in its table of releases; look at the CSIDriver object "
         "(kubectl get csidriver) and at the volume's mode.",
     ),
-    make_log_check(
+    logged(
         "volume.driver-backend",
         "A driver does not reach its server, its cloud or its vault",
         "The request goes out from the node or the driver's pod: a name that does not resolve, a closed port, a proxy,"
@@ -190,7 +189,7 @@ CHECKS: tuple[Check, ...] = (
         "Try the address of the line from the node (Test-NetConnection HOST -Port PORT) and from the driver's pod; "
         "look at DNS, firewall and NO_PROXY.",
     ),
-    make_log_check(
+    logged(
         "volume.driver-denied",
         "A driver may not do it at its server, its cloud or its vault",
         "The identity of the driver, or the account of the volume's Secret, is missing, has run out or lacks a role "
@@ -198,7 +197,7 @@ CHECKS: tuple[Check, ...] = (
         "The line names who was refused: compare nodePublishSecretRef, the storage key or the identity with what the "
         "server knows; give it the role that is missing.",
     ),
-    make_log_check(
+    logged(
         "volume.driver-absent",
         "What a volume names is not there",
         "The share, the disk, the folder or the vault's object that the PersistentVolume or the class names does not "
@@ -206,7 +205,7 @@ CHECKS: tuple[Check, ...] = (
         "Compare the volume's attributes (kubectl get pv -o yaml) with the server or the cloud: name, resource group, "
         "region, path.",
     ),
-    make_log_check(
+    logged(
         "volume.leftover",
         "Something of an earlier mount is in the way",
         "A mount that was not undone, after a crash or a restart of the machine or of the driver, left a link, a file "
@@ -214,7 +213,7 @@ CHECKS: tuple[Check, ...] = (
         "With no pod of this volume on the node: remove what the line names below C:\\var\\lib\\kubelet, then delete "
         "the pod. If it comes again, take a newer driver.",
     ),
-    make_log_check(
+    logged(
         "volume.in-use",
         "A file of a volume is held by a process",
         "Windows removes no file that is open: a process of the pod's container that has not ended, a log collector, "
@@ -222,7 +221,7 @@ CHECKS: tuple[Check, ...] = (
         "handle.exe or Resource Monitor name the process; end it, or exclude kubelet's folder from scans; kubelet then"
         " goes on by itself.",
     ),
-    make_log_check(
+    logged(
         "volume.folder-denied",
         "kubelet or a driver may not use a volume's folder",
         "The folder below C:\\var\\lib\\kubelet, or the volume's root, does not let the account in that the program "
@@ -230,7 +229,7 @@ CHECKS: tuple[Check, ...] = (
         "Compare its ACL with a healthy node's (icacls); run kubelet as LocalSystem and the driver as a HostProcess "
         "container of NT AUTHORITY\\SYSTEM.",
     ),
-    make_log_check(
+    logged(
         "volume.path-missing",
         "A folder that a mount needs is not there",
         "kubelet's root is another one than the driver was given, the staging was lost with a restart, or a link leads"
@@ -238,21 +237,21 @@ CHECKS: tuple[Check, ...] = (
         "Compare kubelet's --root-dir with the hostPaths of the driver's DaemonSet (C:\\var\\lib\\kubelet); delete the"
         " pod, so that the volume is staged again.",
     ),
-    make_log_check(
+    logged(
         "volume.expand",
         "A volume cannot be grown",
         "Windows or the driver does not finish it: the class does not allow it, the disk has not grown yet, or a "
         "partition stands behind it.",
         "kubectl describe pvc has the reason; Get-PartitionSupportedSize on the node shows how far it can grow.",
     ),
-    make_log_check(
+    logged(
         "volume.not-on-windows",
         "This kind of volume does not exist on Windows",
         "kubelet has no support for it there (a FlexVolume whose plugin is not installed, NFS without a driver, iSCSI "
         "without csi-proxy, block mode, hugepages, memory as medium).",
         "Take a CSI driver that has a node plugin for Windows: SMB, Azure Files, Azure Disk, EBS, vSphere.",
     ),
-    make_log_check(
+    logged(
         "volume.claim",
         "The pod's claim has no volume",
         "The PersistentVolumeClaim or its StorageClass is missing, waits for a volume, or its volume lies in another "
@@ -260,7 +259,7 @@ CHECKS: tuple[Check, ...] = (
         "kubectl describe pvc says what it waits for.",
         severity=WARNING,
     ),
-    make_log_check(
+    logged(
         "volume.object-missing",
         "A ConfigMap or a Secret of the pod is missing",
         "It is not there, lacks the key, or kubelet has not read it yet.",

@@ -1,0 +1,76 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a text means that a person pastes: the causes that it leads to, else the place or the code that it names."""
+
+from __future__ import annotations
+
+from .cause import Cause
+from .causes import CAUSES
+from .line import parse
+from .messages import PLACES, Told, explain_text
+from .places import is_drastic, look_first, look_next, place_sentence
+from .records import Record, records
+
+
+def meanings(message: str, host: str) -> list[dict[str, str]]:
+    """What a pasted message is known for, the most particular first, with the command for a host of the inventory. Of a
+    line of which only place or code is known it says that; none for one that is not known, or none at all."""
+    by_finding: dict[str, list[Told]] = {}
+    for each in explain_text(message):
+        by_finding.setdefault(each.finding, []).append(each)
+    known = [
+        _place_only(told[0].record.text, identity)
+        if all(each.message in PLACES for each in told)
+        else _cause_of(CAUSES[identity], len({each.record.text for each in told}), host)
+        for identity, told in by_finding.items()
+    ]
+    return known or [_place_only(each.text, NOT_KNOWN) for each in _find_places(message)]
+
+
+def _cause_of(cause: Cause, lines: int, host: str) -> dict[str, str]:
+    """What so many lines are known for: on one alone nothing drastic is done without a look."""
+    careful = lines == 1 and is_drastic(cause.remedy)
+    return {
+        "id": cause.id,
+        "title": cause.title,
+        "cause": cause.why,
+        "remedy": look_first(cause.id, cause.remedy) if careful else cause.remedy.text,
+        "command": "" if careful else cause.remedy.command(host),
+    }
+
+
+def message_lines(message: str, host: str = "<host>") -> list[str]:
+    """The same for a terminal; nothing without a message."""
+    if not message.strip():
+        return []
+    found = meanings(message, host)
+    return [
+        "Your message: " + " ".join(each[key] for key in ("title", "cause", "remedy", "command") if each[key]).strip()
+        for each in found
+    ] or ["Your message is not known, neither its place nor a code in it."]
+
+
+NOT_KNOWN = "not-known"
+"""The id of an answer that names the place or the code, and no cause."""
+_MOST = 5
+
+
+def _find_places(message: str) -> tuple[Record, ...]:
+    """The records of which place or code is known, each place once, but for what is said without a fault."""
+    found: dict[str, Record] = {}
+    for each in records(message):
+        line = parse(each.text)
+        if line.known and line.level != "info":
+            found.setdefault(place_sentence(line), each)
+    return tuple(found.values())[:_MOST]
+
+
+def _place_only(raw: str, identity: str) -> dict[str, str]:
+    return {
+        "id": identity,
+        "title": raw[:400],
+        "cause": place_sentence(parse(raw)),
+        "remedy": look_next(identity, raw),
+        "command": "",
+    }
