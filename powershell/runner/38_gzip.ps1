@@ -92,13 +92,19 @@ function Find-NodeMemberEnd {
 }
 
 function Read-NodeUnpacked {
-    <# .SYNOPSIS As Stream.Read, over all members of a gzip file. #>
+    <# .SYNOPSIS As Stream.Read, over all members of a gzip file; throws where they hold more than Source's most, if it has one. #>
     param([hashtable]$Source, [byte[]]$Buffer, [int]$Offset, [int]$Count)
 
     while (-not $Source['ended']) {
         $read = $Source['deflate'].Read($Buffer, $Offset, $Count)
         if ($read -gt 0) {
             $Source['made'] += $read
+            if ($Source.ContainsKey('most') -and $Source['most'] -gt 0) {
+                $Source['total'] += $read
+                if ($Source['total'] -gt $Source['most']) {
+                    throw "it holds more than $($Source['most']) bytes"
+                }
+            }
             return $read
         }
         $Source['deflate'].Dispose()

@@ -242,10 +242,13 @@ function Read-NodeTar {
 }
 
 function Read-NodeZip {
-    <# .SYNOPSIS As Read-NodeTar, for a zip. #>
-    param([System.IO.Stream]$Stream, [hashtable]$Targets)
+    <# .SYNOPSIS As Read-NodeTar, for a zip; throws where the content in Targets is more than MaxBytes, if that is not 0. #>
+    param([System.IO.Stream]$Stream, [hashtable]$Targets, [int64]$MaxBytes)
 
     Add-Type -AssemblyName System.IO.Compression
+    # What is read counts, not what the archive says of its sizes.
+    $total = [int64]0
+    [byte[]]$buffer = New-Object 'byte[]' 1048576
     $entries = New-Object System.Collections.ArrayList
     $zip = New-Object System.IO.Compression.ZipArchive($Stream, [System.IO.Compression.ZipArchiveMode]::Read, $true)
     try {
@@ -269,7 +272,15 @@ function Read-NodeZip {
                 try {
                     $target = New-Object System.IO.FileStream($Targets[$index], [System.IO.FileMode]::Create,
                         [System.IO.FileAccess]::Write, [System.IO.FileShare]::None)
-                    $source.CopyTo($target, 1048576)
+                    $read = $source.Read($buffer, 0, $buffer.Length)
+                    while ($read -gt 0) {
+                        $total += $read
+                        if ($MaxBytes -gt 0 -and $total -gt $MaxBytes) {
+                            throw "it holds more than $MaxBytes bytes"
+                        }
+                        $target.Write($buffer, 0, $read)
+                        $read = $source.Read($buffer, 0, $buffer.Length)
+                    }
                     $target.Flush($true)
                 }
                 finally {
@@ -288,8 +299,12 @@ function Read-NodeZip {
 }
 
 function Read-NodeArchive {
-    <# .SYNOPSIS All entries of a zip or tar.gz, told by its first bytes; those in Targets are written to the files named there. #>
-    param([string]$Archive, [hashtable]$Targets)
+    <#
+    .SYNOPSIS
+    All entries of a zip or tar.gz, told by its first bytes; those in Targets are written to the files named there. Throws where a
+    tar.gz, or what is taken of a zip, holds more than MaxBytes, if that is not 0.
+    #>
+    param([string]$Archive, [hashtable]$Targets, [int64]$MaxBytes = 0)
 
     $begins = Read-NodeFirstByte -Path $Archive -Count 4
     $isZip = $begins -ceq '504b0304'
@@ -298,9 +313,11 @@ function Read-NodeArchive {
     }
     $file = Open-NodeFile -Path $Archive
     $source = @{ file = $file; deflate = $null; start = [int64]0; made = [int64]0; ended = $false }
+    $source['most'] = $MaxBytes
+    $source['total'] = [int64]0
     try {
         if ($isZip) {
-            return , (Read-NodeZip -Stream $file -Targets $Targets)
+            return , (Read-NodeZip -Stream $file -Targets $Targets -MaxBytes $MaxBytes)
         }
         Open-NodeMember -Source $source
         return , (Read-NodeTar -Source $source -Targets $Targets)
@@ -368,7 +385,8 @@ function Invoke-NodeOpUnpack {
     if ((Get-NodeFileKind -Path $archive) -cne 'file') {
         throw "There is no archive $archive."
     }
-    $entries = Read-NodeArchive -Archive $archive -Targets @{}
+    $most = [int64](Get-NodeArgument -Map $Arguments -Name 'max_bytes' -Default 0)
+    $entries = Read-NodeArchive -Archive $archive -Targets @{} -MaxBytes $most
     foreach ($entry in $entries) {
         if (Test-NodeEscape -Name $entry['name']) {
             throw "$archive is refused: its entry '$($entry['name'])' leads out of the folder it is unpacked into."
@@ -384,7 +402,7 @@ function Invoke-NodeOpUnpack {
     }
     $changed = $false
     try {
-        $null = Read-NodeArchive -Archive $archive -Targets $targets
+        $null = Read-NodeArchive -Archive $archive -Targets $targets -MaxBytes $most
         foreach ($item in $chosen) {
             $fresh = $targets[$item['index']]
             if ([System.IO.File]::Exists($item['path']) -and (Get-NodeFileHash -Path $item['path']) -ceq (Get-NodeFileHash -Path $fresh)) {

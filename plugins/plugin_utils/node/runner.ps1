@@ -2933,6 +2933,12 @@ while (-not $Source['ended']) {
 $read = $Source['deflate'].Read($Buffer, $Offset, $Count)
 if ($read -gt 0) {
 $Source['made'] += $read
+if ($Source.ContainsKey('most') -and $Source['most'] -gt 0) {
+$Source['total'] += $read
+if ($Source['total'] -gt $Source['most']) {
+throw "it holds more than $($Source['most']) bytes"
+}
+}
 return $read
 }
 $Source['deflate'].Dispose()
@@ -3175,8 +3181,10 @@ return , $entries.ToArray()
 }
 
 function Read-NodeZip {
-param([IO.Stream]$Stream, [hashtable]$Targets)
+param([IO.Stream]$Stream, [hashtable]$Targets, [int64]$MaxBytes)
 Add-Type -AssemblyName System.IO.Compression
+$total = [int64]0
+[byte[]]$buffer = New-Object 'byte[]' 1048576
 $entries = New-Object Collections.ArrayList
 $zip = New-Object IO.Compression.ZipArchive($Stream, [IO.Compression.ZipArchiveMode]::Read, $true)
 try {
@@ -3198,7 +3206,15 @@ $target = $null
 try {
 $target = New-Object IO.FileStream($Targets[$index], [IO.FileMode]::Create,
 [IO.FileAccess]::Write, [IO.FileShare]::None)
-$source.CopyTo($target, 1048576)
+$read = $source.Read($buffer, 0, $buffer.Length)
+while ($read -gt 0) {
+$total += $read
+if ($MaxBytes -gt 0 -and $total -gt $MaxBytes) {
+throw "it holds more than $MaxBytes bytes"
+}
+$target.Write($buffer, 0, $read)
+$read = $source.Read($buffer, 0, $buffer.Length)
+}
 $target.Flush($true)
 }
 finally {
@@ -3217,7 +3233,7 @@ return , $entries.ToArray()
 }
 
 function Read-NodeArchive {
-param([string]$Archive, [hashtable]$Targets)
+param([string]$Archive, [hashtable]$Targets, [int64]$MaxBytes = 0)
 $begins = Read-NodeFirstByte -Path $Archive -Count 4
 $isZip = $begins -ceq '504b0304'
 if (-not $isZip -and -not $begins.StartsWith('1f8b', [StringComparison]::Ordinal)) {
@@ -3225,9 +3241,11 @@ throw "$Archive is neither a zip nor a tar.gz: it begins with $begins."
 }
 $file = Open-NodeFile -Path $Archive
 $source = @{ file = $file; deflate = $null; start = [int64]0; made = [int64]0; ended = $false }
+$source['most'] = $MaxBytes
+$source['total'] = [int64]0
 try {
 if ($isZip) {
-return , (Read-NodeZip -Stream $file -Targets $Targets)
+return , (Read-NodeZip -Stream $file -Targets $Targets -MaxBytes $MaxBytes)
 }
 Open-NodeMember -Source $source
 return , (Read-NodeTar -Source $source -Targets $Targets)
@@ -3290,7 +3308,8 @@ $destination = [string]$Arguments['destination']
 if ((Get-NodeFileKind -Path $archive) -cne 'file') {
 throw "There is no archive $archive."
 }
-$entries = Read-NodeArchive -Archive $archive -Targets @{}
+$most = [int64](Get-NodeArgument -Map $Arguments -Name 'max_bytes' -Default 0)
+$entries = Read-NodeArchive -Archive $archive -Targets @{} -MaxBytes $most
 foreach ($entry in $entries) {
 if (Test-NodeEscape -Name $entry['name']) {
 throw "$archive is refused: its entry '$($entry['name'])' leads out of the folder it is unpacked into."
@@ -3306,7 +3325,7 @@ $targets[$item['index']] = $item['path'] + '.winkube-new'
 }
 $changed = $false
 try {
-$null = Read-NodeArchive -Archive $archive -Targets $targets
+$null = Read-NodeArchive -Archive $archive -Targets $targets -MaxBytes $most
 foreach ($item in $chosen) {
 $fresh = $targets[$item['index']]
 if ([IO.File]::Exists($item['path']) -and (Get-NodeFileHash -Path $item['path']) -ceq (Get-NodeFileHash -Path $fresh)) {

@@ -17,13 +17,12 @@ from urllib.error import HTTPError
 from urllib.parse import urljoin, urlsplit
 
 from ..engine.address import mask
+from ..engine.resources.programs import PROGRAM_BYTES
 from ..engine.time_limit import run_within
 
 SUMS_S = 30
 SUMS_BYTES = 4 * 1024 * 1024
 """Kubernetes' own, the longest that is known, has 300 KB for each release."""
-PROGRAM_BYTES = 2 * 1024**3
-"""No program or archive of a node has a tenth of it."""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _HOPS = 5
 _PIECE = 1024 * 1024

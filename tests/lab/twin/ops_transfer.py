@@ -127,13 +127,21 @@ class Member:
     data: bytes | None
 
 
-def read_archive(archive: str, data: bytes) -> list[Member]:
-    """All entries of a zip or tar.gz, told by the first bytes. OpError when it is neither, or damaged."""
+def _too_much(archive: str, most: int) -> str:
+    return f"{archive} could not be unpacked: it holds more than {most} bytes"
+
+
+def read_archive(archive: str, data: bytes, most: int = 0) -> list[Member]:
+    """All entries of a zip or tar.gz, told by the first bytes. OpError when it is neither, or damaged, or if a tar has
+    more than `most` bytes."""
     try:
         if data[:4] == b"PK\x03\x04":
             return _zip(data)
         if data[:2] == b"\x1f\x8b":
-            return _tar(gunzip(data))
+            unpacked = gunzip(data)
+            if most and len(unpacked) > most:
+                raise OpError(_too_much(archive, most), path=archive)
+            return _tar(unpacked)
     except (EOFError, dotnet.InvalidDataError, tarfile.TarError, zipfile.BadZipFile) as error:
         raise OpError(f"{archive} is damaged: {error}.", path=archive) from error
     raise OpError(f"{archive} is neither a zip nor a tar.gz: it begins with {data[:4].hex()}.", path=archive)
@@ -220,7 +228,8 @@ def escapes(name: str) -> bool:
 def unpack(work: Work, args: Args) -> OpRun:
     yield 0.1
     archive, destination, drive = str(args["archive"]), str(args["destination"]), work.node.drive
-    entries = read_archive(archive, drive.read(archive))
+    most = int(args.get("max_bytes") or 0)
+    entries = read_archive(archive, drive.read(archive), most)
     bad = next((entry.name for entry in entries if escapes(entry.name)), None)
     if bad is not None:
         raise OpError(
@@ -228,6 +237,8 @@ def unpack(work: Work, args: Args) -> OpRun:
         )
     chosen = [_choose(archive, entries, dict(member), destination) for member in args["members"]]
     refuse_odd_parents(work, f"{destination}\\x")
+    if most and sum(len(data) for _path, data in chosen) > most:
+        raise OpError(_too_much(archive, most), path=archive)
     waiting = [(path, data) for path, data in chosen if not (drive.kind(path) == "file" and drive.read(path) == data)]
     try:
         yield from _place(work, waiting)

@@ -62,6 +62,8 @@ def _find_parent(folder: str) -> str:
 PE = "4d5a"
 GZIP = "1f8b"
 ZIP = "504b0304"
+PROGRAM_BYTES = 2 * 1024**3
+"""The most that is fetched of a program or archive, and taken out of one: none of a node's has a tenth of it."""
 RECEIPT_LIMIT = 16 * 1024
 _LATER = "(known after download)"
 PREVIOUS = ".winkube-previous"
@@ -238,13 +240,15 @@ class Programs:
         ops = list(make_staging(self.staging))
         target = windows_path.join(self.staging, "archive" if self.is_archive else windows_path.name(self.label))
         fetch: dict[str, Any] = {"url": self.source.url, "path": target, "sha256": self.source.sha256}
+        fetch["max_bytes"] = PROGRAM_BYTES
         fetch["magic"] = [GZIP, ZIP] if self.is_archive else [PE]
         if self.source.proxy:
             fetch["proxy"] = self.source.proxy
         ops.append(Op("fetch", fetch))
         if self.is_archive:
             members = [{"from": member, "to": windows_path.name(path)} for member, path in self.files]
-            ops.append(Op("unpack", {"archive": target, "destination": self.staging, "members": members}))
+            unpack = {"archive": target, "destination": self.staging, "members": members, "max_bytes": PROGRAM_BYTES}
+            ops.append(Op("unpack", unpack))
         if self.resource_version:
             wanted = {"for": "file", "version": self.resource_version, "timeout_s": 0}
             ops += [Op("wait", {**wanted, "path": self.locate_staged(path)}) for path in self.paths]
