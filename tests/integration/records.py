@@ -66,7 +66,7 @@ def leaks(bench: Bench) -> list[str]:
     """Where a secret turned up that it may not be: a run's output, a file of the controller's, a remote command; on
     a node a file that others may read, the registry, a task, a command line of any process, a script block, a record of
     the collection's own."""
-    forms = [(what, tuple(_forms(secret))) for secret, what in secrets_of(bench).items()]
+    forms = [(what, tuple(forms_of(secret))) for secret, what in secrets_of(bench).items()]
     return [
         f"{what} is in {where}"
         for where, text in _places(bench)
@@ -102,7 +102,8 @@ def unpacked(data: bytes, depth: int = 6) -> Iterator[bytes]:
             )
 
 
-def _forms(secret: str) -> Iterator[bytes]:
+def forms_of(secret: str) -> Iterator[bytes]:
+    """Plain, in base64, UTF-16, an address and JSON."""
     yield secret.encode()
     yield base64.b64encode(secret.encode())
     yield secret.encode("utf-16-le")

@@ -5,19 +5,17 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 
-from tests.leaks import search
+from tests.leaks import search_all
 
 
 def main() -> int:
-    found = search()
-    print("".join(f"{leak}\n" for leak in found.leaked), end="")
-    figures = found.figures()
-    print(json.dumps(figures))
-    whole = (
-        figures["secrets"] == figures["found_where_they_belong"] and figures["canaries"] == figures["canaries_found"]
-    )
-    return 0 if whole and not figures["leaks"] else 1
+    figures, leaked = search_all()
+    print("".join(f"{leak}\n" for leak in leaked), end="")
+    print(json.dumps(asdict(figures)))
+    whole = figures.secrets == figures.found_where_they_belong and figures.canaries == figures.canaries_found
+    return 0 if whole and not figures.leaks else 1
 
 
 if __name__ == "__main__":
