@@ -142,7 +142,7 @@ def of_kube_proxy(version: str) -> Iterator[Line]:
 def of_flanneld(version: str) -> Iterator[Line]:
     """Both modes have the same line; another one where net-conf.json lies elsewhere."""
     for net_conf in (facts.NET_CONF, NET_CONF_ELSEWHERE):
-        args = test_flannel.args(net_conf=net_conf)
+        args = test_flannel.args(options={"net_conf": net_conf})
         address = replace(args.management, address="127.0.0.1")
         arguments = flannel.arguments(replace(args, layout=LAYOUT, management=address))
         yield Line("flanneld", version, arguments, (f"nssm, {net_conf}",), {"NODE_NAME": "win1"})

@@ -16,9 +16,9 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.join.ident
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.joining import discovery_file
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.material import (
     TOKEN_USER,
-    JoinSettings,
     join_configuration,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join.options import JoinOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import source_vip
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import looked_up
@@ -205,15 +205,7 @@ def test_kubeadms_dry_run_gets_to_the_api_server(
         passed_over += ["SystemVerification", "KubeletVersion"]
     if Line.parse(version) <= VERIFIES_BY_POWERSHELL:
         passed_over += ["SystemVerification"]
-    text = join_configuration(
-        JoinSettings(
-            version=Version.parse(version),
-            node_name="win1",
-            pipe=LAYOUT.containerd_pipe,
-            discovery=discovery_file(LAYOUT),
-            taints=("os=windows:NoSchedule",),
-        )
-    )
+    text = join_configuration(JoinOptions(node_name="win1", version=version, taints=("os=windows:NoSchedule",)), LAYOUT)
     access = build_kubeconfig(lines.NOBODY, lines.ca(), TOKEN_USER, Secret("abcdef.0123456789abcdef")).reveal()
     write(windows, {JOIN: text, discovery_file(LAYOUT): access})
     for path in lines.files(version):  # the join refuses a node that has been joined

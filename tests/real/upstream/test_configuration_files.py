@@ -18,17 +18,17 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.material import (
-    JoinSettings,
     join_configuration,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join.options import JoinOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.feature_gates import problem
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.flags import KUBELET
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line
 
 from tests.real import build
 from tests.real.upstream.programs import Upstream
-from tests.unit.components.nodes import wanted_kubelet
+from tests.unit.components.nodes import LAYOUT, wanted_kubelet
 
 HAS_VALIDATE = Line(1, 28)
 """The first line with `kubeadm config validate`.
@@ -53,13 +53,7 @@ def join(version: str, folder: Path, upstream: Upstream) -> dict[str, Any]:
     """Our document for this release of kubeadm, with a runtime's address that this build takes, and a file for the
     discovery that is there."""
     text = join_configuration(
-        JoinSettings(
-            version=Version.parse(version),
-            node_name="win1",
-            pipe="containerd-containerd",
-            discovery=r"C:\etc\kubernetes\winkube-discovery.conf",
-            taints=("os=windows:NoSchedule", "gpu:NoExecute"),
-        )
+        JoinOptions(node_name="win1", version=version, taints=("os=windows:NoSchedule", "gpu:NoExecute")), LAYOUT
     )
     document: dict[str, Any] = json.loads(text)
     assert document["nodeRegistration"]["criSocket"] == kubelet_args.endpoint("containerd-containerd")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -36,25 +37,25 @@ MARK = "0123456789abcdef0123456789abcdef"
 SOURCE = Source("https://example.com/flanneld.exe", "a" * 64, "0.28.0")
 CONF = '{"name": "cbr0"}'
 NET_CONF = r"C:\etc\kube-flannel\net-conf.json"
+NOTHING: Mapping[str, Any] = {}
 SUBNET_ENV = r"C:\run\flannel\subnet.env"
 SUBNET = "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.4.1/24\nFLANNEL_MTU=1450\nFLANNEL_IPMASQ=true\n"
 
 
-def args(found: Reading = SWITCHED, mode: str = "l2bridge", **more: Any) -> flannel.FlannelArgs:
+def args(
+    found: Reading = SWITCHED, mode: str = "l2bridge", options: Mapping[str, Any] = NOTHING, **more: Any
+) -> flannel.Flanneld:
     management = networks.management(found, interface_name="Ethernet", address="")
-    options: dict[str, Any] = {
+    given: dict[str, Any] = {
+        "options": read(FlannelOptions, {"node_name": "win1", "network_mode": mode, **options}),
         "layout": LAYOUT,
         "source": SOURCE,
-        "node_name": "win1",
-        "mode": mode,
-        "cluster_cidr": "10.244.0.0/16",
         "management": management,
         "conf": CONF,
         "switch": (virtual_switch.network(mode, management, found),),
-        "network": flannel_conf.network_name(mode, ""),
         "mark": MARK,
     }
-    return flannel.FlannelArgs(**(options | more))
+    return flannel.Flanneld(**(given | more))
 
 
 def plan(found: Reading = SWITCHED, **more: Any) -> Plan:
@@ -133,9 +134,9 @@ def test_the_documents_arguments_in_their_order() -> None:
 @pytest.mark.row("FL-02", "FL-07")
 def test_what_is_not_where_flanneld_looks_is_told_to_it() -> None:
     layout = replace(LAYOUT, flannel_run_dir=r"D:\run\flannel")
-    found = flannel.arguments(args(layout=layout, net_conf=r"C:\flannel\net-conf.json"))
+    found = flannel.arguments(args(layout=layout, options={"net_conf": r"C:\flannel\net-conf.json"}))
     assert found[4:] == (r"--net-config-path=C:\flannel\net-conf.json", r"--subnet-file=D:\run\flannel\subnet.env")
-    same = flannel.arguments(args(net_conf="c:/etc/kube-flannel/net-conf.json"))
+    same = flannel.arguments(args(options={"net_conf": "c:/etc/kube-flannel/net-conf.json"}))
     assert len(same) == 4
 
 
@@ -182,7 +183,7 @@ def test_a_new_cni_conf_restarts_nothing_and_says_for_whom_it_is() -> None:
 
 
 def test_a_new_net_conf_restarts_flanneld() -> None:
-    found = plan(converged(), cluster_cidr="10.0.0.0/9")
+    found = plan(converged(), options={"cluster_cidr": "10.0.0.0/9"})
     assert found.batch is not None
     steps = [line for line in lines(found.batch.ops) if not line.startswith(("mkdir", "wait"))]
     assert steps == [

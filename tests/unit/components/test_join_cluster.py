@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join import after_join, material, node_object
-from ansible_collections.winkube.node.plugins.plugin_utils.components.join.after_join import Expected, look_after
+from ansible_collections.winkube.node.plugins.plugin_utils.components.join.after_join import Joined, look_after
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.options import JoinOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
@@ -22,7 +22,8 @@ from tests.unit.cluster.fake import Fake, certificate_request, subject
 from .nodes import LAYOUT
 from .test_join import fresh
 
-EXPECTED = Expected("win1", architecture="amd64", build=20348, taints=("os=windows:NoSchedule",), timeout_s=60)
+OPTIONS = JoinOptions(node_name="win1", version="1.37.1", taints=("os=windows:NoSchedule",), node_timeout=60)
+JOINED = Joined(OPTIONS, architecture="amd64", build=20348, just_now=True)
 LABELS = {
     "kubernetes.io/os": "windows",
     "kubernetes.io/arch": "amd64",
@@ -58,7 +59,7 @@ def cluster_with_node(**spec: Any) -> tuple[Fake, dict[str, Any]]:
 @pytest.mark.row("JR-07", "JR-08")
 def test_a_node_that_is_as_it_should_be_is_only_read() -> None:
     fake, node = cluster_with_node()
-    report = look_after(fake.cluster, replace(EXPECTED, timeout_s=0), Time().clock)
+    report = look_after(fake.cluster, replace(JOINED, just_now=False), Time().clock)
     assert (report.steps, report.warnings, report.node) == ((), (), node)
     assert fake.writes == []
 
@@ -73,18 +74,21 @@ def test_node_and_pod_cidr_are_waited_for() -> None:
             fake.objects["/api/v1/nodes/win1"]["spec"]["podCIDR"] = "10.244.3.0/24"
 
     time = Time(each)
-    report = look_after(fake.cluster, EXPECTED, time.clock)
+    report = look_after(fake.cluster, JOINED, time.clock)
     assert node_object.pod_cidr(report.node) == "10.244.3.0/24"
     assert time.passed == 20
 
 
 def test_a_node_or_a_pod_cidr_that_never_comes_is_said() -> None:
     with pytest.raises(ClusterError, match="within 60 s the cluster got no Node win1"):
-        look_after(Fake().cluster, EXPECTED, Time().clock)
+        look_after(Fake().cluster, JOINED, Time().clock)
     fake, _ = cluster_with_node(podCIDR="")
     with pytest.raises(ClusterError, match=r"within 60 s it got no podCIDR.*--allocate-node-cidrs"):
-        look_after(fake.cluster, EXPECTED, Time().clock)
-    assert look_after(fake.cluster, replace(EXPECTED, pod_cidr=False), Time().clock).steps == ()
+        look_after(fake.cluster, JOINED, Time().clock)
+    assert (
+        look_after(fake.cluster, replace(JOINED, options=replace(OPTIONS, wait_for_pod_cidr=False)), Time().clock).steps
+        == ()
+    )
 
 
 @pytest.mark.row("JR-07")
@@ -101,27 +105,27 @@ def test_labels_that_are_not_this_machines_are_said(name: str, value: str, said:
     fake, node = cluster_with_node()
     node["metadata"]["labels"][name] = value
     with pytest.raises(ClusterError, match=said):
-        look_after(fake.cluster, EXPECTED, Time().clock)
+        look_after(fake.cluster, JOINED, Time().clock)
 
 
 @pytest.mark.row("JR-08")
 def test_a_missing_taint_is_patched_beside_the_others() -> None:
     other = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
     fake, node = cluster_with_node(taints=[other])
-    report = look_after(fake.cluster, EXPECTED, Time().clock)
+    report = look_after(fake.cluster, JOINED, Time().clock)
     assert report.steps == ("taint the Node win1 with os=windows:NoSchedule",)
     assert fake.writes == [
         ("PATCH", "/api/v1/nodes/win1", {"metadata": {"resourceVersion": "7"}, "spec": {"taints": [other, TAINT]}})
     ]
     assert node["spec"]["taints"] == [other, TAINT]
-    assert look_after(fake.cluster, EXPECTED, Time().clock).steps == ()
+    assert look_after(fake.cluster, JOINED, Time().clock).steps == ()
 
 
 @pytest.mark.row("JR-08")
 @pytest.mark.parametrize("other", [{"effect": "NoExecute"}, {"value": "linux"}, {"key": "os2"}])
 def test_a_taint_that_is_another_does_not_count(other: dict[str, str]) -> None:
     fake, node = cluster_with_node(taints=[TAINT | other])
-    assert look_after(fake.cluster, EXPECTED, Time().clock).steps
+    assert look_after(fake.cluster, JOINED, Time().clock).steps
     assert node["spec"]["taints"] == [TAINT | other, TAINT]
 
 
@@ -129,7 +133,7 @@ def test_a_taint_that_is_another_does_not_count(other: dict[str, str]) -> None:
 def test_taints_that_change_meanwhile_are_not_lost() -> None:
     fake, node = cluster_with_node(taints=[])
     fake.refused["PATCH", "/api/v1/nodes/win1"] = 409
-    assert look_after(fake.cluster, EXPECTED, Time().clock).steps
+    assert look_after(fake.cluster, JOINED, Time().clock).steps
     assert node["spec"]["taints"] == [TAINT]
     assert len(fake.writes) == 2
 
@@ -154,17 +158,17 @@ def add_request(fake: Fake, address: str) -> None:
 def test_a_serving_certificate_of_this_node_is_approved_once() -> None:
     fake, _ = cluster_with_node()
     add_request(fake, "10.0.0.21")
-    report = look_after(fake.cluster, EXPECTED, Time().clock)
+    report = look_after(fake.cluster, JOINED, Time().clock)
     assert report.steps == ("approve the serving certificate of win1 (csr-1)",)
     assert fake.objects[f"{after_join.REQUESTS}/csr-1"]["status"]["conditions"][0]["type"] == "Approved"
-    assert look_after(fake.cluster, EXPECTED, Time().clock).steps == ()
+    assert look_after(fake.cluster, JOINED, Time().clock).steps == ()
 
 
 @pytest.mark.row("JR-01")
 def test_one_for_another_address_is_not() -> None:
     fake, _ = cluster_with_node()
     add_request(fake, "10.0.0.10")
-    report = look_after(fake.cluster, EXPECTED, Time().clock)
+    report = look_after(fake.cluster, JOINED, Time().clock)
     assert report.steps == ()
     assert "csr-1 of win1 was not approved: 10.0.0.10 is not an address of the node" in report.warnings[0]
     assert fake.writes == []
@@ -173,9 +177,9 @@ def test_one_for_another_address_is_not() -> None:
 def test_a_request_is_waited_for_only_where_the_kubelet_makes_one() -> None:
     fake, _ = cluster_with_node()
     time = Time(lambda now: add_request(fake, "10.0.0.21") if now == 10 else None)
-    assert look_after(fake.cluster, EXPECTED, time.clock).steps == ()
+    assert look_after(fake.cluster, JOINED, time.clock).steps == ()
     assert time.passed == 0
-    assert look_after(fake.cluster, replace(EXPECTED, serving_csr=True), time.clock).steps
+    assert look_after(fake.cluster, replace(JOINED, serving_csr=True), time.clock).steps
     assert time.passed == 10
 
 

@@ -48,17 +48,17 @@ def build_resources(given: Given[FlannelOptions]) -> Resources:
     if problems := (*flannel.range_problems(options, address), *found):
         raise Refused(*problems)
     flannel.prerequisites(layout, reading)
+    network = flannel_conf.network_name(options.network_mode, options.network_name)
+    server = flannel.api_server_of(options, answers.server if answers else "")
     return flannel.build_resources(
-        flannel.flannel_args(
+        flannel.Flanneld(
             options,
             layout,
-            reading,
-            address,
-            version=version,
             source=source_of(given, flannel.PROGRAM, options.version),
             service=running(given, flannel.DAEMON),
             conf=conf(given, address),
-            api_server=answers.server if answers else "",
+            management=address,
+            switch=virtual_switch.networks_of(options.network_mode, address, reading, version, network, server),
             notices=(*_firewall(given), *notices(answers)),
             mark=given.mark,
         )

@@ -52,29 +52,30 @@ NOTICE = "for new pods; existing pods keep the old policy"
 
 
 @dataclass(frozen=True, slots=True)
-class FlannelArgs:
-    """Checked arguments of win_flannel, with rendered templates.
+class Flanneld:
+    """A flanneld as it is wanted on one node: its options, and what was found out and made for it.
 
-    `conf` is the rendered cni.conf, `network` the HNS network that flanneld makes, `net_conf` the path of net-conf.json
-    on the node, `switch` the resources of the external vSwitch, `notices` further messages. `mark` is the batch's id.
+    `management` is the node's address, `conf` the rendered cni.conf, `switch` the resources of the external vSwitch,
+    `notices` are further messages. `mark` is the batch's id.
     """
 
+    options: FlannelOptions
     layout: Layout
     source: Source
-    node_name: str
-    mode: str
-    cluster_cidr: str
     management: Management
     conf: str
     switch: tuple[HnsNetwork | NoHnsNetwork, ...]
     service: Running = field(default_factory=Running)
-    network: str = ""
-    net_conf: str = facts.NET_CONF
     notices: tuple[Resource, ...] = ()
     mark: str = ""
 
+    @property
+    def network(self) -> str:
+        """The HNS network that it makes."""
+        return flannel_conf.network_name(self.options.network_mode, self.options.network_name)
 
-def arguments(args: FlannelArgs) -> tuple[str, ...]:
+
+def arguments(args: Flanneld) -> tuple[str, ...]:
     """flanneld's command line: the four arguments of kubernetes.io, v1.22, in their order, then those that differ
     from their default."""
     layout = args.layout
@@ -84,8 +85,8 @@ def arguments(args: FlannelArgs) -> tuple[str, ...]:
         "--ip-masq=1",
         "--kube-subnet-mgr=1",
     ]
-    if not windows_path.is_same(args.net_conf, facts.NET_CONF):
-        found.append(f"--net-config-path={args.net_conf}")
+    if not windows_path.is_same(args.options.net_conf, facts.NET_CONF):
+        found.append(f"--net-config-path={args.options.net_conf}")
     if not subnet_env.is_default(layout):
         found.append(f"--subnet-file={subnet_env.path(layout)}")
     return tuple(found)
@@ -102,17 +103,17 @@ def check(*, release: Version, node_name: str, warn: Callable[[str], None]) -> N
         )
 
 
-def build_resources(args: FlannelArgs) -> tuple[Resource, ...]:
+def build_resources(args: Flanneld) -> tuple[Resource, ...]:
     """Folders, virtual switch, flanneld.exe, net-conf.json, subnet.env, the service, then cni.conf."""
     layout = args.layout
     return (
-        *_folders(layout, args.net_conf),
+        *_folders(layout, args.options.net_conf),
         *args.switch,
         *args.service.tools,
         _programs(layout, args.source, args.mark),
         File(
-            args.net_conf,
-            flannel_conf.net_conf(args.mode, args.cluster_cidr, args.network).encode(),
+            args.options.net_conf,
+            flannel_conf.net_conf(args.options.network_mode, args.options.cluster_cidr, args.network).encode(),
             backup=args.layout.backup(args.mark),
             equal=is_same_json,
         ),
@@ -138,13 +139,13 @@ def program(layout: Layout, source: Source, tools: tuple[Resource, ...], mark: s
     return (*_folders(layout, facts.NET_CONF), *tools, _programs(layout, source, mark))
 
 
-def lease(args: FlannelArgs) -> subnet_env.Lease:
+def lease(args: Flanneld) -> subnet_env.Lease:
     """The wanted subnet.env."""
     return subnet_env.Lease(
         args.layout,
         args.layout.flanneld_service,
-        str(networks.list_pod_ranges(args.cluster_cidr)[0]),
-        args.mode,
+        str(networks.list_pod_ranges(args.options.cluster_cidr)[0]),
+        args.options.network_mode,
         args.management.adapter.mtu,
         args.network,
     )
@@ -155,7 +156,7 @@ def conf_path(layout: Layout) -> str:
     return windows_path.join(layout.cni_conf_dir, FILE)
 
 
-def build_gate(args: FlannelArgs) -> tuple[Op, ...]:
+def build_gate(args: Flanneld) -> tuple[Op, ...]:
     """Waits that pass once flanneld works: it has a lease, its network has the node's address, and it stays up."""
     timeout = args.service.options.start_timeout
     return (
@@ -231,7 +232,7 @@ def _programs(layout: Layout, source: Source, mark: str) -> Programs:
     return Programs(PROGRAM, source, (("", layout.flanneld_binary),), layout.state_dir, mark[:8])
 
 
-def _service(args: FlannelArgs) -> Service:
+def _service(args: Flanneld) -> Service:
     layout = args.layout
     made = service_of(
         PROGRAM,
@@ -240,8 +241,8 @@ def _service(args: FlannelArgs) -> Service:
         args.service,
         arguments=arguments(args),
         ready=build_gate(args),
-        environment=(Entry.plain("NODE_NAME", args.node_name),),
-        uses=(args.net_conf, subnet_env.path(layout)),
+        environment=(Entry.plain("NODE_NAME", args.options.node_name),),
+        uses=(args.options.net_conf, subnet_env.path(layout)),
         directory=layout.flannel_dir,
     )
     return replace(made, retries=True)  # it ends as long as its Node has no podCIDR
@@ -258,47 +259,6 @@ DAEMON = Daemon(
     rank=1,
     of_cluster=True,
 )
-
-
-def flannel_args(
-    options: FlannelOptions,
-    layout: Layout,
-    reading: Reading,
-    management: Management,
-    *,
-    version: Version,
-    source: Source,
-    service: Running,
-    conf: str,
-    api_server: str,
-    notices: tuple[Resource, ...],
-    mark: str,
-) -> FlannelArgs:
-    """Arguments of flannel's resources. `conf` is the rendered cni.conf, `api_server` the cluster's own address for
-    it."""
-    mode = options.network_mode
-    return FlannelArgs(
-        layout=layout,
-        source=source,
-        node_name=options.node_name,
-        mode=mode,
-        cluster_cidr=options.cluster_cidr,
-        management=management,
-        conf=conf,
-        switch=virtual_switch.networks_of(
-            mode,
-            management,
-            reading,
-            version,
-            flannel_conf.network_name(mode, options.network_name),
-            api_server_of(options, api_server),
-        ),
-        network=flannel_conf.network_name(mode, options.network_name),
-        net_conf=options.net_conf,
-        notices=notices,
-        mark=mark,
-        service=service,
-    )
 
 
 def api_server_of(options: FlannelOptions, found: str) -> virtual_switch.ApiServer | None:

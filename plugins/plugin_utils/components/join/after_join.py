@@ -103,32 +103,33 @@ CONFLICT = 409
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
-    """What the Node object should be. `pod_cidr`: whether to wait for one; `serving_csr`: whether the kubelet asks
-    for a serving certificate; `timeout_s`: how long to wait for a node that has just joined, 0 for one that had
-    joined before."""
+class Joined:
+    """A machine that has joined: what its Node object should be by its options and by what the machine is.
+    `serving_csr`: whether its kubelet asks for a serving certificate; `just_now`: whether it joined in this run, so
+    that its Node is waited for."""
 
-    name: str
+    options: JoinOptions
     architecture: str = ""
     build: int | None = None
-    taints: tuple[str, ...] = ()
-    pod_cidr: bool = True
     serving_csr: bool = False
-    timeout_s: int = 0
+    just_now: bool = False
 
     @classmethod
-    def of(cls, options: JoinOptions, layout: Layout, reading: Reading, *, joins: bool) -> Expected:
-        """From the options of win_k8s_join. A Node that has just joined is waited for."""
+    def of(cls, options: JoinOptions, layout: Layout, reading: Reading, *, just_now: bool) -> Joined:
+        """From a reading of it."""
         system = reading.parts.get("system", {}).get("os") or {}
-        return cls(
-            name=options.node_name,
-            architecture=str(system.get("architecture") or ""),
-            build=reading.build,
-            taints=options.taints,
-            pod_cidr=options.wait_for_pod_cidr,
-            serving_csr=_wants_serving_certificate(layout, reading),
-            timeout_s=options.node_timeout if joins else 0,
-        )
+        architecture, serving = str(system.get("architecture") or ""), _wants_serving_certificate(layout, reading)
+        return cls(options, architecture, reading.build, serving, just_now)
+
+    @property
+    def name(self) -> str:
+        """The Node's."""
+        return self.options.node_name
+
+    @property
+    def timeout_s(self) -> int:
+        """How long its Node is waited for; 0 for one that had joined before."""
+        return self.options.node_timeout if self.just_now else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,22 +141,22 @@ class Report:
     node: Object
 
 
-def look_after(cluster: Cluster, expected: Expected, clock: Clock, *, check: bool = False) -> Report:
+def look_after(cluster: Cluster, joined: Joined, clock: Clock, *, check: bool = False) -> Report:
     """Wait, approve, patch; with `check` only report it. ClusterError if the Node or its podCIDR does not come, or
     if its labels are not a Windows node's."""
-    node = _node(cluster, expected, clock)
-    steps, warnings = _certificates(cluster, expected, clock, node, check=check)
-    node, patched = _taints(cluster, expected, node, check=check)
-    if problems := node_object.label_problems(node, architecture=expected.architecture, build=expected.build):
+    node = _node(cluster, joined, clock)
+    steps, warnings = _certificates(cluster, joined, clock, node, check=check)
+    node, patched = _taints(cluster, joined, node, check=check)
+    if problems := node_object.label_problems(node, architecture=joined.architecture, build=joined.build):
         raise ClusterError(
-            f"The Node {expected.name} has joined, but {'; '.join(problems)}: the kubelet sets these labels, so "
+            f"The Node {joined.name} has joined, but {'; '.join(problems)}: the kubelet sets these labels, so "
             "another machine has this name, or something removed them."
         )
     return Report((*steps, *patched), tuple(warnings), node)
 
 
-def _node(cluster: Cluster, expected: Expected, clock: Clock) -> Object:
-    name, timeout_s = expected.name, expected.timeout_s
+def _node(cluster: Cluster, joined: Joined, clock: Clock) -> Object:
+    name, timeout_s = joined.name, joined.timeout_s
     node = wait_for(
         clock,
         timeout_s,
@@ -163,7 +164,7 @@ def _node(cluster: Cluster, expected: Expected, clock: Clock) -> Object:
         f"The machine has joined, but within {timeout_s} s the cluster got no Node {name}: the kubelet registers it "
         "under the name of its --hostname-override; look into the kubelet's log.",
     )
-    if not expected.pod_cidr or not timeout_s:
+    if not joined.options.wait_for_pod_cidr or not timeout_s:
         return node
     return wait_for(
         clock,
@@ -176,11 +177,11 @@ def _node(cluster: Cluster, expected: Expected, clock: Clock) -> Object:
 
 
 def _certificates(
-    cluster: Cluster, expected: Expected, clock: Clock, node: Mapping[str, Any], *, check: bool
+    cluster: Cluster, joined: Joined, clock: Clock, node: Mapping[str, Any], *, check: bool
 ) -> tuple[list[str], list[str]]:
     """Handle every request of this node for a serving certificate: approve it if it is right, else warn."""
     steps, warnings = [], []
-    for found in _requests(cluster, expected, clock):
+    for found in _requests(cluster, joined, clock):
         label = str(found["metadata"]["name"])
         try:
             asked = request(base64.b64decode(str((found.get("spec") or {}).get("request") or "")))
@@ -189,24 +190,24 @@ def _certificates(
             problems = [str(error).rstrip(".")]
         if problems:
             warnings.append(
-                f"The certificate request {label} of {expected.name} was not approved: {'; '.join(problems)}. Look at "
+                f"The certificate request {label} of {joined.name} was not approved: {'; '.join(problems)}. Look at "
                 f"it (kubectl describe csr {label}) and deny it unless you know whose it is."
             )
             continue
         if not check:
-            cluster.patch(f"{REQUESTS}/{label}/approval", approval(found, expected.name))
-        steps.append(f"approve the serving certificate of {expected.name} ({label})")
+            cluster.patch(f"{REQUESTS}/{label}/approval", approval(found, joined.name))
+        steps.append(f"approve the serving certificate of {joined.name} ({label})")
     return steps, warnings
 
 
-def _requests(cluster: Cluster, expected: Expected, clock: Clock) -> list[Object]:
+def _requests(cluster: Cluster, joined: Joined, clock: Clock) -> list[Object]:
     def pending() -> list[Object] | None:
-        return [item for item in cluster.items(REQUESTS) if is_pending(item, expected.name)] or None
+        return [item for item in cluster.items(REQUESTS) if is_pending(item, joined.name)] or None
 
-    if not expected.serving_csr or not expected.timeout_s:
+    if not joined.serving_csr or not joined.timeout_s:
         return pending() or []
     try:
-        return wait_for(clock, min(CSR_S, expected.timeout_s), pending)
+        return wait_for(clock, min(CSR_S, joined.timeout_s), pending)
     except ClusterError as error:
         if error.status:
             raise
@@ -222,20 +223,20 @@ def plan_taints(cluster: Cluster, node: Object, taints: Sequence[str]) -> tuple[
     return (node_object.taint_step(name, added, cluster.items(node_object.pods_of(name))),)
 
 
-def _taints(cluster: Cluster, expected: Expected, node: Object, *, check: bool) -> tuple[Object, tuple[str, ...]]:
+def _taints(cluster: Cluster, joined: Joined, node: Object, *, check: bool) -> tuple[Object, tuple[str, ...]]:
     for attempt in range(3):
-        patch = node_object.build_taint_patch(node, expected.taints)
+        patch = node_object.build_taint_patch(node, joined.options.taints)
         if patch is None:
             return node, ()
-        steps = plan_taints(cluster, node, expected.taints)
+        steps = plan_taints(cluster, node, joined.options.taints)
         if check:
             return node, steps
         try:
-            patched = cluster.patch(f"/api/v1/nodes/{expected.name}", patch)
+            patched = cluster.patch(f"/api/v1/nodes/{joined.name}", patch)
         except ClusterError as error:
             if error.status != CONFLICT or attempt == 2:
                 raise
-            node = cluster.node(expected.name) or node
+            node = cluster.node(joined.name) or node
         else:
             return patched or node, steps
     return node, ()

@@ -22,7 +22,7 @@ from ..kubelet.places import cert_dir
 from ..shared_arguments import kubernetes_version, source_of
 from ..stage import After, Given, Probe, Resources, Stage
 from . import join, joining, material, node_object
-from .after_join import Expected, look_after
+from .after_join import Joined, look_after
 from .identities import Identity, identities
 from .joining import LATER, Joining, fill_pod_cidr
 from .options import INTERFACE, JoinOptions
@@ -147,8 +147,8 @@ def see(given: Given[JoinOptions], _acted: Collection[str], _changed: bool) -> A
     cluster = _cluster(given)
     node = None
     if cluster is not None and not (given.check and joined):
-        expected = Expected.of(options, given.layout, given.reading, joins=joined)
-        report = look_after(cluster, expected, Clock(), check=given.check)
+        found = Joined.of(options, given.layout, given.reading, just_now=joined)
+        report = look_after(cluster, found, Clock(), check=given.check)
         for sentence in report.warnings:
             given.asks.warn(sentence)
         steps += report.steps

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ...cluster import endpoint as endpoints
@@ -47,40 +47,29 @@ user's name, and LocalSystem has none. Source: kubernetes#124665, #108140; v1.30
 cmd/kubeadm/app/preflight/checks_windows.go."""
 
 
-@dataclass(frozen=True, slots=True)
-class JoinSettings:
-    """kubeadm's settings. `taints` are `<key>=<value>:<effect>`, `pipe` is the name of containerd's pipe, `discovery`
-    the file with address, CA and token; `patches`: a folder, empty for none."""
-
-    version: Version
-    node_name: str
-    pipe: str
-    discovery: str
-    taints: tuple[str, ...] = ()
-    patches: str = ""
-
-
-def join_configuration(settings: JoinSettings) -> str:
-    """The file for `kubeadm join --config`. Refused for a release that reads neither form."""
-    if settings.version.line < FIRST:
+def join_configuration(options: JoinOptions, layout: Layout, *, patches: bool = False) -> str:
+    """The file for `kubeadm join --config`; `patches`: whether kubeadm patches what it writes. Refused for a release
+    that reads neither form."""
+    version = Version.parse(options.version)
+    if version.line < FIRST:
         raise Refused(
-            f"kubeadm {settings.version} reads neither kubeadm.k8s.io/v1beta3 nor v1beta4: use Kubernetes {FIRST} or "
+            f"kubeadm {version} reads neither kubeadm.k8s.io/v1beta3 nor v1beta4: use Kubernetes {FIRST} or "
             "newer, or winkube_join: kubeconfig."
         )
-    named = settings.version.line >= V1BETA4
+    named = version.line >= V1BETA4
     registration: dict[str, Any] = {
-        "name": settings.node_name,
-        "criSocket": endpoint(settings.pipe),
-        "taints": [_taint(taint) for taint in settings.taints],
+        "name": options.node_name,
+        "criSocket": endpoint(layout.containerd_pipe),
+        "taints": [_taint(taint) for taint in options.taints],
     }
-    if join.KUBEADM_RUN.account == LOCAL_SYSTEM and settings.version.line < ASKS_THE_TOKEN:
+    if join.KUBEADM_RUN.account == LOCAL_SYSTEM and version.line < ASKS_THE_TOKEN:
         registration["ignorePreflightErrors"] = [PRIVILEGED_USER]
     document = {
         "apiVersion": f"kubeadm.k8s.io/{'v1beta4' if named else 'v1beta3'}",
         "kind": "JoinConfiguration",
-        "discovery": {"file": {"kubeConfigPath": without_drive(settings.discovery)}},
+        "discovery": {"file": {"kubeConfigPath": without_drive(discovery_file(layout))}},
         "nodeRegistration": registration,
-        **({"patches": {"directory": settings.patches}} if settings.patches else {}),
+        **({"patches": {"directory": patches_dir(layout)}} if patches else {}),
     }
     return json.dumps(document, indent=2) + "\n"
 
@@ -167,17 +156,9 @@ def material(
             f"{KUBELET_CONFIG}: featureGates.{gates[0]}: a kubelet {version} ends on it, and kubeadm {version} cannot "
             f"leave it out (1.{PATCHES_SINCE} is the first that patches what it writes); take it out there."
         )
-    settings = JoinSettings(
-        version=version,
-        node_name=name,
-        pipe=layout.containerd_pipe,
-        discovery=discovery_file(layout),
-        taints=options.taints,
-        patches=patches_dir(layout) if gates else "",
-    )
     return replace(
         made,
-        configuration=join_configuration(settings),
+        configuration=join_configuration(options, layout, patches=bool(gates)),
         discovery=identities.build_kubeconfig(where.server, where.ca_pem, TOKEN_USER, made_token),
         patch=json.dumps(build_patch(gates)) if gates else "",
         token=made_token,
