@@ -106,7 +106,7 @@ windows: setup ## upstream's programs for Windows judge on Wine what we render f
 
 .PHONY: wine-node
 wine-node: setup ## a whole node on Wine, its scripts executed by PowerShell for Windows, without the lab's twin (at night); the last line is one JSON object
-	@$(PYTHON) -m tests.wine_node $(ARGS)
+	@PYTHONPATH=.venv/collections $(PYTHON) -m tests.wine_node $(ARGS)
 
 contract-archive: setup ## the contract for a Windows machine without Ansible, in build/ (ARGS="--containerd 2.3.7")
 	@$(PYTHON) -m tests.contract.carried.build $(ARGS)

@@ -25,6 +25,8 @@ from tests.wine_node.machine import STAND_INS, Machine, running, show_windows  #
 from tests.wine_node.ssh import Sshd  # noqa: E402
 from tests.wine_node.standins import StandIns  # noqa: E402
 
+STATE = r"C:\ProgramData\winkube"
+
 
 class Process:
     """What can be asked for."""
@@ -40,6 +42,36 @@ class Process:
 
     def do_stand_ins(self) -> dict[str, int]:
         return dict(sorted(self.stand_ins.calls.items()))
+
+    def do_values(self, path: str) -> dict[str, Any]:
+        """A key of Wine's own registry, below HKLM."""
+        found = self.node.witness.ask("walk", path=path)
+        return {value["name"]: value["data"] for key in found if not key["path"] for value in key["values"]}
+
+    def do_state(self, service: str) -> str:
+        """Of a service, as Wine's service manager has it."""
+        with self.node.lock:
+            self.node.registry.forget()
+            return self.node.services.state(service)
+
+    def do_write(self, path: str, text: str) -> None:
+        place = self.node.prefix.path(path)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+
+    def do_is_open(self) -> bool:
+        """Whether a batch is."""
+        return self.node.prefix.path(STATE).joinpath("open.json").exists()
+
+    def do_ops(self) -> list[str]:
+        """What every journal that is there says was begun; of undos it does not say which op."""
+        found = []
+        for journal in self.node.prefix.path(STATE).glob("batches/*/journal.jsonl"):
+            for line in journal.read_text(encoding="utf-8").splitlines():
+                entry = json.loads(line)
+                if entry["e"] == "intent":
+                    found.append(entry["op"])
+        return found
 
     def do_cut(self) -> None:
         self.loop.call_soon_threadsafe(self.sshd.cut)

@@ -17,6 +17,7 @@ from typing import Any
 import asyncssh
 
 from tests.lab.machine import commandline
+from tests.lab.machine.errors import WinError
 from tests.lab.server.payload import parse_command
 from tests.wine.prefix import Prefix
 from tests.wine_node.calls import Call, described
@@ -36,7 +37,7 @@ class Sshd:
         self.calls: list[Call] = []
         self.sftp = 0
         self.connections: set[asyncssh.SSHServerConnection] = set()
-        self.running: dict[int, subprocess.Popen[bytes]] = {}
+        self.running: dict[int, tuple[subprocess.Popen[bytes], Call]] = {}
         self._client, self._host = client, host
         self.noted: Callable[[Call], None] = lambda call: None
 
@@ -56,8 +57,8 @@ class Sshd:
 
     def cut(self) -> None:
         """Every session ends with all its processes; what the scheduler or the service manager runs goes on."""
-        for process in list(self.running.values()):
-            end(self.node, process)
+        for process, call in list(self.running.values()):
+            end(self.node, process, call)
         for connection in list(self.connections):
             connection.abort()
 
@@ -90,7 +91,7 @@ class Sshd:
             given.seek(0)
             before = {one["pid"] for one in self.node.witness.ask("processes")}
             process = self.prefix.popen(line, stdin=given, stdout=out, stderr=error)
-            self.running[process.pid] = process
+            self.running[process.pid] = process, call
             self.calls.append(call)
             try:
                 while process.poll() is None and time.monotonic() - began < LIMIT_S:
@@ -98,7 +99,7 @@ class Sshd:
                         self._who(before, call)
                     time.sleep(SEEN_S if not call.pid else 0.02)
                 if process.poll() is None:
-                    end(self.node, process)
+                    end(self.node, process, call)
             finally:
                 self.running.pop(process.pid, None)
             out.seek(0)
@@ -118,12 +119,11 @@ class Sshd:
                 call.program, call.pid = one["path"] or one["name"], one["pid"]
 
 
-def end(node: Machine, process: subprocess.Popen[bytes]) -> None:
-    """Ends what SSH has started on this side, so that Wine ends it; PowerShell is a process of its own there."""
-    for one in node.witness.ask("processes"):
-        if (one["path"] or one["name"]).lower().endswith("pwsh.exe"):
-            with contextlib.suppress(Exception):
-                node.witness.ask("kill", pid=one["pid"], code=1)
+def end(node: Machine, process: subprocess.Popen[bytes], call: Call) -> None:
+    """Ends a session's processes: the PowerShell first, which is no child of this side's."""
+    if call.pid:
+        with contextlib.suppress(WinError):
+            node.witness.ask("kill", pid=call.pid, code=1)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import http.server
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,8 +21,9 @@ from typing import Any
 from tests.integration.lab import Run, parse_recap
 from tests.lab.machine.builds import tar_gz, zip_of
 from tests.real import build
+from tests.windows import lines
 from tests.windows.machine import witness
-from tests.windows.machine.bench import Archive, digest
+from tests.windows.machine.bench import PROGRAMS, Archive, digest
 from tests.wine import nssm
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -160,6 +162,33 @@ def node(work: Path, powershell: Path) -> Iterator[Node]:
                 process.kill()
 
 
+OPS = frozenset(
+    re.findall(
+        r"^        '(\w+)' { return Invoke-Node", (ROOT / "powershell/runner/70_ops.ps1").read_text(), re.MULTILINE
+    )
+)
+"""The ops that the runner knows."""
+SITE = ROOT / "playbooks" / "site.yml"
+PUSH = ROOT / "playbooks" / "push.yml"
+CONTAINERD = "2.3.7"
+KUBERNETES = "1.37.1"
+NSSM = nssm.BUILDS["2.24-101-g897c7ad"]
+READING = """
+- hosts: windows
+  gather_facts: false
+  tasks:
+    - winkube.node.win_k8s_node_info:
+      register: found
+    - ansible.builtin.debug: {var: found.winkube}
+"""
+ROLE = """
+- hosts: windows
+  gather_facts: false
+  roles:
+    - winkube.node.{}
+"""
+
+
 @dataclass
 class Told:
     """What has happened so far."""
@@ -186,54 +215,181 @@ class Told:
             "stand_in_calls": self.node.ask("stand_ins"),
             "changed_second_run": self.second[0],
             "calls_second_run": self.second[1],
+            "ops_executed": len(set(self.node.ask("ops")) & OPS),
+            "ops_known": len(OPS),
         }
 
 
-def tell(told: Told, *, whole: bool = True) -> None:
-    """From the bare node on."""
-    node = told.node
-    ping = node.ansible("ansible", "win1", "-m", "ansible.windows.win_ping")
+def first(told: Told) -> None:
+    ping = told.node.ansible("ansible", "win1", "-m", "ansible.windows.win_ping")
     told.expect("win_ping answers", ping.rc == 0 and '"ping": "pong"' in ping.stdout, ping)
-    reading = node.play(READING)
+    reading = told.node.play(READING)
     told.expect("the node is read by one call", reading.rc == 0 and '"calls": 1' in reading.stdout, reading)
-    first = converge(node)
-    told.expect("containerd is installed and runs", first.rc == 0 and first.recap["win1"].changed == 1, first)
-    if first.rc:
-        return
-    before = len(node.ask("calls"))
-    second = converge(node)
-    told.second = (second.recap["win1"].changed, len(node.ask("calls")) - before)
-    told.expect("the second run changes nothing, in one call", told.second == (0, 1), second)
 
 
-READING = """
-- hosts: windows
-  gather_facts: false
-  tasks:
-    - winkube.node.win_k8s_node_info:
-      register: found
-    - ansible.builtin.debug: {var: found.winkube}
-"""
-SITE = ROOT / "playbooks" / "site.yml"
-CONTAINERD = "2.3.7"
+def containerd(told: Told) -> None:
+    run = converge(told.node)
+    told.expect("containerd is installed", changed(run) == 1, run)
+    told.expect("it runs, by Wine's service manager", told.node.ask("state", service="containerd") == "running")
+    before = len(told.node.ask("calls"))
+    again = converge(told.node)
+    told.second = (changed(again), len(told.node.ask("calls")) - before)
+    told.expect("the second run changes nothing, in one call", told.second == (0, 1), again)
+
+
+def rollback(told: Told) -> None:
+    """A value of the registry that the node has noted itself is back, too: `present` of an undo."""
+    run = converge(told.node, **service(WINKUBE_TEST="one"))
+    told.expect("a variable of the service is set", changed(run) == 1, run)
+    told.expect("it is in Wine's registry", variables(told.node) == ["WINKUBE_TEST=one"])
+    broken = archive_of(told.node, "broken", containerd=witness.build().read_bytes())
+    run = converge(told.node, **service(WINKUBE_TEST="two"), **broken)
+    told.expect("a containerd that ends at once is rolled back", run.rc != 0 and "Rolled back." in run.output, run)
+    told.expect("the variable is what it was", variables(told.node) == ["WINKUBE_TEST=one"], run)
+    told.expect("containerd runs", told.node.ask("state", service="containerd") == "running")
+    again = converge(told.node, **service(WINKUBE_TEST="one"))
+    told.expect("what was there before is whole: changed=0", changed(again) == 0, again)
+    run = converge(told.node)
+    told.expect("back to no variable", changed(run) == 1 and not variables(told.node), run)
+
+
+def cut(told: Told) -> None:
+    """The session ends in the middle of a batch: the scheduled task's runner goes on, and Ansible asks for its id."""
+    run, was_cut = while_open(told, lambda: converge(told.node, winkube_containerd_log_level="debug"))
+    told.expect("the session was cut in the middle", was_cut, run)
+    told.expect("the runner has finished by itself, and Ansible knows", changed(run) == 1, run)
+    again = converge(told.node, winkube_containerd_log_level="debug")
+    told.expect("changed=0 after it", changed(again) == 0, again)
+
+
+def inline(told: Told) -> None:
+    """The runner in the session's own process: what a cut leaves half done, the next batch rolls back first."""
+    run, was_cut = while_open(told, lambda: converge(told.node, winkube_runner="inline"))
+    told.expect("the session was cut in the middle", was_cut, run)
+    run = converge(told.node, winkube_runner="inline")
+    told.expect("one plain run converges", run.rc == 0, run)
+    again = converge(told.node, winkube_runner="inline")
+    told.expect("changed=0 after it", changed(again) == 0, again)
+    told.expect("containerd runs", told.node.ask("state", service="containerd") == "running")
+
+
+def push(told: Told) -> None:
+    folder = told.node.work / "source"
+    (folder / "bin").mkdir(parents=True)
+    data = build.program("containerd", CONTAINERD, "windows").read_bytes() + b"built here"
+    (folder / "containerd.exe").write_bytes(data)
+    extra = {
+        "winkube_hosts": "windows",
+        "winkube_build_name": "containerd",
+        "winkube_build_dir": str(folder),
+        "winkube_build_command": ["cp", "containerd.exe", "bin/containerd.exe"],
+        "winkube_build_result": "bin",
+    }
+    run = told.node.playbook(PUSH, **extra)
+    told.expect("a build is pushed", run.rc == 0, run)
+    told.expect("it runs, by Wine's service manager", told.node.ask("state", service="containerd") == "running")
+    again = told.node.playbook(PUSH, **extra)
+    told.expect("pushed again: nothing changes on the node", "containerd unchanged" in again.stdout, again)
+
+
+def kubelet(told: Told) -> None:
+    run = role(told.node, "kubelet", "kubelet")
+    told.expect("the kubelet is left stopped: it waits for the join", "waits for join" in run.output, run)
+    again = role(told.node, "kubelet", "kubelet")
+    told.expect("changed=0 after it", changed(again) == 0, again)
+
+
+def kube_proxy(told: Told) -> None:
+    """What kube-proxy.exe needs of HNS Wine has not, so it ends: the check fails."""
+    for path, text in lines.files(KUBERNETES).items():
+        told.node.ask("write", path=path, text=text)
+    run = role(told.node, "kube_proxy", "kube-proxy")
+    told.expect("a kube-proxy that ends is rolled back", run.rc != 0 and "Rolled back" in run.output, run)
+    told.expect("no service is left", told.node.ask("state", service="kube-proxy") == "absent", run)
+
+
+CHAPTERS: dict[str, Callable[[Told], None]] = {
+    "first": first,
+    "containerd": containerd,
+    "rollback": rollback,
+    "cut": cut,
+    "inline": inline,
+    "push": push,
+    "kubelet": kubelet,
+    "kube_proxy": kube_proxy,
+}
+NEEDED = ("first", "containerd")
+
+
+def tell(told: Told, chosen: Sequence[str] = ()) -> None:
+    """From the bare node on: all chapters in their order, or `NEEDED` and those chosen."""
+    for name, chapter in CHAPTERS.items():
+        if not chosen or name in chosen or name in NEEDED:
+            began = time.monotonic()
+            print(f"{name}:", flush=True)
+            chapter(told)
+            print(f"  {time.monotonic() - began:.0f} s", flush=True)
+
+
+def changed(run: Run) -> int:
+    """Tasks that changed the node; -1 for a run that failed."""
+    return run.recap["win1"].changed if run.rc == 0 and "win1" in run.recap else -1
+
+
+def while_open(told: Told, run: Callable[[], Run]) -> tuple[Run, bool]:
+    """A run of Ansible during which every session is cut as soon as a batch is open, and whether that was so."""
+    done: list[Run] = []
+    thread = threading.Thread(target=lambda: done.append(run()))
+    thread.start()
+    was_open = False
+    while thread.is_alive() and not was_open:
+        was_open = told.node.ask("is_open")
+        if was_open:
+            told.node.ask("cut")
+        thread.join(0.05)
+    thread.join()
+    return done[0], was_open
 
 
 def converge(node: Node, *arguments: object, **more: Any) -> Run:
     """site.yml's containerd, by nssm."""
-    members = {
-        f"bin/{name}.exe": build.program(name, CONTAINERD, "windows").read_bytes() for name in ("containerd", "ctr")
-    }
-    members["bin/containerd-shim-runhcs-v1.exe"] = witness.build().read_bytes()
-    source = node.publish(f"containerd-{CONTAINERD}-windows-amd64.tar.gz", lambda: tar_gz(members))
     extra = {
         "winkube_hosts": "windows",
         "winkube_containerd_version": CONTAINERD,
-        "winkube_containerd_url": source.url,
-        "winkube_containerd_checksum": source.checksum,
+        **archive_of(node, f"containerd-{CONTAINERD}-windows-amd64"),
         **of_nssm(node),
-        "winkube_containerd_service": {"manager": "nssm", "environment": {}, "start_timeout": 60, "stop_timeout": 60},
+        **service(),
     }
     return node.playbook(SITE, "--tags", "containerd", *arguments, **(extra | more))
+
+
+def service(**environment: str) -> dict[str, Any]:
+    return {
+        "winkube_containerd_service": {
+            "manager": "nssm",
+            "environment": environment,
+            "start_timeout": 60,
+            "stop_timeout": 60,
+        }
+    }
+
+
+def variables(node: Node) -> object:
+    """Those of containerd's service, in Wine's registry."""
+    values = node.ask("values", path=r"SYSTEM\CurrentControlSet\Services\containerd\Parameters")
+    return values.get("AppEnvironmentExtra")
+
+
+def archive_of(node: Node, name: str, **instead: bytes) -> dict[str, str]:
+    """The roles' variables for a release archive; `instead` has other bytes for one of its programs."""
+
+    def archive() -> bytes:
+        members = {f"bin/{each}.exe": build.program(each, CONTAINERD, "windows").read_bytes() for each in PROGRAMS}
+        members["bin/containerd-shim-runhcs-v1.exe"] = witness.build().read_bytes()
+        return tar_gz(members | {f"bin/{each}.exe": data for each, data in instead.items()})
+
+    source = node.publish(f"{name}.tar.gz", archive)
+    return {"winkube_containerd_url": source.url, "winkube_containerd_checksum": source.checksum}
 
 
 def of_nssm(node: Node) -> dict[str, str]:
@@ -241,4 +397,23 @@ def of_nssm(node: Node) -> dict[str, str]:
     return {"winkube_nssm_url": tool.url, "winkube_nssm_checksum": tool.checksum}
 
 
-NSSM = nssm.BUILDS["2.24-101-g897c7ad"]
+def role(node: Node, name: str, program: str, **more: Any) -> Run:
+    """One role of Kubernetes' with the real program, by nssm."""
+    source = node.publish(f"{program}.exe", lambda: build.program(program, KUBERNETES, "windows").read_bytes())
+    extra = {
+        "winkube_kubernetes_version": KUBERNETES,
+        f"winkube_{name}_url": source.url,
+        f"winkube_{name}_checksum": source.checksum,
+        f"winkube_{name}_start_timeout": 60,
+        f"winkube_{name}_stop_timeout": 60,
+        "winkube_service_manager": "nssm",
+        "winkube_interface_name": adapter(),
+        **of_nssm(node),
+    }
+    return node.play(ROLE.format(name), **(extra | more))
+
+
+def adapter() -> str:
+    """The adapter with the default route: Wine's are this machine's."""
+    routes = (line.split() for line in Path("/proc/net/route").read_text(encoding="ascii").splitlines()[1:])
+    return next((route[0] for route in routes if int(route[1], 16) == 0), "lo")

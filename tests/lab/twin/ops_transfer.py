@@ -48,7 +48,7 @@ def fetch(work: Work, args: Args) -> OpRun:
         if isinstance(error, OpError):
             raise OpError(_without_secrets(str(error), url, str(args.get("proxy") or ""))) from error
         raise
-    return {"changed": True, "sha256": sha256(data), "bytes": len(data)}
+    return {"changed": True, "sha256": sha256(data)}
 
 
 def _without_secrets(text: str, *addresses: str) -> str:
