@@ -14,9 +14,16 @@ version_added: 0.1.0
 description:
   - Runs Ansible's modules on a Windows node that has neither SSH nor WinRM, by the exec of the Kubernetes API in a
     HostProcess pod of that node. All it takes is a kubeconfig.
-  - A run makes one pod for each node and uses it for all its tasks. A small process on the controller deletes the pod
-    when the run is over, after Ctrl-C and a crash too; O(pod_lifetime) ends it in any case. Leftovers of earlier runs
-    in the namespace are deleted when a pod is made.
+  - A run makes one pod for each node and uses it for all its tasks. One process beside the run gives its pods a sign of
+    life each minute, and deletes them when the run is over, after Ctrl-C and a crash too. A pod without a sign of life
+    ends by itself after 5 minutes, also where that process was killed; O(pod_lifetime) ends it in any case. A pod that
+    has ended is made again when its run needs it. Leftovers of earlier runs in the namespace are deleted when a run
+    makes its first pod there.
+  - In a container whose first process is C(ansible-playbook), no process outlives the run. A run with a task of this
+    collection that works on nodes deletes its pods before it ends, after SIGTERM too. The pods of other runs end by
+    themselves.
+  - If C(WINKUBE_POD) names the pod in which the run is (C(<namespace>/<name>/<uid>), set by the downward API) and
+    O(namespace) is its namespace, it owns the pods, and the garbage collector deletes them after it.
   - Anyone who may do this is an administrator of the node. The pod runs as C(NT AUTHORITY\SYSTEM) on the host.
     C(docs/host_process.md) has the smallest rights, and what PodSecurity asks for.
 requirements:
@@ -101,25 +108,28 @@ options:
 """
 
 import base64
-import getpass
 import hashlib
 import os
 import re
 import socket
-from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ansible import constants
 from ansible.errors import AnsibleConnectionFailure, AnsibleError, AnsibleFileNotFound
 from ansible.plugins.connection import ConnectionBase
 from ansible.utils.display import Display
 
 from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
+from ..plugin_utils.cluster.own_pod import find_own_pod
 from ..plugin_utils.engine.printable import make_sentence
-from ..plugin_utils.host_process import pod
+from ..plugin_utils.engine.run_end import run_folder, run_mark, run_pid
+from ..plugin_utils.engine.user import user
+from ..plugin_utils.host_process import keeper, pod
 from ..plugin_utils.host_process.access import Access, Done
-from ..plugin_utils.host_process.keeper import identity, run_when_over
 
 display = Display()
 
@@ -127,6 +137,37 @@ _POWERSHELL = re.compile(
     r"^\s*&?\s*['\"]?(?:\S*\\)?powershell(?:\.exe)?['\"]?\s+(?P<arguments>.*)$", re.IGNORECASE | re.DOTALL
 )
 _START = "-NoLogo -NoProfile -NonInteractive -ExecutionPolicy Unrestricted -EncodedCommand"
+
+
+class _Kept:
+    """A pod or the namespace of a run, for its keeper."""
+
+    def __init__(self, noted: Mapping[str, Any]) -> None:
+        self._noted = noted
+        self._opened: Access | None = None
+
+    def _access(self) -> Access:
+        """By itself: nothing that is open in a worker may be shared."""
+        if self._opened is None:
+            cluster = Cluster.open(self._noted["cluster"])
+            if cluster is None:
+                raise ClusterError("The kubeconfig is gone.")
+            self._opened = Access(cluster, pod.Wanted(**self._noted["wanted"]), start_s=0)
+        return self._opened
+
+    def renew(self) -> None:
+        if self._noted["what"] == "pod":
+            self._access().renew()
+
+    def remove(self) -> None:
+        if self._noted["what"] == "pod":
+            self._access().remove()
+        else:
+            self._access().remove_namespace()
+
+
+def _open_kept(noted: Mapping[str, Any]) -> keeper.Kept:
+    return _Kept(noted)
 
 
 class Connection(ConnectionBase):
@@ -166,18 +207,27 @@ class Connection(ConnectionBase):
                 "winkube_host_process_kubeconfig or the environment variable KUBECONFIG."
             )
         self._reopen = options
-        run = os.getppid()
-        where = f"{socket.gethostname()} {run} {identity(run)}"
+        run = run_pid()
+        self._folder = run_folder(Path(constants.DEFAULT_LOCAL_TMP), run)
         wanted = pod.Wanted(
             node=str(self.get_option("node")),
             namespace=str(self.get_option("namespace")),
             image=str(self.get_option("image")),
-            run=hashlib.sha256(where.encode()).hexdigest()[:16],
-            owner=f"{getpass.getuser()}@{socket.gethostname()} (pid {run})",
+            run=run_mark(run),
+            owner=f"{user()}@{socket.gethostname()} (pid {run})",
             lives_s=int(self.get_option("pod_lifetime")),
             pull_secret=str(self.get_option("pull_secret")),
+            own_pod=find_own_pod(os.environ),
         )
-        return Access(cluster, wanted, start_s=float(self.get_option("start_timeout")), say=self._say)
+        return Access(
+            cluster,
+            wanted,
+            start_s=float(self.get_option("start_timeout")),
+            say=self._say,
+            sweeps=lambda: keeper.is_first(
+                self._folder, f"swept-{hashlib.sha256(wanted.collection.encode()).hexdigest()}"
+            ),
+        )
 
     def _say(self, sentence: str) -> None:
         display.display(make_sentence(f"{self.get_option('node')}: {sentence}"))
@@ -189,20 +239,21 @@ class Connection(ConnectionBase):
                 "Check mode may make no pod (winkube_host_process_pod_in_check_mode), and without one "
                 f"{access.wanted.node} cannot be read."
             )
-        if access.ensure(lambda removal: self._keep(access.wanted, removal)):
+        if access.ensure(lambda what: self._keep(access.wanted, what)):
             said = f"reached through the pod {access.wanted.namespace}/{access.wanted.name}"
             display.v(make_sentence(said), host=access.wanted.node)
 
-    def _keep(self, wanted: pod.Wanted, removal: Callable[[Access], object]) -> None:
-        """A process takes away what is made now, when the run is over."""
-        options = self._reopen
-
-        def remove() -> None:
-            cluster = Cluster.open(options)  # by itself: nothing that is open here may be shared
-            if cluster is not None:
-                removal(Access(cluster, wanted, start_s=0))
-
-        run_when_over(os.getppid(), remove)
+    def _keep(self, wanted: pod.Wanted, what: str) -> None:
+        """The run's keeper takes care of what is made now."""
+        noted = {
+            "cluster": self._reopen,
+            "node": wanted.node,
+            "wanted": {**asdict(wanted), "own_pod": None},
+            "what": what,
+        }
+        name = f"{keeper.NAMESPACE}{wanted.namespace}" if what == "namespace" else wanted.name
+        keeper.note(self._folder, name, noted)
+        keeper.start(self._folder, run_pid(), _open_kept)
 
     # -- what Ansible asks for -----------------------------------------------------------------------------------
 

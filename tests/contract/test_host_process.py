@@ -9,14 +9,17 @@ from __future__ import annotations
 import base64
 import contextlib
 import hashlib
+import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.host_process import pod
 from ansible_collections.winkube.node.plugins.plugin_utils.host_process.access import script, script_argv
 
 TIME_S = 60
@@ -167,3 +170,29 @@ def test_what_goes_wrong_is_a_sentence_and_exit_code_1(order: Order, verb: str, 
     done = order(verb, first)
     assert done.code == 1 and done.stdout == b""
     assert said in done.stderr.decode() and done.stderr.strip()
+
+
+@pytest.mark.lane("pwsh")
+def test_a_pod_without_a_sign_of_life_ends_and_with_one_it_stays(pwsh: str, tmp_path: Path) -> None:
+    """Each sign of life is a program of its own, as the run starts it."""
+    words = [pwsh, "-NoLogo", "-NoProfile", "-NonInteractive"]
+    environment = {**os.environ, "CONTAINER_SANDBOX_MOUNT_POINT": f"{tmp_path}/"}
+    began = time.monotonic()
+    with subprocess.Popen([*words, "-Command", pod.waiting(12)], env=environment) as waits:
+        try:
+            for _time in range(4):
+                time.sleep(5)
+                encoded = base64.b64encode(pod.RENEWING.encode("utf-16-le")).decode()
+                subprocess.run([*words, "-EncodedCommand", encoded], env=environment, check=True, timeout=TIME_S)
+                assert waits.poll() is None, "it was given a sign of life"
+            assert [file.name for file in tmp_path.iterdir()] == ["winkube-alive"]
+            assert waits.wait(TIME_S) == 0 and time.monotonic() - began > 20 + 12 - 2
+        finally:
+            waits.kill()
+
+
+@pytest.mark.lane("pwsh")
+def test_a_pod_whose_volume_is_unknown_ends_too(pwsh: str) -> None:
+    environment = {key: value for key, value in os.environ.items() if key != "CONTAINER_SANDBOX_MOUNT_POINT"}
+    words = [pwsh, "-NoLogo", "-NoProfile", "-NonInteractive", "-Command", pod.waiting(3)]
+    subprocess.run(words, env=environment, check=False, timeout=TIME_S, capture_output=True)

@@ -344,6 +344,100 @@ def test_ctrl_c_leaves_no_pod(managed: Managed) -> None:
         managed.host.set(latency_s=0.0)
 
 
+INFO = """
+- hosts: windows
+  gather_facts: false
+  tasks:
+    - winkube.node.win_k8s_node_info:
+"""
+FIRST = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc")
+"""Runs a program as the first process of a container, with which all others end."""
+
+
+def running_pods(managed: Managed) -> list[str]:
+    """Pods of ours whose program runs, now."""
+    return [
+        item["metadata"]["name"]
+        for item in managed.cluster.request("GET", PODS).get("items") or []
+        if not item["metadata"].get("deletionTimestamp") and item["status"].get("phase") not in {"Succeeded", "Failed"}
+    ]
+
+
+@newest
+@pytest.mark.skipif(
+    subprocess.run([*FIRST, "true"], capture_output=True, check=False).returncode != 0, reason="no pid namespaces"
+)
+@pytest.mark.parametrize("end", ["itself", "SIGTERM", "SIGKILL"])
+def test_a_run_that_is_a_containers_first_process_leaves_no_pod(managed: Managed, end: str) -> None:
+    """Failed before: the process that deletes the pod died with the run's, and the pod stayed for four hours."""
+    before = len(posts(managed))
+    managed.host.set(latency_s=0.0 if end == "itself" else 5.0)
+    words = [managed.bench.play(INFO), "-i", managed.inventory(), "-e", json.dumps(managed.variables())]
+    try:
+        with subprocess.Popen(
+            [*FIRST, str(SCRIPTS / "ansible-playbook"), *(str(word) for word in words)],
+            cwd=managed.bench.directory,
+            env=managed.bench.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        ) as run:
+            if end != "itself":
+                until(partial(made_since, managed, before))
+                until(lambda: bool(running_pods(managed)))
+                children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text(encoding="utf-8").split()
+                os.kill(int(children[0]), getattr(signal, end))
+            said = run.communicate(timeout=300)[0]
+    finally:
+        managed.host.set(latency_s=0.0)
+    assert made_since(managed, before), said
+    if end == "SIGKILL":
+        assert running_pods(managed), "nobody was left to delete it"
+        managed.cluster.advance(290)
+        assert running_pods(managed), "its run might still be there"
+        managed.cluster.advance(30)
+    assert running_pods(managed) == [], said
+    for pod in managed.cluster.request("GET", PODS).get("items") or []:
+        managed.cluster.request("DELETE", f"{PODS}/{pod['metadata']['name']}")
+    managed.cluster.advance(5)
+
+
+@newest
+def test_a_pod_that_has_ended_is_made_again_when_it_is_needed(managed: Managed) -> None:
+    """A run that is long silent, because its keeper was killed, or whose machine was restarted in between."""
+    advance = managed.bench.file("waits", "")
+    play = f"""
+- hosts: windows
+  gather_facts: false
+  tasks:
+    - ansible.windows.win_ping:
+    - ansible.builtin.wait_for: {{path: "{advance}.done", timeout: 200}}
+      delegate_to: localhost
+      vars: {{ansible_connection: local}}
+    - ansible.windows.win_ping:
+"""
+    before = len(posts(managed))
+    words = [managed.bench.play(play), "-i", managed.inventory(), "-e", json.dumps(managed.variables())]
+    with subprocess.Popen(
+        [str(SCRIPTS / "ansible-playbook"), *(str(word) for word in words)],
+        cwd=managed.bench.directory,
+        env=managed.bench.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as run:
+        until(lambda: bool(running_pods(managed)))
+        time.sleep(2)
+        managed.cluster.advance(310)
+        assert running_pods(managed) == []
+        Path(f"{advance}.done").touch()
+        said = run.communicate(timeout=300)[0]
+    assert run.returncode == 0 and "ok=3" in said, said
+    assert len(posts(managed)) == before + 2, said
+
+
 def made_since(managed: Managed, before: int) -> bool:
     return len(posts(managed)) > before
 

@@ -113,7 +113,7 @@ KINDS: Mapping[str, Room] = {
         ("ansible",),
     ),
     "callback": Room(("engine.printable",), ("ansible",)),
-    "connection": Room(("cluster", "engine.printable", "host_process"), ("ansible",)),
+    "connection": Room(("cluster", "engine.printable", "engine.run_end", "engine.user", "host_process"), ("ansible",)),
     "doc_fragments": Room(COMPONENTS, ("yaml",)),
     "filter": Room(("diagnosis", "facts", "lint", "pages", "scheduling", "workloads"), ("ansible", "jinja2")),
     "inventory": Room(("cluster", "engine", "foreign", "node", "node_yaml"), ("ansible",)),

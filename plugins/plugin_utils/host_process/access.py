@@ -77,32 +77,47 @@ class Access:
         start_s: float,
         say: Callable[[str], None] = lambda sentence: None,
         clock: Clock | None = None,
+        sweeps: Callable[[], bool] = lambda: True,
     ) -> None:
+        """`sweeps`: whether it is this worker that deletes the remains of earlier runs."""
         self.cluster, self.wanted, self.start_s = cluster, wanted, start_s
-        self.say, self.clock = say, clock or Clock()
+        self.say, self.clock, self._sweeps = say, clock or Clock(), sweeps
         self._is_v5: bool | None = None
 
     # -- the pod -------------------------------------------------------------------------------------------------
 
-    def ensure(self, keep: Callable[[Callable[[Access], object]], object] = lambda removal: None) -> bool:
-        """Make sure that the pod runs; True if it had to be made. Before anything is made, `keep` gets the function
-        that removes it at the end of the run."""
+    def ensure(self, keep: Callable[[str], object] = lambda what: None) -> bool:
+        """Make sure that the pod runs; True if it had to be made. Before the pod is made, `keep` gets "pod"; and
+        "namespace" once that is made."""
         found = self.cluster.get(self.wanted.path)
         if found is not None and pod.state(found).ready:
             return False
         made = False
         if found is not None and pod.state(found).over:
             self.remove()
+            self._wait_until_gone()
             found = None
         if found is None:
-            self._sweep()
-            keep(Access.remove)
+            if self._sweeps():
+                self._sweep()
+            keep("pod")
             self._make(keep)
             made = True
         self._wait()
         return made
 
-    def _make(self, keep: Callable[[Callable[[Access], object]], object]) -> None:
+    def _wait_until_gone(self) -> None:
+        """The next pod has the same name."""
+        end = self.clock.now() + self.start_s
+        while self.cluster.get(self.wanted.path) is not None:
+            if self.clock.now() >= end:
+                raise ClusterError(
+                    f"The pod {self._name} has ended and was still there {self.start_s:g} s after it was deleted "
+                    f"(start_timeout); see kubectl describe pod -n {self.wanted.namespace} {self.wanted.name}."
+                )
+            self.clock.sleep(LOOK_S)
+
+    def _make(self, keep: Callable[[str], object]) -> None:
         body = pod.body(self.wanted, datetime.now(UTC))
         try:
             try:
@@ -117,7 +132,7 @@ class Access:
                 return
             raise ClusterError(pod.refusal(error, self.wanted), error.status) from error
 
-    def _make_namespace(self, keep: Callable[[Callable[[Access], object]], object]) -> None:
+    def _make_namespace(self, keep: Callable[[str], object]) -> None:
         self.say(f"making the namespace {self.wanted.namespace}, which lets HostProcess pods run")
         labels = {"app.kubernetes.io/managed-by": "winkube.node", "pod-security.kubernetes.io/enforce": "privileged"}
         body = {
@@ -133,7 +148,7 @@ class Access:
                     f"The namespace {self.wanted.namespace} is missing and cannot be made. {error}", error.status
                 ) from error
         else:
-            keep(Access.remove_namespace)
+            keep("namespace")
 
     def _wait(self) -> None:
         end = self.clock.now() + self.start_s
@@ -208,6 +223,14 @@ class Access:
                     raise
                 self._is_v5 = False  # the gate is off; if the cause is another one, v4 fails for it too
         return self._order("run", len(stdin or b""), program, arguments, [stdin] if stdin else ())
+
+    def renew(self) -> None:
+        """The run's sign of life: without one the pod ends by itself. ClusterError if it does not arrive."""
+        encoded = base64.b64encode(pod.RENEWING.encode("utf-16-le")).decode()
+        words = ("-NoLogo", "-NoProfile", "-NonInteractive", "-EncodedCommand", encoded)
+        done = self._exec([pod.POWERSHELL, *words], (), V4)
+        if done.exit_code:
+            raise ClusterError(f"The pod {self._name} took no sign of life: {_text(done.stderr)}")
 
     def put(self, source: Path, path: str) -> str:
         """Copy a file of the controller to `path`; returns the sha256 of the result. ClusterError with the node's

@@ -19,6 +19,7 @@ from typing import Any
 
 from ..cluster.answer import Object
 from ..cluster.error import FORBIDDEN, ClusterError
+from ..cluster.own_pod import OwnPod
 from ..engine import tools
 
 LABEL = "winkube.node/host-process"
@@ -35,12 +36,32 @@ BASE_IMAGE = "mcr.microsoft.com/oss/kubernetes/windows-host-process-containers-b
 """A few KB, without Windows in it, for every build.
 Source: microsoft/windows-host-process-containers-base-image, README."""
 _STAMP = "%Y-%m-%dT%H:%M:%SZ"
-_WAITING = "while ($true) { Start-Sleep -Seconds 3600 }"
+_ALIVE = "[IO.Path]::Combine([Environment]::GetEnvironmentVariable('CONTAINER_SANDBOX_MOUNT_POINT'), 'winkube-alive')"
+"""A file in the container's own volume, which goes with it. The variable is set in every process of a HostProcess
+container; written as `$env:`, hcsshim would put the folder there unquoted.
+Source: hcsshim internal/jobcontainers/jobcontainer.go, CreateProcess, replaceWithMountPoint."""
+SILENCE_S = 300
+"""After how many seconds without a sign of life of its run a pod ends by itself."""
+RENEWING = f"[IO.File]::WriteAllText({_ALIVE}, [string][DateTime]::UtcNow.Ticks)"
+"""The sign of life."""
+
+
+def waiting(silence_s: int) -> str:
+    """What the pod does: it waits for signs of life, and ends without them. Only a change of the file's time counts: a
+    clock that jumps ends nothing. A file that cannot be read counts as unchanged."""
+    return (
+        f"$file = {_ALIVE}; $seen = [IO.File]::GetLastWriteTimeUtc($file); "
+        "$silent = [Diagnostics.Stopwatch]::StartNew(); "
+        f"while ($silent.Elapsed.TotalSeconds -lt {silence_s}) {{ Start-Sleep -Seconds 1; "
+        "$now = [IO.File]::GetLastWriteTimeUtc($file); "
+        "if ($now -ne $seen) { $seen = $now; $silent.Restart() } }"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One pod. `run` identifies the run of Ansible, `owner` is for people, `lives_s` its activeDeadlineSeconds."""
+    """One pod. `run` identifies the run of Ansible, `owner` is for people, `lives_s` its activeDeadlineSeconds;
+    `own_pod` is the pod in which the run itself is."""
 
     node: str
     namespace: str
@@ -49,6 +70,7 @@ class Wanted:
     owner: str
     lives_s: int
     pull_secret: str = ""
+    own_pod: OwnPod | None = None
 
     @property
     def name(self) -> str:
@@ -72,7 +94,10 @@ def body(wanted: Wanted, now: datetime) -> Object:
     """The pod. It has no secrets, and no token of a service account.
 
     It names its node and tolerates every taint: so it needs no scheduler, and neither a cordon nor a node that is not
-    ready keeps it off or evicts it. After a restart of the machine it starts again.
+    ready keeps it off or evicts it. It ends by itself and does not start again: after a restart of the machine a run
+    makes another. The garbage collector deletes it after a pod of its own namespace in which the run was; an owner in
+    another namespace counts as missing, so that it would delete the pod in mid-run. Source: kubernetes
+    pkg/controller/garbagecollector/garbagecollector.go, isDangling.
     """
     return {
         "apiVersion": "v1",
@@ -85,12 +110,13 @@ def body(wanted: Wanted, now: datetime) -> Object:
                 OWNER: wanted.owner,
                 UNTIL: (now + timedelta(seconds=wanted.lives_s)).strftime(_STAMP),
             },
+            **_owner(wanted),
         },
         "spec": {
             "nodeName": wanted.node,
             "os": {"name": "windows"},
             "hostNetwork": True,
-            "restartPolicy": "Always",
+            "restartPolicy": "Never",
             "activeDeadlineSeconds": wanted.lives_s,
             "terminationGracePeriodSeconds": 1,
             "automountServiceAccountToken": False,
@@ -103,13 +129,22 @@ def body(wanted: Wanted, now: datetime) -> Object:
                     "name": CONTAINER,
                     "image": wanted.image,
                     "imagePullPolicy": "IfNotPresent",
-                    "command": [POWERSHELL, "-NoLogo", "-NoProfile", "-NonInteractive", "-Command", _WAITING],
+                    "command": [POWERSHELL, "-NoLogo", "-NoProfile", "-NonInteractive", "-Command", waiting(SILENCE_S)],
                     "env": [{"name": "PATH", "value": PATH}],
                     "resources": {"requests": {"cpu": "10m", "memory": "100Mi"}},
                 }
             ],
         },
     }
+
+
+def _owner(wanted: Wanted) -> Object:
+    """`controller`: a drain by kubectl takes the pod for one that is recreated, and is not stopped by it."""
+    own = wanted.own_pod
+    if own is None or own.namespace != wanted.namespace:
+        return {}
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": own.name, "uid": own.uid, "controller": True}
+    return {"ownerReferences": [owner]}
 
 
 def is_ours(pod: Mapping[str, Any], namespace: str) -> bool:

@@ -11,7 +11,6 @@ connection too. docs/protocol.md describes the node's answers.
 
 from __future__ import annotations
 
-import getpass
 import os
 import re
 import signal
@@ -32,6 +31,7 @@ from ..engine.gate import Unexpected
 from ..engine.printable import make_sentence
 from ..engine.reading import Query
 from ..engine.sentences import end_sentence
+from ..engine.user import user
 from . import progress
 from .answer import RECOVERED, check_answer, check_parts, check_recovered
 from .runner_text import add_hns_text, runner_sha256, runner_text
@@ -431,7 +431,7 @@ class Link:
 
 def person() -> str:
     """The user of this playbook: `user@host`."""
-    return f"{getpass.getuser()}@{socket.gethostname()}"
+    return f"{user()}@{socket.gethostname()}"
 
 
 def controller() -> str:

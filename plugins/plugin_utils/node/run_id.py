@@ -16,7 +16,10 @@ from pathlib import Path
 
 from ansible import constants
 
+from ..engine.run_end import end_with_keeper
+
 RUN_ID = uuid.uuid4().hex
+end_with_keeper(Path(constants.DEFAULT_LOCAL_TMP))
 
 
 # Hosts whose reading is out of date, although the fact still exists. Ansible drops the facts of a failed task, and a

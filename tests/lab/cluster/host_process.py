@@ -35,6 +35,10 @@ BINDS_FROM = 20348
 """The build of Windows from which folders can be bound; before, the image is mounted elsewhere on C: and a program is
 started without cmd."""
 _SERVICES = ("kubelet", "containerd")
+_WRITES = re.compile(
+    r"\[IO\.File\]::WriteAllText\(\[IO\.Path\]::Combine\(\[Environment\]::GetEnvironmentVariable\("
+    r"'CONTAINER_SANDBOX_MOUNT_POINT'\), '[\w-]+'\), \[string\]\[DateTime\]::UtcNow\.Ticks\)"
+)
 _TAKES = re.compile(r"New-Object byte\[\] (?P<bytes>[0-9]+)")
 
 
@@ -99,6 +103,8 @@ def _pids(node: SimulatedNode) -> list[int]:
 
 def _run(host: Inside, pod: Object, argv: list[str], channels: Channels) -> Ended | None:
     container = pod["spec"]["containers"][0]
+    if (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}:
+        return Ended(why=f"cannot exec in a stopped container of pod {pod['metadata']['name']}")
     path = next((item["value"] for item in container.get("env") or [] if item["name"].upper() == "PATH"), "")
     if "\\" not in argv[0] and not path:
         why = f'error executing command in container: "{argv[0]}": The system cannot find the file specified.'
@@ -112,11 +118,23 @@ def _run(host: Inside, pod: Object, argv: list[str], channels: Channels) -> Ende
     words = [word.lower() for word in argv]
     if "-inputformat" in words and words[words.index("-inputformat") + 1] == "none":
         return _order(host, argv, channels)
+    if _is_written(argv):
+        with host.node.lock:
+            host.node.pods.alive[str(pod["metadata"]["uid"])] = host.node.clock.now()
+        return Ended()
     stdin = b"".join(channels.stdin()) if host.reads_stdin(" ".join(argv)) else b""
     if channels.gone:
         return None
     reply = host.inside(" ".join(argv), stdin)
     return Ended(reply.exit_status, reply.stdout, reply.stderr)
+
+
+def _is_written(argv: list[str]) -> bool:
+    """Whether the program writes a file into the container's own volume, and does nothing else."""
+    if "-EncodedCommand" not in argv:
+        return False
+    script = base64.b64decode(argv[argv.index("-EncodedCommand") + 1]).decode("utf-16-le")
+    return _WRITES.fullmatch(script) is not None
 
 
 class _Source:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -71,6 +72,8 @@ class Pods:
         self.sandboxes: dict[str, Sandbox] = {}
         self.unpullable: set[str] = set()
         self.closed: dict[str, str] = {}
+        self.alive: dict[str, float] = {}
+        """A HostProcess pod's uid -> when its own volume was last written to, or it was started: the node's clock."""
         self._conf: Object | None = None
         self._spec: Object = {}
         self._shim: str | None = None
@@ -105,6 +108,7 @@ class Pods:
         for sandbox in self.sandboxes.values():
             self._forget(sandbox)
         self.sandboxes.clear()
+        self.alive.clear()
 
     def _status(self, pod: Object, subnet: str, runtime: str) -> Object:
         node, uid = self._node, str(pod["metadata"]["uid"])
@@ -140,6 +144,22 @@ class Pods:
             problem = ("ContainerCreating", NO_SHIM)
         if problem is not None:
             return waiting(pod, *problem)
+        return self._waits(pod)
+
+    def _waits(self, pod: Object) -> Object:
+        """A pod that ends when nothing is written to its volume; none starts again with restartPolicy Never."""
+        status, uid, never = pod.get("status") or {}, str(pod["metadata"]["uid"]), _is_never(pod)
+        if never and status.get("phase") in {"Succeeded", "Failed"}:
+            return dict(status)
+        if never and status.get("phase") == "Running" and uid not in self.alive:
+            return ended(pod, 255, "Unknown")
+        now = self._node.clock.now()
+        last = self.alive.setdefault(uid, now)
+        limit = silence_s(pod)
+        if limit is not None and now - last >= limit:
+            if never:
+                return ended(pod, 0, "Completed")
+            self.alive[uid] = now
         return running(pod, self._node.nic.address, _stamp(self._node))
 
     def _make(self, pod: Object, subnet: str) -> Sandbox | None:
@@ -252,6 +272,39 @@ def starts(host: int, image: int, runtime: str = "") -> bool:
         return host == image
     earlier = [build for build in _LONG_TERM if build < host]
     return (earlier[-1] if earlier else _LONG_TERM[0]) <= image <= host
+
+
+_SILENCE = re.compile(
+    r"'CONTAINER_SANDBOX_MOUNT_POINT'.*GetLastWriteTimeUtc.*\.Elapsed\.TotalSeconds -lt (?P<seconds>[0-9]+)\)",
+    re.DOTALL,
+)
+
+
+def silence_s(pod: Object) -> float | None:
+    """After how many seconds the program of a HostProcess pod ends if nobody writes to its volume; None: never."""
+    found = _SILENCE.search(" ".join(pod["spec"]["containers"][0].get("command") or ()))
+    return float(found["seconds"]) if found else None
+
+
+def _is_never(pod: Object) -> bool:
+    return (pod.get("spec") or {}).get("restartPolicy") == "Never"
+
+
+def ended(pod: Object, code: int, reason: str) -> Object:
+    """The status of a pod whose containers have ended and do not start again."""
+    containers = [
+        {
+            "name": item["name"],
+            "image": item["image"],
+            "ready": False,
+            "restartCount": 0,
+            "state": {"terminated": {"exitCode": code, "reason": reason}},
+        }
+        for item in pod["spec"]["containers"]
+    ]
+    conditions = [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": "False"}]
+    phase = "Failed" if code else "Succeeded"
+    return {"phase": phase, "conditions": conditions, "containerStatuses": containers}
 
 
 def waiting(pod: Object, reason: str, message: str) -> Object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, cast
 
 import pytest
@@ -40,35 +40,39 @@ class Objects:
         return self.at.pop(path.partition("?")[0], None) is not None
 
 
-def made(objects: Objects, wanted: Wanted = WANTED) -> list[Callable[[Access], object]]:
-    """What a run that reaches the node must do at its end."""
-    removals: list[Callable[[Access], object]] = []
-    assert Access(cast(Cluster, objects), wanted, start_s=1).ensure(removals.append)
-    return removals
+def made(objects: Objects, wanted: Wanted = WANTED) -> list[str]:
+    """What a run that reaches the node must remove at its end."""
+    kept: list[str] = []
+    assert Access(cast(Cluster, objects), wanted, start_s=1).ensure(kept.append)
+    return kept
+
+
+def remove(objects: Objects, what: str, wanted: Wanted = WANTED) -> None:
+    access = Access(cast(Cluster, objects), wanted, start_s=0)
+    (access.remove if what == "pod" else access.remove_namespace)()
 
 
 def test_a_run_leaves_neither_its_pod_nor_a_namespace_that_it_made() -> None:
     """Failed before: a module that only reads left the namespace."""
     objects = Objects()
-    for removal in made(objects):
-        removal(Access(cast(Cluster, objects), WANTED, start_s=0))
+    for what in made(objects):
+        remove(objects, what)
     assert objects.at == {}
 
 
 def test_a_namespace_that_was_there_stays() -> None:
     objects = Objects("ops")
-    for removal in made(objects):
-        removal(Access(cast(Cluster, objects), WANTED, start_s=0))
+    for what in made(objects):
+        remove(objects, what)
     assert list(objects.at) == [f"{NAMESPACES}/ops"]
 
 
 def test_a_namespace_with_another_runs_pod_stays() -> None:
     objects = Objects()
-    pod, namespace = made(objects)
+    assert made(objects) == ["pod", "namespace"]
     other = Wanted("win2", "ops", "registry/any:1", "f" * 16, "ben@ci (pid 8)", 600)
     made(objects, other)
-    here = Access(cast(Cluster, objects), WANTED, start_s=0)
-    pod(here)
+    remove(objects, "pod")
     with pytest.raises(ClusterError, match="The namespace ops is in use"):
-        namespace(here)
+        remove(objects, "namespace")
     assert list(objects.at) == [f"{NAMESPACES}/ops", other.path]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.own_pod import OwnPod
 from ansible_collections.winkube.node.plugins.plugin_utils.host_process import pod
 from ansible_collections.winkube.node.plugins.plugin_utils.host_process.access import LINE_LIMIT, script, script_argv
 from ansible_collections.winkube.node.plugins.plugin_utils.host_process.pod import State, Wanted
@@ -28,6 +29,26 @@ def test_it_runs_on_the_host_whatever_the_node_says_and_carries_nothing_secret()
     assert spec["imagePullSecrets"] == [{"name": "pull"}]
     assert body["metadata"]["annotations"]["winkube.node/until"] == "2026-11-22T12:10:00Z"
     assert spec["containers"][0]["command"][0].startswith("C:\\Windows\\"), "the base image has no PATH"
+
+
+def test_it_does_not_start_again_and_waits_for_signs_of_life() -> None:
+    spec = pod.body(WANTED, NOW)["spec"]
+    assert spec["restartPolicy"] == "Never"
+    said = spec["containers"][0]["command"][-1]
+    assert f"TotalSeconds -lt {pod.SILENCE_S})" in said
+    assert "$env:CONTAINER_SANDBOX" not in said, "hcsshim would replace it"
+    assert not set('"%<>') & set(said), "it passes through cmd /c"
+
+
+@pytest.mark.parametrize(
+    ("own", "owned"),
+    [(None, False), (OwnPod("kube-system", "keep-1", "u1"), False), (OwnPod("ops", "keep-1", "u1"), True)],
+)
+def test_it_belongs_to_the_runs_pod_only_in_its_namespace(own: OwnPod | None, owned: bool) -> None:
+    """The collector takes an owner in another namespace for a missing one."""
+    metadata = pod.body(replace(WANTED, own_pod=own), NOW)["metadata"]
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "keep-1", "uid": "u1", "controller": True}
+    assert metadata.get("ownerReferences") == ([owner] if owned else None)
 
 
 def test_a_name_is_of_one_run_and_one_node() -> None:
