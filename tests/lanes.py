@@ -8,17 +8,18 @@ from __future__ import annotations
 import functools
 import importlib
 import os
+import platform
 import re
 import shutil
 from collections import Counter
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests import yaml_text
+from tests import lane_reports, yaml_text
 
 TABLE = Path(__file__).with_name("lanes.yml")
 # The one lane that is a whole run in another environment: no test carries it.
@@ -174,6 +175,21 @@ class LanesPlugin:
         terminalreporter.section("lanes", sep="-")
         for line in self.summary():
             terminalreporter.write_line(line)
+        # A part of a lane is no report of it.
+        if lane_reports.wanted() and not terminalreporter.config.option.keyword:
+            for line in self._record():
+                terminalreporter.write_line(line)
+
+    def _record(self) -> Iterator[str]:
+        """README's table gets the lanes of this run; the one of PowerShell records itself (tests/pwsh)."""
+        from ansible.release import __version__ as core
+
+        ran_with = f"ansible-core {core}, CPython {platform.python_version()}"
+        for name, tally in self._tallies.items():
+            outcomes = tally.outcomes
+            if name != "pwsh" and (outcomes["passed"] or outcomes["failed"]):
+                lane = f"{OLDEST}-{name}" if core.startswith("2.19.") else name
+                yield lane_reports.record(lane, ran_with, outcomes["passed"], outcomes["failed"])
 
     def summary(self) -> list[str]:
         """One line per lane: how many of its tests ran, how many were skipped and why."""

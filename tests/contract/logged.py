@@ -2,7 +2,8 @@
 every session. What it wrote and where, to be searched for secrets (docs/endpoint-protection.md).
 
 PowerShell reads its policies from a file beside itself, and on Linux logs to /dev/log, where we listen: so this takes a
-machine where nothing else does, and a user who may make that socket.
+machine where nothing else does, and a user who may make that socket. The one for Windows, on Wine, writes transcripts:
+Wine keeps no events.
 """
 
 from __future__ import annotations
@@ -25,24 +26,28 @@ from typing import Self
 from tests.cache import locked
 from tests.contract.powershell import TIMEOUT_S, Local, command_line
 from tests.contract.resident import PowerShellError, Resident
+from tests.wine import pwsh
 
 LOG = Path("/dev/log")
 TAG = re.compile(rb"powershell\[(\d+)\]")
 OURS = "winkube-log"
 """The name of our socket, to which LOG is a link while we listen."""
+WINE_HOME = "C:\\logged"
+WINE_TRANSCRIPTS = "C:\\transcripts"
 LEAST = 6
 """Letters of a text that is searched for: a shorter one is anywhere in base64."""
 
 
-def policies(transcripts: Path) -> str:
-    """Source: learn.microsoft.com, about_PowerShell_Config, about_Logging_Non-Windows of 7.6."""
+def policies(transcripts: str) -> str:
+    """`transcripts`: a folder as that PowerShell names it. Source: learn.microsoft.com, about_PowerShell_Config,
+    about_Logging_Non-Windows of 7.6."""
     everything = {
         "ScriptBlockLogging": {"EnableScriptBlockLogging": True, "EnableScriptBlockInvocationLogging": True},
         "ModuleLogging": {"EnableModuleLogging": True, "ModuleNames": ["*"]},
         "Transcription": {
             "EnableTranscripting": True,
             "EnableInvocationHeader": True,
-            "OutputDirectory": str(transcripts),
+            "OutputDirectory": transcripts,
         },
     }
     return json.dumps({"LogLevel": "Verbose", "LogChannels": "Operational,Analytic", "PowerShellPolicies": everything})
@@ -94,40 +99,63 @@ def _of_process(pid: int, name: str) -> bytes:
     raise PowerShellError(f"/proc/{pid}/{name} stays empty")
 
 
-class Logged(Local):
-    """`written` is what was logged since it was last emptied, but by the process that makes and looks at trees."""
+TRANSCRIPT = "transcript"
+EVENTS = frozenset({"modules", "script blocks"})
+CONFIG = "powershell.config.json"
 
-    def __init__(self, program: str, folder: str, web: str, six: str | None, resident: Resident) -> None:
-        super().__init__(program, folder, web, six, resident)
+
+class Logged(Local):
+    """`written` is what was logged since it was last emptied, but by the process that makes and looks at trees.
+    `channels`: the places that this PowerShell writes to at each start. `transcripts`: their folder on this machine."""
+
+    def __init__(self, program: Path, folder: Path, web: str, resident: Resident, transcripts: Path) -> None:
+        super().__init__(str(program), str(folder), web, None, resident)
         self.written = Written()
+        self.channels = frozenset({TRANSCRIPT})
         self._events: list[bytes] = []
-        self._transcripts = Path(folder) / "transcripts"
-        (Path(program).parent / "powershell.config.json").write_text(policies(self._transcripts), encoding="utf-8")
-        path = Path(folder) / f"{OURS}.sock"
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._socket.bind(str(path))
-        LOG.symlink_to(path)
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._transcripts = transcripts
 
     @classmethod
     @contextmanager
     def beside(cls, program: str, web: str, folder: Path) -> Iterator[Self]:
         """A copy of the program's folder, of links where that can be, with the policies beside it. One at a time."""
         home = Path(shutil.which(program) or program).resolve().parent
-        copy = folder / "powershell"
+        copy, transcripts = folder / "powershell", folder / "transcripts"
         try:
             shutil.copytree(home, copy, copy_function=os.link)
         except OSError:
             shutil.rmtree(copy, ignore_errors=True)
             shutil.copytree(home, copy)
         # A link to the file of the original would be written through.
-        (copy / "powershell.config.json").unlink(missing_ok=True)
+        (copy / CONFIG).unlink(missing_ok=True)
+        (copy / CONFIG).write_text(policies(str(transcripts)), encoding="utf-8")
         with locked(OURS), Resident(lambda text: command_line(program, text), TIMEOUT_S) as resident:
             LOG.unlink(missing_ok=True)  # Of a run that was ended.
             try:
-                yield cls(str(copy / "pwsh"), str(folder), web, None, resident)
+                logged = cls(copy / "pwsh", folder, web, resident, transcripts)
+                logged._open(folder / f"{OURS}.sock")
+                yield logged
             finally:
                 LOG.unlink(missing_ok=True)
+
+    @classmethod
+    @contextmanager
+    def on_wine(cls, windows: Path, web: str, folder: Path) -> Iterator[Self]:
+        """The PowerShell for Windows in that folder, copied into a prefix twice: one of them with the policies."""
+        with pwsh.placed(windows, folder) as prefix:
+            (pwsh.copied(prefix, WINE_HOME) / CONFIG).unlink(missing_ok=True)
+            prefix.path(f"{WINE_HOME}\\{CONFIG}").write_text(policies(WINE_TRANSCRIPTS), encoding="utf-8")
+            quiet = pwsh.written(prefix, folder / "quiet", pwsh.HOME)
+            program = pwsh.written(prefix, folder / "pwsh", WINE_HOME)
+            with Resident(lambda text: command_line(str(quiet), text), TIMEOUT_S) as resident:
+                yield cls(program, folder, web, resident, prefix.path(WINE_TRANSCRIPTS))
+
+    def _open(self, path: Path) -> None:
+        self.channels |= EVENTS
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(str(path))
+        LOG.symlink_to(path)
+        threading.Thread(target=self._listen, daemon=True).start()
 
     def logged(self, text: str, stdin: bytes) -> str:
         """What a script prints; `written` gets what its start has logged."""
@@ -163,5 +191,5 @@ class Logged(Local):
             self.written.add("modules" if b"ParameterBinding" in event or b"CommandStart" in head else place, event)
         self._events.clear()
         for path in sorted(self._transcripts.rglob("*.txt")):
-            self.written.add("transcript", path.read_bytes())
+            self.written.add(TRANSCRIPT, path.read_bytes())
             path.unlink()

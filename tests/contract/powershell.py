@@ -166,7 +166,7 @@ class Local(_PowerShell):
         }
         provides = (WINE if wine else WINDOWS | HERE if windows else LINUX) - (set() if six else {"ipv6"})
         if wine:
-            words["mounted"] = f"Z:{folder}/mounted".replace("/", "\\")
+            words |= {name: f"Z:{folder}/{name}".replace("/", "\\") for name in ("mounted", "drive")}
         super().__init__(f"{base}{separator}root", f"{base}{separator}state", words, frozenset(provides))
 
     @classmethod

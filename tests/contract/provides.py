@@ -8,7 +8,7 @@ SIMULATED = (WINDOWS | {"web", "ipv6", "hns", "rename", "addresses", "drive", "m
 HERE = frozenset({"shell", "web", "ipv6"})
 """A PowerShell on this machine; ipv6 if the machine has it."""
 LINUX = HERE | {"linux", "links", "letter-case"}
-WINE = HERE | {"windows", "registry", "mounted"}
+WINE = HERE | {"windows", "registry", "mounted", "drive"}
 HOST = WINDOWS | {"shell"}
 """A Windows machine of an inventory."""
 ARCHIVE = HOST | {"web", "drive"}

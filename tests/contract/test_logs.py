@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,11 @@ import pytest
 
 from tests.contract.case import Case, Tree, all_cases
 from tests.contract.check import encode, failures
-from tests.contract.logged import LEAST, Logged, Written, forms
-from tests.contract.provides import LINUX
+from tests.contract.logged import EVENTS, LEAST, Logged, Written, forms
+from tests.contract.provides import LINUX, WINE
 from tests.contract.web import serve
 
 SECRET = "Kanarienvogel-7f3"
-CHANNELS = {"modules", "script blocks", "transcript"}
 
 
 def hidden(case: Case) -> list[str]:
@@ -30,12 +30,22 @@ def hidden(case: Case) -> list[str]:
     return [text for text in dict.fromkeys(texts) if len(text) >= LEAST]
 
 
-PLANTED = [case for case in all_cases() if hidden(case) and case.needs <= LINUX - {"ipv6"}]
+PLANTED = [
+    case for case in all_cases() if hidden(case) and any(case.needs <= place - {"ipv6"} for place in (LINUX, WINE))
+]
 
 
 @pytest.fixture(scope="module")
-def logged(pwsh: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Logged]:
-    with serve() as web, Logged.beside(pwsh, web, tmp_path_factory.mktemp("logged")) as on:
+def logged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Logged]:
+    """Of the PowerShell that WINKUBE_LAB_PWSH names, else of that for Windows, on Wine."""
+    folder = tmp_path_factory.mktemp("logged")
+    program = os.environ.get("WINKUBE_LAB_PWSH")
+    with (
+        serve() as web,
+        Logged.beside(program, web, folder)
+        if program
+        else Logged.on_wine(Path(os.environ["WINKUBE_LAB_PWSH_WINDOWS"]), web, folder) as on,
+    ):
         yield on
 
 
@@ -62,12 +72,12 @@ def test_a_planted_secret_is_found_in_every_log(logged: Logged) -> None:
         "$x\n"
     )
     logged.logged(script, SECRET.encode())
-    assert set(logged.written.holding(SECRET)) == CHANNELS
+    assert set(logged.written.holding(SECRET)) == logged.channels
     logged.written = Written()
     logged.logged(
         "$x = New-Object System.Uri \"http://ann:$([Console]::In.ReadToEnd())@host/\"; 'done'", SECRET.encode()
     )
-    assert "modules" in logged.written.holding(SECRET)
+    assert ("modules" in logged.written.holding(SECRET)) == (logged.channels >= EVENTS)
 
 
 @pytest.mark.lane("pwsh")
@@ -76,13 +86,13 @@ def test_a_planted_secret_is_found_in_every_log(logged: Logged) -> None:
 def test_no_log_has_what_a_case_hides(case: Case, logged: Logged) -> None:
     logged.written = Written()
     assert failures(case, logged) == []
-    assert set(logged.written.places) >= {*CHANNELS, "command line", "environment"}
+    assert set(logged.written.places) >= {*logged.channels, "command line", "environment"}
     found = {text: places for text in hidden(case) if (places := logged.written.holding(text))}
     assert found == {}
 
 
 @pytest.mark.lane("pwsh")
-def test_a_program_is_started_without_the_secrets_of_the_batch(logged: Logged, tmp_path: Path) -> None:
+def test_a_program_is_started_without_the_secrets_of_the_batch(pwsh: str, logged: Logged, tmp_path: Path) -> None:
     """By its standard input alone: not in its environment or command line, nor in those of the PowerShell above it."""
     seen = tmp_path / "seen"
     dump = (
@@ -101,7 +111,8 @@ def test_a_program_is_started_without_the_secrets_of_the_batch(logged: Logged, t
 def test_what_the_logs_do_keep_is_what_the_page_says(logged: Logged) -> None:
     """An answer stands in a transcript whole, and Ansible's own wrapper hands a module's arguments to cmdlets."""
     place = logged.prepare(Tree({"secret.txt": SECRET}))
-    file = {"key": "confidential:it", "op": "file", "path": f"{place.root}/secret.txt", "content_limit": 1000}
+    path = f"{place.root}{place.root.removesuffix('root')[-1]}secret.txt"
+    file = {"key": "confidential:it", "op": "file", "path": path, "content_limit": 1000}
     request = {"schema": 1, "state_dir": place.state, "queries": [file]}
     logged.written = Written()
     answer = logged.run("node_probe", {"request": json.dumps(request)})
@@ -110,4 +121,4 @@ def test_what_the_logs_do_keep_is_what_the_page_says(logged: Logged) -> None:
     logged.written = Written()
     batch = encode({"schema": 1, "kind": "follow", "id": "0" * 32, "state_dir": place.state})
     logged.run("node_apply", {"batch": batch})
-    assert "modules" in logged.written.holding(batch)
+    assert ("modules" in logged.written.holding(batch)) == (logged.channels >= EVENTS)

@@ -153,7 +153,7 @@ def test_windows_on_wine_has_its_files_on_its_own_drive(tmp_path: Path) -> None:
     (tmp_path / "answer").write_text("{}")
     with Local.started(str(fake), "127.0.0.1:8") as local:
         assert local.name == "PowerShell 7.5.0 (Windows)"
-        assert local.provides == {"shell", "web", "windows", "registry", "mounted"}
+        assert local.provides == {"shell", "web", "windows", "registry", "mounted", "drive"}
         assert re.fullmatch(r"C:\\winkube-contract-\w+\\root", local._place.root)
         assert local._place.words["shell"] == "C:\\Windows\\System32\\cmd.exe"
         assert local._place.words["mounted"].startswith("Z:\\")

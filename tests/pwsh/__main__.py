@@ -14,9 +14,12 @@ import json
 import os
 import sys
 import time
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
+from tests import lane_reports
 from tests.contract.case import all_cases
 from tests.pwsh import program
 from tests.pwsh.choice import provided
@@ -50,12 +53,24 @@ def main(arguments: list[str]) -> int:
     there = provided()
     assert there is not None
     path = program.ROOT / report_of(platform)
-    ran = {line["test"] for line in report.lines.values()}
+    ran = {line["test"] for line in report.lines.values() if line["kind"] == "case"}
     left = list(not_run(all_cases(), there, ran))
     report.write(path, iter(left))
-    print(json.dumps(summary([*report.lines.values(), *left], found, time.monotonic() - began)))
+    figures = summary([*report.lines.values(), *left], found, time.monotonic() - began)
+    print(json.dumps(figures))
+    if lane_reports.wanted() and not rest:
+        print(recorded(figures))
     print(f"lane pwsh: each test is in {path.relative_to(program.ROOT)}")
     return int(code)
+
+
+def recorded(figures: Mapping[str, Any]) -> str:
+    """What became of a whole run's report for README's table."""
+    wine = figures["platform"] == "windows"
+    ran_with = f"PowerShell {figures['powershell']} for {'Windows, on Wine' if wine else 'Linux'}"
+    passed = figures["passed"] + sum(figures[kind] for kind in ("people", "host_process", "module", "other"))
+    failed = figures["failed"] + figures["others_failed"]
+    return lane_reports.record("pwsh-wine" if wine else "pwsh-linux", ran_with, passed, failed)
 
 
 def choose(found: program.PowerShell) -> None:

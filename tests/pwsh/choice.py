@@ -51,10 +51,14 @@ def _can_run(item: pytest.Item, there: frozenset[str] | None) -> bool:
     # A program of this machine's own: the scripts for people, the one of host_process and what asks PowerShell itself.
     if "pwsh" in item.fixturenames and not os.environ.get("WINKUBE_LAB_PWSH"):
         return False
-    if "logged" in item.fixturenames and logged.missing() is not None:
+    if "logged" in item.fixturenames and _cannot_log(there):
         return False
     case = item.callspec.params.get("case") if hasattr(item, "callspec") else None
     return not isinstance(case, Case) or case.needs <= there
+
+
+def _cannot_log(there: frozenset[str]) -> bool:
+    return there == HOST or ("linux" in there and logged.missing() is not None)
 
 
 @pytest.fixture(scope="session")

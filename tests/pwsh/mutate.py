@@ -3,7 +3,8 @@
     python -m tests.pwsh.mutate --seed 1 --count 60
 
 What is executed is known from `python -m tests.pwsh.trace`. For each change the cases run that execute it, at most
-CASES, those first that execute least. A survivor is printed; one that changes nothing is in equivalent.yml, with the
+CASES, those first that execute least. `--minutes` ends it early, and the next run goes on: what was noticed is kept as
+long as the scripts are the same. A survivor is printed; one that changes nothing is in equivalent.yml, with the
 reason. The last line is one JSON object.
 """
 
@@ -22,11 +23,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
+from typing import Self
 
 from tests import yaml_text
 from tests.mutate.tree import Tree
 from tests.pwsh import program, statements, trace
-from tests.pwsh.statements import Change
+from tests.pwsh.statements import Change, Statement
 
 EQUIVALENT = Path(__file__).with_name("equivalent.yml")
 CASES = 12
@@ -52,6 +54,8 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="tests.pwsh.mutate", description=__doc__.partition("\n")[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--workers", type=int, default=WORKERS)
+    parser.add_argument("--minutes", type=float, default=float("inf"))
     given = parser.parse_args(arguments)
     try:
         found = program.find("linux")
@@ -69,7 +73,8 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     chosen = drawn(changes, by_test, given.seed, given.count)
     began = time.monotonic()
-    results = judge(chosen, by_test)
+    kept = Noticed.of(own)
+    results = judge(chosen, by_test, kept, given.workers, began + given.minutes * 60)
     for result in results:
         print(result)
     states = [result.state for result in results]
@@ -98,24 +103,53 @@ def tests_for(change: Change, by_test: Mapping[str, Sequence[int]]) -> list[str]
     return sorted(found, key=lambda test: (len(by_test[test]), test))[:CASES]
 
 
-def judge(chosen: Sequence[Change], by_test: Mapping[str, Sequence[int]]) -> list[Result]:
-    """Each in a copy of the tree, two at a time."""
+@dataclass(frozen=True)
+class Noticed:
+    """The changes of these scripts that a case has noticed, by key: the case."""
+
+    file: Path
+    tests: dict[str, str]
+
+    @classmethod
+    def of(cls, found: Sequence[Statement]) -> Self:
+        file = trace.file_of(found, "noticed")
+        return cls(file, json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {})
+
+    def add(self, result: Result) -> None:
+        self.tests[self.key(result.change)] = result.test
+        self.file.write_text(json.dumps(self.tests), encoding="utf-8")
+
+    @staticmethod
+    def key(change: Change) -> str:
+        return f"{change.file}:{change.start}-{change.end}:{change.new}"
+
+
+def judge(
+    chosen: Sequence[Change], by_test: Mapping[str, Sequence[int]], kept: Noticed, workers: int, until: float
+) -> list[Result]:
+    """Each in a copy of the tree, some at a time; none is begun after `until` (time.monotonic)."""
     reasons: Mapping[str, str] = yaml_text.load_file(EQUIVALENT) or {}
     trees: Queue[Tree] = Queue()
     with ExitStack() as stack:
-        for _ in range(WORKERS):
+        for _ in range(workers):
             trees.put(Tree(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="winkube-mutate-")))))
 
         def one(change: Change) -> Result:
+            if (test := kept.tests.get(kept.key(change))) is not None:
+                return Result(change, "as before", "noticed", test)
+            if time.monotonic() > until:
+                return Result(change, "the time is up", "not run")
             tree = trees.get()
             try:
                 result = judge_one(change, tests_for(change, by_test), tree, reasons)
             finally:
                 trees.put(tree)
+            if result.state == "noticed":
+                kept.add(result)
             print(result, file=sys.stderr, flush=True)
             return result
 
-        with ThreadPoolExecutor(WORKERS) as pool:
+        with ThreadPoolExecutor(workers) as pool:
             return list(pool.map(one, chosen))
 
 

@@ -46,10 +46,18 @@ def test_what_is_executed_nowhere_is_listed_by_function_with_its_reason() -> Non
     assert trace.nowhere([OUTER], executed) == []
 
 
+def test_each_function_on_the_list_has_a_reason_and_each_reason_a_function() -> None:
+    """The list is of the last run of `make pwsh-trace`."""
+    names = [line.partition("  ")[0] for line in trace.LIST.read_text().splitlines()[1:]]
+    missed = {name.rpartition(":")[2] for name in names}
+    assert missed == set(trace.reasons())
+    assert not [name for name in names if name.startswith("playbooks/")], "each branch of these has a case"
+
+
 def test_each_function_with_a_reason_is_there_once() -> None:
     named = [function for functions in yaml_text.load_file(trace.REASONS).values() for function in functions]
     assert sorted(named) == sorted(trace.reasons())
-    assert set(named) <= {
+    assert set(named) <= {trace.OUTSIDE} | {
         function.name for path in (*FILES, *statements.PEOPLE) for function in source.read(path).functions
     }
 
@@ -104,6 +112,19 @@ def test_a_change_is_noticed_survives_or_changes_nothing(monkeypatch: pytest.Mon
     assert (survivor.state, survivor.name) == ("survived", "Get-X: bound: -lt -> -le")
     assert mutate.judge_one(bound, [CASE], copy, {survivor.name: "three is never given"}).state == "equivalent"
     assert mutate.judge_one(CHANGE, [], copy, {}).state == "not run"
+
+
+def test_a_run_goes_on_where_the_one_before_has_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINKUBE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("tests.pwsh.program.ROOT", tmp_path)
+    (tmp_path / "powershell").mkdir()
+    (tmp_path / "powershell" / "x.ps1").write_text(TEXT)
+    kept = mutate.Noticed.of([OUTER])
+    kept.file.parent.mkdir(parents=True)
+    assert [each.state for each in mutate.judge([CHANGE], {}, kept, 1, 0)] == ["not run"]
+    kept.add(mutate.Result(CHANGE, "x", "noticed", CASE))
+    (again,) = mutate.judge([CHANGE], {}, mutate.Noticed.of([OUTER]), 1, 0)
+    assert (again.state, again.test) == ("noticed", CASE)
 
 
 def test_changes_are_drawn_from_what_cases_execute_and_the_narrowest_cases_run() -> None:

@@ -18,6 +18,7 @@ from typing import Any
 
 import yaml
 
+from tests import lane_reports
 from tests.conftest import ROOT
 
 if __name__ == "__main__":  # pytest makes the clone importable as the collection; nobody else has done it yet
@@ -200,6 +201,7 @@ def generated() -> Tree:
         ("playbooks", _playbooks(tree)),
     ):
         tree.fill_table(contents, name, f"| {name.removesuffix('s')} | |", rows)
+    tree.fill_table(ROOT / "README.md", "lanes", lane_reports.HEADER, lane_reports.rows())
     tree[picture.PICTURE] = picture.svg()
     return tree
 

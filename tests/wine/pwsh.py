@@ -58,6 +58,13 @@ def with_locale(root: Path, machine: Path = Path("/")) -> None:
 @contextmanager
 def started(folder: Path, work: Path) -> Iterator[Path]:
     """The program; `work` is a folder of the caller's own."""
+    with placed(folder, work) as prefix:
+        yield written(prefix, work / "pwsh", HOME)
+
+
+@contextmanager
+def placed(folder: Path, work: Path) -> Iterator[Prefix]:
+    """A prefix with PowerShell and its launcher in HOME."""
     if not (folder / "pwsh.exe").is_file():
         raise LaneError(f"WINKUBE_LAB_PWSH_WINDOWS names {folder}, and there is no pwsh.exe in it")
     reason = chroot.missing()
@@ -69,10 +76,21 @@ def started(folder: Path, work: Path) -> Iterator[Path]:
     with Prefix(work / "prefix", environment) as prefix:
         shutil.copytree(folder, prefix.path(HOME))
         prefix.place(launcher, f"{HOME}\\launcher.exe")
-        program = work / "pwsh"
-        program.write_text(wrapper(prefix, f"{HOME}\\launcher.exe"), encoding="utf-8")
-        program.chmod(0o755)
-        yield program
+        yield prefix
+
+
+def copied(prefix: Prefix, home: str) -> Path:
+    """Another folder of the prefix with the files of HOME, for other policies; where it is on this machine."""
+    copy = prefix.path(home)
+    shutil.copytree(prefix.path(HOME), copy, copy_function=os.link)
+    return copy
+
+
+def written(prefix: Prefix, program: Path, home: str) -> Path:
+    """A program of this machine that stands for the PowerShell in that folder of the prefix."""
+    program.write_text(wrapper(prefix, f"{home}\\launcher.exe"), encoding="utf-8")
+    program.chmod(0o755)
+    return program
 
 
 def wrapper(prefix: Prefix, program: str) -> str:
