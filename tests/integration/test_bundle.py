@@ -60,9 +60,17 @@ def test_what_is_collected_is_verified_and_listed(bench: Bench) -> None:
     [
         ({"winkube_containerd_checksum": ""}, "has no checksum. Set winkube_containerd_checksum"),
         ({"winkube_containerd_checksum": "sha256:" + "0" * 64}, "checksum"),
+        (
+            {"winkube_containerd_checksum": "", "winkube_allow_unverified": ["containerd"]},
+            "comes over http, or its sum file does",
+        ),
+        (
+            {"winkube_containerd_checksum": "http://sums.example.com/SHA256SUMS"},
+            "comes over http, or its sum file does",
+        ),
     ],
 )
-def test_what_cannot_be_verified_is_not_collected(bench: Bench, more: dict[str, str], sentence: str) -> None:
+def test_what_cannot_be_verified_is_not_collected(bench: Bench, more: dict[str, Any], sentence: str) -> None:
     bench.node()
     refused = collect(bench, **more)
     assert refused.rc == 2, refused
