@@ -125,8 +125,8 @@ def _foreign(namespace: str, host: bool) -> bool:
 
 # The same inside a text: after a scheme, a user, the key of a connection string, or before a port.
 _HALF_NAME_IN_TEXT = Pattern(
-    r"(?:(?P<scheme>[a-z][a-z0-9+.-]{0,30}://)(?:[^/@\s\"']+@)?|(?P<key>\b(?:server|host|hostname|addr|address|data source"
-    r"|endpoint|broker|brokers|bootstrap\.servers|url)\s*[=:]\s*(?:tcp:)?)|(?<![\w./@:\\-]))"
+    r"(?:(?P<scheme>[a-z][a-z0-9+.-]{0,30}://)(?:[^/@\s\"']+@)?|(?P<key>\b(?:server|host|hostname|addr|address"
+    r"|data source|endpoint|broker|brokers|bootstrap\.servers|url)\s*[=:]\s*(?:tcp:)?)|(?<![\w./@:\\-]))"
     r"(?P<pod>[a-z][a-z0-9-]*-\d+\.)?(?P<service>[a-z][a-z0-9-]*)\.(?P<namespace>[a-z][a-z0-9-]*)(?P<svc>\.svc)?(?P<port>:\d+)?(?![\w-]|\.\w)",
     re.IGNORECASE,
 )
