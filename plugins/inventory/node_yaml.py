@@ -85,10 +85,11 @@ from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructa
 from ansible.plugins.loader import connection_loader
 from ansible.template import trust_as_template
 
+from ..plugin_utils.foreign import spelling
 from ..plugin_utils.foreign.encoding import decode
 from ..plugin_utils.node.ssh import add_keep_alive
 from ..plugin_utils.node_yaml import reading, source, syntax
-from ..plugin_utils.node_yaml.problems import Problem, did_you_mean, one_of, quote, tidy
+from ..plugin_utils.node_yaml.problems import Problem, one_of, quote, tidy
 from ..plugin_utils.node_yaml.tree import Mapping, Scalar, build
 from ..plugin_utils.node_yaml.variables import SSH_ARGUMENTS
 
@@ -194,7 +195,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         known = {"plugin", *self._options}
         for member in tree.members if isinstance(tree, Mapping) else ():
             if member.key not in known:
-                meant = did_you_mean(member.key, known)
+                meant = spelling.meant(member.key, known)
                 remedy = f"did you mean {meant}?" if meant else "remove it."
                 found = f"found the unknown option {quote(member.key)}"
                 yield Problem(member.at, f"{found}, wanted {one_of(sorted(known))}: {remedy}")

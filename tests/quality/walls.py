@@ -39,7 +39,7 @@ def _part(*others: str) -> Room:
 
 UTILS: Mapping[str, Room] = {
     "engine": Room(),
-    "facts": Room(),
+    "facts": Room(("foreign.spelling",)),
     "foreign": Room(packages=("yaml",)),
     "pages": Room(packages=("jinja2", "markupsafe")),
     "words": Room(("facts", "foreign")),
@@ -87,7 +87,18 @@ UTILS: Mapping[str, Room] = {
     "golden_image": Room((*COMPONENTS, "cri_tcp", "engine", "network", "repair")),
     "bundle": Room((*COMPONENTS, "diagnosis", "engine", "facts", "foreign", "node")),
     "task": Room(
-        (*COMPONENTS, "calico", "cluster", "engine", "facts", "node", "repair", "transfer", "words"),
+        (
+            *COMPONENTS,
+            "calico",
+            "cluster",
+            "engine",
+            "facts",
+            "foreign.spelling",
+            "node",
+            "repair",
+            "transfer",
+            "words",
+        ),
         ("ansible", "yaml"),
     ),
 }

@@ -18,12 +18,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any
 
 from ..engine.reading import Reading
 from ..engine.resource import Refused
+from ..foreign.spelling import nearest
 from ..network.model import Hns
 from ..words import causes_network, causes_pods, causes_programs, causes_volumes
 from ..words.cause import ERROR, NOTE, SEVERITIES, Area, Cause
@@ -153,7 +153,7 @@ def check_ids(patterns: Iterable[str]) -> None:
 
 def _suggest(given: str) -> str:
     """How a sentence about an unknown id ends."""
-    near = get_close_matches(given, KNOWN, 3)
+    near = nearest(given, KNOWN, 3)
     return f"; did you mean {' or '.join(near)}?" if near else ". docs/diagnose.md lists them."
 
 

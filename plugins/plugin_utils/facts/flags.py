@@ -10,10 +10,10 @@ configuration file: they stay.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..foreign.spelling import meant
 from .version import Line
 
 OLDEST = Line(1, 22)
@@ -125,13 +125,8 @@ def normalize(name: str) -> str:
 
 
 def _hint(table: FlagTable, name: str, line: Line) -> str:
-    near = _nearest(name, sorted(table.list_known(line)))
+    near = meant(name, sorted(table.list_known(line)))
     return f"; meant is probably --{near}" if near else ": leave it out"
-
-
-def _nearest(name: str, names: list[str]) -> str | None:
-    found: Iterator[str] = iter(difflib.get_close_matches(name, names, n=1, cutoff=0.75))
-    return next(found, None)
 
 
 _LOGGING = {

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
+from ..foreign.spelling import nearest
 from . import (
     rules_accounts,
     rules_admission,
@@ -64,6 +63,6 @@ def rule_id(name: str) -> str:
     wanted = name.strip().lower()
     if wanted in IDS:
         return wanted
-    near = get_close_matches(wanted, IDS, n=3, cutoff=0.5) or [each for each in IDS if wanted and wanted in each][:3]
+    near = nearest(wanted, IDS, 3) or [each for each in IDS if wanted and wanted in each][:3]
     hint = f"did you mean {', '.join(near)}?" if near else "--list-rules lists them."
     raise UnknownRuleError(f"there is no rule {name!r}; {hint}")

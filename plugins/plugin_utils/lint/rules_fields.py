@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
 from ..facts.fields import Field, types, verdicts
+from ..foreign.spelling import meant
 from .catalog import PodCase
 from .model import Hit, Path, Severity
 from .rule import Rule, always
@@ -44,7 +44,7 @@ def _fields(case: PodCase) -> tuple[tuple[Path, str, str, Field | None], ...]:
 
 @lru_cache(maxsize=1024)
 def _like(owner: str, name: str) -> str:
-    return next(iter(get_close_matches(name, types()[owner], n=1, cutoff=0.7)), "")
+    return meant(name, types()[owner])
 
 
 def _unknown_fields(case: PodCase) -> Iterator[Hit]:

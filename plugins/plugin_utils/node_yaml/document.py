@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from ..foreign import spelling
 from . import syntax
-from .problems import Position, Problem, did_you_mean, one_of, quote, tidy
+from .problems import Position, Problem, one_of, quote, tidy
 from .schema import Checker, node_schema
 from .source import API_GROUP
 from .tree import Mapping, Member, Scalar, Sequence, Value, build
@@ -140,7 +141,7 @@ def fold_annotations(document: Mapping) -> tuple[Mapping, list[Problem]]:
         block, _dot, key = path.partition(".")
         there = document.get("spec", block, key)
         if path not in annotation_paths():
-            meant = did_you_mean(path, annotation_paths())
+            meant = spelling.meant(path, annotation_paths())
             remedy = f"did you mean {ANNOTATION_PREFIX}{meant}?" if meant else "remove it."
             found = f"found the unknown annotation {quote(member.key)}"
             problems.append(

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -60,15 +59,6 @@ def quote(text: str) -> str:
     if len(visible) > _SHOWN:
         visible = visible[: _SHOWN - 3] + "..."
     return f"'{visible}'"
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """The known word that was probably meant, or None. Ignores case: sourceUrl means sourceURL."""
-    by_lower: dict[str, str] = {}
-    for name in known:
-        by_lower.setdefault(name.lower(), name)
-    close = difflib.get_close_matches(word.lower(), list(by_lower), n=1, cutoff=0.6)
-    return by_lower[close[0]] if close else None
 
 
 def one_of(words: Iterable[str]) -> str:

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from .problems import HIDDEN, Position, Problem, did_you_mean, one_of, quote
+from ..foreign import spelling
+from .problems import HIDDEN, Position, Problem, one_of, quote
 from .tree import Mapping, Scalar, Sequence, Value
 
 Schema = dict[str, Any]
@@ -259,7 +260,7 @@ class Checker:
         choices = [schema["const"]] if "const" in schema else schema.get("enum", [text])
         if text not in choices:
             hints = schema.get("x-hints", {})
-            meant = did_you_mean(text, choices) if "enum" in schema else None
+            meant = spelling.meant(text, choices) if "enum" in schema else ""
             hint = hints.get(text, hints.get("*"))
             return _Fault(found, remedy=f": did you mean {meant}?" if meant else f": {hint}." if hint else ".")
         if len(text) < schema.get("minLength", 0):
@@ -330,12 +331,12 @@ def _check_required(schema: Schema, value: Mapping, where: str, at: Position) ->
             yield Problem(at, text, f"{where}.{key}" if where else key)
 
 
-def _guess_key(schema: Schema, value: Mapping, key: str) -> str | None:
-    """The missing key that a misspelt one resembles, or None."""
+def _guess_key(schema: Schema, value: Mapping, key: str) -> str:
+    """The missing key that a misspelt one resembles; empty for none."""
     known = schema.get("properties", {})
     if key in known or key in schema.get("x-hints", {}):
-        return None
-    return did_you_mean(key, [name for name in known if value.member(name) is None])
+        return ""
+    return spelling.meant(key, [name for name in known if value.member(name) is None])
 
 
 def _unknown_key(schema: Schema, value: Mapping, key: str, where: str) -> str:

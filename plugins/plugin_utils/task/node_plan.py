@@ -9,7 +9,6 @@ does; the arguments of each are those that its role passes. Each one's predictio
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -26,6 +25,7 @@ from ..components.options import arguments
 from ..components.registry import COMPONENTS
 from ..engine.address import mask
 from ..engine.reading import Query, Reading
+from ..foreign.spelling import meant
 from .argument_spec import check_arguments
 from .converge import Converge
 from .node_action import NodeAction
@@ -96,8 +96,8 @@ def correct_tag(run: Collection[str], known: Collection[str]) -> str:
     may be meant for other plays."""
     names = sorted({part.component.role for part in list_parts()})
     for tag in sorted(set(run) - set(names) - set(known)):
-        if near := difflib.get_close_matches(tag.lower().replace("-", "_"), names, n=1, cutoff=0.8):
-            return f"--tags {tag}: no role has this tag. Did you mean {near[0]}? The roles have: {', '.join(names)}."
+        if near := meant(tag, names):
+            return f"--tags {tag}: no role has this tag. Did you mean {near}? The roles have: {', '.join(names)}."
     return ""
 
 

@@ -9,7 +9,6 @@ playbooks themselves.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -19,6 +18,7 @@ from typing import Any
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.common.yaml import yaml_load
 
+from ..foreign.spelling import meant
 from .argument_spec import options_spec
 
 PREFIX = "winkube_"
@@ -75,9 +75,12 @@ def find_unknown(variables: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _describe_unknown(name: str) -> str:
-    near = difflib.get_close_matches(name, list_names(), 1, 0.75)
+    # What all begin with makes none of them more alike.
+    near = meant(name.removeprefix(PREFIX), [each.removeprefix(PREFIX) for each in list_names()])
     advice = (
-        f"Did you mean {near[0]}?" if near else f"The roles' README files list all. If it is yours, add it to {OWN}."
+        f"Did you mean {PREFIX}{near}?"
+        if near
+        else f"The roles' README files list all. If it is yours, add it to {OWN}."
     )
     return f"{name}: there is no variable of that name in winkube.node. {advice}"
 

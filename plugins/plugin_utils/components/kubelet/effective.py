@@ -10,7 +10,6 @@ kubeletConfigFlagPrecedence), pkg/kubelet/kubeletconfig/configfiles/configfiles.
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from ...facts import feature_gates, kubelet_config
 from ...facts.flags import line_for
 from ...facts.version import Line, Version
 from ...foreign.files import ForeignError
+from ...foreign.spelling import meant
 from ...foreign.values import load_yaml
 from ..flag_check import CommandLine
 from .duration import go_duration, nanoseconds
@@ -357,8 +357,9 @@ class _Work:
         if later is not None:
             said = f"a kubelet {self.version} does not know it, and ignores it in silence."
         else:
-            alike = difflib.get_close_matches(given, self.fields, 1, 0.8)
-            said = f"no field of KubeletConfiguration; the kubelet ignores it in silence{_meant(alike)}."
+            near = meant(given, self.fields)
+            hint = f" (is {near} meant?)" if near else ""
+            said = f"no field of KubeletConfiguration; the kubelet ignores it in silence{hint}."
         self.ignored.append(f"{place}: {given}: {said}")
 
     def _resolve_paths(self, place: str) -> None:
@@ -418,10 +419,6 @@ class _Work:
     def _place(self, path: str) -> str:
         below = [place for key, place in self.places.items() if key.startswith(f"{path}.")]
         return self.places.get(path) or (below[-1] if below else "the kubelet's default")
-
-
-def _meant(alike: Sequence[str]) -> str:
-    return f" (is {alike[0]} meant?)" if alike else ""
 
 
 def _newest_fields() -> Mapping[str, str]:
