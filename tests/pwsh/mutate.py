@@ -31,7 +31,7 @@ from tests.pwsh import program, statements, trace
 from tests.pwsh.statements import Change, Statement
 
 EQUIVALENT = Path(__file__).with_name("equivalent.yml")
-CASES = 12
+CASES = 40
 WORKERS = 2
 LIMIT_S = 900.0
 _CASES = (trace.CASE, "tests/contract/test_people.py::test_a_script_for_people_run_twice[")
