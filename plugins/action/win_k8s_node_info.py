@@ -19,7 +19,7 @@ from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.components.asks import Asks
 from ..plugin_utils.components.declaration import Component
 from ..plugin_utils.components.layout import Layout
-from ..plugin_utils.components.options import read
+from ..plugin_utils.components.options import NETWORK, read
 from ..plugin_utils.components.registry import read_plan
 from ..plugin_utils.components.shared_options import Access
 from ..plugin_utils.engine.reading import Reading
@@ -41,7 +41,7 @@ class ActionModule(NodeAction):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Renders with variables of its own, each of which is rendered once."""
-        known = self._templar.available_variables = dict(task_vars or {})
+        known = self._known = self._templar.available_variables = dict(task_vars or {})
         self._rendering = Rendering(known, super().render_value)
         self._holds = cache(self._evaluate)
         return super().run(tmp, known)
@@ -77,8 +77,11 @@ class ActionModule(NodeAction):
         asks = Asks(self, self._host, shared=Path(C.DEFAULT_LOCAL_TMP), task=str(self._task._uuid))
         if options["preflight"]:
             self._node.refuse_shared(reading)
-        if options["preflight"] and (problems := preflight.find_problems(self._run_of(reading, layout, asks))):
-            raise Refused(*problems)
+        if options["preflight"]:
+            run = self._run_of(reading, layout, asks)
+            self._known[NETWORK] = dict(run.whole_network())  # what names it need not ask for it again
+            if problems := preflight.find_problems(run):
+                raise Refused(*problems)
         if options["plan"]:
             if slip := node_plan.correct_tag(self._tags("run"), {*node_plan.ANSIBLES_TAGS, *map(str, self._task.tags)}):
                 raise Refused(slip)
@@ -109,7 +112,7 @@ class ActionModule(NodeAction):
         def open_cluster(given: Mapping[str, Any]) -> Cluster | None:
             return asks.cluster(read(Access, given))
 
-        return preflight.Run(value, reading, self._takes_part, layout, open_cluster, asks.warn)
+        return preflight.Run(value, reading, self._takes_part, layout, open_cluster, asks.warn, self.tell_once)
 
     def _goes_on(self) -> bool:
         """Whether later tasks look at a node on which nothing differs: the last one of site.yml uncordons it, the last

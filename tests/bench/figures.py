@@ -14,7 +14,7 @@ PEER_RATIO = 20.0
 CPU_S_PER_NODE = 0.6
 BYTES_PER_CALL = 120_000
 API_REQUESTS_PER_NODE = 2
-API_REQUESTS = 15
+API_REQUESTS = 20
 """Of a run in which nothing differs, however many nodes it has."""
 IN_WIN_PINGS: Mapping[str, float] = {"an empty module": 0.51, "node_probe": 0.47, "node_apply": 0.82}
 """How long one call takes, in calls of win_ping, which compiles Ansible.Basic: the three do without it.

@@ -4,6 +4,7 @@ it can do works, whoever made the cluster."""
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -51,6 +52,34 @@ def test_another_range_of_services_is_refused_with_both_values_and_their_source(
     )
 
 
+def test_what_the_cluster_knows_need_not_be_typed(bench: Bench) -> None:
+    """Failed before: kubeadm's own ranges were taken, whatever the cluster had."""
+    whole = Whole(bench, replace(OVERLAY, maker="kubespray"))
+    more = {"winkube_proxy": "http://proxy.example.com:3128", "winkube_http_proxy": ""}
+    run = whole.converge(**more)
+    said = " ".join(run.output.split())
+    for sentence in (
+        "cluster_cidr 10.233.64.0/18 (ConfigMap kube-system/kube-flannel-cfg)",
+        "service_cidr 10.233.0.0/18 (ServiceCIDR kubernetes)",
+        "dns_service_ip 10.233.0.3 (Service kube-system/coredns)",
+        f"api_server {whole.cluster.published} (ConfigMap kube-public/cluster-info)",
+    ):
+        assert said.count(sentence) == 1, run
+    node = whole.host.node
+
+    def read(path: str) -> str:
+        return str(whole.host.in_turn(lambda: node.drive.read(path)).decode())
+
+    drop_in = read(r"C:\var\lib\kubelet\config.d\50-winkube.conf")
+    assert "10.233.0.3" in drop_in and "cluster.local" in drop_in
+    conf = read(r"C:\k\cni\config\cni.conf")
+    assert "10.233.0.0/18" in conf and "10.233.64.0/18" in conf and "10.233.0.3" in conf
+    key = r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
+    for place, name in ((key, "NO_PROXY"), (r"HKLM\SYSTEM\CurrentControlSet\Services\containerd", "Environment")):
+        assert "10.233.64.0/18,10.233.0.0/18" in str(whole.host.in_turn(partial(node.registry.get, place, name)))
+    assert whole.converge(**more).recap["win1"].changed == 0
+
+
 @pytest.mark.parametrize(
     ("kind", "fields"),
     [(OVERLAY, REFUSED_ON_WINDOWS | {"defaultPodSysctls": {"net.core.somaxconn": "1024"}}), (OVERLAY, UNKNOWN_GATE)],
@@ -77,12 +106,12 @@ def test_a_cluster_without_anonymous_discovery_is_joined(bench: Bench, anonymous
 @pytest.mark.parametrize("maker", ["rke2", "k3s"])
 def test_without_kubeadms_bindings_nobody_joins(bench: Bench, maker: str) -> None:
     """Failed before: found after 32 steps and a restart."""
-    ranges = {
-        "winkube_service_cidr": "10.43.0.0/16",
-        "winkube_dns_service_ip": "10.43.0.10",
-        "winkube_cluster_cidr": "10.42.0.0/16",
-    }
     whole = Whole(bench, replace(OVERLAY, maker=maker))
+    ranges = {
+        "winkube_cluster_cidr": "10.42.0.0/16",
+        "winkube_cluster_domain": "cluster.local",
+        "winkube_api_server": whole.cluster.published,
+    }
     refused(bench, whole, "Set winkube_join: bootstrap_kubeconfig", **ranges)
     refused(bench, whole, "apply examples/rbac/bootstrap.yml", winkube_join="bootstrap_kubeconfig", **ranges)
     shipped.grant(whole.cluster.store, "bootstrap")

@@ -251,7 +251,7 @@ def test_a_join_that_fails_is_taken_back_and_its_token_gone(bench: Bench, way: s
     host = bench.node()
     cluster = bench.cluster(version="1.27.4")
     wanted: dict[str, Any] = {"winkube_join": way, "winkube_join_start_timeout": 20}
-    run = join(bench, cluster, winkube_api_server="https://127.0.0.1:9", **wanted)
+    run = join(bench, cluster, winkube_api_server="https://192.168.122.99:9", **wanted)
     assert run.rc != 0
     assert "Rolled back" in run.output
     assert state(host) == "stopped"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.integration.lab import ROOT, Bench, Run
-from tests.lab.cluster import kubespray, makers
+from tests.lab.cluster import makers
 from tests.lab.cluster.cluster import Cluster
 from tests.lab.server import whole as downloads
 from tests.lab.server.host import NodeHost
@@ -19,13 +19,6 @@ SITE = ROOT / "playbooks" / "site.yml"
 BASE = downloads.BASE
 DIAGNOSE = ("diagnose", "diagnose-kubelet", "diagnose-exec")
 """Files of examples/rbac for all questions of the diagnosis."""
-
-
-SPRAYED = {
-    "winkube_cluster_cidr": kubespray.POD_NETWORK.value,
-    "winkube_service_cidr": kubespray.SERVICE_NETWORK.value,
-    "winkube_dns_service_ip": kubespray.DNS_ADDRESS.value,
-}
 
 
 SECOND = {"second_pod_network": "fd00:10:244::/56", "second_service_network": "fd00:10:96::/112"}
@@ -50,7 +43,6 @@ class Kind:
             "winkube_service_manager": self.manager,
             "winkube_kubernetes_version": self.kubernetes,
             "winkube_containerd_version": self.containerd,
-            **(SPRAYED if self.maker == "kubespray" else {}),
             **more,
         }
 

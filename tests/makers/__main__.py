@@ -23,11 +23,9 @@ from tests.integration.whole import OVERLAY, Whole
 from tests.lab.cluster import makers, shipped
 
 DROP_IN = "C:\\var\\lib\\kubelet\\config.d\\50-winkube.conf"
-_TWO_CAS = {
-    "winkube_service_cidr": makers.ALL["k3s"].settings["service_network"],
-    "winkube_dns_service_ip": makers.ALL["k3s"].settings["dns_address"],
-    "winkube_cluster_cidr": makers.ALL["k3s"].settings["pod_network"],
-}
+_DOMAIN = {"winkube_cluster_domain": "cluster.local"}
+"""What no object of a cluster says that kubeadm has not made; all other values come from the cluster."""
+_TWO_CAS = {"winkube_cluster_cidr": makers.ALL["k3s"].settings["pod_network"]} | _DOMAIN
 _BOOTSTRAP = {"winkube_join": "bootstrap_kubeconfig"}
 _CLUSTERS = {"winkube_cni_managed_by": "cluster", "winkube_kube_proxy_managed_by": "cluster"}
 
@@ -67,7 +65,12 @@ CASES = (
     Case("rke2", "rke2", variables=_TWO_CAS | _BOOTSTRAP, refused="apply examples/rbac/bootstrap.yml"),
     Case("rke2, manifest", "rke2", variables=_TWO_CAS | _BOOTSTRAP, manifests=("bootstrap",)),
     Case("k3s, manifest", "k3s", variables=_TWO_CAS | _BOOTSTRAP, manifests=("bootstrap",)),
-    Case("k0s", "k0s", "overlay, the cluster's", variables=_BOOTSTRAP | _CLUSTERS),
+    Case(
+        "k0s",
+        "k0s",
+        "overlay, the cluster's",
+        variables=_BOOTSTRAP | _CLUSTERS | _DOMAIN | {"winkube_cluster_cidr": "10.244.0.0/16"},
+    ),
 )
 
 
@@ -89,7 +92,10 @@ def run(case: Case, folder: Path) -> Outcome:
         whole = Whole(bench, replace(OVERLAY, maker=case.maker), cluster=case.settings)
         shipped.grant(whole.cluster.store, *case.manifests)
         before = bench.dump()
-        first = whole.site(**case.variables)
+        given = dict(case.variables)
+        if not whole.cluster.settings.has_kubeadm:  # no cluster-info, and the kubeconfig says 127.0.0.1
+            given["winkube_api_server"] = whole.cluster.published
+        first = whole.site(**given)
         found = Outcome(changed=bool(differences(before, bench.dump())), said=" ".join(first.output.split()))
         if first.rc != 0:
             return found
@@ -100,7 +106,7 @@ def run(case: Case, folder: Path) -> Outcome:
         address = whole.cluster.settings.dns_address
         found.dns = address in (written.get("clusterDNS") or ()) or f"--cluster-dns={address}" in arguments
         found.reached = whole.cluster._kubelet_unreached("/api/v1/nodes/win1/proxy/configz") is None
-        second = whole.site(**case.variables)
+        second = whole.site(**given)
         found.second_run_changed = second.recap["win1"].changed + second.rc
     finally:
         bench.close()

@@ -440,7 +440,7 @@ def _roles(tree: Tree) -> Iterator[str]:
 
 
 def _plugins(tree: Tree) -> Iterator[str]:
-    for kind in ("inventory", "connection", "callback", "filter"):
+    for kind in ("inventory", "connection", "callback", "filter", "lookup"):
         for path in tree.paths(ROOT / "plugins" / kind, "[a-z]*.py"):
             yield f"| {kind} `{path.stem}` | {role_files.cell(_documented(tree, path)['short_description'])} |"
 

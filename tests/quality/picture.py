@@ -27,6 +27,7 @@ PLUGINS = {
     "doc_fragments": "Options that several modules share",
     "filter": "Values for playbooks and templates",
     "inventory": "Hosts from Node YAML, or from the cluster",
+    "lookup": "What the cluster says of its network",
     "modules": "Documentation, and the scripts that are sent",
 }
 """What Ansible calls, the top floor."""

@@ -66,7 +66,7 @@ def test_what_a_wall_lets_through(name: str, text: str, refused: bool) -> None:
 
 
 def test_a_package_that_no_rule_names_is_refused() -> None:
-    for name in (f"{UTILS}/attic/__init__.py", f"{UTILS}/components/attic/a.py", "plugins/lookup/a.py"):
+    for name in (f"{UTILS}/attic/__init__.py", f"{UTILS}/components/attic/a.py", "plugins/strategy/a.py"):
         (said,) = walls.without_rule([*NAMES, name])
         assert said.startswith(".".join(Path(name).parent.parts))
     assert walls.without_rule([*NAMES, "tests/lab/attic/a.py"])

@@ -128,6 +128,7 @@ KINDS: Mapping[str, Room] = {
     "doc_fragments": Room(COMPONENTS, ("yaml",)),
     "filter": Room(("diagnosis", "facts", "lint", "pages", "scheduling", "workloads"), ("ansible", "jinja2")),
     "inventory": Room(("cluster", "engine", "foreign", "node", "node_yaml"), ("ansible",)),
+    "lookup": Room(("cluster",), ("ansible",)),
     "modules": Room(),
 }
 """The kinds of Ansible's plugins. Actions alone reach `task`."""

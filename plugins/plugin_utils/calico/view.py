@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..cluster.client import Cluster
+from ..cluster.reading import with_scheme
 from ..engine import windows_path
 from ..facts import calico as facts
 from ..facts.node_labels import OS_LABEL
@@ -122,7 +123,7 @@ def build_wanted(
 ) -> Wanted:
     """From the options of these names. `server` is the API server's address in the kubeconfig, used if no other is
     given."""
-    split = urlsplit(f"https://{api_server}" if api_server else server)
+    split = urlsplit(with_scheme(api_server) if api_server else server)
     return Wanted(
         pods=cluster_cidr,
         services=tuple(each.strip() for each in service_cidr.split(",") if each.strip()),

@@ -17,8 +17,9 @@ from ..engine.address import mask
 from ..engine.secret import Secret
 from .answer import Object
 from .client import Cluster
-from .documents import kubeconfig
+from .documents import Kubeconfig, kubeconfig
 from .error import ClusterError
+from .reading import is_reachable_by_others, with_scheme
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +32,43 @@ class Endpoint:
 
 def endpoint(cluster: Cluster, api_server: str = "") -> Endpoint:
     """The address for nodes: `api_server` if the user gives one, else cluster-info's, else the kubeconfig's.
+    ClusterError where none is one that another machine reaches.
 
     Source: kubernetes cmd/kubeadm/app/phases/bootstraptoken/clusterinfo/clusterinfo.go.
     """
-    published = cluster.config_map("kube-public", "cluster-info")
-    text = str(((published or {}).get("data") or {}).get("kubeconfig") or "")
-    info = kubeconfig(text, "ConfigMap kube-public/cluster-info") if text else None
-    server = api_server or (info.server if info else cluster.server)
+    info = _published(cluster)
+    known = (with_scheme(api_server),) if api_server else (info.server if info else "", cluster.server)
+    server = next(filter(is_reachable_by_others, filter(None, known)), "")
+    if not server:
+        raise ClusterError(refuse_own_address(mask(known[0] or known[-1]), given=bool(api_server)))
     if urlsplit(server).scheme not in {"http", "https"} or not urlsplit(server).netloc:
         raise ClusterError(f"api_server: '{mask(server)}' is not an address such as https://10.0.0.10:6443.")
-    return Endpoint(server.rstrip("/"), (info.ca_pem if info else b"") or cluster.ca_pem)
+    return Endpoint(server.rstrip("/"), api_ca(cluster))
+
+
+def api_ca(cluster: Cluster) -> bytes:
+    """The CA of the API server's certificate: cluster-info's, else the kubeconfig's. ClusterError."""
+    info = _published(cluster)
+    return (info.ca_pem if info else b"") or cluster.ca_pem
+
+
+def _published(cluster: Cluster) -> Kubeconfig | None:
+    published = cluster.config_map("kube-public", "cluster-info")
+    text = str(((published or {}).get("data") or {}).get("kubeconfig") or "")
+    return kubeconfig(text, "ConfigMap kube-public/cluster-info") if text else None
+
+
+def refuse_own_address(server: str, *, given: bool) -> str:
+    """The sentence about an API server's address that means each machine itself."""
+    if given:
+        return (
+            f"winkube_api_server: {server} is the node's own address there (loopback or link-local): give the one of "
+            "the API servers, or of their load balancer."
+        )
+    return (
+        f"The cluster says {server} of itself, which is the node's own address there (loopback or link-local): set "
+        "winkube_api_server to an address at which nodes reach the API."
+    )
 
 
 # Bootstrap tokens as `kubeadm token create` makes them, which live no longer than their one join.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -31,6 +31,7 @@ CLUSTER_INFO = "ConfigMap kube-public/cluster-info"
 AUTHENTICATION = "ConfigMap kube-system/extension-apiserver-authentication"
 SERVICE_RANGE = "ServiceCIDR kubernetes"
 KUBERNETES = "Service default/kubernetes"
+KUBECONFIG = "the kubeconfig"
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 JOINING_GROUP = "system:bootstrappers:kubeadm:default-node-token"
 """The group of kubeadm's tokens, and of ours. Source: cmd/kubeadm/app/constants/constants.go."""
@@ -42,6 +43,14 @@ class Known:
 
     value: str
     source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """An object that the kubeconfig's user may not ask for."""
+
+    what: str
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +87,7 @@ class ClusterReading:
     """`server` and `ca_pem` are the kubeconfig's, `published` what cluster-info says. `kubelet_config`,
     `cluster_configuration` and `kube_proxy` are parsed, None where the cluster has none. `client_ca` is the CA of those
     who call kubelets. `api_addresses`: where API servers are. `lacking`: rights that joining machines do not have;
-    None if it may not be asked. `unseen`: what the kubeconfig's user may not read, a sentence each."""
+    None if it may not be asked. `unseen`: what the kubeconfig's user may not read."""
 
     server: str
     ca_pem: bytes = field(default=b"", repr=False)
@@ -94,7 +103,11 @@ class ClusterReading:
     service_ranges: Known | None = None
     api_addresses: tuple[str, ...] = ()
     lacking: tuple[Right, ...] | None = ()
-    unseen: tuple[str, ...] = ()
+    unseen: tuple[Unseen, ...] = ()
+
+    def saw(self, *objects: str) -> bool:
+        """Whether all of these could be asked for."""
+        return not {each.what for each in self.unseen} & set(objects)
 
     @property
     def has_kubeadm(self) -> bool:
@@ -131,11 +144,17 @@ class ClusterReading:
         said = str((self.kubelet_config or {}).get("clusterDomain") or "")
         return Known(said, self.kubelet_config_source) if said else self._of_kubeadm("dnsDomain")
 
-    def api_server(self) -> Known:
+    def api_server(self) -> Known | None:
         """The address of the API as nodes may reach it: never one of this machine or of this link."""
-        if self.published is not None and is_reachable_by_others(self.published.server):
-            return Known(self.published.server, CLUSTER_INFO)
-        return Known(self.server, "kubeconfig")
+        published = Known(self.published.server, CLUSTER_INFO) if self.published else None
+        return next(
+            (
+                each
+                for each in (published, Known(self.server, KUBECONFIG))
+                if each is not None and is_reachable_by_others(each.value)
+            ),
+            None,
+        )
 
     def _of_kubeadm(self, name: str) -> Known | None:
         value = str(self.networking.get(name) or "")
@@ -143,13 +162,18 @@ class ClusterReading:
 
 
 def is_reachable_by_others(server: str) -> bool:
-    """Whether an address can be that of another machine: not loopback, not link-local."""
-    host = (urlsplit(server).hostname or "").lower()
+    """Whether an address, with or without a scheme, can be that of another machine: not loopback, not link-local."""
+    host = (urlsplit(with_scheme(server)).hostname or "").lower()
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
         return host not in {"", "localhost"}
-    return not (address.is_loopback or address.is_link_local)
+    return not (address.is_loopback or address.is_link_local or address.is_unspecified)
+
+
+def with_scheme(server: str) -> str:
+    """The address of an API server, which may be given as host:port."""
+    return server if "://" in server or not server else f"https://{server}"
 
 
 def _certificates(pem: bytes) -> set[bytes]:
@@ -161,6 +185,11 @@ def read_cluster(cluster: Cluster, *, rights: Sequence[Right] = ()) -> ClusterRe
     """Ask the cluster for all of it; `rights` are asked for by SubjectAccessReviews. ClusterError if it does not
     answer; what its user may not read is said in `unseen`."""
     return _Reader(cluster).read(rights)
+
+
+def read_network(cluster: Cluster) -> ClusterReading:
+    """Only what `ClusterReading`'s ranges, domain and addresses are made of. ClusterError."""
+    return _Reader(cluster).read_network()
 
 
 def read_kubelet_config(cluster: Cluster) -> Mapping[str, Any] | None:
@@ -184,12 +213,11 @@ def have_common_certificate(one: bytes, other: bytes) -> bool:
 class _Reader:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
-        self.unseen: list[str] = []
+        self.unseen: list[Unseen] = []
 
-    def read(self, rights: Sequence[Right]) -> ClusterReading:
+    def read_network(self) -> ClusterReading:
         info = self.data("kube-public", "cluster-info").get("kubeconfig")
         source, kubelet = self.read_kubelet()
-        authentication = self.data("kube-system", "extension-apiserver-authentication")
         return ClusterReading(
             server=self.cluster.server,
             ca_pem=self.cluster.ca_pem,
@@ -197,33 +225,41 @@ class _Reader:
             kubelet_config=kubelet,
             kubelet_config_source=source,
             cluster_configuration=self._document(self.data("kube-system", "kubeadm-config"), "ClusterConfiguration"),
-            kube_proxy=self._document(self.data("kube-system", "kube-proxy"), "config.conf"),
             pod_network=self._flannel(),
-            client_ca=authentication.get("client-ca-file", "").encode(),
-            kubernetes_address=_address(self._get("/api/v1/namespaces/default/services/kubernetes", KUBERNETES)),
             dns=self._dns(),
             service_ranges=self._service_ranges(),
+            unseen=tuple(self.unseen),
+        )
+
+    def read(self, rights: Sequence[Right]) -> ClusterReading:
+        network = self.read_network()
+        authentication = self.data("kube-system", "extension-apiserver-authentication")
+        return replace(
+            network,
+            kube_proxy=self._document(self.data("kube-system", "kube-proxy"), "config.conf"),
+            client_ca=authentication.get("client-ca-file", "").encode(),
+            kubernetes_address=_address(self._get("/api/v1/namespaces/default/services/kubernetes", KUBERNETES)),
             api_addresses=self._endpoints(),
             lacking=self._lacking(rights),
             unseen=tuple(self.unseen),
         )
 
-    def _ask(self, ask: Callable[[], T], unseen: str) -> T | None:
-        """The answer; None, with a sentence in `unseen`, where the kubeconfig's user may not ask."""
+    def _ask(self, ask: Callable[[], T], what: str, sentence: str) -> T | None:
+        """The answer; None, and `what` is unseen, where the kubeconfig's user may not ask."""
         try:
             return ask()
         except ClusterError as error:
             if error.status != FORBIDDEN:
                 raise
-            self.unseen.append(f"{unseen} (examples/rbac/site.yml).")
+            self.unseen.append(Unseen(what, f"{sentence} (examples/rbac/site.yml)."))
             return None
 
     def _get(self, path: str, what: str) -> Object | None:
-        return self._ask(lambda: self.cluster.get(path), f"{what} was not read: the kubeconfig's user may not")
+        return self._ask(lambda: self.cluster.get(path), what, f"{what} was not read: the kubeconfig's user may not")
 
     def _items(self, path: str, what: str) -> list[Object]:
         said = f"{what} were not read: the kubeconfig's user may not"
-        return self._ask(lambda: self.cluster.items(path), said) or []
+        return self._ask(lambda: self.cluster.items(path), what, said) or []
 
     def data(self, namespace: str, name: str) -> dict[str, str]:
         path = f"/api/v1/namespaces/{namespace}/configmaps/{name}"
@@ -248,7 +284,7 @@ class _Reader:
         """Its source, and itself. From 1.24 on its name has no release in it. Source: kubernetes v1.23.17, v1.24.17
         cmd/kubeadm/app/constants/constants.go."""
         found = self._document(self.data("kube-system", "kubelet-config"), "kubelet")
-        if found is not None or "kubelet-config" in " ".join(self.unseen):
+        if found is not None or any(each.what == KUBELET_CONFIG for each in self.unseen):
             return KUBELET_CONFIG, found
         major, minor, _patch = self.cluster.version().split(".")
         if int(minor) >= 24:
@@ -315,6 +351,7 @@ class _Reader:
             }
             answer = self._ask(
                 partial(self.cluster.ask, REVIEWS, body),
+                REVIEWS,
                 "Whether machines may join was not asked: the kubeconfig's user may not create subjectaccessreviews",
             )
             if answer is None:

@@ -27,6 +27,8 @@ from .answer import Object
 
 FRESH_S = 30
 """Seconds for which other nodes of the task may use an answer; a play may take hours, batch by batch."""
+FOR_THE_RUN = None
+"""For what does not change while a run lasts."""
 _CIPHER: Any = None if Fernet is None else Fernet(Fernet.generate_key())
 """Made when Ansible loads the action, before it forks its workers."""
 _FAILED = b"failed"
@@ -37,10 +39,11 @@ _BULKY = {"metadata": ("managedFields",), "status": ("images", "volumesInUse", "
 @dataclass(frozen=True, slots=True)
 class Remembered:
     """One worker's view of the answers. `folder`: the run's, closed to other users; `scope` separates tasks and
-    kubeconfigs."""
+    kubeconfigs; `fresh_s`: the number of seconds for which an answer counts, None for the whole run."""
 
     folder: Path
     scope: str
+    fresh_s: int | None = FRESH_S
     _own: dict[str, Object | None] = field(default_factory=dict)
 
     def __call__(self, path: str, ask: Callable[[], Object | None]) -> Object | None:
@@ -63,7 +66,7 @@ class Remembered:
             file.seek(0)
             kept = file.read()
             with suppress(InvalidToken):
-                known: Object | None = json.loads(_CIPHER.decrypt(kept, ttl=FRESH_S))
+                known: Object | None = json.loads(_CIPHER.decrypt(kept, ttl=self.fresh_s))
                 return known
             if kept == _FAILED:
                 fcntl.flock(file, fcntl.LOCK_UN)  # else all would wait in turn for a server that is down

@@ -29,6 +29,10 @@ SECRET = "Secret. "
 """The start of the description of an option whose type is `Secret`."""
 
 
+NETWORK = "winkube_network"
+"""The variable with what was resolved of the variables about the cluster's network."""
+
+
 class _Same:
     """Marks a variable whose default is its option's."""
 
@@ -437,7 +441,7 @@ def _variable_name(option: Option) -> str:
     """The variable that sets the option; empty for none."""
     if isinstance(option.variable, Variable):
         return option.variable.name
-    return option.variable.partition(" ")[0]
+    return option.variable.partition(" ")[0].replace(f"{NETWORK}.", "winkube_")
 
 
 def _default(option: Option) -> Any:

@@ -67,7 +67,9 @@ class PodsAddress:
         "That address; empty for the adapter's first one.", default="", variable="winkube_management_ip"
     )
     cluster_cidr: str = option(
-        "The pods' network, whose pods may come in by the firewall rule.", default="", variable="winkube_cluster_cidr"
+        "The pods' network, whose pods may come in by the firewall rule.",
+        default="",
+        variable="winkube_network.cluster_cidr",
     )
 
 

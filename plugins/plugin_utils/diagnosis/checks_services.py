@@ -147,7 +147,7 @@ def _lines(scene: Scene, version: Version) -> Iterator[tuple[str, str, FlagTable
         node_name=expected.node_name,
         source=ProgramSource(),
         join=tried.wanted.join,
-        cluster_dns=(tried.wanted.dns_service_ip,),
+        cluster_dns=(tried.wanted.dns_service_ip,) if tried.wanted.dns_service_ip else (),
         cluster_domain=tried.wanted.cluster_domain,
     )
     yield (

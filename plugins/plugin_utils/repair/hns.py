@@ -62,7 +62,8 @@ def _record(layout: Layout) -> str:
 @dataclass(frozen=True, slots=True)
 class Ours:
     """How to recognise our networks: `names` (`cbr0`, the overlay's, without case) with a range in `cluster` (the
-    pods' network), and those whose ids are in `recorded`, the state folder's networks.json."""
+    pods' network, empty where it is not known), and those whose ids are in `recorded`, the state folder's
+    networks.json."""
 
     names: tuple[str, ...]
     cluster: str
@@ -76,7 +77,7 @@ class Ours:
             return True
         if network.name.casefold() not in {name.casefold() for name in self.names}:
             return False
-        pods = networks.list_pod_ranges(self.cluster)
+        pods = networks.list_pod_ranges(self.cluster) if self.cluster else ()
         found = [each for each in network.prefixes if isinstance(each, ipaddress.IPv4Network)]
         return bool(found) and all(any(each.subnet_of(cover) for cover in pods) for each in found)
 

@@ -445,6 +445,8 @@ def lease(wanted: Wanted, subnet: str, nodes: Iterable[Mapping[str, Any]] | None
             "--allocate-node-cidrs; or name one with winkube_repair_subnet."
         )
     span = networks.ipv4(networks.ranges(given, "winkube_repair_subnet"))
+    if not wanted.cluster:
+        raise Refused("winkube_cluster_cidr: it is empty, and the cluster does not say the pods' range: set it.")
     cluster = networks.list_pod_ranges(wanted.cluster)
     if not span or not any(span[0].subnet_of(cover) for cover in cluster):
         raise Refused(f"winkube_repair_subnet: {given} does not lie in winkube_cluster_cidr {wanted.cluster}.")

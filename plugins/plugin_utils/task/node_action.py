@@ -208,6 +208,11 @@ class NodeAction(ModuleAction):
         else:
             display.warning(sentence)
 
+    def tell_once(self, sentence: str) -> None:
+        """A sentence of the run: the first host that would say it does."""
+        if find_first_speaker(Path(C.DEFAULT_LOCAL_TMP), "the run", sentence, self._host) == self._host:
+            display.display(f"  {sentence}")
+
     def find_speaker(self, text: str) -> str:
         """The host that says this in the task: the first of those that would say it alike."""
         names = (str(self._task_vars.get(name) or "") for name in ("winkube_node_name", "ansible_host"))

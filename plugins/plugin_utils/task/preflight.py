@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
@@ -17,7 +17,8 @@ from urllib.parse import urlsplit
 
 from ..cluster.client import Cluster
 from ..cluster.error import FORBIDDEN, ClusterError
-from ..cluster.reading import BOOTSTRAP_RIGHTS, KUBEADM_RIGHTS, read_cluster
+from ..cluster.network import SOURCES, resolve
+from ..cluster.reading import BOOTSTRAP_RIGHTS, KUBEADM_RIGHTS, ClusterReading, read_cluster, read_network
 from ..cluster.rights import is_allowed
 from ..components import networks
 from ..components.containerd import containerd
@@ -55,10 +56,15 @@ AHEAD_S: Final = 24 * 3600
 """No clock runs ahead so far by itself: the date was set wrong, and tokens and certificates would be over too early."""
 
 
+KNOWING = ("host", "kubelet", "join", "flannel", "kube_proxy")
+"""Roles whose options have values of the cluster."""
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """One run for one host. `value`: of the variable of this name, without prefix, None if it is not known; `roles`:
-    whether the role of this name takes part (tags); `opened`: the cluster of a kubeconfig; `warn` shows a sentence."""
+    whether the role of this name takes part (tags); `opened`: the cluster of a kubeconfig, whose answers
+    all hosts of the run share; `warn` and `tell` show a sentence."""
 
     value: Callable[[str], Any]
     reading: Reading
@@ -66,10 +72,49 @@ class Run:
     layout: Layout
     opened: Callable[[Mapping[str, Any]], Cluster | None] | None = None
     warn: Callable[[str], None] = lambda _sentence: None
+    tell: Callable[[str], None] = lambda _sentence: None
+    _known: dict[str, Any] = field(default_factory=dict)
 
     def cluster(self) -> Cluster | None:
         """None without a kubeconfig. ClusterError."""
         return (self.opened or Cluster.open)(self.value("cluster") or {})
+
+    def read_cluster(self) -> ClusterReading | None:
+        """The cluster, read once for all hosts of the run; None without a kubeconfig. ClusterError."""
+        if "cluster" not in self._known:
+            try:
+                self._known["cluster"] = self._read_cluster()
+            except ClusterError as error:
+                self._known["cluster"] = error
+        found: ClusterReading | ClusterError | None = self._known["cluster"]
+        if isinstance(found, ClusterError):
+            raise found
+        return found
+
+    def _read_cluster(self) -> ClusterReading | None:
+        cluster = self.cluster() if self.asks else None
+        if cluster is None:
+            return None
+        if not self.joining:
+            return read_network(cluster)
+        brings_own = self.text("join") == "kubeconfig" or bool(self.text("bootstrap_kubeconfig_source"))
+        rights = (*BOOTSTRAP_RIGHTS, *(KUBEADM_RIGHTS if self.text("join") == "kubeadm" else ()))
+        return read_cluster(cluster, rights=() if brings_own else rights)
+
+    def network(self, name: str) -> str:
+        """A value of the cluster's network, as later tasks will have it; empty if it cannot be known."""
+        return self.whole_network()[name]
+
+    def whole_network(self) -> Mapping[str, str]:
+        """All of them by name, as the variable winkube_network has them."""
+        if "network" not in self._known:
+            given = {each: self.text(each) for each in SOURCES}
+            try:
+                self._known["network"] = resolve(given, self.read_cluster())
+            except ClusterError:  # which `_check_cluster` says
+                self._known["network"] = given
+        found: Mapping[str, str] = self._known["network"]
+        return found
 
     def text(self, name: str) -> str:
         value = self.value(name)
@@ -79,6 +124,11 @@ class Run:
     def kubernetes(self) -> bool:
         """Whether the machine is to be a node, and not only to have containerd."""
         return bool(self.text("kubernetes_version"))
+
+    @property
+    def asks(self) -> bool:
+        """Whether the cluster is asked at all, if there is a kubeconfig."""
+        return self.kubernetes and not self.golden_image and any(map(self.roles, KNOWING))
 
     @property
     def joining(self) -> bool:
@@ -103,7 +153,7 @@ def find_problems(run: Run) -> tuple[str, ...]:
     """One sentence for each thing that cannot work, in the order of the components."""
     found = [
         *_check_names(run), *_check_proxies(run), *_check_drives(run), *_check_room(run), *_check_versions(run),
-        *_check_network(run), *_check_kubeconfig(run), *_check_sources(run),
+        *_check_cluster(run), *_check_network(run), *_check_kubeconfig(run), *_check_sources(run),
     ]  # fmt: skip
     return tuple(dict.fromkeys(found))
 
@@ -139,7 +189,9 @@ def _check_network(run: Run) -> tuple[str, ...]:
         return (*_check_two_families(run, mode), *(_check_calico(run) if mode == CALICO else ()))
     if not run.roles("flannel"):
         return ()
-    ranges = (run.text("cluster_cidr"), run.text("service_cidr"), run.text("dns_service_ip"))
+    ranges = (run.network("cluster_cidr"), run.network("service_cidr"), run.network("dns_service_ip"))
+    if not all(ranges):
+        return ()  # which was said
 
     def check_ranges() -> None:
         name, address = run.text("interface_name"), run.text("management_ip")
@@ -155,7 +207,7 @@ def _check_network(run: Run) -> tuple[str, ...]:
 
 def _check_two_families(run: Run, mode: str) -> Iterator[str]:
     """IPv4 and IPv6 with a network that the cluster brings: its DaemonSets say which."""
-    named = {name: run.text(name) for name in ("cluster_cidr", "service_cidr")}
+    named = {name: run.network(name) for name in ("cluster_cidr", "service_cidr")}
     for name, text in named.items():
         if not networks.has_two_families(text):
             continue
@@ -174,9 +226,9 @@ def _check_calico(run: Run) -> tuple[str, ...]:
             return ()
         needed = build_wanted(
             cluster.server,
-            cluster_cidr=run.text("cluster_cidr"),
-            service_cidr=run.text("service_cidr"),
-            api_server=run.text("api_server"),
+            cluster_cidr=run.network("cluster_cidr"),
+            service_cidr=run.network("service_cidr"),
+            api_server=run.network("api_server"),
             cni_bin_dir=run.layout.cni_bin_dir,
             cni_conf_dir=run.layout.cni_conf_dir,
         )
@@ -198,8 +250,8 @@ def _name_network(run: Run) -> str:
 
 
 def _check_kubeconfig(run: Run) -> tuple[str, ...]:
-    """That the file is there and says which cluster. Before a join also that this answers, and that the user may do
-    what the join asks of it; a node that has joined asks nothing here."""
+    """That the file is there and says which cluster. Before a join also that the user may do what the join asks of it,
+    and that the clocks agree."""
     if run.golden_image or not (run.kubernetes and run.roles("join")):
         return ()
     try:
@@ -210,19 +262,21 @@ def _check_kubeconfig(run: Run) -> tuple[str, ...]:
             else (
                 *_check_rights(run, cluster),
                 *_check_clock(run, cluster.server_time),
-                *_check_cluster(run, cluster),
             )
         )
     except ClusterError as error:
         return (str(error),)
 
 
-def _check_cluster(run: Run, cluster: Cluster) -> tuple[str, ...]:
+def _check_cluster(run: Run) -> tuple[str, ...]:
     """The cluster, read once for all nodes, held against what this one is to be."""
+    try:
+        found = run.read_cluster()
+    except ClusterError as error:
+        return (str(error),)
+    if found is None:
+        return ()
     join_by = run.text("join")
-    brings_own = join_by == "kubeconfig" or bool(run.text("bootstrap_kubeconfig_source"))
-    rights = (*BOOTSTRAP_RIGHTS, *(KUBEADM_RIGHTS if join_by == "kubeadm" else ()))
-    found = read_cluster(cluster, rights=() if brings_own else rights)
     version = release(run.text("kubernetes_version"), f"{PREFIX}kubernetes_version")
     told = {"version": str(version), "node_name": "", "source": {}, "join": join_by}
     wish = Kubelet(read_options(KubeletOptions, told), run.layout)
@@ -232,15 +286,26 @@ def _check_cluster(run: Run, cluster: Cluster) -> tuple[str, ...]:
         service_cidr=run.text("service_cidr"),
         dns_service_ip=run.text("dns_service_ip"),
         cluster_domain=run.text("cluster_domain"),
-        cluster_cidr=run.text("cluster_cidr") if run.ours("cni") else "",
+        cluster_cidr=run.text("cluster_cidr"),
         api_server=run.text("api_server"),
+        joining=run.joining,
+        own_network=run.ours("cni"),
+        cluster_dns=_given_dns(run),
         drive=run.layout.kubeadm_binary[:2],
         drop_in=Part(wish.drop_in, kubelet.drop_in_text(wish)) if wish.uses_drop_in else None,
         arguments=read((("kubelet's arguments", arguments(wish)),), KUBELET, line_for(version.line)),
     )
+    if taken := cluster_fit.describe_known(found, wanted):
+        run.tell(taken)
     for sentence in cluster_fit.find_notices(found, wanted):
         run.warn(sentence)
     return cluster_fit.find_misfits(found, wanted)
+
+
+def _given_dns(run: Run) -> tuple[str, ...]:
+    """The addresses of winkube_kubelet_cluster_dns."""
+    found = run.value("kubelet_cluster_dns")
+    return tuple(str(each) for each in found if each) if isinstance(found, list) else ()
 
 
 Right = tuple[str, str, str, str, str]

@@ -89,7 +89,10 @@ class Cluster:
         self.https = self._listen()
         self.address = f"127.0.0.1:{self.https.port}"
         self.server = f"https://{self.address}"
-        fill(self.store, self.settings, self.server, self.server_ca.pem, self.ca.pem)
+        """As the controller reaches it."""
+        self.published = f"https://{self.settings.address}:{self.https.port}"
+        """As nodes do: the address of the first control plane."""
+        fill(self.store, self.settings, self.https.port, self.server_ca.pem, self.ca.pem)
         self.clock.advance(30)
         admin = self.ca.issue(Identity("kubernetes-admin", ("system:masters",)))
         self.kubeconfig = self._file(
@@ -108,7 +111,7 @@ class Cluster:
     def _listen(self) -> HttpsServer:
         names = ("kubernetes", "kubernetes.default", "localhost", self.settings.name)
         own = self.server_ca.issue(Identity("kube-apiserver", (), names, ("127.0.0.1", "10.96.0.1")), ("server auth",))
-        self.names = frozenset((*names, "127.0.0.1", "10.96.0.1"))
+        self.names = frozenset((*names, "127.0.0.1", "10.96.0.1", *self.settings.api_addresses))
         self.server_certificate = own.certificate
         return HttpsServer(
             self._from_outside,
@@ -224,8 +227,9 @@ class Cluster:
             return any(pod["spec"].get("nodeName") == name and scheduled(pod) for pod in self.store.list(POD))
 
     def attach(self, node: SimulatedNode) -> None:
-        """Makes the server's address reach this cluster from the node."""
-        node.network.hosts[self.address] = self.address
+        """Makes the server's addresses reach this cluster from the node."""
+        for each in ("127.0.0.1", *self.settings.api_addresses):
+            node.network.hosts[f"{each}:{self.https.port}"] = self.address
 
     # -- for tests -----------------------------------------------------------------------------------------------
 

@@ -92,12 +92,12 @@ class Settings:
         return json.dumps({"Network": self.pod_network, "EnableNFTables": False, "Backend": backend}, indent=2)
 
 
-def fill(store: Store, settings: Settings, server: str, ca: bytes, client_ca: bytes) -> None:
-    """`ca`: of the API server's certificate; `client_ca`: of its callers'."""
+def fill(store: Store, settings: Settings, port: int, ca: bytes, client_ca: bytes) -> None:
+    """`port`: of the API servers; `ca`: of the API server's certificate; `client_ca`: of its callers'."""
     for name in ("default", "kube-system", "kube-public", "kube-node-lease", "kube-flannel"):
         _put(store, "Namespace", "", name, {"spec": {}, "status": {"phase": "Active"}})
     _roles(store, settings)
-    _config_maps(store, settings, server, ca)
+    _config_maps(store, settings, f"https://{settings.address}:{port}", ca)
     _put(
         store,
         "ConfigMap",
@@ -106,7 +106,7 @@ def fill(store: Store, settings: Settings, server: str, ca: bytes, client_ca: by
         {"data": {"client-ca-file": client_ca.decode(), "requestheader-username-headers": '["X-Remote-User"]'}},
     )
     _service_range(store, settings)
-    _workloads(store, settings)
+    _workloads(store, settings, port)
     store.create(BY_NAME["Node"], "", control_plane(settings))
 
 
@@ -280,7 +280,7 @@ def _yaml(document: Object) -> str:
     return yaml.safe_dump(document, sort_keys=True)
 
 
-def _workloads(store: Store, settings: Settings) -> None:
+def _workloads(store: Store, settings: Settings, port: int) -> None:
     first = settings.service_network.partition("/")[0].rpartition(".")[0] + ".1"
     services = {
         ("default", "kubernetes"): (first, [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}]),
@@ -297,7 +297,7 @@ def _workloads(store: Store, settings: Settings) -> None:
         labels = {} if namespace == "default" else {"k8s-app": "kube-dns"}
         _put(store, "Service", namespace, name, {"metadata": {"labels": labels}, "spec": spec})
     slice_of = {"metadata": {"labels": {"kubernetes.io/service-name": "kubernetes"}}, "addressType": "IPv4"}
-    ports = [{"name": "https", "port": 6443, "protocol": "TCP"}]
+    ports = [{"name": "https", "port": port, "protocol": "TCP"}]
     ends = [{"addresses": [each], "conditions": {"ready": True}} for each in settings.api_addresses]
     _put(store, "EndpointSlice", "default", "kubernetes", {**slice_of, "endpoints": ends, "ports": ports})
     slice_of = {"metadata": {"labels": {"kubernetes.io/service-name": settings.dns_service}}, "addressType": "IPv4"}

@@ -95,9 +95,18 @@ def test_nodes_are_told_what_cluster_info_says() -> None:
     assert endpoint(fake.cluster, "https://vip:6443/").server == "https://vip:6443"
 
 
-def test_an_api_server_that_is_no_address_is_said() -> None:
-    with pytest.raises(ClusterError, match=r"api_server: '10\.0\.0\.10:6443' is not an address"):
-        endpoint(Fake().cluster, "10.0.0.10:6443")
+def test_an_api_server_is_given_with_its_scheme_or_without() -> None:
+    """Failed before: host:port, as it is documented, was refused."""
+    assert endpoint(Fake().cluster, "10.0.0.10:6443").server == "https://10.0.0.10:6443"
+
+
+@pytest.mark.parametrize("given", ["127.0.0.1:6443", "https://[::1]:6443", "localhost:6443", "169.254.1.1:6443"])
+def test_an_address_that_is_each_machines_own_is_never_given_to_nodes(given: str) -> None:
+    with pytest.raises(ClusterError, match=r"winkube_api_server: .* is the node's own address there"):
+        endpoint(Fake().cluster, given)
+    fake = Fake()
+    cluster_info(fake, given if "//" in given else f"https://{given}")
+    assert endpoint(fake.cluster).server == "https://10.0.0.10:6443", "the kubeconfig's"
 
 
 def test_the_sentence_of_an_api_server_shows_no_password() -> None:

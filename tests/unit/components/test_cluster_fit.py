@@ -17,6 +17,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster.reading impor
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.cluster_fit import (
     Wanted,
+    describe_known,
     find_misfits,
     find_notices,
     list_foreign_gates,
@@ -64,6 +65,41 @@ def test_a_contradiction_has_both_values_and_where_each_stands(changes: dict[str
     (name, value), *_ = changes.items()
     assert said.startswith(f"winkube_{name}: {value}, ")
     assert sentence in said
+
+
+def test_what_neither_a_variable_nor_the_cluster_says_has_to_be_set() -> None:
+    """Failed before: kubeadm's defaults were taken."""
+    bare = ClusterReading(server="https://10.0.0.10:6443")
+    given: dict[str, Any] = dict.fromkeys(("service_cidr", "cluster_cidr", "dns_service_ip", "cluster_domain"), "")
+    said = find_misfits(bare, replace(WANTED, joining=False, **given))
+    assert [each.partition(":")[0] for each in said] == [f"winkube_{name}" for name in given]
+    assert "no ServiceCIDR kubernetes and no ConfigMap kube-system/kubeadm-config): set it." in said[0]
+    assert find_misfits(READING, replace(WANTED, **given)) == ()
+
+
+def test_what_was_taken_from_the_cluster_is_said_with_its_source() -> None:
+    assert describe_known(READING, replace(WANTED, api_server="10.0.0.9:6443")) == ""
+    assert describe_known(READING, replace(WANTED, dns_service_ip="")) == (
+        "Taken from the cluster: dns_service_ip 10.96.0.10 (Service kube-system/kube-dns), "
+        "api_server https://10.0.0.10:6443 (the kubeconfig)."
+    )
+
+
+@pytest.mark.parametrize("given", ["127.0.0.1:6443", "https://localhost:6443", "https://169.254.1.1:6443"])
+def test_an_address_of_each_machines_own_is_refused(given: str) -> None:
+    (said,) = find_misfits(READING, replace(WANTED, api_server=given))
+    assert said.startswith(f"winkube_api_server: {given} is the node's own address there")
+    local = replace(READING, server="https://127.0.0.1:6443")
+    (said,) = find_misfits(local, WANTED)
+    assert said.startswith("The cluster says https://127.0.0.1:6443 of itself") and "set winkube_api_server" in said
+    assert find_misfits(local, replace(WANTED, joining=False)) == ()
+
+
+def test_other_dns_for_pods_is_told_and_not_refused() -> None:
+    other = replace(WANTED, cluster_dns=("169.254.25.10",))
+    assert find_misfits(READING, other) == ()
+    (said,) = find_notices(READING, other)
+    assert said.startswith("winkube_kubelet_cluster_dns: 169.254.25.10; the cluster's DNS is 10.96.0.10")
 
 
 def test_one_family_of_two_is_compared_with_its_own() -> None:
@@ -119,8 +155,11 @@ def test_all_nodes_on_one_of_several_control_planes_is_told() -> None:
 )
 def test_an_address_of_this_machine_or_link_is_none_for_others(server: str, reachable: bool) -> None:
     assert is_reachable_by_others(server) == reachable
-    published = replace(READING, published=Kubeconfig(server))
-    assert published.api_server().source == ("ConfigMap kube-public/cluster-info" if reachable else "kubeconfig")
+    published = replace(READING, published=Kubeconfig(server)).api_server()
+    assert published is not None
+    assert published.source == ("ConfigMap kube-public/cluster-info" if reachable else "the kubeconfig")
+    own = replace(READING, server=server).api_server()
+    assert own == (Known(server, "the kubeconfig") if reachable else None)
 
 
 def test_gates_that_this_release_does_not_take() -> None:

@@ -169,7 +169,7 @@ def test_proxy_and_network_reach_the_machines_module() -> None:
         "mode": "{{ winkube_network_mode if winkube_kubernetes_version else '' }}",
         "interface_name": "{{ winkube_interface_name }}",
         "address": "{{ winkube_management_ip }}",
-        "cluster_cidr": "{{ winkube_cluster_cidr }}",
-        "service_cidr": "{{ winkube_service_cidr }}",
-        "domain": "{{ winkube_cluster_domain }}",
+        "cluster_cidr": "{{ winkube_network.cluster_cidr }}",
+        "service_cidr": "{{ winkube_network.service_cidr }}",
+        "domain": "{{ winkube_network.cluster_domain }}",
     }

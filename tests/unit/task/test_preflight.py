@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.connection import Connection
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import FORBIDDEN, ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.task import preflight
 
@@ -30,6 +31,7 @@ GOOD = {
     "join": "kubeadm",
     "network_mode": "l2bridge",
     "cluster_cidr": "10.244.0.0/16",
+    "cluster_domain": "cluster.local",
     "service_cidr": "10.96.0.0/12",
     "dns_service_ip": "10.96.0.10",
     "interface_name": "Ethernet",
@@ -61,7 +63,8 @@ def bare(clock: str = "2026-11-23T09:00:00Z", free: int = 80 * 1024**3, *, full:
     }
     system = {"os": {"build": 20348}, "clock": clock, "free_bytes": {"C:": free}}
     reading = Reading(parts={"system": system, "adapters": [ADAPTER], **files}, taken_at=TAKEN_AT)
-    return " ".join(preflight.find_problems(preflight.Run((GOOD | more).get, reading, lambda _role: True, LAYOUT)))
+    run = preflight.Run((GOOD | more).get, reading, lambda _role: True, LAYOUT)
+    return " ".join(preflight.find_problems(run))
 
 
 @pytest.mark.parametrize(
@@ -199,13 +202,21 @@ def test_ipv4_and_ipv6_side_by_side_are_refused_first_where_they_cannot_be(
 
 
 class FakeSets:
-    """A cluster that has these DaemonSets."""
+    """A cluster that has these DaemonSets, and lets nobody see anything else."""
+
+    server, ca_pem = "https://api", b""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
 
     def items(self, _path: str) -> list[dict[str, Any]]:
         return [{"metadata": {"name": name}} for name in self.names]
+
+    def get(self, _path: str) -> None:
+        raise ClusterError("no", FORBIDDEN)
+
+    def ask(self, _path: str, _body: Any) -> None:
+        raise ClusterError("no", FORBIDDEN)
 
 
 def test_all_of_it_is_said_at_once() -> None:
@@ -215,7 +226,7 @@ def test_all_of_it_is_said_at_once() -> None:
 
 def test_what_takes_no_part_in_the_run_is_not_judged(tmp_path: Path) -> None:
     wrong = {"dns_service_ip": "1.2.3.4", "flannel_checksum": "", "cluster": {"kubeconfig": str(tmp_path / "none")}}
-    assert said("flannel", "join", **wrong) == ()
+    assert said(*preflight.KNOWING, **wrong) == ()
     assert said(**wrong | {"cluster": {}}, cni_managed_by="cluster") == ()
     assert said(**wrong, kubernetes_version="") == ()
     assert said(flannel_checksum="", allow_unverified=["flanneld"]) == ()

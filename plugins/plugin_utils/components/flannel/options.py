@@ -115,16 +115,20 @@ class FlannelOptions:
         variable="winkube_overlay_network_name if winkube_network_mode == 'overlay' else 'cbr0'",
     )
     cluster_cidr: str = option(
-        "The pods' network, flannel's Network.", default="10.244.0.0/16", variable="winkube_cluster_cidr"
+        "The pods' network, flannel's Network.", default="10.244.0.0/16", variable="winkube_network.cluster_cidr"
     )
-    service_cidr: str = option("The services' network.", default="10.96.0.0/12", variable="winkube_service_cidr")
+    service_cidr: str = option(
+        "The services' network.", default="10.96.0.0/12", variable="winkube_network.service_cidr"
+    )
     dns_service_ip: str = option(
-        "The address of the cluster's DNS, in O(service_cidr).", default="10.96.0.10", variable="winkube_dns_service_ip"
+        "The address of the cluster's DNS, in O(service_cidr).",
+        default="10.96.0.10",
+        variable="winkube_network.dns_service_ip",
     )
     cluster_domain: str = option(
         "The cluster's domain; pods search C(svc.) and this one.",
         default="cluster.local",
-        variable="winkube_cluster_domain",
+        variable="winkube_network.cluster_domain",
     )
     address: NodeAddress = inlined(NodeAddress)
     api_server: str = option(

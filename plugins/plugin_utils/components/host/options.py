@@ -31,13 +31,13 @@ class NetworkOptions:
         "The node's address; empty for the first of the adapter.", default="", variable="winkube_management_ip"
     )
     cluster_cidr: str = option(
-        "The pods' network, not reached by way of a proxy.", default="", variable="winkube_cluster_cidr"
+        "The pods' network, not reached by way of a proxy.", default="", variable="winkube_network.cluster_cidr"
     )
     service_cidr: str = option(
-        "The services' network, not reached by way of a proxy.", default="", variable="winkube_service_cidr"
+        "The services' network, not reached by way of a proxy.", default="", variable="winkube_network.service_cidr"
     )
     domain: str = option(
-        "The cluster's domain, not reached by way of a proxy.", default="", variable="winkube_cluster_domain"
+        "The cluster's domain, not reached by way of a proxy.", default="", variable="winkube_network.cluster_domain"
     )
 
 

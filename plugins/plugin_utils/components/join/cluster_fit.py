@@ -12,7 +12,16 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from ...cluster.reading import KUBERNETES, ClusterReading, Known
+from ...cluster.endpoint import refuse_own_address
+from ...cluster.network import SOURCES, list_known
+from ...cluster.reading import (
+    KUBEADM_CONFIG,
+    KUBERNETES,
+    ClusterReading,
+    Known,
+    is_reachable_by_others,
+    with_scheme,
+)
 from ...facts import feature_gates
 from ...facts.version import Version
 from ..flag_check import CommandLine
@@ -26,10 +35,15 @@ MANIFEST = "examples/rbac/bootstrap.yml"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the variables say of the cluster, empty where they say nothing; the way to join and the release."""
+    """What the variables say of the cluster, empty where they say nothing; the way to join and the release. `joining`:
+    it has not joined yet; `own_network`: the network of pods is not the cluster's; `cluster_dns`:
+    what the kubelet is told."""
 
     join: str
     version: Version
+    joining: bool = True
+    own_network: bool = True
+    cluster_dns: tuple[str, ...] = ()
     service_cidr: str = ""
     dns_service_ip: str = ""
     cluster_domain: str = ""
@@ -42,20 +56,22 @@ class Wanted:
 
 def find_misfits(found: ClusterReading, wanted: Wanted) -> tuple[str, ...]:
     """Why a node of these variables would not work in this cluster, a sentence each."""
-    return tuple(
-        dict.fromkeys((*_find_contradictions(found, wanted), *_find_missing(found, wanted), *_kubelet(found, wanted)))
-    )
+    said = (*_find_contradictions(found, wanted), *_find_unknown(found, wanted), *_find_own_address(found, wanted))
+    if wanted.joining:
+        said += (*_find_missing(found, wanted), *_kubelet(found, wanted))
+    return tuple(dict.fromkeys(said))
 
 
 def _find_contradictions(found: ClusterReading, wanted: Wanted) -> Iterator[str]:
-    for name, given, known, same in (
-        ("service_cidr", wanted.service_cidr, found.service_cidr(), _same_ranges),
-        ("cluster_cidr", wanted.cluster_cidr, found.cluster_cidr(), _same_ranges),
-        ("dns_service_ip", wanted.dns_service_ip, found.dns, _same_text),
-        ("cluster_domain", wanted.cluster_domain, found.cluster_domain(), _same_text),
+    known = list_known(found)
+    for name, given, same in (
+        ("service_cidr", wanted.service_cidr, _same_ranges),
+        ("cluster_cidr", wanted.cluster_cidr if wanted.own_network else "", _same_ranges),
+        ("dns_service_ip", wanted.dns_service_ip, _same_text),
+        ("cluster_domain", wanted.cluster_domain, _same_text),
     ):
-        if given and known is not None and not same(given, known.value):
-            yield _contradiction(name, given, known)
+        if given and name in known and not same(given, known[name].value):
+            yield _contradiction(name, given, known[name])
     if found.kubernetes_address and wanted.service_cidr and found.service_cidr() is None:
         address = ipaddress.ip_address(found.kubernetes_address)
         if not any(address in each for each in _ranges(wanted.service_cidr)):
@@ -63,6 +79,28 @@ def _find_contradictions(found: ClusterReading, wanted: Wanted) -> Iterator[str]
                 f"winkube_service_cidr: {wanted.service_cidr} does not contain {found.kubernetes_address}, the address "
                 f"of the {KUBERNETES}: it is not this cluster's range of Services."
             )
+
+
+def _find_unknown(found: ClusterReading, wanted: Wanted) -> Iterator[str]:
+    """What neither a variable nor the cluster says, and a node needs."""
+    known = list_known(found)
+    for name, given in (
+        ("service_cidr", wanted.service_cidr),
+        ("cluster_cidr", wanted.cluster_cidr),
+        ("dns_service_ip", wanted.dns_service_ip),
+        ("cluster_domain", wanted.cluster_domain),
+    ):
+        if not given and name not in known:
+            yield f"winkube_{name}: the cluster does not say it (no {' and no '.join(SOURCES[name])}): set it."
+
+
+def _find_own_address(found: ClusterReading, wanted: Wanted) -> Iterator[str]:
+    """An address of the API that means each machine itself."""
+    given = wanted.api_server
+    if given and not is_reachable_by_others(given):
+        yield refuse_own_address(given, given=True)
+    elif not given and wanted.joining and found.api_server() is None:
+        yield refuse_own_address(found.published.server if found.published else found.server, given=False)
 
 
 def _contradiction(name: str, given: str, known: Known) -> str:
@@ -93,8 +131,8 @@ def _same_text(one: str, other: str) -> bool:
 
 def _find_missing(found: ClusterReading, wanted: Wanted) -> Iterator[str]:
     """What the way of joining needs of the cluster."""
-    unseen = " ".join(found.unseen)
-    if wanted.join == "kubeadm" and not found.has_kubeadm and "kube" not in unseen:
+    seen = found.saw(KUBEADM_CONFIG, found.kubelet_config_source)
+    if wanted.join == "kubeadm" and not found.has_kubeadm and seen:
         lacking = [
             name
             for name, there in (
@@ -159,11 +197,24 @@ def build_patch(gates: tuple[str, ...]) -> Mapping[str, Any]:
     return {"featureGates": dict.fromkeys(gates)}
 
 
+def describe_known(found: ClusterReading, wanted: Wanted) -> str:
+    """The values that were not typed, each with its source, in one sentence; empty if all were."""
+    given = {name: getattr(wanted, name) for name in SOURCES}
+    taken = [f"{name} {known.value} ({known.source})" for name, known in list_known(found).items() if not given[name]]
+    return f"Taken from the cluster: {', '.join(taken)}." if taken else ""
+
+
 def find_notices(found: ClusterReading, wanted: Wanted) -> tuple[str, ...]:
     """What works, and a person should know, a sentence each."""
-    said = [*found.unseen]
-    server = wanted.api_server or found.api_server().value
-    host = urlsplit(server).hostname or ""
+    said = [each.sentence for each in found.unseen]
+    if wanted.cluster_dns and found.dns and not any(_same_text(each, found.dns.value) for each in wanted.cluster_dns):
+        said.append(
+            f"winkube_kubelet_cluster_dns: {', '.join(wanted.cluster_dns)}; the cluster's DNS is {found.dns.value} "
+            f"({found.dns.source}). Pods on this node ask only the first: something has to answer there."
+        )
+    known = found.api_server()
+    server = wanted.api_server or (known.value if known else "")
+    host = urlsplit(with_scheme(server)).hostname or ""
     others = [each for each in found.api_addresses if each.rpartition(":")[0].strip("[]") != host]
     if others and len(others) < len(found.api_addresses):
         said.append(

@@ -113,7 +113,9 @@ class KubeProxyOptions:
         variable="winkube_cni_data_dir",
     )
     cluster_cidr: str = option(
-        "The pods' network. Traffic to it is not translated.", default="10.244.0.0/16", variable="winkube_cluster_cidr"
+        "The pods' network. Traffic to it is not translated.",
+        default="10.244.0.0/16",
+        variable="winkube_network.cluster_cidr",
     )
     dsr: bool = option(
         "Direct server return. The feature gate that it needs is set where the release has it off.",

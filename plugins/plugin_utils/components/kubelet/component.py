@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...cluster.client import Cluster
-from ...cluster.endpoint import endpoint
+from ...cluster.endpoint import api_ca
 from ...cluster.reading import have_common_certificate, read_client_ca
 from ...engine import windows_path
 from ...engine.resource import Refused
@@ -136,7 +136,7 @@ def _node_ip(given: Given[KubeletOptions]) -> str:
 
 def _ca(given: Given[KubeletOptions]) -> str:
     """The cluster's CA, for a kubelet that lacks it. Refused if it cannot be found."""
-    found = given.ask_cluster("CA", lambda cluster: read_client_ca(cluster, endpoint(cluster).ca_pem))
+    found = given.ask_cluster("CA", lambda cluster: read_client_ca(cluster, api_ca(cluster)))
     if not found:
         raise kubelet.refuse_without_ca(given.layout)
     return found.decode()
@@ -149,7 +149,7 @@ def _wants_serving_certificate(given: Given[KubeletOptions]) -> bool:
         return False
 
     def ask(cluster: Cluster) -> bool:
-        own = endpoint(cluster).ca_pem
+        own = api_ca(cluster)
         callers = read_client_ca(cluster, own)
         return bool(own and callers) and not have_common_certificate(own, callers)
 

@@ -142,13 +142,13 @@ class KubeletOptions:
         "Addresses of the cluster's DNS service.",
         default=("10.96.0.10",),
         variable=Variable(
-            "winkube_kubelet_cluster_dns", ["{{ winkube_dns_service_ip }}"], shown="C(winkube_dns_service_ip)"
+            "winkube_kubelet_cluster_dns", ["{{ winkube_network.dns_service_ip }}"], shown="C(winkube_dns_service_ip)"
         ),
     )
     cluster_domain: str = option(
         "The cluster's DNS domain.",
         default="cluster.local",
-        variable="winkube_cluster_domain",
+        variable="winkube_network.cluster_domain",
         flag="cluster-domain",
         setting="clusterDomain",
     )
@@ -218,7 +218,7 @@ class KubeletOptions:
         variable=Variable("winkube_kubelet_node_ip"),
     )
     address: NodeAddress = inlined(NodeAddress)
-    cluster_cidr: str = option("The pods' network.", default="10.244.0.0/16", variable="winkube_cluster_cidr")
+    cluster_cidr: str = option("The pods' network.", default="10.244.0.0/16", variable="winkube_network.cluster_cidr")
     feature_gates: Mapping[str, Any] = option(
         "Feature gates by name, V(true) or V(false). One that this release does not know is refused.",
         default={},
