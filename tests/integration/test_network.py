@@ -24,8 +24,8 @@ PLAY = """
         network_name: "{{ network }}"
         network_mode: "{{ winkube_network_mode }}"
         interface_name: "{{ winkube_interface_name }}"
-        cluster_cidr: "{{ winkube_cluster_cidr }}"
-        service_cidr: "{{ winkube_service_cidr }}"
+        cluster_cidr: "{{ winkube_network.cluster_cidr }}"
+        service_cidr: "{{ winkube_network.service_cidr }}"
         cluster_domain: cluster.local
         cluster: "{{ asked | ternary(winkube_cluster, {}) }}"
       register: hns
@@ -34,8 +34,8 @@ PLAY = """
         action: cni_conf
         node: "{{ winkube_node }}"
         network_mode: "{{ winkube_network_mode }}"
-        cluster_cidr: "{{ winkube_cluster_cidr }}"
-        service_cidr: "{{ winkube_service_cidr }}"
+        cluster_cidr: "{{ winkube_network.cluster_cidr }}"
+        service_cidr: "{{ winkube_network.service_cidr }}"
       check_mode: true
       register: would
     - winkube.node.win_k8s_repair: *mend

@@ -46,8 +46,8 @@ PLAY = """
         network_name: "{{ 'vxlan0' if winkube_network_mode == 'overlay' else 'cbr0' }}"
         network_mode: "{{ winkube_network_mode }}"
         interface_name: "{{ winkube_interface_name }}"
-        cluster_cidr: "{{ winkube_cluster_cidr }}"
-        service_cidr: "{{ winkube_service_cidr }}"
+        cluster_cidr: "{{ winkube_network.cluster_cidr }}"
+        service_cidr: "{{ winkube_network.service_cidr }}"
         cluster_domain: cluster.local
         cluster: "{{ winkube_cluster }}"
       register: hns
@@ -65,8 +65,8 @@ PLAY = """
           windows_exporter: 0.31.8
         optional_components: "{{ winkube_optional_components }}"
         network_mode: "{{ winkube_network_mode }}"
-        cluster_cidr: "{{ winkube_cluster_cidr }}"
-        service_cidr: "{{ winkube_service_cidr }}"
+        cluster_cidr: "{{ winkube_network.cluster_cidr }}"
+        service_cidr: "{{ winkube_network.service_cidr }}"
         cluster: "{{ winkube_cluster }}"
         watch: 1
       register: node

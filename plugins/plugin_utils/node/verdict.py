@@ -23,8 +23,8 @@ def check_done(answer: Mapping[str, Any], component: str) -> None:
     raise NodeError(f"{component}: {sentence(answer)}")
 
 
-def sentence(answer: Mapping[str, Any]) -> str:
-    """Why the batch of `answer` is not done."""
+def sentence(answer: Mapping[str, Any], ending: str = "") -> str:
+    """Why the batch of `answer` is not done. `ending`: what is known of a roll back besides that it was one."""
     match answer.get("answer"):
         case "refused":
             return f"the node refused to work: {answer.get('reason')}"
@@ -50,7 +50,8 @@ def sentence(answer: Mapping[str, Any]) -> str:
     match answer.get("outcome"):
         case "undone":
             failure = _failure(error)
-            return failure if failure.endswith("rolled back.") else f"{failure} Rolled back."
+            own = "" if failure.endswith("rolled back.") else "Rolled back."
+            return f"{failure} {ending or own}".rstrip()
         case "undo_failed":
             undo = "; ".join(dict.fromkeys(end_sentence(read_message(item))[:-1] for item in error.get("undo") or ()))
             return (

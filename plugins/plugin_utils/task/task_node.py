@@ -102,10 +102,8 @@ class TaskNode:
         def send(waits: Batch, batch_id: str) -> Mapping[str, Any]:
             return self.link.apply(waits, batch_id, None)
 
-        said = verdict.sentence(answer)
         touched = rolled_back.list_touched(batch, answer, reading, self.layout, tuple(DAEMONS.values()))
-        end = rolled_back.explain(touched, send, self.probe)
-        return f"{said.removesuffix(' Rolled back.')} {end}" if end else said
+        return verdict.sentence(answer, rolled_back.explain(touched, send, self.probe))
 
     def run_once(self, batch: Batch, reading: Reading) -> Mapping[str, Any]:
         """The answer to a batch that nobody plans a second time. NodeError if it is not done."""
