@@ -1,6 +1,7 @@
 """A whole node on Wine, without the lab's twin: what Ansible sends is executed by PowerShell for Windows.
 
-    python -m tests.wine_node
+    python -m tests.wine_node               the whole story (story.py)
+    python -m tests.wine_node push cut      these chapters, and what they need
 
 The node is a process of its own that cannot import tests.lab.twin (guard.py): an SSH server in front of a prefix of
 Wine, whose service manager, drive and registry, nssm.exe and containerd.exe are real (machine.py). What Wine lacks
@@ -20,7 +21,7 @@ from tests.wine_node import compare, story
 from tests.wine_node.calls import ROOT
 
 NOT_RUN = (
-    "what restarts the machine (roles host with a feature or a name, join), and kubeadm",
+    "the role host, what restarts the machine, and the join with kubeadm",
     "HNS and what needs it: flannel, a kube-proxy that stays, the external switch (addresses, ip_note and their like)",
     "netsh, dism and icacls themselves: the lab's programs answer, and access lists that icacls sets are not Wine's",
     "Windows PowerShell 5.1, and the outer PowerShell that sshd's DefaultShell is",
@@ -44,7 +45,7 @@ def main() -> int:
     print(f"lane wine-node: PowerShell {found.version} for Windows, from {found.taken_from}", flush=True)
     with tempfile.TemporaryDirectory(prefix="wine-node-") as folder, story.node(Path(folder), found.path) as node:
         told = story.Told(node)
-        story.tell(told)
+        story.tell(told, sys.argv[1:])
         summary, calls = told.summary(), node.ask("calls")
     report = ROOT / "build" / "wine-node.jsonl"
     report.parent.mkdir(exist_ok=True)

@@ -20,11 +20,13 @@ import socketserver
 import threading
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
 from tests.lab.machine.errors import WinError
+from tests.lab.machine.firewall import RULES
 from tests.lab.machine.tasks import Task
 from tests.wine_node.machine import SYSTEM32, Machine
 
@@ -93,10 +95,21 @@ class StandIns(socketserver.ThreadingTCPServer):
         self.count(name)
         try:
             done = self.node.run(f"{SYSTEM32}\\{name}.exe", arguments)
+            if name == "netsh":
+                self._show_rules()
         except WinError as error:
             return {"exit": error.code, "output": "", "error": base64.b64encode(str(error).encode()).decode()}
         out, error_ = (base64.b64encode(data).decode() for data in (done.stdout, done.stderr))
         return {"exit": done.exit_code, "output": out, "error": error_}
+
+    def _show_rules(self) -> None:
+        """The firewall's rules, in Wine's registry too: they lie below a service that is the lab's."""
+        key = self.node.registry.key(RULES)
+        path = RULES.removeprefix("HKLM\\")
+        with suppress(WinError):
+            self.node.witness.ask("delete_key", path=path)
+        for value in key.values.values() if key else ():
+            self.node.witness.ask("set", path=path, name=value.name, type=value.type, data=value.data)
 
     def cim(self, asked: dict[str, str]) -> dict[str, Any]:
         match = _CLASS.match(asked["query"] or f"SELECT * FROM {asked['class']}")
