@@ -12,8 +12,8 @@ from ..plugin_utils.components.options import read
 from ..plugin_utils.components.shared_options import DrainOptions
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.engine.sentences import as_steps
-from ..plugin_utils.node.run_id import RUN_ID
 from ..plugin_utils.task import drain
+from ..plugin_utils.task.budget import build_claim
 from ..plugin_utils.task.node_action import NodeAction
 
 
@@ -31,9 +31,9 @@ class ActionModule(NodeAction):
                 f"The Node {options['node_name']} cannot be drained, since the controller has no way to the cluster: "
                 "name its kubeconfig in winkube_cluster.kubeconfig."
             )
-        node = drain.NodeDrain(
-            cluster, options["node_name"], RUN_ID, drain.Rules.from_options(read(DrainOptions, options))
-        )
+        wanted = read(DrainOptions, options)
+        claim = build_claim(cluster, wanted.budget, self._say)
+        node = drain.NodeDrain(cluster, options["node_name"], claim, drain.Rules.from_options(wanted))
         pods = node.list_evictable()
         check = self._task.check_mode
         steps = node.plan_steps() if check else node.cordon_and_drain()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,22 +17,22 @@ from ansible.errors import AnsibleError
 from ansible.template import trust_as_template
 
 from ..plugin_utils.cluster.client import Cluster
+from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.asks import Asks
 from ..plugin_utils.components.declaration import Component
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.options import NETWORK, read
 from ..plugin_utils.components.registry import read_plan
-from ..plugin_utils.components.shared_options import Access
+from ..plugin_utils.components.shared_options import Access, BudgetOptions
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.task import node_plan, preflight
+from ..plugin_utils.task.budget import Standing, build_claim, find_standing
 from ..plugin_utils.task.node_action import NodeAction
 from ..plugin_utils.task.rendering import Rendering
+from ..plugin_utils.task.screen import display
 
-LATER_LOOKS = tuple(
-    trust_as_template(f"{name} | default(false) | bool") for name in ("winkube_drain", "winkube_golden_image")
-)
-"""Conditions of tasks that look at a node on which nothing differs."""
+_ON = {name: trust_as_template(f"{name} | default(false) | bool") for name in ("winkube_drain", "winkube_golden_image")}
 
 
 class ActionModule(NodeAction):
@@ -75,19 +76,25 @@ class ActionModule(NodeAction):
         if reading is None:
             reading = self._node.read_queries(read_plan(layout, self._components(options)))
         asks = Asks(self, self._host, shared=Path(C.DEFAULT_LOCAL_TMP), task=str(self._task._uuid))
+        standing = Standing()
         if options["preflight"]:
             self._node.refuse_shared(reading)
-        if options["preflight"]:
             run = self._run_of(reading, layout, asks)
             self._known[NETWORK] = dict(run.whole_network())  # what names it need not ask for it again
             if problems := preflight.find_problems(run):
                 raise Refused(*problems)
+            standing = self._find_standing(run)
         if options["plan"]:
             if slip := node_plan.correct_tag(self._tags("run"), {*node_plan.ANSIBLES_TAGS, *map(str, self._task.tags)}):
                 raise Refused(slip)
             plan = node_plan.plan_node(self, self._node, reading, self._in_run, asks)
-            told = {"changed": False, "plan": plan.to_result(), "winkube": {"calls": self._node.calls}}
-            return told if plan.converged and not self._goes_on() else told | self.facts(plan.reading)
+            goes_away = standing.there and (
+                standing.marked or plan.restarts or (plan.interrupts and self._is_on("winkube_drain"))
+            )
+            shown = {**plan.to_result(), **asdict(standing), "goes_away": goes_away}
+            told = {"changed": False, "plan": shown, "winkube": {"calls": self._node.calls}}
+            ends = plan.converged and not standing.marked and not self._is_on("winkube_golden_image")
+            return told if ends else told | self.facts(plan.reading)
         system = reading.parts.get("system", {})
         info = {
             "system": system,
@@ -114,10 +121,24 @@ class ActionModule(NodeAction):
 
         return preflight.Run(value, reading, self._takes_part, layout, open_cluster, asks.warn, self.tell_once)
 
-    def _goes_on(self) -> bool:
-        """Whether later tasks look at a node on which nothing differs: the last one of site.yml uncordons it, the last
-        ones of image.yml clear it."""
-        return any(map(self._holds, LATER_LOOKS))
+    def _find_standing(self, run: preflight.Run) -> Standing:
+        """Where this host's Node stands. Refused where another run, or a person, keeps this one off it. A cluster that
+        does not answer keeps off only a run that would ask it."""
+        try:
+            cluster = run.cluster() if run.kubernetes and not run.golden_image else None
+            if cluster is None:
+                return Standing()
+            wanted = read(BudgetOptions, {"take_over": run.text("take_over")})
+            return find_standing(cluster, run.text("node_name"), build_claim(cluster, wanted, self._say))
+        except ClusterError as error:
+            if self._is_on("winkube_drain"):
+                raise
+            display.v(f"{self._host}: whether another run works on the Node is not known: {error}")
+            return Standing()
+
+    def _is_on(self, name: str) -> bool:
+        """Whether a variable is true."""
+        return self._holds(_ON[name])
 
     def _takes_part(self, role: str) -> bool:
         """Whether the tags of the run leave this role in it: its task has its name, and the tags of the play."""

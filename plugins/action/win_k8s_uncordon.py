@@ -10,10 +10,12 @@ from typing import Any
 from ..plugin_utils.cluster.client import wait_for
 from ..plugin_utils.components.join import node_object
 from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.components.options import read
+from ..plugin_utils.components.shared_options import BudgetOptions
 from ..plugin_utils.engine.clock import Clock
 from ..plugin_utils.engine.sentences import as_steps
-from ..plugin_utils.node.run_id import RUN_ID
 from ..plugin_utils.task import drain
+from ..plugin_utils.task.budget import build_claim
 from ..plugin_utils.task.node_action import NodeAction
 
 
@@ -27,11 +29,12 @@ class ActionModule(NodeAction):
         """Nothing, unless a run of this collection cordoned the Node; then wait until it is Ready."""
         name = options["node_name"]
         cluster = self._asks.cluster(self._shared.cluster)
-        ours = None if cluster is None else drain.NodeDrain(cluster, name, RUN_ID)
-        if cluster is None or ours is None or not ours.is_ours():
+        if cluster is None:
             return {"changed": False, "steps": []}
-        if self._task.check_mode:
-            return {"changed": True, "steps": as_steps([f"uncordon {name}"], planned=True)}
+        node = drain.NodeDrain(cluster, name, build_claim(cluster, read(BudgetOptions, options["budget"]), self._say))
+        if self._task.check_mode or not node.is_ours():
+            steps = node.plan_uncordon()
+            return {"changed": bool(steps), "steps": as_steps(steps, planned=True)}
         wait_for(
             Clock(),
             options["timeout"],
@@ -39,5 +42,5 @@ class ActionModule(NodeAction):
             f"The Node {name} is not Ready after {options['timeout']} s, so it stays cordoned; see "
             "playbooks/verify.yml.",
         )
-        steps = ours.uncordon()
+        steps = node.uncordon()
         return {"changed": bool(steps), "steps": as_steps(steps, planned=False)}

@@ -52,4 +52,36 @@ options:
         description: Whether pods that keep data in an C(emptyDir) are evicted.
         type: bool
         default: false
+      host_process_namespace:
+        description:
+          - The namespace of the pods of the connection P(winkube.node.host_process#connection).
+            They stay, since a run works through them.
+        type: str
+        default: winkube-node
+      budget:
+        description:
+          - How many Windows Nodes may be away at once, over all runs and people; see
+            M(winkube.node.k8s_windows_claim).
+        type: dict
+        suboptions:
+          max_unavailable:
+            description: A number of Nodes from 1, or a percentage of those that count, rounded down, and at least 1.
+            type: str
+            default: '1'
+          nodes:
+            description: A label selector of the Nodes that count.
+            type: str
+            default: kubernetes.io/os=windows
+          timeout:
+            description: Seconds for which a full budget is waited for.
+            type: int
+            default: 600
+          take_over:
+            description: The id of a run that is dead, as the refusal names it, where only a person can know that it is.
+            type: str
+            default: ''
+          why:
+            description: What the run does; others that meet its mark are told.
+            type: str
+            default: ''
 """

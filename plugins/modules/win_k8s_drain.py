@@ -16,12 +16,14 @@ description:
   - PodDisruptionBudgets are kept, pods of DaemonSets stay. Pods that nothing recreates, or that keep data in an
     C(emptyDir), stop it before it begins, as in C(kubectl drain). A node that does not get empty in time is
     uncordoned, and the task fails.
-  - That it was us is noted on the Node, in the annotation C(winkube.node/cordoned-by);
-    M(winkube.node.win_k8s_uncordon) lets pods come back.
+  - That it was us is noted on the Node, in the annotation C(winkube.node/mark), which other runs heed;
+    M(winkube.node.win_k8s_uncordon) lets pods come back. A Node that another run works on, or that is paused, is
+    refused.
   - Asks the cluster only; makes no remote call to the node.
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.cluster
+  - winkube.node.budget
 attributes:
   check_mode:
     support: full
@@ -57,6 +59,12 @@ options:
     description: Whether pods that keep data in an C(emptyDir) are evicted.
     type: bool
     default: false
+  host_process_namespace:
+    description:
+      - The namespace of the pods of the connection P(winkube.node.host_process#connection).
+        They stay, since a run works through them.
+    type: str
+    default: winkube-node
 seealso:
   - module: winkube.node.win_k8s_uncordon
 """

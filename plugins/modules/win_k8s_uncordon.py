@@ -11,13 +11,15 @@ short_description: Lets pods come back to a Windows node that a run of this coll
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - The last task of a run with C(winkube_drain). Waits until the Node is Ready, then uncordons it.
-  - A Node that somebody else cordoned stays so. That it was us is noted on the Node, in the annotation
-    C(winkube.node/cordoned-by), so the next run also finds a Node that a failed run left cordoned.
+  - The last task of a run that has taken Nodes away. Waits until the Node is Ready, then uncordons it and takes the
+    run's mark from it, the annotation C(winkube.node/mark).
+  - A Node that somebody else cordoned stays so, and so does one that another run works on. One that a dead run left
+    cordoned is uncordoned, if this run can tell that the other is over, or O(budget.take_over) names it.
   - Asks the cluster only; makes no remote call to the node.
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.cluster
+  - winkube.node.budget
 attributes:
   check_mode:
     support: full

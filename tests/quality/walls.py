@@ -52,6 +52,12 @@ UTILS: Mapping[str, Room] = {
         ),
         ("cryptography", "kubernetes", "urllib3", "websocket", "yaml"),
     ),
+    "budget": Room(
+        (
+            *("cluster.error", "components.join.node_object", "engine.clock", "engine.printable", "engine.resource"),
+            "engine.run_end",
+        )
+    ),
     "cri": Room(("cluster", "engine.clock", "engine.local_path", "facts", "pages"), ("google", "grpc")),
     "transfer": Room(("engine",), ("ansible",)),
     "calico": Room(("cluster", "engine", "facts", "words")),
@@ -88,16 +94,8 @@ UTILS: Mapping[str, Room] = {
     "bundle": Room((*COMPONENTS, "diagnosis", "engine", "facts", "foreign", "node")),
     "task": Room(
         (
-            *COMPONENTS,
-            "calico",
-            "cluster",
-            "engine",
-            "facts",
-            "foreign.spelling",
-            "node",
-            "repair",
-            "transfer",
-            "words",
+            *(*COMPONENTS, "budget", "calico", "cluster", "engine", "facts", "foreign.spelling", "host_process"),
+            *("node", "repair", "transfer", "words"),
         ),
         ("ansible", "yaml"),
     ),
@@ -109,6 +107,7 @@ KINDS: Mapping[str, Room] = {
         (
             *(
                 *COMPONENTS,
+                "budget",
                 "bundle",
                 "calico",
                 "cluster",

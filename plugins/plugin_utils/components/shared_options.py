@@ -92,6 +92,17 @@ class LogOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetOptions:
+    """How many Windows Nodes may be away at once."""
+
+    max_unavailable: str = option("How many.", default="1")
+    nodes: str = option("Which count.", default="kubernetes.io/os=windows")
+    timeout: int = option("Seconds.", default=600)
+    take_over: str = option("A dead run.", default="")
+    why: str = option("What the run does.", default="")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DrainOptions:
     """Whether and how a Node is drained before its pods are interrupted."""
 
@@ -102,6 +113,8 @@ class DrainOptions:
     grace_period: int = option("Seconds.", default=-1)
     force: bool = option("Whether.", default=False)
     delete_emptydir_data: bool = option("Whether.", default=False)
+    host_process_namespace: str = option("Of the connection's pods.", default="winkube-node")
+    budget: BudgetOptions = suboptions(BudgetOptions, "The budget.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,6 +28,7 @@ PAST = {
     "leave": "left",
     "limit": "limited",
     "make": "made",
+    "mark": "marked",
     "move": "moved",
     "pull": "pulled",
     "record": "recorded",

@@ -72,6 +72,8 @@ class Converge:
         """The stages that have sent a batch."""
         self.changed = False
         """Whether a plan had a batch."""
+        self.interrupts = False
+        """Whether a plan interrupts pods."""
         self.becomes: list[str] = []
         """The fingerprints of what the plans bring about."""
         self.reboot: list[str] = []
@@ -273,6 +275,7 @@ class Converge:
         self._steps += plan.steps
         self.changed = self.changed or plan.changed
         self.becomes.append(plan.becomes)
+        self.interrupts = self.interrupts or (plan.batch is not None and drain.interrupts(plan.batch))
 
     def _restart_machine(self, reasons: tuple[str, ...], reading: Reading) -> Reading:
         """Restart the machine, wait until it is back, and read it again."""

@@ -6,17 +6,21 @@
 `interrupts` decides by the batch that is about to be sent: one that stops a service, makes or removes a network, or
 restarts the machine. A converged node is never cordoned.
 
-An annotation on the Node says that we cordoned it. Only with it does the last task of a run uncordon the node; if the
-run fails, the next one does.
+Before it cordons, a run marks the Node (budget/claim.py): others see who works on it, and no more are away than may
+be. The mark says also that we cordoned it. Only with it does the last task of a run uncordon the node; if the run
+fails, the next one does.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from ..budget.claim import CONFLICT, TRIES, Claim
+from ..budget.mark import ANNOTATION, Mark, find_mark
 from ..cluster.error import ClusterError
 from ..components.asks import Asks
 from ..components.join.node_object import MIRROR, pods_of
@@ -25,11 +29,10 @@ from ..engine.batch import Batch, Op
 from ..engine.clock import Clock
 from ..engine.resource import Refused
 from ..facts.node_labels import BUILD_LABEL
+from ..host_process.pod import is_ours
 from ..node.link import NodeError
-from ..node.run_id import RUN_ID
-
-ANNOTATION = "winkube.node/cordoned-by"
-"""Value: the id of the run that cordoned the node."""
+from .budget import build_claim
+from .screen import display
 
 _REFUSALS = frozenset({400, 403, 404, 409, 415, 422})
 """A cordon that is answered so was refused: the Node is as it was."""
@@ -58,63 +61,92 @@ class Api(Protocol):
 @dataclass(frozen=True, slots=True)
 class Rules:
     """What a drain may do, as `kubectl drain` has it: evict pods that nothing replaces (`force`), pods whose emptyDir
-    is lost (`delete_emptydir_data`); `grace_s` below 0 leaves each pod its own time."""
+    is lost (`delete_emptydir_data`); `grace_s` below 0 leaves each pod its own time. `host_process`: the namespace in
+    which pods of the connection host_process stay, since a run, this one or another, works through them."""
 
     timeout_s: int = 600
     grace_s: int = -1
     force: bool = False
     delete_emptydir_data: bool = False
+    host_process: str = ""
 
     @classmethod
     def from_options(cls, wanted: DrainOptions) -> Rules:
         """From the option `drain`, or those of win_k8s_drain."""
-        return cls(wanted.timeout, wanted.grace_period, wanted.force, wanted.delete_emptydir_data)
+        return cls(
+            wanted.timeout,
+            wanted.grace_period,
+            wanted.force,
+            wanted.delete_emptydir_data,
+            wanted.host_process_namespace,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class NodeDrain:
-    """Drains the Node `name` through the API. `run` is this run's id."""
+    """Drains the Node `name` through the API, under the mark of `claim`."""
 
     api: Api
     name: str
-    run: str
+    claim: Claim
     rules: Rules = Rules()
     clock: Clock = field(default_factory=lambda: Clock(time.monotonic, time.sleep))
 
     def cordon_and_drain(self) -> tuple[str, ...]:
-        """Nothing if the cluster has no such Node yet. ClusterError, with the node cordoned no more if it was us, for
-        pods that may not or do not go; where the cordon cannot be taken back, the error says so and how to."""
-        node = self.api.node(self.name)
-        if node is None:
+        """Nothing if the cluster has no such Node yet. Refused for one that another run works on; ClusterError, with
+        the node cordoned no more if it was us, for pods that may not or do not go; where the cordon cannot be taken
+        back, the error says so and how to."""
+        if self.api.node(self.name) is None:
             return ()
         self._select_pods_to_evict(self._pods(), " Nothing was changed.")
-        if (node.get("spec") or {}).get("unschedulable"):
-            return self._drain_steps(self._evict())
+        self.claim.take([self.name])
         try:
-            self._patch(unschedulable=True, mark=self.run)
+            cordoned = self._cordon()
         except ClusterError as error:
             if error.status in _REFUSALS:
+                self._unmark()
                 raise
             raise self._give_back(error, "may be cordoned") from error
         try:
             count = self._evict()
         except ClusterError as error:
-            raise self._give_back(error, "is still cordoned") from error
-        return (f"cordon {self.name}", *self._drain_steps(count))
+            raise (self._give_back(error, "is still cordoned") if cordoned else error) from error
+        return (*((f"cordon {self.name}",) if cordoned else ()), *self._drain_steps(count))
+
+    def _cordon(self) -> bool:
+        """Whether this run cordoned the Node now: not one that is cordoned already."""
+        for _attempt in range(TRIES):
+            node = self.api.node(self.name) or {}
+            mark = find_mark(node)
+            if _is_cordoned(node):
+                return False
+            if mark is None or mark.run.id != self.claim.run.id:
+                raise ClusterError(
+                    f"The mark of this run on the Node {self.name} is gone: another run, or a person, has taken it. "
+                    "Nothing was changed.",
+                    CONFLICT,
+                )
+            if self._patch(node, unschedulable=True, mark=replace(mark, cordoned=True)):
+                return True
+        raise ClusterError(f"The Node {self.name} changes all the time and could not be cordoned.", CONFLICT)
 
     def _drain_steps(self, count: int) -> tuple[str, ...]:
         return (f"drain {self.name} ({count} pods)",) if count else ()
 
+    def _unmark(self) -> None:
+        with suppress(ClusterError):
+            self.claim.release([self.name])
+
     def _give_back(self, error: ClusterError, state: str) -> ClusterError:
         """What ended the drain, after the cordon is taken back; if that fails, with what is left to do by hand."""
         try:
-            self._patch(unschedulable=False, mark=None)
+            self.uncordon()
         except ClusterError as again:
             said = f"{str(error).rstrip('.')}. The Node {self.name} {state}: taking that back failed, too"
             reason = "" if str(again) == str(error) else f" ({str(again).rstrip('.')})"
             return ClusterError(
-                f"{said}{reason}. The next run with winkube_drain that works lets pods come back; by hand: kubectl "
-                f"uncordon {self.name}; kubectl annotate node {self.name} {ANNOTATION}-",
+                f"{said}{reason}. The next run that works lets pods come back; by hand: kubectl uncordon {self.name}; "
+                f"kubectl annotate node {self.name} {ANNOTATION}-",
                 error.status,
                 passing=error.passing,
             )
@@ -126,45 +158,86 @@ class NodeDrain:
         if node is None:
             return ()
         pods = self._select_pods_to_evict(self._pods(), " Nothing was changed.")
-        cordon = () if (node.get("spec") or {}).get("unschedulable") else (f"cordon {self.name}",)
+        cordon = () if _is_cordoned(node) else (f"cordon {self.name}",)
         return (*cordon, *self._drain_steps(len(pods)))
 
     def list_evictable(self) -> list[dict[str, Any]]:
         """The pods that a drain is about: `{namespace, name, images, build}`, the last of their nodeSelector."""
         if self.api.node(self.name) is None:
             return []
-        return [_describe(pod) for pod in self._pods() if not _stays(pod) and not _is_over(pod)]
+        return [_describe(pod) for pod in self._pods() if not self._stays(pod) and not _is_over(pod)]
 
     def uncordon(self) -> tuple[str, ...]:
-        """Nothing where the annotation is not there: the node was cordoned by someone else, or is not."""
-        if not self.is_ours():
-            return ()
-        self._patch(unschedulable=False, mark=None)
-        return (f"uncordon {self.name}",)
+        """Takes this run's mark away, or that of a run that is over, and the cordon if that run made it. Nothing where
+        the Node has no such mark: it was cordoned by someone else, or is not, or another run works on it."""
+        for _attempt in range(TRIES):
+            node = self.api.node(self.name) or {}
+            mark = find_mark(node)
+            if mark is None or not self._may_end(mark):
+                return ()
+            ours = mark.cordoned and _is_cordoned(node)
+            if self._patch(node, unschedulable=False if ours else None, mark=None):
+                if mark.cordoned and not ours:
+                    return (f"remove the mark from {self.name}, which somebody else has uncordoned",)
+                return (f"uncordon {self.name}",) if ours else ()
+        raise ClusterError(f"The Node {self.name} changes all the time and could not be uncordoned.", CONFLICT)
+
+    def plan_uncordon(self) -> tuple[str, ...]:
+        """What `uncordon` would do."""
+        node = self.api.node(self.name) or {}
+        mark = find_mark(node)
+        ours = mark is not None and self._may_end(mark) and mark.cordoned and _is_cordoned(node)
+        return (f"uncordon {self.name}",) if ours else ()
 
     def is_ours(self) -> bool:
-        """Whether a run of this collection cordoned the node."""
-        node = self.api.node(self.name)
-        return node is not None and ANNOTATION in ((node.get("metadata") or {}).get("annotations") or {})
+        """Whether a run of this collection has marked the Node and this one may take the mark away."""
+        mark = find_mark(self.api.node(self.name) or {})
+        return mark is not None and self._may_end(mark)
 
-    def _patch(self, *, unschedulable: bool, mark: str | None) -> None:
-        body = {
-            "metadata": {"annotations": {ANNOTATION: mark}},
-            "spec": {"unschedulable": True if unschedulable else None},
+    def _may_end(self, mark: Mark) -> bool:
+        return mark.run.id == self.claim.run.id or self.claim.ended(mark) is True
+
+    def _patch(self, node: Object, *, unschedulable: bool | None, mark: Mark | None) -> bool:
+        """Whether it was written, which it is only to the Node as it was read; `unschedulable` None leaves the cordon
+        as it is."""
+        body: dict[str, Any] = {
+            "metadata": {
+                "resourceVersion": _meta(node, "resourceVersion"),
+                "annotations": {ANNOTATION: mark.to_text() if mark is not None else None},
+            }
         }
-        self.api.patch(f"/api/v1/nodes/{self.name}", body, "merge")
+        if unschedulable is not None:
+            body["spec"] = {"unschedulable": True if unschedulable else None}
+        try:
+            self.api.patch(f"/api/v1/nodes/{self.name}", body, "merge")
+        except ClusterError as error:
+            if error.status != CONFLICT:
+                raise
+            return False
+        return True
 
     def _pods(self) -> list[dict[str, Any]]:
         return self.api.items(pods_of(self.name))
 
     def _select_pods_to_evict(self, pods: Sequence[Object], then: str = "") -> list[Object]:
         """ClusterError with the names of the pods that may not be evicted, and `then`."""
-        going = [pod for pod in pods if not _stays(pod)]
+        going = [pod for pod in pods if not self._stays(pod)]
         kept = [(pod, why) for pod in going if (why := self._explain_refusal(pod))]
         if kept:
             named = "; ".join(f"{_name(pod)} {why}" for pod, why in kept)
             raise ClusterError(f"The node {self.name} is not drained: {named}.{then}")
         return going
+
+    def _stays(self, pod: Object) -> bool:
+        """Pods of DaemonSets come back at once, mirrors of static pods cannot be evicted, and through its own pods the
+        connection works."""
+        metadata = pod.get("metadata") or {}
+        owners: Iterable[Object] = metadata.get("ownerReferences") or ()
+        return (
+            MIRROR in (metadata.get("annotations") or {})
+            or any(owner.get("kind") == "DaemonSet" for owner in owners)
+            or is_ours(pod, self.rules.host_process)
+        )
 
     def _explain_refusal(self, pod: Object) -> str:
         if _is_over(pod):
@@ -232,7 +305,8 @@ def empty_before(batch: Batch, wanted: DrainOptions, asks: Asks) -> tuple[str, .
                 "winkube_drain is on, but the controller has no way to the cluster: name its kubeconfig in "
                 "winkube_cluster.kubeconfig."
             )
-        return NodeDrain(cluster, wanted.node_name, RUN_ID, Rules.from_options(wanted)).cordon_and_drain()
+        claim = build_claim(cluster, wanted.budget, lambda sentence: display.display(f"  {asks.host}: {sentence}"))
+        return NodeDrain(cluster, wanted.node_name, claim, Rules.from_options(wanted)).cordon_and_drain()
     except ClusterError as error:
         raise NodeError(f"drain: {error}") from error
 
@@ -252,11 +326,8 @@ def _interrupts(op: Op) -> bool:
     return program == "shutdown.exe" or (program in {"sc.exe", "nssm.exe"} and first in {"stop", "restart"})
 
 
-def _stays(pod: Object) -> bool:
-    """Pods of DaemonSets come back at once, mirrors of static pods cannot be evicted."""
-    metadata = pod.get("metadata") or {}
-    owners: Iterable[Object] = metadata.get("ownerReferences") or ()
-    return MIRROR in (metadata.get("annotations") or {}) or any(owner.get("kind") == "DaemonSet" for owner in owners)
+def _is_cordoned(node: Object) -> bool:
+    return bool((node.get("spec") or {}).get("unschedulable"))
 
 
 def _is_over(pod: Object) -> bool:

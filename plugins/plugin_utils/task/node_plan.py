@@ -51,13 +51,15 @@ class NodePlan:
     """`steps`: what would be changed, by component; only the components that differ. `looked`: the components that
     were planned. `whole`: every component that takes part was. `reading`: the node as it is, with whatever was read
     besides. `unpinned`: the programs that would be downloaded, and for which nothing vouches but the server that they
-    come from."""
+    come from. `interrupts`: whether pods notice it; `restarts`: whether the machine is restarted."""
 
     steps: Mapping[str, tuple[str, ...]]
     looked: tuple[str, ...]
     whole: bool
     reading: Reading
     unpinned: tuple[str, ...] = ()
+    interrupts: bool = False
+    restarts: bool = False
 
     def to_result(self) -> dict[str, Any]:
         """As the task's result has it."""
@@ -120,6 +122,7 @@ def plan_node(
     found, now = reading, replace(reading, predicted=False)
     steps: dict[str, tuple[str, ...]] = {}
     looked: list[str] = []
+    runs: list[Converge] = []
 
     def note(parts: Mapping[str, Any], queries: Sequence[Query]) -> None:
         nonlocal found
@@ -127,7 +130,9 @@ def plan_node(
         found = Reading.merge(found, parts, queries)
 
     def build_plan(whole: bool) -> NodePlan:
-        return NodePlan(steps, tuple(looked), whole, found, _find_unpinned(asks, steps))
+        restarts = any(run.restarts for run in runs)
+        interrupts = restarts or not whole or any(run.interrupts for run in runs)
+        return NodePlan(steps, tuple(looked), whole, found, _find_unpinned(asks, steps), interrupts, restarts)
 
     node.link.noted = note
     try:
@@ -139,6 +144,7 @@ def plan_node(
             options = check_arguments(made.module, first.render_value(part.arguments))
             own = made.interface.read(options)
             run = Converge(made.name, node, options, asks, check=True, needed=made.reads(node.layout), own=own)
+            runs.append(run)
             now = run.run_stages(made.stages, now, after=made.after).reading
             told = run.result(diff=False)
             if told["changed"]:

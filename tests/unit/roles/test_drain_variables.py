@@ -26,7 +26,8 @@ def drain(**given: Any) -> dict[str, Any]:
     """`winkube_node_drain` with these variables set."""
     defaults = yaml.safe_load((ROLES / "winkube" / "defaults" / "main.yml").read_text(encoding="utf-8"))
     names = ("winkube_drain", "winkube_drain_options")
-    variables = {name: defaults[name] for name in names} | {"winkube_node_name": "win1", "winkube_cluster": {}} | given
+    known = {"winkube_node_name": "win1", "winkube_cluster": {}, "winkube_node_budget": {"max_unavailable": "1"}}
+    variables = {name: defaults[name] for name in names} | known | given
     templar = Templar(DataLoader(), variables=variables)
     made: dict[str, Any] = templar.template(trust_as_template(defaults["winkube_node_drain"]))
     return made
@@ -42,7 +43,8 @@ def drain(**given: Any) -> dict[str, Any]:
     ],
 )
 def test_an_option_of_its_own_leaves_the_others_as_they_are(given: dict[str, Any], wanted: dict[str, Any]) -> None:
-    assert drain(**given) == {"node_name": "win1", "cluster": {}, **wanted}
+    always = {"node_name": "win1", "cluster": {}, "host_process_namespace": "winkube-node"}
+    assert drain(**given) == {**always, "budget": {"max_unavailable": "1"}, **wanted}
 
 
 @pytest.mark.parametrize("role", USERS)

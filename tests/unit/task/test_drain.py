@@ -3,11 +3,15 @@ emptied it."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.budget.claim import Claim, Wish
+from ansible_collections.winkube.node.plugins.plugin_utils.budget.count import Budget
+from ansible_collections.winkube.node.plugins.plugin_utils.budget.mark import ANNOTATION, find_mark
+from ansible_collections.winkube.node.plugins.plugin_utils.budget.run import Place, Run
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import BUDGET, ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.components.asks import Asks
 from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_options import DrainOptions
@@ -16,23 +20,23 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import C
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.tools import run, sc
 from ansible_collections.winkube.node.plugins.plugin_utils.task.drain import (
-    ANNOTATION,
     NodeDrain,
     Rules,
     empty_before,
     interrupts,
 )
 
+from tests.unit.budget.nodes import Api as Nodes
+from tests.unit.budget.nodes import Time, node
 from tests.unit.components.nodes import Controller
 
 Object = dict[str, Any]
 
 
-class Api:
+class Api(Nodes):
     """A cluster of one node. An evicted pod is gone when it was listed `lingers` times; `budget` is how often an
     eviction is refused first; `late`: pods that the scheduler binds while the cordon is on its way; `stale`: which
-    lists, counted from 1, say that there is nothing; `expires`: after which request the credentials are over. Only
-    what examples/rbac/site.yml grants is served: there is no `get`."""
+    lists, counted from 1, say that there is nothing; `expires`: after which request the credentials are over."""
 
     def __init__(
         self,
@@ -44,25 +48,23 @@ class Api:
         stale: tuple[int, ...] = (),
         expires: int = 10**6,
     ) -> None:
-        spec = {"unschedulable": True} if unschedulable else {}
-        self.known: Object = {"metadata": {"name": "win1", "annotations": {"a": "b"}}, "spec": spec}
-        self.pods = {pod["metadata"]["name"]: pod for pod in pods}
+        super().__init__(node("win1", cordoned=unschedulable, a="b"))
+        self.known = self.nodes["win1"]
+        self.on_node = {pod["metadata"]["name"]: pod for pod in pods}
         self.lingers, self.budget, self.late, self.stale, self.expires = lingers, budget, late, stale, expires
         self.evictions: list[Object] = []
         self._going: dict[str, int] = {}
-        self._asked = self._lists = 0
+        self._lists = 0
+        self.before = self._check
 
-    def _ask(self) -> None:
-        self._asked += 1
-        if self._asked > self.expires:
+    def _check(self, number: int) -> None:
+        if number > self.expires:
             raise ClusterError("PATCH was answered with 401: Unauthorized.", 401)
 
-    def node(self, name: str) -> Object | None:
-        self._ask()
-        return copy.deepcopy(self.known) if name == "win1" else None
-
     def items(self, path: str) -> list[Object]:
-        self._ask()
+        if path.startswith("/api/v1/nodes"):
+            return super().items(path)
+        self.ask(f"LIST {path}")
         assert path == "/api/v1/pods?fieldSelector=spec.nodeName%3Dwin1"
         self._lists += 1
         if self._lists in self.stale:
@@ -70,12 +72,12 @@ class Api:
         for name in list(self._going):
             self._going[name] -= 1
             if self._going[name] < 0:
-                self.pods.pop(name, None)
+                self.on_node.pop(name, None)
                 del self._going[name]
-        return list(self.pods.values())
+        return list(self.on_node.values())
 
     def create(self, path: str, body: Mapping[str, Any]) -> Object:
-        self._ask()
+        self.ask(f"POST {path}")
         name = body["metadata"]["name"]
         assert path == f"/api/v1/namespaces/apps/pods/{name}/eviction"
         if self.budget:
@@ -88,23 +90,11 @@ class Api:
         return {}
 
     def patch(self, path: str, body: Mapping[str, Any], kind: str = "merge") -> Object:
-        self._ask()
-        assert (path, kind) == ("/api/v1/nodes/win1", "merge")
-        self.pods |= {pod["metadata"]["name"]: pod for pod in self.late}
-        self.late = ()
-        for part, values in (("spec", body["spec"]), ("annotations", body["metadata"]["annotations"])):
-            target = self.known["spec"] if part == "spec" else self.known["metadata"]["annotations"]
-            for key, value in values.items():
-                target.pop(key, None) if value is None else target.__setitem__(key, value)
-        return {}
-
-
-class Time:
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def sleep(self, seconds: float) -> None:
-        self.seconds += seconds
+        found = super().patch(path, body, kind)
+        if "spec" in body:
+            self.on_node |= {pod["metadata"]["name"]: pod for pod in self.late}
+            self.late = ()
+        return found
 
 
 def pod(name: str, owner: str = "ReplicaSet", **more: Any) -> Object:
@@ -115,7 +105,12 @@ def pod(name: str, owner: str = "ReplicaSet", **more: Any) -> Object:
 
 def drain(api: Api, **rules: Any) -> NodeDrain:
     time = Time()
-    return NodeDrain(api, "win1", "run-1", Rules(**rules), Clock(lambda: time.seconds, time.sleep))
+    clock = Clock(time.now, time.sleep)
+    return NodeDrain(api, "win1", claim_of(api, "run-1"), Rules(**rules), clock)
+
+
+def claim_of(api: Api, run: str) -> Claim:
+    return Claim(api, Run(run, f"ann@ctl ({run})"), Wish(Budget.parse("1")), here=Place("ctl"))
 
 
 def test_cordoned_drained_and_let_back() -> None:
@@ -123,14 +118,25 @@ def test_cordoned_drained_and_let_back() -> None:
     api = Api(pod("web"), pod("agent", owner="DaemonSet"), mirror, lingers=3)
     assert drain(api).cordon_and_drain() == ("cordon win1", "drain win1 (1 pods)")
     assert [body["metadata"] for body in api.evictions] == [{"name": "web", "namespace": "apps"}]
-    assert set(api.pods) == {"agent", "mirror"}
+    assert set(api.on_node) == {"agent", "mirror"}
     assert api.known["spec"] == {"unschedulable": True}
-    assert api.known["metadata"]["annotations"] == {"a": "b", ANNOTATION: "run-1"}
+    mark = find_mark(api.known)
+    assert mark is not None and (mark.run.id, mark.cordoned) == ("run-1", True)
 
     assert drain(api).uncordon() == ("uncordon win1",)
     assert api.known["spec"] == {}
     assert api.known["metadata"]["annotations"] == {"a": "b"}
     assert drain(api).uncordon() == ()
+
+
+def test_pods_of_the_connection_stay_and_those_of_others_that_look_alike_do_not() -> None:
+    through = {"securityContext": {"windowsOptions": {"hostProcess": True}}}
+    labels = {"labels": {"winkube.node/host-process": "another run"}}
+    ours = pod("ours", owner="", metadata={**labels, "namespace": "winkube-node"}, **through)
+    elsewhere = pod("elsewhere", owner="", metadata=labels, **through)
+    assert drain(Api(ours), host_process="winkube-node").cordon_and_drain() == ("cordon win1",)
+    with pytest.raises(ClusterError, match="apps/elsewhere has no controller that recreates it"):
+        drain(Api(elsewhere), host_process="winkube-node").cordon_and_drain()
 
 
 def test_a_node_that_somebody_else_cordoned_stays_so() -> None:
@@ -140,16 +146,58 @@ def test_a_node_that_somebody_else_cordoned_stays_so() -> None:
     assert api.known["spec"] == {"unschedulable": True}
 
 
-def test_a_node_that_was_cordoned_by_a_run_that_failed_is_let_back_by_the_next() -> None:
+def test_a_node_that_this_run_has_emptied_is_let_back_once() -> None:
     api = Api(pod("web"))
     drain(api).cordon_and_drain()
     assert drain(api).cordon_and_drain() == ()
     assert drain(api).uncordon() == ("uncordon win1",)
 
 
+def test_a_node_that_a_dead_run_left_cordoned_is_let_back_by_one_that_knows() -> None:
+    api = Api(pod("web"))
+    drain(api).cordon_and_drain()
+    other = claim_of(api, "run-2")
+    assert NodeDrain(api, "win1", other).uncordon() == (), "whether that run goes on is not known"
+    told = replace(other, wish=replace(other.wish, take_over="run-1"))
+    assert NodeDrain(api, "win1", told).uncordon() == ("uncordon win1",)
+    assert api.known["spec"] == {} and find_mark(api.known) is None
+
+
+def test_a_node_that_a_person_uncordoned_loses_the_mark_and_it_is_said() -> None:
+    api = Api(pod("web"))
+    drain(api).cordon_and_drain()
+    api.known["spec"] = {}
+    assert drain(api).uncordon() == ("remove the mark from win1, which somebody else has uncordoned",)
+    assert find_mark(api.known) is None
+
+
+def test_a_cordon_that_a_person_made_under_our_mark_stays() -> None:
+    api = Api(pod("web"))
+    drain(api).claim.take(["win1"])
+    api.known["spec"] = {"unschedulable": True}
+    assert drain(api).cordon_and_drain() == ("drain win1 (1 pods)",)
+    assert drain(api).uncordon() == ()
+    assert api.known["spec"] == {"unschedulable": True} and find_mark(api.known) is None
+
+
+def test_a_mark_that_was_taken_away_stops_the_cordon() -> None:
+    """Another run believed this one dead: nothing is evicted."""
+    api = Api(pod("web"))
+
+    def take_away(number: int) -> None:
+        if number == 6:
+            api.known["metadata"]["annotations"].pop(ANNOTATION)
+
+    api.before = take_away
+    with pytest.raises(ClusterError, match="The mark of this run on the Node win1 is gone"):
+        drain(api).cordon_and_drain()
+    assert api.evictions == [] and api.known["spec"] == {}
+
+
 def test_a_node_that_has_not_joined_is_not_drained() -> None:
-    assert NodeDrain(Api(), "win2", "run-1").cordon_and_drain() == ()
-    assert NodeDrain(Api(), "win2", "run-1").uncordon() == ()
+    api = Api()
+    assert NodeDrain(api, "win2", claim_of(api, "run-1")).cordon_and_drain() == ()
+    assert NodeDrain(api, "win2", claim_of(api, "run-1")).uncordon() == ()
 
 
 def test_a_disruption_budget_is_waited_for() -> None:
@@ -178,10 +226,10 @@ def test_what_cannot_be_drained_leaves_the_node_schedulable(api: Api, sentence: 
 def test_a_pod_that_was_bound_in_between_goes_too() -> None:
     api = Api(pod("web"), late=(pod("bound"),))
     assert drain(api).cordon_and_drain() == ("cordon win1", "drain win1 (2 pods)")
-    assert api.pods == {}
+    assert api.on_node == {}
     alone = Api(late=(pod("bound"),))
     assert drain(alone).cordon_and_drain() == ("cordon win1", "drain win1 (1 pods)")
-    assert alone.pods == {}
+    assert alone.on_node == {}
 
 
 def test_a_pod_that_was_bound_in_between_and_may_not_go_gives_the_node_back() -> None:
@@ -195,10 +243,10 @@ def test_a_pod_that_was_bound_in_between_and_may_not_go_gives_the_node_back() ->
 def test_one_list_without_pods_is_not_believed(stale: tuple[int, ...]) -> None:
     api = Api(pod("web"), lingers=2, stale=stale)
     assert drain(api).cordon_and_drain() == ("cordon win1", "drain win1 (1 pods)")
-    assert api.pods == {}
+    assert api.on_node == {}
 
 
-@pytest.mark.parametrize("expires", [3, 4, 5])
+@pytest.mark.parametrize("expires", [7, 8, 9])
 def test_credentials_that_end_after_the_cordon_say_that_it_stays_and_how_to_undo_it(expires: int) -> None:
     api = Api(pod("web"), lingers=1, expires=expires)
     with pytest.raises(ClusterError) as refused:
@@ -211,7 +259,7 @@ def test_credentials_that_end_after_the_cordon_say_that_it_stays_and_how_to_undo
 
 
 def test_a_cordon_that_was_refused_changed_nothing() -> None:
-    api = Api(pod("web"), expires=2)
+    api = Api(pod("web"), expires=6)
     with pytest.raises(ClusterError) as refused:
         drain(api).cordon_and_drain()
     assert "may be cordoned" in str(refused.value)
@@ -272,11 +320,11 @@ def test_what_was_on_the_node_is_told_and_planned_without_a_change() -> None:
     daemon = on_node("agent", "agent:1")
     daemon["metadata"]["ownerReferences"] = [{"kind": "DaemonSet"}]
     api = Api(on_node("web", "a:1", "b:1", nodeSelector={"node.kubernetes.io/windows-build": "10.0.20348"}), daemon)
-    node = NodeDrain(api, "win1", "run")
-    assert node.list_evictable() == [
+    emptied = NodeDrain(api, "win1", claim_of(api, "run"))
+    assert emptied.list_evictable() == [
         {"namespace": "apps", "name": "web", "images": ["a:1", "b:1"], "build": "10.0.20348"}
     ]
-    assert node.plan_steps() == ("cordon win1", "drain win1 (1 pods)")
+    assert emptied.plan_steps() == ("cordon win1", "drain win1 (1 pods)")
     assert api.evictions == []
     assert "unschedulable" not in api.known["spec"]
-    assert NodeDrain(api, "win9", "run").list_evictable() == []
+    assert NodeDrain(api, "win9", claim_of(api, "run")).list_evictable() == []

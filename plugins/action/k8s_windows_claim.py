@@ -1,0 +1,60 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Claims the Nodes of a batch; documented in modules/k8s_windows_claim.py."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ansible import constants as C  # noqa: N812 - as all of Ansible names it
+
+from ..plugin_utils.budget.claim import BudgetFullError
+from ..plugin_utils.cluster.remembered import Remembered
+from ..plugin_utils.components.options import read
+from ..plugin_utils.components.shared_options import BudgetOptions
+from ..plugin_utils.engine.resource import Refused
+from ..plugin_utils.engine.sentences import as_steps
+from ..plugin_utils.task.budget import build_claim
+from ..plugin_utils.task.cluster_action import ClusterAction
+from ..plugin_utils.task.screen import display
+
+
+class ActionModule(ClusterAction):
+    """k8s_windows_claim."""
+
+    module = "k8s_windows_claim"
+    topic = "budget"
+
+    def work(self, options: dict[str, Any]) -> dict[str, Any]:
+        """What the first host of the batch was answered."""
+        names, own = sorted(set(options["nodes"])), options["node_name"]
+        if not names:
+            return {"changed": False, "steps": [], "full": ""}
+        shared = Remembered(Path(C.DEFAULT_LOCAL_TMP), str(self._task._uuid))
+        found = shared(json.dumps(names), lambda: self._claim(options, names)) or {}
+        if found["refused"]:
+            raise Refused(*found["refused"])
+        if found["full"] and options["full"] == "fail":
+            raise Refused(found["full"])
+        steps = [step for step in found["steps"] if step.endswith(f" {own}")]
+        planned = bool(self._task.check_mode)
+        return {"changed": bool(steps), "steps": as_steps(steps, planned=planned), "full": found["full"]}
+
+    def _claim(self, options: dict[str, Any], names: list[str]) -> dict[str, Any]:
+        """`steps`, or why there are none."""
+        claim = build_claim(
+            self.open_cluster(options),
+            read(BudgetOptions, options["budget"]),
+            lambda sentence: display.display(f"  {', '.join(names)}: {sentence}"),
+        )
+        found: dict[str, Any] = {"steps": [], "full": "", "refused": []}
+        try:
+            steps = claim.plan(names) if self._task.check_mode else claim.take(names)
+        except BudgetFullError as full:
+            return found | {"full": str(full)}
+        except Refused as refused:
+            return found | {"refused": list(refused.sentences)}
+        return found | {"steps": list(steps)}

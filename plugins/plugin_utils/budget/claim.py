@@ -1,0 +1,261 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Claim, then look: a run marks the Nodes that it wants to take away, lists all Nodes, and takes its marks back if more
+are away than may be.
+
+Of two runs that mark at the same time at least one sees the other's mark, since each lists after it has marked. No
+lease and no clock decides: a run that was held up has its marks on the Nodes all the while, and a dead run's marks stay
+until a run that knows it to be dead, or a person, removes them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Protocol
+from urllib.parse import quote
+
+from ..cluster.error import ClusterError
+from ..engine.clock import Clock
+from ..engine.resource import Refused
+from ..engine.run_end import identity
+from .count import Budget, Seen, explain_too_many, find_holders, limit
+from .mark import ANNOTATION, PAUSED, Mark
+from .run import Place, Run, is_over
+
+CONFLICT = 409
+TRIES = 5
+"""So often is a Node read again that changes under our hands."""
+SHORTEST_S, LONGEST_S = 1.0, 10.0
+SAY_EVERY_S = 60.0
+
+Object = Mapping[str, Any]
+
+
+class Api(Protocol):
+    """What of the cluster's API is needed; cluster.client.Cluster has it, opened without a memory."""
+
+    def node(self, name: str) -> dict[str, Any] | None: ...
+
+    def items(self, path: str) -> list[dict[str, Any]]: ...
+
+    def patch(self, path: str, body: Mapping[str, Any], kind: str = "merge") -> dict[str, Any]: ...
+
+
+class BudgetFullError(ClusterError):
+    """Too many Nodes are away, and stayed so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a run asks for: `why` is told to others, `select` a label selector of the Nodes that count, `take_over` the
+    id of a run that a person knows to be dead."""
+
+    budget: Budget
+    why: str = ""
+    select: str = "kubernetes.io/os=windows"
+    timeout_s: float = 0
+    take_over: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """All Nodes; those of them that are wanted; the names of these that serve now; who else is away if they go too."""
+
+    seen: Sequence[Seen]
+    wanted: Sequence[Seen]
+    taken: Sequence[str]
+    holders: Sequence[Seen]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Marks Nodes for a run. `say` is told what is waited for."""
+
+    api: Api
+    run: Run
+    wish: Wish
+    say: Callable[[str], None] = lambda sentence: None
+    clock: Clock = field(default_factory=Clock)
+    pause: Callable[[], float] = lambda: random.uniform(SHORTEST_S, LONGEST_S)
+    here: Place = field(default_factory=Place.here)
+    started: Callable[[int], str] = identity
+
+    def take(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Mark all of these Nodes or none, waiting until the budget has room; the steps that it took.
+
+        Nodes that the cluster does not have need no mark, and neither does one that a person has cordoned.
+
+        Raises:
+            Refused: A Node is paused, or another run works on it.
+            BudgetFullError: There was no room in time; nothing of this run is marked.
+            ClusterError: The cluster did not answer.
+        """
+        end, said_at, conflicts = self.clock.now() + self.wish.timeout_s, -SAY_EVERY_S, 0
+        while True:
+            view = self._judge(names)
+            if not view.holders:
+                marked = self._mark(view.wanted)
+                if marked is None:
+                    conflicts += 1
+                elif not view.taken or not (view := replace(view, holders=self._look_again(names, view.taken))).holders:
+                    return tuple(f"mark {name}" for name in marked)
+                else:
+                    self.release(marked)
+            if view.holders and (self.clock.now() >= end or self._holds_alone(view)):
+                raise BudgetFullError(self._explain(view))
+            if conflicts == TRIES:
+                raise ClusterError(
+                    f"The Nodes {', '.join(names)} change all the time and could not be marked.", CONFLICT
+                )
+            if view.holders and self.clock.now() - said_at >= SAY_EVERY_S:
+                said_at = self.clock.now()
+                self.say(f"waits, since enough nodes are away: {', '.join(node.describe() for node in view.holders)}")
+            self.clock.sleep(self.pause())
+
+    def plan(self, names: Sequence[str]) -> tuple[str, ...]:
+        """What `take` would do if it did not have to wait. Refused, BudgetFullError and ClusterError as there."""
+        view = self._judge(names, plan=True)
+        if view.holders:
+            raise BudgetFullError(self._explain(view))
+        return tuple(f"mark {node.name}" for node in view.wanted if self._needs_mark(node))
+
+    def look(self, names: Sequence[str], *, plan: bool = False) -> list[Seen]:
+        """All Nodes that count and these, as they are now; the mark of a dead run is taken from a Node that serves: its
+        run has not come to it, or a person has uncordoned it. With `plan` it only does not count."""
+        listed = self.api.items(f"/api/v1/nodes?labelSelector={quote(self.wish.select)}")
+        seen = {node.name: node for node in map(Seen.of, listed)}
+        for name in names:
+            if name not in seen and (found := self.api.node(name)) is not None:
+                seen[name] = replace(Seen.of(found), counts=False)
+        return [self._forget_dead(node, plan=plan) for node in seen.values()]
+
+    def ended(self, mark: Mark) -> bool | None:
+        """Whether the run of a mark is over; None if only a person can tell."""
+        if mark.run.id and mark.run.id == self.wish.take_over:
+            return True
+        try:
+            return is_over(mark.run, self.api.items, self.here, self.started)
+        except ClusterError:
+            return None
+
+    def release(self, names: Iterable[str]) -> None:
+        """Take this run's marks from Nodes that it has not cordoned."""
+        for name in names:
+            node = self.api.node(name)
+            seen = Seen.of(node) if node is not None else None
+            if (
+                seen is not None
+                and seen.mark is not None
+                and seen.mark.run.id == self.run.id
+                and not seen.mark.cordoned
+            ):
+                self._write(seen, None)
+
+    def explain_busy(self, node: Seen) -> str:
+        """A sentence why this run may not touch a Node; empty if it may."""
+        if node.paused:
+            return (
+                f"The Node {node.name} is paused (annotation {PAUSED}): nothing is done to it. kubectl annotate node "
+                f"{node.name} {PAUSED}- ends that."
+            )
+        mark = node.mark
+        if mark is None or mark.run.id == self.run.id:
+            return ""
+        over = self.ended(mark)
+        if over:
+            return ""
+        busy = f"The Node {node.name} is busy with {mark.describe()}. Nothing is done to it."
+        if over is False:
+            return busy
+        known = f"-e winkube_take_over={mark.run.id}" if mark.run.id.isalnum() else ""
+        by_hand = f"kubectl annotate node {node.name} {ANNOTATION}-"
+        return f"{busy} Whether that run goes on cannot be told from here; if it is dead: {known or by_hand}."
+
+    # -- one look and one mark -----------------------------------------------------------------------------------
+
+    def _judge(self, names: Sequence[str], *, plan: bool = False) -> _View:
+        """The Nodes as they are now. Refused."""
+        seen = self.look(names, plan=plan)
+        wanted = [node for node in seen if node.name in names]
+        self._refuse(wanted)
+        taken = [node.name for node in wanted if not node.away]
+        if too_many := explain_too_many(seen, taken, self.wish.budget):
+            raise Refused(too_many)
+        return _View(seen, wanted, taken, find_holders(seen, taken, self.wish.budget) if taken else ())
+
+    def _holds_alone(self, view: _View) -> bool:
+        """Whether it would wait for nobody but itself."""
+        return all(node.mark is not None and node.mark.run.id == self.run.id for node in view.holders)
+
+    def _needs_mark(self, node: Seen) -> bool:
+        """Not one that has this run's, or that a person has cordoned."""
+        return not node.cordoned if node.mark is None else node.mark.run.id != self.run.id
+
+    def _refuse(self, wanted: Iterable[Seen]) -> None:
+        sentences = [sentence for node in wanted if (sentence := self.explain_busy(node))]
+        if sentences:
+            raise Refused(*sentences)
+
+    def _look_again(self, names: Sequence[str], taken: Sequence[str]) -> tuple[Seen, ...]:
+        try:
+            return find_holders(self.look(names), taken, self.wish.budget)
+        except ClusterError:
+            with suppress(ClusterError):
+                self.release(taken)
+            raise
+
+    def _mark(self, wanted: Iterable[Seen]) -> list[str] | None:
+        """The Nodes that got a mark; None, and nothing marked any more, if one has changed since it was read."""
+        mark = Mark(self.run, self.wish.why, self._now(), self.wish.budget.text)
+        marked: list[str] = []
+        for node in wanted:
+            if not self._needs_mark(node):
+                continue
+            taken_over = node.mark is not None and node.mark.cordoned
+            if not self._write(node, replace(mark, cordoned=taken_over)):
+                self.release(marked)
+                return None
+            marked.append(node.name)
+        return marked
+
+    def _forget_dead(self, node: Seen, *, plan: bool) -> Seen:
+        serves = node.mark is not None and node.ready and not node.cordoned and not node.paused
+        if not serves or node.mark is None or node.mark.run.id == self.run.id or not self.ended(node.mark):
+            return node
+        if plan:
+            return replace(node, mark=None)
+        if self._write(node, None):
+            self.say(f"the mark of a run that is over is taken from {node.name}: {node.mark.describe()}")
+            return Seen.of(self.api.node(node.name) or {"metadata": {"name": node.name}})
+        return node
+
+    def _write(self, node: Seen, mark: Mark | None) -> bool:
+        """Whether the mark was written, which it is only to the Node as it was read."""
+        annotation = {ANNOTATION: mark.to_text() if mark is not None else None}
+        body = {"metadata": {"resourceVersion": node.version, "annotations": annotation}}
+        try:
+            self.api.patch(f"/api/v1/nodes/{node.name}", body, "merge")
+        except ClusterError as error:
+            if error.status not in {CONFLICT, 404}:
+                raise
+            return False
+        return True
+
+    def _now(self) -> str:
+        told = getattr(self.api, "server_time", None)
+        return (told if isinstance(told, datetime) else datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def _explain(self, view: _View) -> str:
+        waited = f" after {self.wish.timeout_s:g} s" if self.wish.timeout_s else ""
+        most = limit(view.seen, self.wish.budget)
+        return (
+            f"The budget is full{waited}: {most} of the Windows nodes may be away at once "
+            f"(winkube_max_unavailable), and away {'is' if len(view.holders) == 1 else 'are'} "
+            f"{', '.join(node.describe() for node in view.holders)}. "
+            f"Not begun: {', '.join(sorted(node.name for node in view.wanted))}."
+        )

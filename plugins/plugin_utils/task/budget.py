@@ -1,0 +1,65 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""This run's claims on Nodes: who it is, and what its variables say of the budget."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from ..budget.claim import Claim, Wish
+from ..budget.count import Budget, Seen
+from ..budget.run import Place, Run
+from ..cluster.client import Cluster
+from ..cluster.own_pod import find_own_pod
+from ..components.shared_options import BudgetOptions
+from ..engine.resource import Refused
+from ..engine.run_end import identity, run_pid
+from ..node.link import controller
+from ..node.run_id import RUN_ID
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a Node stands before a run: whether it is `there`, and `marked` by a run that is over, so that this one
+    makes it right."""
+
+    node_name: str = ""
+    there: bool = False
+    marked: bool = False
+
+
+def find_standing(cluster: Cluster, name: str, claim: Claim) -> Standing:
+    """Of the Node of this name; one list is asked for all nodes of a task. Refused where it is paused, or another run
+    works on it."""
+    listed = cluster.items("/api/v1/nodes?labelSelector=kubernetes.io/os%3Dwindows")
+    node = next((each for each in map(Seen.of, listed) if each.name == name), None)
+    if node is None:
+        return Standing(name)
+    if sentence := claim.explain_busy(node):
+        raise Refused(sentence)
+    return Standing(name, there=True, marked=node.mark is not None)
+
+
+@cache
+def this_run() -> Run:
+    """The run of ansible-playbook, whose workers are its forks. ClusterError for a pod that cannot be read."""
+    if (pod := find_own_pod(os.environ)) is not None:
+        return Run(RUN_ID, controller(), pod=str(pod))
+    pid = run_pid()
+    return Run(RUN_ID, controller(), pid=pid, started=identity(pid), place=Place.here())
+
+
+def build_claim(cluster: Cluster, wanted: BudgetOptions, say: Callable[[str], None]) -> Claim:
+    """Of a module's option `budget`. Refused for a budget that is none."""
+    wish = Wish(
+        Budget.parse(wanted.max_unavailable),
+        why=wanted.why,
+        select=wanted.nodes,
+        timeout_s=wanted.timeout,
+        take_over=wanted.take_over,
+    )
+    return Claim(cluster, this_run(), wish, say)
