@@ -44,7 +44,11 @@ def change(whole: Whole, name: str, *, cordoned: bool | None = None, **annotatio
 
 def upgrade(whole: Whole, *arguments: object, **more: Any) -> Run:
     """To the newer Kubernetes, drained, without patience."""
-    given = {"winkube_drain": True, "winkube_drain_options": tenants.OPTIONS, "winkube_budget_timeout": 0}
+    given: dict[str, Any] = {
+        "winkube_drain": True,
+        "winkube_drain_options": tenants.OPTIONS,
+        "winkube_budget_timeout": 0,
+    }
     return whole.site(*arguments, winkube_kubernetes_version=NEWER.kubernetes, **given | more)
 
 

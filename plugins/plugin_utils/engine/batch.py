@@ -110,6 +110,8 @@ def decode(encoded: str) -> dict[str, Any]:
 def as_base64(data: bytes) -> str: ...
 @overload
 def as_base64(data: Secret[bytes]) -> Secret[str]: ...
+
+
 def as_base64(data: bytes | Secret[bytes]) -> str | Secret[str]:
     """A file's content for the op `write`; of a secret one, a secret."""
     if isinstance(data, Secret):

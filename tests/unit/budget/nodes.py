@@ -6,6 +6,10 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ansible_collections.winkube.node.plugins.plugin_utils.budget.claim import Claim, Wish
+from ansible_collections.winkube.node.plugins.plugin_utils.budget.count import Budget
+from ansible_collections.winkube.node.plugins.plugin_utils.budget.run import Place, Run
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 
 Object = dict[str, Any]
@@ -91,6 +95,11 @@ class Api:
     def marked(self) -> list[str]:
         """The Nodes with a mark."""
         return [name for name, each in self.nodes.items() if "winkube.node/mark" in each["metadata"]["annotations"]]
+
+
+def claim_of(api: Api | Cluster, run: str = "run-1") -> Claim:
+    """Of a run that nobody knows to be over, with a budget that is never full."""
+    return Claim(api, Run(run, f"ann@ctl ({run})"), Wish(Budget.parse("100%")), here=Place("ctl"))
 
 
 class Time:

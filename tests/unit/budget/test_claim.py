@@ -242,7 +242,7 @@ class KilledError(Exception):
 
 def _at(number: int, act: Callable[[], object]) -> Callable[[int], None]:
     """Calls `act` once, before the request of this number."""
-    done = []
+    done: list[int] = []
 
     def before(now: int) -> None:
         if now >= number and not done:

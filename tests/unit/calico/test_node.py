@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.calico.plan import Options, plan
 from ansible_collections.winkube.node.plugins.plugin_utils.calico.view import look
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.reading import read_network
 from ansible_collections.winkube.node.plugins.plugin_utils.components import daemon_sets
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import flannel_conf
 from ansible_collections.winkube.node.plugins.plugin_utils.components.node import Node
@@ -121,6 +122,7 @@ def test_the_rights_of_the_file_are_those_that_are_used(lab: Lab, tmp_path: Path
     image = Options(adopt=True, kube_proxy_image="example/kube-proxy:1")
 
     def run(cluster: Cluster, options: Options = image) -> None:
+        read_network(cluster)
         for change in plan(look(cluster), WANTED, options):
             change.do(cluster)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.budget.mark import ANNOTATION, Mark
 from ansible_collections.winkube.node.plugins.plugin_utils.calico.view import look
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster import client, connection, endpoint, run_namespace
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
@@ -30,6 +31,7 @@ from tests.lab.cluster import tenants
 from tests.lab.cluster.cluster import Cluster
 from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.cluster.trouble import MODES, NOT_CARRIED_OUT, Trouble
+from tests.unit.budget.nodes import claim_of
 from tests.unit.workload_tests.smoke.clusters import Smoke, cluster
 
 pytestmark = pytest.mark.slow
@@ -56,14 +58,16 @@ def _emptied(lab: Cluster, found: client.Cluster) -> object:
         lab.store.delete(BY_NAME["Pod"], "default", name)
     tenants.move_in(lab, "win1")
     rules = drain.Rules(force=True, delete_emptydir_data=True)
-    node = drain.NodeDrain(found, "win1", "run-1", rules, found.clock)
+    node = drain.NodeDrain(found, "win1", claim_of(found), rules, found.clock)
     node.cordon_and_drain()
     return tenants.pods(lab, "win1"), lab.nodes["win1"]["spec"].get("unschedulable")
 
 
 def _back(lab: Cluster, found: client.Cluster) -> object:
-    lab.request("PATCH", "/api/v1/nodes/win1", {"metadata": {"annotations": {drain.ANNOTATION: "run-1"}}})
-    drain.NodeDrain(found, "win1", "run-1", clock=found.clock).uncordon()
+    claim = claim_of(found)
+    mark = Mark(claim.run, cordoned=True).to_text()
+    lab.request("PATCH", "/api/v1/nodes/win1", {"metadata": {"annotations": {ANNOTATION: mark}}})
+    drain.NodeDrain(found, "win1", claim, clock=found.clock).uncordon()
     return lab.nodes["win1"]["metadata"].get("annotations")
 
 

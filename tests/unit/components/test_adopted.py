@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.network import WITHOUT_CLUSTER
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan
@@ -175,12 +176,14 @@ def test_the_five_parameters_of_the_documents_script_are_variables_with_its_defa
     wanted = {
         "NetworkMode": ("winkube_network_mode", "l2bridge"),
         "ManagementIP": ("winkube_management_ip", ""),
-        "ClusterCIDR": ("winkube_cluster_cidr", "10.244.0.0/16"),
-        "KubeDnsServiceIP": ("winkube_dns_service_ip", "10.96.0.10"),
+        "ClusterCIDR": ("winkube_cluster_cidr", ""),  # the cluster's; without one the document's, below
+        "KubeDnsServiceIP": ("winkube_dns_service_ip", ""),
         "LogDir": ("winkube_log_dir", r"C:\k"),
     }
     for parameter, (variable, default) in wanted.items():
         assert f"| `-{parameter}` | `{variable}` |" in page
         found = shared[variable].replace("{{ winkube_root }}", shared["winkube_root"])
         assert found == default, variable
+    assert WITHOUT_CLUSTER["cluster_cidr"] == "10.244.0.0/16"
+    assert WITHOUT_CLUSTER["dns_service_ip"] == "10.96.0.10"
     assert LAYOUT.log_dir == r"C:\k"

@@ -8,10 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.budget.claim import Claim, Wish
-from ansible_collections.winkube.node.plugins.plugin_utils.budget.count import Budget
 from ansible_collections.winkube.node.plugins.plugin_utils.budget.mark import ANNOTATION, find_mark
-from ansible_collections.winkube.node.plugins.plugin_utils.budget.run import Place, Run
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import BUDGET, ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.components.asks import Asks
 from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_options import DrainOptions
@@ -27,7 +24,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.task.drain import (
 )
 
 from tests.unit.budget.nodes import Api as Nodes
-from tests.unit.budget.nodes import Time, node
+from tests.unit.budget.nodes import Time, claim_of, node
 from tests.unit.components.nodes import Controller
 
 Object = dict[str, Any]
@@ -107,10 +104,6 @@ def drain(api: Api, **rules: Any) -> NodeDrain:
     time = Time()
     clock = Clock(time.now, time.sleep)
     return NodeDrain(api, "win1", claim_of(api, "run-1"), Rules(**rules), clock)
-
-
-def claim_of(api: Api, run: str) -> Claim:
-    return Claim(api, Run(run, f"ann@ctl ({run})"), Wish(Budget.parse("1")), here=Place("ctl"))
 
 
 def test_cordoned_drained_and_let_back() -> None:

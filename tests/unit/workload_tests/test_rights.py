@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster import client, run_namespace
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.reading import read_network
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join import node_object
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.samples import Sample
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling import converge
@@ -28,6 +29,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.
 from tests.lab.cluster import shipped, tenants
 from tests.lab.cluster.cluster import Cluster
 from tests.lab.cluster.kinds import BY_NAME
+from tests.unit.budget.nodes import claim_of
 from tests.unit.scheduling.objects import windows
 from tests.unit.workload_tests.smoke.clusters import NAMESPACE, Smoke, cluster
 
@@ -80,6 +82,7 @@ def run_tests(lab: Cluster, found: client.Cluster) -> None:
     smoke, now = Smoke(lab), datetime.now(UTC)
     found.clock = clock = smoke.clock()
     load = workload.Workload(found, smoke.settings, clock, lambda: now)
+    read_network(found)
     run_namespace.sweep(found, manifests.LABEL, now)
     load.deploy()
     found.create(f"/api/v1/namespaces/{NAMESPACE}/secrets", {"metadata": {"name": manifests.PULL_SECRET}})
@@ -131,7 +134,7 @@ def drain_and_uncordon(lab: Cluster, found: client.Cluster) -> None:
     """What winkube_drain, win_k8s_drain and win_k8s_uncordon do."""
     tenants.move_in(lab, "win1")
     found.clock = clock = Smoke(lab).clock()
-    node = drain.NodeDrain(found, "win1", "run-1", drain.Rules(force=True, delete_emptydir_data=True), clock)
+    node = drain.NodeDrain(found, "win1", claim_of(found), drain.Rules(force=True, delete_emptydir_data=True), clock)
     assert [pod["name"] for pod in node.list_evictable()] == list(tenants.GOES)
     assert node.cordon_and_drain() == ("cordon win1", "drain win1 (4 pods)")
     assert tenants.pods(lab, "win1") == list(tenants.STAYS)
