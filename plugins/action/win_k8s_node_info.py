@@ -83,7 +83,7 @@ class ActionModule(NodeAction):
             self._known[NETWORK] = dict(run.whole_network())  # what names it need not ask for it again
             if problems := preflight.find_problems(run):
                 raise Refused(*problems)
-            standing = self._find_standing(run)
+            standing = self._find_standing(run, goes_on=options["plan"] or run.text("preflight") in {"first", "only"})
         if options["plan"]:
             if slip := node_plan.correct_tag(self._tags("run"), {*node_plan.ANSIBLES_TAGS, *map(str, self._task.tags)}):
                 raise Refused(slip)
@@ -121,20 +121,25 @@ class ActionModule(NodeAction):
 
         return preflight.Run(value, reading, self._takes_part, layout, open_cluster, asks.warn, self.tell_once)
 
-    def _find_standing(self, run: preflight.Run) -> Standing:
-        """Where this host's Node stands. Refused where another run, or a person, keeps this one off it. A cluster that
-        does not answer keeps off only a run that would ask it."""
+    def _find_standing(self, run: preflight.Run, *, goes_on: bool) -> Standing:
+        """Where this host's Node stands. Another run, or a person, that keeps this one off it is a refusal where the
+        run `goes_on` to change it, else a warning. A cluster that does not answer keeps off only a run that would ask
+        it."""
         try:
             cluster = run.cluster() if run.kubernetes and not run.golden_image else None
             if cluster is None:
                 return Standing()
             wanted = read(BudgetOptions, {"take_over": run.text("take_over")})
             return find_standing(cluster, run.text("node_name"), build_claim(cluster, wanted, self._say))
+        except Refused as refused:
+            if goes_on:
+                raise
+            self.warn_once(" ".join(refused.sentences))
         except ClusterError as error:
             if self._is_on("winkube_drain"):
                 raise
             display.v(f"{self._host}: whether another run works on the Node is not known: {error}")
-            return Standing()
+        return Standing()
 
     def _is_on(self, name: str) -> bool:
         """Whether a variable is true."""

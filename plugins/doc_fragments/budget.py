@@ -14,7 +14,7 @@ options:
       - How many Windows Nodes may be away at once, over all runs and people. Away is a Node that is cordoned, is not
         Ready, or is marked by a run. Before a run takes a Node away it marks it, in the annotation
         C(winkube.node/mark), and looks whether the budget holds with it; else it takes the mark back and waits.
-      - Nodes with the annotation C(winkube.node/paused) are never touched, and never counted; neither are Nodes that
+      - Nodes with the annotation C(winkube.node/paused) are refused, and not counted; nor are Nodes that
         were never Ready.
     type: dict
     suboptions:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.lab import Bench, Run
+from tests.integration.lab import ROOT, Bench, Run
 from tests.integration.whole import BRIDGE, Whole
 from tests.lab.cluster import tenants
 from tests.lab.cluster.kinds import BY_NAME
@@ -113,7 +113,13 @@ def test_a_paused_node_is_left_alone(whole: Whole) -> None:
     change(whole, "win1", winkube_node__paused="")
     run = whole.site(winkube_kubernetes_version=NEWER.kubernetes)
     assert run.rc != 0, run
-    assert "The Node win1 is paused (annotation winkube.node/paused)" in " ".join(run.output.split()), run
+    paused = "The Node win1 is paused (annotation winkube.node/paused)"
+    assert paused in " ".join(run.output.split()), run
+    first = whole.site(winkube_kubernetes_version=NEWER.kubernetes, winkube_preflight="only")
+    assert first.rc != 0 and paused in " ".join(first.output.split()), first
+    looked = whole.site(playbook=ROOT / "playbooks" / "drift.yml")
+    assert looked.rc == 0, looked
+    assert paused in " ".join(looked.output.split()), "who only looks is told"
 
 
 def test_a_run_in_a_pod_that_is_gone_is_over(whole: Whole) -> None:
