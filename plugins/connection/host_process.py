@@ -247,7 +247,6 @@ class Connection(ConnectionBase):
         """The run's keeper takes care of what is made now."""
         noted = {
             "cluster": self._reopen,
-            "node": wanted.node,
             "wanted": {**asdict(wanted), "own_pod": None},
             "what": what,
         }

@@ -27,7 +27,7 @@ from .count import Budget, Seen, explain_too_many, find_holders, limit
 from .mark import ANNOTATION, PAUSED, Mark
 from .run import Place, Run, is_over
 
-CONFLICT = 409
+NOT_FOUND, CONFLICT = 404, 409
 TRIES = 5
 """So often is a Node read again that changes under our hands."""
 SHORTEST_S, LONGEST_S = 1.0, 10.0
@@ -60,6 +60,22 @@ class Wish:
     select: str = "kubernetes.io/os=windows"
     timeout_s: float = 0
     take_over: str = ""
+
+
+def write_mark(api: Api, node: Seen, mark: Mark | None, *, unschedulable: bool | None = None) -> bool:
+    """Whether the mark, or none, was written, which it is only to the Node as it was read; `unschedulable` None leaves
+    the cordon as it is. ClusterError."""
+    annotation = {ANNOTATION: mark.to_text() if mark is not None else None}
+    body: dict[str, Any] = {"metadata": {"resourceVersion": node.version, "annotations": annotation}}
+    if unschedulable is not None:
+        body["spec"] = {"unschedulable": True if unschedulable else None}
+    try:
+        api.patch(f"/api/v1/nodes/{node.name}", body, "merge")
+    except ClusterError as error:
+        if error.status != CONFLICT:
+            raise
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,17 +159,14 @@ class Claim:
         except ClusterError:
             return None
 
+    def is_own(self, mark: Mark | None) -> bool:
+        """Whether it is this run's."""
+        return mark is not None and mark.run.id == self.run.id
+
     def release(self, names: Iterable[str]) -> None:
         """Take this run's marks from Nodes that it has not cordoned."""
-        for name in names:
-            node = self.api.node(name)
-            seen = Seen.of(node) if node is not None else None
-            if (
-                seen is not None
-                and seen.mark is not None
-                and seen.mark.run.id == self.run.id
-                and not seen.mark.cordoned
-            ):
+        for seen in (Seen.of(self.api.node(name) or {}) for name in names):
+            if seen.mark is not None and self.is_own(seen.mark) and not seen.mark.cordoned:
                 self._write(seen, None)
 
     def explain_busy(self, node: Seen) -> str:
@@ -164,7 +177,7 @@ class Claim:
                 f"{node.name} {PAUSED}- ends that."
             )
         mark = node.mark
-        if mark is None or mark.run.id == self.run.id:
+        if mark is None or self.is_own(mark):
             return ""
         over = self.ended(mark)
         if over:
@@ -190,11 +203,11 @@ class Claim:
 
     def _holds_alone(self, view: _View) -> bool:
         """Whether it would wait for nobody but itself."""
-        return all(node.mark is not None and node.mark.run.id == self.run.id for node in view.holders)
+        return all(self.is_own(node.mark) for node in view.holders)
 
     def _needs_mark(self, node: Seen) -> bool:
         """Not one that has this run's, or that a person has cordoned."""
-        return not node.cordoned if node.mark is None else node.mark.run.id != self.run.id
+        return not node.cordoned if node.mark is None else not self.is_own(node.mark)
 
     def _refuse(self, wanted: Iterable[Seen]) -> None:
         sentences = [sentence for node in wanted if (sentence := self.explain_busy(node))]
@@ -225,7 +238,7 @@ class Claim:
 
     def _forget_dead(self, node: Seen, *, plan: bool) -> Seen:
         serves = node.mark is not None and node.ready and not node.cordoned and not node.paused
-        if not serves or node.mark is None or node.mark.run.id == self.run.id or not self.ended(node.mark):
+        if not serves or node.mark is None or self.is_own(node.mark) or not self.ended(node.mark):
             return node
         if plan:
             return replace(node, mark=None)
@@ -235,16 +248,13 @@ class Claim:
         return node
 
     def _write(self, node: Seen, mark: Mark | None) -> bool:
-        """Whether the mark was written, which it is only to the Node as it was read."""
-        annotation = {ANNOTATION: mark.to_text() if mark is not None else None}
-        body = {"metadata": {"resourceVersion": node.version, "annotations": annotation}}
+        """As `write_mark`; False also for a Node that is gone."""
         try:
-            self.api.patch(f"/api/v1/nodes/{node.name}", body, "merge")
+            return write_mark(self.api, node, mark)
         except ClusterError as error:
-            if error.status not in {CONFLICT, 404}:
+            if error.status != NOT_FOUND:
                 raise
             return False
-        return True
 
     def _now(self) -> str:
         told = getattr(self.api, "server_time", None)

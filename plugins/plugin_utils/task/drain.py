@@ -19,8 +19,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from ..budget.claim import CONFLICT, TRIES, Claim
-from ..budget.mark import ANNOTATION, Mark, find_mark
+from ..budget import claim
+from ..budget.claim import CONFLICT, TRIES, Claim, write_mark
+from ..budget.count import Seen
+from ..budget.mark import ANNOTATION, Mark
 from ..cluster.error import ClusterError
 from ..components.asks import Asks
 from ..components.join.node_object import MIRROR, pods_of
@@ -45,17 +47,11 @@ INTERRUPTING_OPS = frozenset({"hns_network", "hns_network_remove", "hns_remove",
 Object = Mapping[str, Any]
 
 
-class Api(Protocol):
-    """What of the cluster's API is needed; cluster.client.Cluster has it. Pods are listed, never asked for by name:
-    examples/rbac/site.yml grants no more."""
-
-    def node(self, name: str) -> dict[str, Any] | None: ...
-
-    def items(self, path: str) -> list[dict[str, Any]]: ...
+class Api(claim.Api, Protocol):
+    """What of the cluster's API is needed besides. Pods are listed, never asked for by name: examples/rbac/site.yml
+    grants no more."""
 
     def create(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]: ...
-
-    def patch(self, path: str, body: Mapping[str, Any], kind: str = "merge") -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,17 +112,16 @@ class NodeDrain:
     def _cordon(self) -> bool:
         """Whether this run cordoned the Node now: not one that is cordoned already."""
         for _attempt in range(TRIES):
-            node = self.api.node(self.name) or {}
-            mark = find_mark(node)
-            if _is_cordoned(node):
+            node = self._look()
+            if node.cordoned:
                 return False
-            if mark is None or mark.run.id != self.claim.run.id:
+            if node.mark is None or not self.claim.is_own(node.mark):
                 raise ClusterError(
                     f"The mark of this run on the Node {self.name} is gone: another run, or a person, has taken it. "
                     "Nothing was changed.",
                     CONFLICT,
                 )
-            if self._patch(node, unschedulable=True, mark=replace(mark, cordoned=True)):
+            if write_mark(self.api, node, replace(node.mark, cordoned=True), unschedulable=True):
                 return True
         raise ClusterError(f"The Node {self.name} changes all the time and could not be cordoned.", CONFLICT)
 
@@ -158,7 +153,7 @@ class NodeDrain:
         if node is None:
             return ()
         pods = self._select_pods_to_evict(self._pods(), " Nothing was changed.")
-        cordon = () if _is_cordoned(node) else (f"cordon {self.name}",)
+        cordon = () if Seen.of(node).cordoned else (f"cordon {self.name}",)
         return (*cordon, *self._drain_steps(len(pods)))
 
     def list_evictable(self) -> list[dict[str, Any]]:
@@ -171,50 +166,33 @@ class NodeDrain:
         """Takes this run's mark away, or that of a run that is over, and the cordon if that run made it. Nothing where
         the Node has no such mark: it was cordoned by someone else, or is not, or another run works on it."""
         for _attempt in range(TRIES):
-            node = self.api.node(self.name) or {}
-            mark = find_mark(node)
-            if mark is None or not self._may_end(mark):
+            node = self._look()
+            if node.mark is None or not self._may_end(node.mark):
                 return ()
-            ours = mark.cordoned and _is_cordoned(node)
-            if self._patch(node, unschedulable=False if ours else None, mark=None):
-                if mark.cordoned and not ours:
+            ours = node.mark.cordoned and node.cordoned
+            if write_mark(self.api, node, None, unschedulable=False if ours else None):
+                if node.mark.cordoned and not ours:
                     return (f"remove the mark from {self.name}, which somebody else has uncordoned",)
                 return (f"uncordon {self.name}",) if ours else ()
         raise ClusterError(f"The Node {self.name} changes all the time and could not be uncordoned.", CONFLICT)
 
     def plan_uncordon(self) -> tuple[str, ...]:
         """What `uncordon` would do."""
-        node = self.api.node(self.name) or {}
-        mark = find_mark(node)
-        ours = mark is not None and self._may_end(mark) and mark.cordoned and _is_cordoned(node)
+        node = self._look()
+        ours = node.mark is not None and self._may_end(node.mark) and node.mark.cordoned and node.cordoned
         return (f"uncordon {self.name}",) if ours else ()
 
     def is_ours(self) -> bool:
         """Whether a run of this collection has marked the Node and this one may take the mark away."""
-        mark = find_mark(self.api.node(self.name) or {})
+        mark = self._look().mark
         return mark is not None and self._may_end(mark)
 
     def _may_end(self, mark: Mark) -> bool:
-        return mark.run.id == self.claim.run.id or self.claim.ended(mark) is True
+        return self.claim.is_own(mark) or self.claim.ended(mark) is True
 
-    def _patch(self, node: Object, *, unschedulable: bool | None, mark: Mark | None) -> bool:
-        """Whether it was written, which it is only to the Node as it was read; `unschedulable` None leaves the cordon
-        as it is."""
-        body: dict[str, Any] = {
-            "metadata": {
-                "resourceVersion": _meta(node, "resourceVersion"),
-                "annotations": {ANNOTATION: mark.to_text() if mark is not None else None},
-            }
-        }
-        if unschedulable is not None:
-            body["spec"] = {"unschedulable": True if unschedulable else None}
-        try:
-            self.api.patch(f"/api/v1/nodes/{self.name}", body, "merge")
-        except ClusterError as error:
-            if error.status != CONFLICT:
-                raise
-            return False
-        return True
+    def _look(self) -> Seen:
+        """The Node as it is now; one without a mark if there is none."""
+        return Seen.of(self.api.node(self.name) or {})
 
     def _pods(self) -> list[dict[str, Any]]:
         return self.api.items(pods_of(self.name))
@@ -305,8 +283,8 @@ def empty_before(batch: Batch, wanted: DrainOptions, asks: Asks) -> tuple[str, .
                 "winkube_drain is on, but the controller has no way to the cluster: name its kubeconfig in "
                 "winkube_cluster.kubeconfig."
             )
-        claim = build_claim(cluster, wanted.budget, lambda sentence: display.display(f"  {asks.host}: {sentence}"))
-        return NodeDrain(cluster, wanted.node_name, claim, Rules.from_options(wanted)).cordon_and_drain()
+        ours = build_claim(cluster, wanted.budget, lambda sentence: display.display(f"  {asks.host}: {sentence}"))
+        return NodeDrain(cluster, wanted.node_name, ours, Rules.from_options(wanted)).cordon_and_drain()
     except ClusterError as error:
         raise NodeError(f"drain: {error}") from error
 
@@ -324,10 +302,6 @@ def _interrupts(op: Op) -> bool:
     program = str(op.args.get("program", "")).casefold().rsplit("\\", 1)[-1]
     first = str(next(iter(op.args.get("args") or ()), "")).casefold()
     return program == "shutdown.exe" or (program in {"sc.exe", "nssm.exe"} and first in {"stop", "restart"})
-
-
-def _is_cordoned(node: Object) -> bool:
-    return bool((node.get("spec") or {}).get("unschedulable"))
 
 
 def _is_over(pod: Object) -> bool:
