@@ -2,24 +2,40 @@
 
     python -m tests.wine_node               the whole story (story.py)
     python -m tests.wine_node push cut      these chapters, and what they need
+    python -m tests.wine_node --lab push    only the lab's side of them, held against the last answers of Wine's
 
 The node is a process of its own that cannot import tests.lab.twin (guard.py): an SSH server in front of a prefix of
 Wine, whose service manager, drive and registry, nssm.exe and containerd.exe are real (machine.py). What Wine lacks
-stands in as a program, a DLL or a cmdlet (standins.py). The last line is one JSON object.
+stands in as a program, a DLL or a cmdlet (standins.py). Then the same chapters are told of a node of the lab, whose
+answers are compared (compare.py). The last line is one JSON object.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import re
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+from tests import lane_reports
 from tests.pwsh import program
 from tests.wine import chroot
 from tests.wine_node import compare, story
 from tests.wine_node.calls import ROOT
+from tests.wine_node.lab_side import in_lab
+from tests.wine_node.wine_side import WineSide, on_wine
 
+REPORT = ROOT / "build" / "wine-node.jsonl"
+OPS = frozenset(
+    re.findall(
+        r"^        '(\w+)' { return Invoke-Node", (ROOT / "powershell/runner/70_ops.ps1").read_text(), re.MULTILINE
+    )
+)
+"""The ops that the runner knows."""
 NOT_RUN = (
     "the role host, what restarts the machine, and the join with kubeadm",
     "HNS and what needs it: flannel, a kube-proxy that stays, the external switch (addresses, ip_note and their like)",
@@ -31,6 +47,13 @@ NOT_RUN = (
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(prog="wine-node", description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("chapters", nargs="*", choices=[[], *story.CHAPTERS], help="these and what they need; else all")
+    parser.add_argument("--lab", action="store_true", help="the lab's side alone, against the last answers of Wine's")
+    given = parser.parse_args()
+    if given.lab:
+        calls = [json.loads(line) for line in REPORT.read_text(encoding="utf-8").splitlines()]
+        return 1 if compared(calls, given.chapters, [])["differences_without_a_case"] else 0
     if (why := chroot.missing()) is not None:
         print(f"lane wine-node: left out: {why}")
         return 0
@@ -43,22 +66,52 @@ def main() -> int:
         print(f"lane wine-node: left out: {program.lacking('windows')}")
         return 0
     print(f"lane wine-node: PowerShell {found.version} for Windows, from {found.taken_from}", flush=True)
-    with tempfile.TemporaryDirectory(prefix="wine-node-") as folder, story.node(Path(folder), found.path) as node:
+    with tempfile.TemporaryDirectory(prefix="wine-node-") as folder, on_wine(Path(folder), found.path) as node:
         told = story.Told(node)
-        story.tell(told, sys.argv[1:])
-        summary, calls = told.summary(), node.ask("calls")
-    report = ROOT / "build" / "wine-node.jsonl"
-    report.parent.mkdir(exist_ok=True)
-    report.write_text("".join(json.dumps(call) + "\n" for call in calls), encoding="utf-8")
-    differs = compare.differences(list(compare.of_calls(calls)), compare.of_the_lab())
+        story.tell(told, given.chapters)
+        summary, calls = of_wine(told, node), node.ask("calls")
+    REPORT.parent.mkdir(exist_ok=True)
+    REPORT.write_text("".join(json.dumps(call) + "\n" for call in calls), encoding="utf-8")
+    failed = list(told.failed)
+    summary |= compared(calls, given.chapters, failed)
+    for line in NOT_RUN:
+        print(f"not run: {line}")
+    if lane_reports.wanted() and not given.chapters:
+        passed = told.held
+        print(lane_reports.record("wine-node", f"PowerShell {found.version} for Windows, on Wine", passed, len(failed)))
+    print(json.dumps(summary))
+    return 1 if failed or summary["differences_without_a_case"] or summary["twin_importable"] else 0
+
+
+def of_wine(told: story.Told, node: WineSide) -> dict[str, Any]:
+    """What the node's process knows of the story."""
+    ours = [call for call in node.ask("calls") if call["is_ours"]]
+    executed = set(node.ask("ops")) & OPS
+    for op in sorted(OPS - executed):
+        print(f"op not executed: {op}")
+    return {
+        "payloads": len(ours),
+        "processes": len({call["pid"] for call in ours if call["pid"]}),
+        "twin_importable": node.ask("hello")["twin_importable"],
+        "stand_in_calls": node.ask("stand_ins"),
+        "changed_second_run": told.second[0],
+        "calls_second_run": told.second[1],
+        "ops_executed": len(executed),
+        "ops_known": len(OPS),
+    }
+
+
+def compared(calls: Iterable[dict[str, Any]], chapters: list[str], failed: list[str]) -> dict[str, int]:
+    """Tells the lab the same chapters; each difference is printed. What does not hold there is added to `failed`."""
+    with tempfile.TemporaryDirectory(prefix="wine-node-lab-") as folder, in_lab(Path(folder)) as lab:
+        told = story.Told(lab)
+        story.tell(told, chapters)
+        failed += [f"in the lab: {what}" for what in told.failed]
+    differs = compare.differences(list(compare.of_calls(calls)), lab.exchanges)
     left = compare.unexplained(differs)
     for line in differs:
         print(f"differs from the lab: {line}{' (of this known.yml says nothing)' if line in left else ''}")
-    for line in NOT_RUN:
-        print(f"not run: {line}")
-    summary |= {"differences_to_the_lab": len(differs), "differences_without_a_case": len(left)}
-    print(json.dumps(summary))
-    return 1 if told.failed or left or summary["twin_importable"] else 0
+    return {"differences_to_the_lab": len(differs), "differences_without_a_case": len(left)}
 
 
 if __name__ == "__main__":

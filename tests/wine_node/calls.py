@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 from dataclasses import asdict, dataclass, field
@@ -17,9 +18,11 @@ PLUGINS = ROOT / "plugins" / "modules"
 
 @dataclass
 class Call:
-    """One exec of SSH. module: of ours by its short name, else Ansible's own; sha256: of the script as it was sent,
-    `is_ours`: whether that is the file of this tree. program, pid: the process of Wine that executed it."""
+    """One exec of SSH. chapter: of the story. module: of ours by its short name, else Ansible's own; sha256: of the
+    script as it was sent, `is_ours`: whether that is the file of this tree. program, pid: the process of Wine that
+    executed it."""
 
+    chapter: str = ""
     module: str = ""
     sha256: str = ""
     is_ours: bool = False
@@ -33,6 +36,12 @@ class Call:
 
     def line(self) -> str:
         return json.dumps(asdict(self))
+
+    def batch(self) -> tuple[str, dict[str, Any]] | None:
+        """Id and batch, if it brought one."""
+        packed = str(self.arguments.get("batch") or "")
+        batch = json.loads(gzip.decompress(base64.b64decode(packed))).get("batch") if packed else None
+        return (batch["id"], batch) if batch else None
 
 
 def described(command: EncodedCommand | None, stdin: bytes) -> Call:

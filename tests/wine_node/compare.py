@@ -13,25 +13,14 @@ import base64
 import gzip
 import json
 import re
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
-from tests.integration.lab import Bench
-from tests.integration.site import converge, served
-from tests.lab.server import modules
-from tests.lab.twin import modules as twin
-
 KNOWN = Path(__file__).with_name("known.yml")
-VERSION = "2.3.7"
-NSSM = "http://xyz/nssm-2.24.zip"
-PLAY = "- hosts: windows\n  gather_facts: false\n  tasks: [{winkube.node.win_k8s_node_info: {}}]\n"
 READING, BATCH = "winkube.node.node_probe", "winkube.node.node_apply"
 _DYNAMIC = re.compile(r"^(tree|values|keys|free_bytes|nssm|inside)$")
 """Fields whose own fields are names: of keys, values, volumes."""
@@ -39,50 +28,21 @@ _DYNAMIC = re.compile(r"^(tree|values|keys|free_bytes|nssm|inside)$")
 
 @dataclass(frozen=True)
 class Exchange:
-    """What a module was asked and what it answered."""
+    """What a module was asked in a chapter, and what it answered."""
 
+    chapter: str
     module: str
     arguments: Mapping[str, Any]
     answer: Mapping[str, Any]
 
 
-def of_calls(calls: Sequence[Mapping[str, Any]]) -> Iterator[Exchange]:
+def of_calls(calls: Iterable[Mapping[str, Any]]) -> Iterator[Exchange]:
     """Those of the node's calls that had an answer."""
     for call in calls:
         text = call["answer"]
         if call["is_ours"] and "{" in text:
             found, _ = json.JSONDecoder().raw_decode(text[text.index("{") :])
-            yield Exchange(call["module"], call["arguments"], found)
-
-
-def of_the_lab() -> list[Exchange]:
-    """The same role on a node of the lab: from bare to converged."""
-    noted: list[Exchange] = []
-    with tempfile.TemporaryDirectory(prefix="wine-node-lab-") as folder, _watched(noted):
-        bench = Bench(Path(folder), warm=False)
-        try:
-            bench.node()
-            manager = {"manager": "nssm", "environment": {}}
-            tool = {"winkube_nssm_url": NSSM, "winkube_nssm_checksum": served(bench, NSSM)}
-            converge(bench, "--tags", "containerd", version=VERSION, winkube_containerd_service=manager, **tool)
-            bench.ansible_playbook(bench.play(PLAY))
-        finally:
-            bench.close()
-    return noted
-
-
-@contextmanager
-def _watched(noted: list[Exchange]) -> Iterator[None]:
-    before = twin.run_module
-
-    def run(node: Any, session: Any, name: str, arguments: dict[str, Any], check_mode: bool) -> dict[str, Any]:
-        answer = before(node, session, name, arguments, check_mode)
-        noted.append(Exchange(f"winkube.node.{name}", arguments, json.loads(json.dumps(answer))))
-        return answer
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(modules, "run_module", run)
-        yield
+            yield Exchange(call["chapter"], call["module"], call["arguments"], found)
 
 
 def differences(ours: Sequence[Exchange], labs: Sequence[Exchange]) -> list[str]:

@@ -43,6 +43,8 @@ HERE = Path(__file__).parent
 MODULES = r"C:\Program Files\PowerShell\Modules"
 """In PSModulePath before PowerShell's own."""
 LOCAL_USER = bytes([1, 5, 0, 0, 0, 0, 0, 5]) + struct.pack("<5I", 21, 0, 0, 0, 1000)
+STOPPED = 1
+"""SERVICE_STOPPED."""
 SYSTEM = (bytes([1, 1, 0, 0, 0, 0, 0, 5]) + struct.pack("<I", 18)).ljust(len(LOCAL_USER), b"\0")
 
 
@@ -61,6 +63,15 @@ class Machine(WineNode):
     def is_real(self, path: str) -> bool:
         """What the scheduler starts is PowerShell on Wine."""
         return path.lower() == POWERSHELL.lower() or super().is_real(path)
+
+    def note_ended(self) -> None:
+        """A service whose process has ended without a word is stopped: Windows' service manager waits for the process,
+        Wine's goes on to say STOP_PENDING or RUNNING."""
+        services = [one for one in self.witness.ask("services") if one["pid"] and one["state"] != STOPPED]
+        alive = {one["pid"] for one in self.witness.ask("processes")}
+        for one in services:
+            if one["pid"] not in alive:
+                self.witness.ask("ended", name=one["name"])
 
 
 def show_windows(node: Machine) -> None:

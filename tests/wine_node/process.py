@@ -15,9 +15,11 @@ import asyncio  # noqa: E402
 import json  # noqa: E402
 import sys  # noqa: E402
 import threading  # noqa: E402
+from contextlib import suppress  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
+from tests.lab.machine.errors import WinError  # noqa: E402
 from tests.lab.machine.node import SimulatedNode  # noqa: E402
 from tests.lab.server.files import make_keys  # noqa: E402
 from tests.windows.hns.server import HnsServer  # noqa: E402
@@ -33,12 +35,23 @@ class Process:
 
     def __init__(self, work: Path, node: Machine, sshd: Sshd, stand_ins: StandIns) -> None:
         self.work, self.node, self.sshd, self.stand_ins = work, node, sshd, stand_ins
+        self.ops: set[str] = set()
 
     def do_hello(self) -> dict[str, Any]:
         return {"twin_importable": guard.importable()}
 
-    def do_calls(self, since: int = 0) -> list[dict[str, Any]]:
-        return [json.loads(call.line()) for call in self.sshd.calls[since:]]
+    def do_calls(self) -> list[dict[str, Any]]:
+        return [json.loads(call.line()) for call in self.sshd.calls]
+
+    def do_count(self) -> int:
+        return len(self.sshd.calls)
+
+    def do_begin(self, chapter: str) -> None:
+        self.do_ops()  # the node keeps the folders of its last batches
+        self.sshd.chapter = chapter
+
+    def do_has(self, path: str) -> bool:
+        return self.node.prefix.path(path).exists()
 
     def do_stand_ins(self) -> dict[str, int]:
         return dict(sorted(self.stand_ins.calls.items()))
@@ -64,14 +77,20 @@ class Process:
         return self.node.prefix.path(STATE).joinpath("open.json").exists()
 
     def do_ops(self) -> list[str]:
-        """What every journal that is there says was begun; of undos it does not say which op."""
-        found = []
+        """What the journals say was begun of the ops that were sent, of undo lists and of gates."""
+        sent = dict(brought for call in self.sshd.calls if (brought := call.batch()))
         for journal in self.node.prefix.path(STATE).glob("batches/*/journal.jsonl"):
+            batch = sent.get(journal.parent.name, {})
+            ops = {int(op["n"]): op for op in batch.get("ops", [])}
             for line in journal.read_text(encoding="utf-8").splitlines():
                 entry = json.loads(line)
                 if entry["e"] == "intent":
-                    found.append(entry["op"])
-        return found
+                    self.ops.add(entry["op"])
+                elif entry["e"] == "undone":
+                    self.ops.update(undo["op"] for undo in ops.get(int(entry["n"]), {}).get("undo", []))
+                elif entry["e"] == "gate":
+                    self.ops.add(batch["gate"][int(entry["n"])]["op"])
+        return sorted(self.ops)
 
     def do_cut(self) -> None:
         self.loop.call_soon_threadsafe(self.sshd.cut)
@@ -94,9 +113,16 @@ class Process:
             await self.loop.run_in_executor(None, step)
             await asyncio.sleep(0.1)
 
+    async def watch(self) -> None:
+        """Ended services, once a second."""
+        while True:
+            with suppress(WinError):  # a service that is being deleted
+                await self.loop.run_in_executor(None, self.node.note_ended)
+            await asyncio.sleep(1)
+
     async def serve(self) -> None:
         self.loop = asyncio.get_running_loop()
-        ticking = asyncio.create_task(self.tick())
+        looking = [asyncio.create_task(self.tick()), asyncio.create_task(self.watch())]
         port = await self.sshd.start()
         print(json.dumps({"port": port}), flush=True)
         ended = asyncio.Event()
@@ -108,7 +134,8 @@ class Process:
 
         threading.Thread(target=read, daemon=True).start()
         await ended.wait()
-        ticking.cancel()
+        for task in looking:
+            task.cancel()
 
 
 def main(work: Path, powershell: Path) -> int:

@@ -35,6 +35,7 @@ class Sshd:
     def __init__(self, node: Machine, prefix: Prefix, client: asyncssh.SSHKey, host: asyncssh.SSHKey) -> None:
         self.node, self.prefix = node, prefix
         self.calls: list[Call] = []
+        self.chapter = ""
         self.sftp = 0
         self.connections: set[asyncssh.SSHServerConnection] = set()
         self.running: dict[int, tuple[subprocess.Popen[bytes], Call]] = {}
@@ -72,6 +73,7 @@ class Sshd:
         reads = encoded is not None and "$input" in encoded.script.lower()
         stdin = await process.stdin.read() if reads else b""
         call = described(encoded, stdin)
+        call.chapter = self.chapter
         if encoded is not None:
             # sshd's DefaultShell, a PowerShell, reads the quotes and starts another: that one alone is started here.
             line = [POWERSHELL, *(word.strip("'") for word in commandline.split(command)[1:])]

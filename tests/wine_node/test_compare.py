@@ -13,13 +13,13 @@ from tests.wine_node.compare import BATCH, KNOWN, READING, Exchange, differences
 
 
 def reading(**parts: Any) -> Exchange:
-    return Exchange(READING, {}, {"parts": parts})
+    return Exchange("first", READING, {}, {"parts": parts})
 
 
 def batch(result: dict[str, Any]) -> Exchange:
     sent = {"batch": {"component": "containerd", "ops": [{"op": "fetch"}]}}
     packed = base64.b64encode(gzip.compress(json.dumps(sent).encode())).decode()
-    return Exchange(BATCH, {"batch": packed}, {"answer": "accepted", "results": [{"op": "fetch", **result}]})
+    return Exchange("first", BATCH, {"batch": packed}, {"answer": "accepted", "results": [{"op": "fetch", **result}]})
 
 
 def test_a_field_that_one_side_alone_has_and_another_type_are_differences() -> None:
@@ -39,9 +39,15 @@ def test_values_and_names_are_none_and_null_is_any_type() -> None:
 
 
 def test_of_the_calls_those_with_a_script_of_ours_and_an_answer_count() -> None:
-    call = {"module": READING, "arguments": {}, "is_ours": True, "answer": 'noise {"parts": {}}\r\n'}
+    call = {
+        "chapter": "first",
+        "module": READING,
+        "arguments": {},
+        "is_ours": True,
+        "answer": 'noise {"parts": {}}\r\n',
+    }
     found = list(of_calls([call, {**call, "is_ours": False}, {**call, "answer": ""}]))
-    assert found == [Exchange(READING, {}, {"parts": {}})]
+    assert found == [Exchange("first", READING, {}, {"parts": {}})]
 
 
 def test_each_known_difference_has_a_reason_and_hides_no_other() -> None:

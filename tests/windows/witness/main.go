@@ -276,6 +276,9 @@ func change(asked request) error {
 	})
 }
 
+// setStatus is the right that Wine's handles for SetServiceStatus have: they are handles of the service manager.
+const setStatus = 0x8000
+
 func processes() ([]process, error) {
 	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
 	if err != nil {
@@ -347,6 +350,12 @@ func answer(asked request) (any, error) {
 		return true, with(asked.Name, windows.SERVICE_STOP, func(found windows.Handle) error {
 			var now windows.SERVICE_STATUS
 			return failed("ControlService", windows.ControlService(found, windows.SERVICE_CONTROL_STOP, &now))
+		})
+	case "ended":
+		return true, with(asked.Name, setStatus, func(found windows.Handle) error {
+			now := windows.SERVICE_STATUS{ServiceType: windows.SERVICE_WIN32_OWN_PROCESS,
+				CurrentState: windows.SERVICE_STOPPED, Win32ExitCode: uint32(windows.ERROR_PROCESS_ABORTED)}
+			return failed("SetServiceStatus", windows.SetServiceStatus(found, &now))
 		})
 	case "delete":
 		return true, with(asked.Name, windows.DELETE, func(found windows.Handle) error {
