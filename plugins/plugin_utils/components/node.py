@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..facts import calico
-from ..facts.windows_revisions import BadRevision, parse_entries
+from ..facts.windows_revisions import parse_entries
 from .cni.options import CniOptions
 from .containerd.options import ContainerdOptions
 from .expected import SERVICE
@@ -147,11 +147,6 @@ class Node:
     def management_ip(self) -> str:
         """The host's address; empty for the adapter's first one."""
         return self.flannel.address.management_ip
-
-    @property
-    def windows_revisions(self) -> tuple[BadRevision, ...]:
-        """The user's own entries of bad revisions."""
-        return parse_entries([asdict(each) for each in self.host.windows_revisions])
 
     def version_of(self, role: str) -> str:
         """The wanted release of a role's program; empty for none."""

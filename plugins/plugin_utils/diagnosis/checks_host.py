@@ -210,7 +210,7 @@ def _mac_spoofing(scene: Scene) -> Iterator[Seen]:
 def _bad_revision(scene: Scene) -> Iterator[Seen]:
     """One finding for all that is known to be wrong with this Windows."""
     machine = Machine.of(scene.first.parts.get("system") or {})
-    mode, own = scene.expect.network_mode, scene.expected.windows_revisions if scene.expected else ()
+    mode, own = scene.expect.network_mode, scene.expected.host.bad_revisions if scene.expected else ()
     known = find_bad(machine.build, machine.revision, own, mode)
     if known:
         good = next_good(machine.build, machine.revision, own, mode)

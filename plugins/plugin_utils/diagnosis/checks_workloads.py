@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from ..components.host import node_fit
+from ..components.host.options import HostOptions
 from ..components.kubelet import kubelet_check
 from ..cri.figures import MILLICORE
 from ..cri.verdict import BUSY_MILLICORES
@@ -59,7 +60,7 @@ def _pause(scene: Scene) -> Iterator[Seen]:
     if not image or not build or tried is None:
         return
     machine = node_fit.Machine.of(scene.first.parts.get("system") or {})
-    wrong = list(node_fit.pause_refusals(machine, node_fit.Wanted(pause_image=image), []))
+    wrong = list(node_fit.pause_refusals(machine, HostOptions(pause_image=image), []))
     if not wrong:
         return
     needed, version = "", tried.wanted.version

@@ -24,8 +24,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.options im
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused, Resource
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import NO_TEXT, Secret
 from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import read_options
 
 from . import test_cni_conf, test_source_vip
@@ -321,25 +320,17 @@ def test_the_machines() -> None:
             "domain": "cluster.local",
         },
     )
-    found = host_component.arguments(stage_given("host", wanted, SWITCHED))
-    assert (found.computer_name, found.page_file_mb, found.interface_name, found.address) == (
-        "win7",
-        4096,
-        "Ethernet 2",
-        "10.0.0.5",
-    )
-    assert (found.wanted.kubernetes, found.wanted.network_mode) == (Line(1, 35), "overlay")
-    assert (found.proxy.http, found.proxy.https) == (Secret("http://p:80/"), Secret("http://p:443/"))
-    assert found.proxy.exceptions == ("git.example.com",)
-    assert found.proxy.ranges == ("10.244.0.0/16", "fd00::/56", "10.96.0.0/12")
-    assert found.proxy.domain == "cluster.local"
-    assert found.limits == LogLimitOptions(max_mb=5, keep_files=7, keep_days=3) and found.scheduled
+    found = host_component.find_wanted(stage_given("host", wanted, SWITCHED))
+    assert found.options.log == LogLimitOptions(max_mb=5, keep_files=7, keep_days=3) and found.limits
     assert r"C:\k\kubelet.log" in found.logs and r"C:\k\kube-proxy.log" in found.logs
-    assert not host_component.arguments(stage_given("host", wanted | {"runner": "inline"}, SWITCHED)).scheduled
+    image = host_component.find_wanted(stage_given("host", wanted | {"golden_image": True}, SWITCHED))
+    assert (found.options.computer_name, image.options.computer_name) == ("win7", "")
+    assert (found.options.proxy.http, image.options.proxy.http) == (Secret("http://p:80/"), NO_TEXT)
+    assert not host_component.find_wanted(stage_given("host", wanted | {"runner": "inline"}, SWITCHED)).limits
     with pytest.raises(Refused, match="keep_files -1"):
-        host_component.arguments(
+        _ = host_component.find_wanted(
             stage_given("host", wanted | {"log": {"max_mb": 5, "keep_files": -1, "keep_days": 3}}, SWITCHED)
-        )
+        ).limits
 
 
 @pytest.mark.parametrize(

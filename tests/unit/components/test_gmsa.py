@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.host import host, host_checks
-from ansible_collections.winkube.node.plugins.plugin_utils.components.host.host import HostArgs
+from ansible_collections.winkube.node.plugins.plugin_utils.components.host.host import Host
 from ansible_collections.winkube.node.plugins.plugin_utils.components.host.node_fit import Machine
+from ansible_collections.winkube.node.plugins.plugin_utils.components.host.options import HostOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import GMSA_FLOORS
@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 
 from .nodes import LAYOUT, bare
 
-WANTED = HostArgs(LAYOUT, gmsa=True)
+WANTED = Host(HostOptions(gmsa=True), LAYOUT)
 
 
 def node(build: int, revision: int, value: int | None = 1) -> Reading:
@@ -27,8 +27,8 @@ def node(build: int, revision: int, value: int | None = 1) -> Reading:
     return bare(host.reads(LAYOUT)).merge({"system": system, host_checks.NAMESPACE_QUERY.key: found, **files})
 
 
-def said(build: int, revision: int, value: int | None = 1, args: HostArgs = WANTED) -> list[str]:
-    return [text for text in host.check(args, node(build, revision, value)).warnings if "gmsa" in text]
+def said(build: int, revision: int, value: int | None = 1, wanted: Host = WANTED) -> list[str]:
+    return [text for text in host.check(wanted, node(build, revision, value)).warnings if "gmsa" in text]
 
 
 @pytest.mark.row("CT-49", "SE-07")
@@ -54,7 +54,7 @@ def test_the_registry_value_is_asked_for_where_the_name_of_a_share_would_not_do(
 
 @pytest.mark.row("CT-49")
 def test_nothing_is_said_where_no_gmsa_is_wanted_or_windows_is_newer() -> None:
-    assert said(17763, 1, args=replace(WANTED, gmsa=False)) == []
+    assert said(17763, 1, wanted=Host(HostOptions(), LAYOUT)) == []
     assert said(20348, 1) == said(26100, 1) == []
 
 

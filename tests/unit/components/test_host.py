@@ -9,14 +9,18 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.components.host import component, host
-from ansible_collections.winkube.node.plugins.plugin_utils.components.host.host import HostArgs, Proxy
-from ansible_collections.winkube.node.plugins.plugin_utils.components.host.node_fit import Wanted
+from ansible_collections.winkube.node.plugins.plugin_utils.components.host.host import Host
+from ansible_collections.winkube.node.plugins.plugin_utils.components.host.options import (
+    HostOptions,
+    NetworkOptions,
+    ProxyOptions,
+    WindowsRevisionOptions,
+)
+from ansible_collections.winkube.node.plugins.plugin_utils.components.log_limit import LogLimitOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan, reads_for_undo
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import NO_TEXT, Secret
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows_revisions import BadRevision
 
 from .nodes import LAYOUT, Controller, bare, given, lines
 
@@ -25,8 +29,8 @@ ADAPTERS = [
     {"name": "Storage", "up": True, "dhcp": False, "ipv4": [{"address": "172.16.0.20", "prefix": 16}]},
 ]
 OS = {"build": 20348, "revision": 4893, "installation_type": "Server Core", "architecture": "amd64"}
-NODE = HostArgs(LAYOUT, wanted=Wanted(kubernetes=Line.parse("1.35.1"), containerd=Version.parse("2.2.0")))
-ALONE = HostArgs(LAYOUT)
+ALONE = Host(HostOptions(log=LogLimitOptions(keep_files=0)), LAYOUT)
+NODE = replace(ALONE, options=replace(ALONE.options, kubernetes_version="1.35.1", containerd_version="2.2.0"))
 SERVICES = ({"name": "hns", "state": "running"}, {"name": "vmcompute", "state": "stopped"})
 NOTE = r"C:\ProgramData\winkube\feature-containers.json"
 NAMES = ("registry:computer-name", "registry:active-computer-name")
@@ -47,20 +51,25 @@ def node(*services: dict[str, Any], **parts: Any) -> Reading:
     return reading.merge({**known, **{key.replace("__", ":"): value for key, value in parts.items()}})
 
 
+def having(base: Host = NODE, **options: Any) -> Host:
+    """One with these options."""
+    return replace(base, options=replace(base.options, **options))
+
+
 def system(**more: Any) -> dict[str, Any]:
     return {"machine": "m-1", "boot_id": "b-1", "elevated": True, "os": OS, **more}
 
 
-def plan(reading: Reading, args: HostArgs = NODE) -> Plan:
-    return make_plan(host.NAME, host.build_resources(args, reading), reading)
+def plan(reading: Reading, wanted: Host = NODE) -> Plan:
+    return make_plan(host.NAME, host.build_resources(wanted, reading), reading)
 
 
-def refusals(reading: Reading, args: HostArgs = NODE) -> str:
-    return " ".join(host.check(args, reading).refusals)
+def refusals(reading: Reading, wanted: Host = NODE) -> str:
+    return " ".join(host.check(wanted, reading).refusals)
 
 
-def warnings(reading: Reading, args: HostArgs = NODE) -> str:
-    return " ".join(host.check(args, reading).warnings)
+def warnings(reading: Reading, wanted: Host = NODE) -> str:
+    return " ".join(host.check(wanted, reading).warnings)
 
 
 def test_nothing_is_said_of_a_machine_that_is_as_it_should_be() -> None:
@@ -120,7 +129,7 @@ def test_where_the_feature_is_there_is_no_restart() -> None:
 
 @pytest.mark.row("HP-13")
 def test_the_machine_is_renamed_and_restarted() -> None:
-    made = plan(node(), replace(NODE, computer_name="win1"))
+    made = plan(node(), having(computer_name="win1"))
     assert made.batch is not None
     (rename,) = (op for op in made.batch.ops if op.op == "computer_name")
     assert rename.args == {"name": "win1"}
@@ -131,11 +140,11 @@ def test_the_machine_is_renamed_and_restarted() -> None:
 @pytest.mark.row("HP-13")
 def test_a_name_that_only_waits_for_the_restart_is_not_set_again() -> None:
     renamed = node(registry__x={}).merge({NAMES[0]: {"exists": True, "type": "string", "value": "WIN1"}})
-    made = plan(renamed, replace(NODE, computer_name="win1"))
+    made = plan(renamed, having(computer_name="win1"))
     assert not [op for op in made.batch.ops if op.op == "computer_name"] if made.batch else True
     assert made.reboot == ("the machine is called win1",)
     there = renamed.merge({NAMES[1]: {"exists": True, "type": "string", "value": "WIN1"}})
-    assert plan(there, replace(NODE, computer_name="win1")).reboot == ()
+    assert plan(there, having(computer_name="win1")).reboot == ()
 
 
 @pytest.mark.row("HP-13")
@@ -147,21 +156,20 @@ def test_without_a_name_the_machine_keeps_its_own() -> None:
 @pytest.mark.parametrize("name", ["win_1", "a" * 16, "4711", "-win", "win-", "win 1", "wïn"])
 def test_what_is_no_name_is_refused(name: str) -> None:
     with pytest.raises(Refused, match="cannot be the name of a Windows machine"):
-        plan(node(), replace(NODE, computer_name=name))
+        plan(node(), having(computer_name=name))
 
 
-PROXY = Proxy(
+PROXY = ProxyOptions(
     http=Secret("http://proxy.example.com:80/"),
     https=Secret("http://proxy.example.com:443/"),
-    exceptions=("git.example.com",),
-    ranges=("10.244.0.0/16", "10.96.0.0/12"),
-    domain="cluster.local",
+    no_proxy=("git.example.com",),
 )
+NETWORK = NetworkOptions(cluster_cidr="10.244.0.0/16, fd00::/56", service_cidr="10.96.0.0/12", domain="cluster.local")
 
 
 @pytest.mark.row("HP-05")
 def test_the_proxy_of_the_documents_is_the_machines() -> None:
-    made = plan(node(), replace(NODE, proxy=PROXY))
+    made = plan(node(), having(proxy=PROXY, network=NETWORK))
     assert made.batch is not None
     values = {op.args["name"]: op.args["value"].reveal() for op in made.batch.ops if op.op == "registry_set"}
     assert values["HTTP_PROXY"] == "http://proxy.example.com:80/"
@@ -173,6 +181,7 @@ def test_the_proxy_of_the_documents_is_the_machines() -> None:
         ".svc",
         ".cluster.local",
         "10.244.0.0/16",
+        "fd00::/56",
         "10.96.0.0/12",
         "10.127.130.0/24",
     ]
@@ -183,14 +192,14 @@ def test_the_proxy_of_the_documents_is_the_machines() -> None:
 
 @pytest.mark.row("HP-05")
 def test_without_a_proxy_no_variable_is_touched() -> None:
-    made = plan(node(), replace(NODE, proxy=replace(PROXY, http=NO_TEXT, https=NO_TEXT)))
+    made = plan(node(), having(proxy=replace(PROXY, http=NO_TEXT, https=NO_TEXT), network=NETWORK))
     assert made.batch is None or not [op for op in made.batch.ops if op.op.startswith("registry")]
 
 
 @pytest.mark.row("HP-05")
 def test_a_proxys_password_is_in_no_step_diff_or_fact() -> None:
     secret = "http://user:hunter2@proxy:3128"
-    args = replace(NODE, proxy=Proxy(http=Secret(secret)))
+    args = having(proxy=ProxyOptions(http=Secret(secret)))
     variable = {"exists": True, "type": "string", "value": "http://old:swordfish@proxy"}
     reading = node().merge({"variable:http_proxy": variable})
     assert "swordfish" not in str(reading.to_fact())
@@ -222,7 +231,7 @@ def test_a_proxys_password_is_in_no_step_diff_or_fact() -> None:
 )
 def test_the_page_file(value: list[str], wanted: int, sentence: str) -> None:
     found = {"exists": True, "type": "multi_string", "value": value}
-    said = warnings(node().merge({"registry:page-files": found}), replace(NODE, page_file_mb=wanted))
+    said = warnings(node().merge({"registry:page-files": found}), having(page_file_min_mb=wanted))
     assert (sentence in said) if sentence else said == ""
 
 
@@ -245,11 +254,13 @@ def test_the_folders_and_what_is_above_them_are_the_administrators() -> None:
 
 @pytest.mark.row("HP-07")
 def test_an_adapter_that_is_not_there_is_refused_with_those_that_are() -> None:
-    said = refusals(node(), replace(NODE, interface_name="Ethernet 2"))
+    said = refusals(node(), having(network=NetworkOptions(interface_name="Ethernet 2")))
     assert "no network adapter 'Ethernet 2'" in said
     assert "'Ethernet', 'Storage'" in said
-    assert refusals(node(), replace(NODE, interface_name="Storage")) == ""
-    assert refusals(node(), replace(ALONE, interface_name="Ethernet 2")) == "", "containerd alone needs none"
+    assert refusals(node(), having(network=NetworkOptions(interface_name="Storage"))) == ""
+    assert refusals(node(), having(ALONE, network=NetworkOptions(interface_name="Ethernet 2"))) == "", (
+        "containerd alone needs none"
+    )
 
 
 @pytest.mark.row("HP-11")
@@ -260,9 +271,7 @@ def test_without_an_elevated_administrator_nothing_is_begun() -> None:
 
 @pytest.mark.row("HP-08")
 def test_the_machines_own_build_is_what_is_judged() -> None:
-    args = replace(
-        NODE, wanted=Wanted(kubernetes=Line.parse("1.27.4"), containerd=Version.parse("1.7.11"), network_mode="overlay")
-    )
+    args = having(kubernetes_version="1.27.4", containerd_version="1.7.11", network=NetworkOptions(mode="overlay"))
     old = {**OS, "build": 17763, "revision": 107}
     with pytest.raises(Refused, match="KB4482887"):
         plan(node(system=system(os=old)), args)
@@ -277,7 +286,7 @@ def test_secrets_on_a_disk_that_is_not_encrypted(state: str, words: str) -> None
     assert "in clear text" in said
     assert words in said
     assert refusals(reading) == ""
-    assert words in refusals(reading, replace(NODE, require_encryption=True))
+    assert words in refusals(reading, having(require_encryption=True))
     assert warnings(reading, ALONE) == "", "without Kubernetes there are no secrets"
 
 
@@ -299,7 +308,7 @@ def test_of_a_disk_that_no_run_changes_a_finished_node_is_only_reminded() -> Non
     (said,) = found.reminders
     assert "C: is not encrypted" in said
     assert "nothing was done" in refusals(
-        node().merge({"encryption:c:": {"state": "off"}, **folders}), replace(NODE, require_encryption=True)
+        node().merge({"encryption:c:": {"state": "off"}, **folders}), having(require_encryption=True)
     )
 
 
@@ -354,7 +363,7 @@ def test_a_reminder_is_said_where_something_changes_or_is_planned(
     monkeypatch: pytest.MonkeyPatch, changed: bool, planned: bool, said: bool
 ) -> None:
     controller = Controller()
-    monkeypatch.setattr(component, "arguments", lambda _given: NODE)
+    monkeypatch.setattr(component, "find_wanted", lambda _given: NODE)
     monkeypatch.setattr(host, "check", lambda *_given: host.Findings((), (), ("the disk",)))
     component.remind(given(host.NAME, {}, Reading(predicted=planned), controller), (), changed)
     assert controller.said == ["win1: the disk"] * said
@@ -392,5 +401,5 @@ def test_a_revision_of_windows_that_is_known_to_be_bad_is_a_warning() -> None:
     assert "Windows-Containers/issues/516" in said
     assert "Update Windows to 10.0.20348.2762 (KB5044281) or later." in said
     assert "known to be bad" not in warnings(node())
-    own = BadRevision(20348, 4893, 0, "Our driver.", "https://wiki.example/1")
-    assert "Our driver." in warnings(node(), replace(NODE, bad_revisions=(own,)))
+    own = WindowsRevisionOptions(build=20348, since=4893, breaks="Our driver.", source="https://wiki.example/1")
+    assert "Our driver." in warnings(node(), having(windows_revisions=(own,)))

@@ -14,6 +14,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components import log
 from ansible_collections.winkube.node.plugins.plugin_utils.components.cni import cni
 from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd import containerd, containerd_config
 from ansible_collections.winkube.node.plugins.plugin_utils.components.host import host, node_fit
+from ansible_collections.winkube.node.plugins.plugin_utils.components.host.options import HostOptions, NetworkOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubernetes_fit import pause_image
@@ -42,8 +43,13 @@ JINJA = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefin
 CONFIG_TEMPLATE = JINJA.from_string(TEMPLATE.read_text(encoding="utf-8"))
 
 
+def wanted_host(line: Line, runtime: str, mode: str) -> HostOptions:
+    network = NetworkOptions(mode=mode)
+    return HostOptions(kubernetes_version=f"{line}.0", containerd_version=runtime, network=network)
+
+
 def fits(line: Line, runtime: str, build: int, mode: str) -> bool:
-    wanted = node_fit.Wanted(kubernetes=line, containerd=Version.parse(runtime), network_mode=mode)
+    wanted = wanted_host(line, runtime, mode)
     return not node_fit.problems(node_fit.Machine(build, 9999), wanted).refusals
 
 
@@ -86,7 +92,7 @@ def of_kubernetes(line: Line, build: int, mode: str, manager: str) -> dict[str, 
 def plans(line: Line, runtime: str, build: int, mode: str, manager: str) -> dict[str, bool]:
     """The same of all components."""
     reading = machine(build)
-    wanted = node_fit.Wanted(kubernetes=line, containerd=Version.parse(runtime), network_mode=mode)
+    wanted = wanted_host(line, runtime, mode)
     image = pause_image("", line, "kubernetes", build)
     settings = containerd.settings(LAYOUT, version=Version.parse(runtime), pause_image=image, log_level="info")
     config = CONFIG_TEMPLATE.render(containerd_config.template_variables(settings))
@@ -94,7 +100,7 @@ def plans(line: Line, runtime: str, build: int, mode: str, manager: str) -> dict
         layout=LAYOUT, source=SOURCE, archive=True, config=config, settings=settings, mark=MARK
     )
     resources = {
-        "host": host.build_resources(host.HostArgs(LAYOUT, wanted=wanted), reading),
+        "host": host.build_resources(host.Host(wanted, LAYOUT), reading),
         "containerd": containerd.build_resources(of_containerd),
     }
     made = {name: make_plan(name, wanted, reading).changed for name, wanted in resources.items()}

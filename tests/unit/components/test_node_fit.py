@@ -10,36 +10,35 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.host.node_fit import (
     Fit,
     Machine,
-    Wanted,
     problems,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.components.host.options import HostOptions, NetworkOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubernetes import KUBERNETES_LINES
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import OVERLAY_FLOORS, overlay_floor
 
 MACHINE = Machine(20348, 4893)
-WANTED = Wanted(
-    kubernetes=Line.parse("1.35.1"),
-    containerd=Version.parse("2.2.0"),
+WANTED = HostOptions(
+    kubernetes_version="1.35.1",
+    containerd_version="2.2.0",
     pause_image="registry.k8s.io/pause:3.10.1",
-    network_mode="overlay",
+    network=NetworkOptions(mode="overlay"),
 )
-OLD = Wanted(kubernetes=Line.parse("1.27.4"), containerd=Version.parse("1.7.11"), network_mode="overlay")
+OLD = HostOptions(kubernetes_version="1.27.4", containerd_version="1.7.11", network=NetworkOptions(mode="overlay"))
 
 
-def fit(machine: dict[str, Any] | None = None, base: Wanted = WANTED, **wanted: Any) -> Fit:
-    """Releases as texts."""
-    if "kubernetes" in wanted:
-        wanted["kubernetes"] = Line.parse(str(wanted["kubernetes"]))
-    if "containerd" in wanted:
-        wanted["containerd"] = Version.parse(wanted["containerd"])
+def fit(machine: dict[str, Any] | None = None, base: HostOptions = WANTED, **wanted: Any) -> Fit:
+    """The base with options that are different."""
+    wanted |= {f"{name}_version": wanted.pop(name) for name in ("kubernetes", "containerd") if name in wanted}
+    if "mode" in wanted:
+        wanted["network"] = NetworkOptions(mode=wanted.pop("mode"))
     return problems(replace(MACHINE, **(machine or {})), replace(base, **wanted))
 
 
 def test_what_fits_has_neither_refusals_nor_warnings() -> None:
-    assert fit(network_mode="l2bridge") == Fit()
-    assert fit({"build": 17763, "revision": 348}, OLD, network_mode="l2bridge") == Fit()
-    assert problems(Machine(0, 0, "", ""), Wanted()) == Fit()
+    assert fit(mode="l2bridge") == Fit()
+    assert fit({"build": 17763, "revision": 348}, OLD, mode="l2bridge") == Fit()
+    assert problems(Machine(0, 0, "", ""), HostOptions()) == Fit()
 
 
 REFUSALS: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
@@ -53,8 +52,18 @@ REFUSALS: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("VC-05", {}, {"pause_image": "registry.k8s.io/pause:3.5"}, r"pause:3.5 has no manifest for Windows Server 2022"),
     ("NW-12", {"build": 17134}, {}, "overlay does not work on Windows Server, version 1803 .*service addresses"),
     ("VC-09", {}, {"containerd": "1.3.9"}, "containerd 1.3.9"),
-    ("VC-09", {}, {"containerd": "1.6.36", "kubernetes": "1.36.1", "pause_image": ""}, "1.35 was the last for"),
-    ("VC-20", {}, {"containerd": "1.5.8", "kubernetes": "1.27.4", "pause_image": ""}, "CRI v1.*they cannot talk"),
+    (
+        "VC-09",
+        {},
+        {"containerd": "1.6.36", "kubernetes": "1.36.1", "pause_image": ""},
+        "1.35 was the last for",
+    ),
+    (
+        "VC-20",
+        {},
+        {"containerd": "1.5.8", "kubernetes": "1.27.4", "pause_image": ""},
+        "CRI v1.*they cannot talk",
+    ),
     ("VC-24", {}, {"kubernetes": "1.14.10", "pause_image": ""}, "Kubernetes 1.14 is older than 1.22"),
     ("VC-24", {}, {"kubernetes": "1.21.14", "pause_image": ""}, "older than 1.22, the oldest"),
 ]
@@ -78,7 +87,7 @@ def test_overlay_on_2019_needs_the_update_of_march_2019(revision: int, refused: 
     if refused:
         assert "KB4482887" in found.refusals[0]
         assert "10.0.17763.348" in found.refusals[0]
-    assert fit({"build": 17763, "revision": revision}, OLD, network_mode="l2bridge") == Fit()
+    assert fit({"build": 17763, "revision": revision}, OLD, mode="l2bridge") == Fit()
 
 
 @pytest.mark.row("HP-08", "NW-12")
@@ -92,7 +101,7 @@ def test_the_floors_are_those_of_the_documents() -> None:
 
 @pytest.mark.row("VC-03")
 def test_an_unsupported_windows_can_be_tried_but_not_one_that_cannot_work() -> None:
-    tried = fit({"build": 26100}, OLD, network_mode="l2bridge", allow_unsupported_os=True, pause_image="mine:1")
+    tried = fit({"build": 26100}, OLD, mode="l2bridge", allow_unsupported_os=True, pause_image="mine:1")
     assert tried.refusals == ()
     assert any("tried anyway" in sentence for sentence in tried.warnings)
     assert fit({"build": 14393}, OLD, allow_unsupported_os=True).refusals
@@ -102,7 +111,7 @@ def test_an_unsupported_windows_can_be_tried_but_not_one_that_cannot_work() -> N
 @pytest.mark.parametrize(("build", "warned"), [(17763, False), (19041, True), (19042, True)])
 def test_1_22_warns_on_everything_but_2019(build: int, warned: bool) -> None:
     found = fit(
-        {"build": build, "revision": 1000}, Wanted(kubernetes=Line.parse("1.22.17"), containerd=Version.parse("1.5.8"))
+        {"build": build, "revision": 1000}, HostOptions(kubernetes_version="1.22.17", containerd_version="1.5.8")
     )
     assert found.refusals == ()
     assert any("fully supports only containers of Windows Server 2019" in each for each in found.warnings) is warned
@@ -110,10 +119,7 @@ def test_1_22_warns_on_everything_but_2019(build: int, warned: bool) -> None:
 
 @pytest.mark.row("VC-04")
 def test_later_lines_do_not() -> None:
-    assert (
-        fit({"build": 20348}, Wanted(kubernetes=Line.parse("1.23.17"), containerd=Version.parse("1.6.36"))).warnings
-        == ()
-    )
+    assert fit({"build": 20348}, HostOptions(kubernetes_version="1.23.17", containerd_version="1.6.36")).warnings == ()
 
 
 @pytest.mark.row("VC-05", "VC-13")
@@ -127,10 +133,10 @@ def test_later_lines_do_not() -> None:
     ],
 )
 def test_a_published_pause_image_is_known_by_each_of_its_names(image: str, build: int) -> None:
-    (sentence,) = problems(Machine(build, 1), Wanted(pause_image=image)).refusals
+    (sentence,) = problems(Machine(build, 1), HostOptions(pause_image=image)).refusals
     assert sentence.startswith(f"The pause image {image} has no manifest for ")
     assert "every pod would stay in ContainerCreating" in sentence
-    assert problems(Machine(17763, 1), Wanted(pause_image=image)) == Fit()
+    assert problems(Machine(17763, 1), HostOptions(pause_image=image)) == Fit()
 
 
 @pytest.mark.row("VC-05")
@@ -150,9 +156,7 @@ def test_from_windows_server_2022_on_the_manifest_of_the_ltsc_before_it_does(
     build: int, containerd: str, fits: bool
 ) -> None:
     """Equal builds were wanted on every Windows."""
-    wanted = Wanted(
-        pause_image="registry.k8s.io/pause:3.10.1", containerd=Version.parse(containerd) if containerd else None
-    )
+    wanted = HostOptions(pause_image="registry.k8s.io/pause:3.10.1", containerd_version=containerd)
     found = problems(Machine(build, 1), wanted).refusals
     assert found == () if fits else "runs images of the node's own build alone, here 26100" in found[0]
 
@@ -170,7 +174,7 @@ def test_every_kubernetes_that_is_not_refused_knows_port_forward_on_windows() ->
     accepted = [
         row.line
         for row in KUBERNETES_LINES
-        if not any("older than" in each for each in fit(kubernetes=f"{row.line}.0", pause_image="").refusals)
+        if not any("older than" in each for each in fit(kubernetes_version=f"{row.line}.0", pause_image="").refusals)
     ]
     assert min(accepted) == Line(1, 22) > Line(1, 15)
     assert all(tuple(map(int, row.pause.split("."))) >= (1, 4, 1) for row in KUBERNETES_LINES)
@@ -185,12 +189,12 @@ def test_all_reasons_are_said_at_once() -> None:
     ("kubernetes", "containerd", "warned"), [("1.33.13", "2.0.5", True), ("1.34.4", "2.1.4", False)]
 )
 def test_overlay_is_a_warning_while_it_is_beta(kubernetes: str, containerd: str, warned: bool) -> None:
-    found = fit(kubernetes=kubernetes, containerd=containerd, network_mode="overlay")
+    found = fit(kubernetes_version=kubernetes, containerd_version=containerd, network=NetworkOptions(mode="overlay"))
     said = [sentence for sentence in found.warnings if "WinOverlay" in sentence]
     assert len(said) == warned
     assert all("is beta (feature gate WinOverlay). It is final from 1.34 on" in sentence for sentence in said)
     assert not [
         sentence
-        for sentence in fit(kubernetes=kubernetes, containerd=containerd, network_mode="l2bridge").warnings
+        for sentence in fit(kubernetes_version=kubernetes, containerd_version=containerd, mode="l2bridge").warnings
         if "WinOverlay" in sentence
     ]

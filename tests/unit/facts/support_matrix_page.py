@@ -98,10 +98,11 @@ def lines() -> list[Line]:
 def host_cell(line: Line, build: int) -> str:
     """Kubernetes on this Windows, by the planning."""
     from ansible_collections.winkube.node.plugins.plugin_utils.components.host import node_fit
+    from ansible_collections.winkube.node.plugins.plugin_utils.components.host.options import HostOptions
     from ansible_collections.winkube.node.plugins.plugin_utils.facts import kubernetes, windows
 
     machine = node_fit.Machine(build, LAST_REVISION)
-    fit = node_fit.problems(machine, node_fit.Wanted(kubernetes=line))
+    fit = node_fit.problems(machine, HostOptions(kubernetes_version=f"{line}.0"))
     if any("cannot be a Kubernetes node" in text for text in fit.refusals):
         return "no node"
     if any("does not support" in text for text in fit.refusals):
@@ -133,12 +134,17 @@ def pair_cell(kubernetes_line: Line, containerd_line: Line) -> str:
 
 def network_cell(mode: str, build: int) -> str:
     from ansible_collections.winkube.node.plugins.plugin_utils.components.host import node_fit
+    from ansible_collections.winkube.node.plugins.plugin_utils.components.host.options import (
+        HostOptions,
+        NetworkOptions,
+    )
     from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import OLDEST_BUILD, overlay_floor
 
     if build < OLDEST_BUILD:
         return "no node"
-    first = node_fit.problems(node_fit.Machine(build, 0), node_fit.Wanted(network_mode=mode)).refusals
-    last = node_fit.problems(node_fit.Machine(build, LAST_REVISION), node_fit.Wanted(network_mode=mode)).refusals
+    wanted = HostOptions(network=NetworkOptions(mode=mode))
+    first = node_fit.problems(node_fit.Machine(build, 0), wanted).refusals
+    last = node_fit.problems(node_fit.Machine(build, LAST_REVISION), wanted).refusals
     floor = overlay_floor(build)
     if last:
         return "refused"

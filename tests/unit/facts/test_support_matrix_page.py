@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.host import node_fit
+from ansible_collections.winkube.node.plugins.plugin_utils.components.host.options import HostOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line
 
 from tests.unit.facts import support_matrix_page
@@ -15,7 +16,8 @@ from tests.unit.facts.support_matrix_page import host_cell, manager_cell, networ
 def test_windows_before_2019_is_refused_by_every_kubernetes(build: int) -> None:
     """Symbolic links and mounts of some containers do not work there, so a node is not made of it."""
     assert {host_cell(line, build) for line in support_matrix_page.lines()} == {"no node"}
-    fit = node_fit.problems(node_fit.Machine(build, 9999), node_fit.Wanted(Line(1, 22), allow_unsupported_os=True))
+    wanted = HostOptions(kubernetes_version="1.22.0", allow_unsupported_os=True)
+    fit = node_fit.problems(node_fit.Machine(build, 9999), wanted)
     assert any("cannot be a Kubernetes node: nodes need Windows Server 2019" in text for text in fit.refusals)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.components.host import node_fit
+from ansible_collections.winkube.node.plugins.plugin_utils.components.host.options import HostOptions, NetworkOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_check
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubernetes import SUPPORTED
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
@@ -68,7 +69,8 @@ def test_the_planning_says_of_each_cell_what_the_page_says(cell: Cell) -> None:
     else:
         release = RELEASES[cell.windows]
         runtime = cell.said.rpartition(" ")[2] if cell.said.startswith("done") else ""
-        wanted = node_fit.Wanted(version.line, Version.parse(runtime) if runtime else None, network_mode=cell.mode)
+        network = NetworkOptions(mode=cell.mode)
+        wanted = HostOptions(kubernetes_version=cell.kubernetes, containerd_version=runtime, network=network)
         refusals = node_fit.problems(node_fit.Machine(release.build, release.revision), wanted).refusals
     what, _, why = cell.said.partition(": ")
     if what == "refused":

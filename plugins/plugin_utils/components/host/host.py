@@ -18,11 +18,13 @@ from ...engine.resource import Change, Refused, Resource
 from ...engine.resources.directory import guard_always
 from ...engine.resources.environment_variable import EnvironmentVariable
 from ...engine.resources.feature import Feature
-from ...engine.secret import NO_TEXT, Secret
-from ...facts.windows_revisions import BadRevision
+from ...engine.secret import Secret
+from ...facts.calico import hns_mode
 from .. import log_limit, networks
 from ..layout import Layout
+from ..shared_options import SharedOptions
 from . import host_checks, node_fit
+from .options import HostOptions, ProxyOptions
 
 NAME = "host"
 
@@ -30,25 +32,17 @@ PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 NO_PROXY_ALWAYS = ("localhost", "127.0.0.1", ".svc")
 
 
-@dataclass(frozen=True, slots=True)
-class Proxy:
-    """The machine's web proxy. `exceptions` are the user's own; the proxy cannot reach the cluster's `ranges` and
-    its `domain`."""
-
-    http: Secret[str] = NO_TEXT
-    https: Secret[str] = NO_TEXT
-    exceptions: tuple[str, ...] = ()
-    ranges: tuple[str, ...] = ()
-    domain: str = ""
-
-    def variables(self, subnet: str) -> tuple[EnvironmentVariable, ...]:
-        """The machine's variables; none without a proxy. `subnet` is the node's own network, empty if unknown."""
-        if not self.http and not self.https:
-            return ()
-        own = (*NO_PROXY_ALWAYS, f".{self.domain}" if self.domain else "", *self.ranges, subnet)
-        without = dict.fromkeys(each for each in (*self.exceptions, *own) if each)
-        wanted = zip(PROXY_VARIABLES, (self.http, self.https, Secret(",".join(without))), strict=True)
-        return tuple(EnvironmentVariable(name, value) for name, value in wanted if value)
+def build_proxy(options: HostOptions, subnet: str) -> tuple[EnvironmentVariable, ...]:
+    """The machine's variables; none without a proxy, which cannot reach the cluster's ranges and domain. `subnet` is
+    the node's own network, empty if unknown."""
+    proxy, network = options.proxy, options.network
+    if not proxy.http and not proxy.https:
+        return ()
+    ranges = (each.strip() for cidr in (network.cluster_cidr, network.service_cidr) for each in cidr.split(","))
+    own = (*NO_PROXY_ALWAYS, f".{network.domain}" if network.domain else "", *ranges, subnet)
+    without = dict.fromkeys(each for each in (*proxy.no_proxy, *own) if each)
+    wanted = zip(PROXY_VARIABLES, (proxy.http, proxy.https, Secret(",".join(without))), strict=True)
+    return tuple(EnvironmentVariable(name, value) for name, value in wanted if value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,28 +56,24 @@ class Findings:
 
 
 @dataclass(frozen=True, slots=True)
-class HostArgs:
-    """Checked arguments of win_k8s_host. `interface_name` is the adapter of the node's address, `address` that
-    address (empty: the adapter's first); both count only if Kubernetes is wanted. `gmsa`: whether pods will use such
-    accounts. `bad_revisions` are the user's own, beside those of facts. `limits` are those of the services' `logs`,
-    kept only where scheduled tasks are allowed (`scheduled`). A `golden_image` needs no adapter. `mark` is the
-    batch's id."""
+class Host:
+    """The machine as it is wanted. Its adapter and address count only if Kubernetes is wanted, and not for an image,
+    in whose `options` nothing is of this machine alone. Limits of the services' `logs` are kept only where scheduled
+    tasks are allowed. `mark` is the batch's id."""
 
+    options: HostOptions
     layout: Layout
-    wanted: node_fit.Wanted = field(default_factory=node_fit.Wanted)
-    computer_name: str = ""
-    proxy: Proxy = field(default_factory=Proxy)
-    interface_name: str = "Ethernet"
-    address: str = ""
-    page_file_mb: int = 0
-    require_encryption: bool = False
-    gmsa: bool = False
-    bad_revisions: tuple[BadRevision, ...] = ()
-    limits: log_limit.LogLimitOptions | None = None
+    shared: SharedOptions = field(default_factory=SharedOptions)
     logs: tuple[str, ...] = ()
-    scheduled: bool = True
-    golden_image: bool = False
     mark: str = ""
+
+    @property
+    def limits(self) -> log_limit.LogLimits | None:
+        """The limits of logs. Refused for invalid numbers."""
+        wanted = log_limit.limits(self.options.log)
+        if self.shared.runner != "task":
+            return None
+        return log_limit.LogLimits(self.layout, wanted, self.logs, self.layout.backup(self.mark))
 
 
 def containers(layout: Layout) -> Feature:
@@ -96,62 +86,64 @@ def containers(layout: Layout) -> Feature:
     return Feature("Containers", ("hns", "vmcompute"), note, running=("hns",), answers=(networks.hns_query(),))
 
 
-def build_resources(args: HostArgs, reading: Reading) -> tuple[Resource, ...]:
+def build_resources(wanted: Host, reading: Reading) -> tuple[Resource, ...]:
     """The root folder, the CNI folders (containerd watches its conf folder from its first start), flannel's folders
     and their parents; the feature Containers, the machine's name, its proxy. Refused if the machine cannot become
     the wanted node."""
-    layout = args.layout
-    folders = (layout.root, layout.cni_bin_dir, layout.cni_conf_dir, layout.flannel_dir, layout.flannel_run_dir)
-    if refusals := check(args, reading).refusals:
+    options, layout = wanted.options, wanted.layout
+    if refusals := check(wanted, reading).refusals:
         raise Refused(*refusals)
     return (
-        *guard_always(*folders),
+        *guard_always(*_folders(layout)),
         containers(layout),
-        *((ComputerName(args.computer_name),) if args.computer_name else ()),
-        *args.proxy.variables(_subnet(args, reading)),
-        *((host_checks.GmsaPreconditions(),) if args.gmsa else ()),
-        *((_logs(args),) if args.scheduled else ()),
+        *((ComputerName(options.computer_name),) if options.computer_name else ()),
+        *build_proxy(options, _subnet(options, reading)),
+        *((host_checks.GmsaPreconditions(),) if options.gmsa else ()),
+        *((limits,) if (limits := wanted.limits) else ()),
     )
 
 
-def _logs(args: HostArgs) -> log_limit.LogLimits:
-    return log_limit.LogLimits(args.layout, args.limits, args.logs, args.layout.backup(args.mark))
+def _folders(layout: Layout) -> tuple[str, ...]:
+    return (layout.root, layout.cni_bin_dir, layout.cni_conf_dir, layout.flannel_dir, layout.flannel_run_dir)
 
 
-def check(args: HostArgs, reading: Reading) -> Findings:
+def check(wanted: Host, reading: Reading) -> Findings:
     """All reasons against this machine at once, before it is changed, and warnings."""
+    options, layout = wanted.options, wanted.layout
     system = reading.parts.get("system") or {}
     machine = node_fit.Machine.of(system)
-    fit = node_fit.problems(machine, args.wanted)
+    fit = node_fit.problems(machine, options)
     refusals = [*host_checks.rights(system), *fit.refusals]
-    feature = containers(args.layout).change(reading)
+    feature = containers(layout).change(reading)
     warnings = [
         *fit.warnings,
-        *host_checks.bad_revision(machine, args.bad_revisions, args.wanted.network_mode),
+        *host_checks.bad_revision(machine, options.bad_revisions, hns_mode(options.network.mode)),
         *(() if feature and feature.reboot else host_checks.restart(system)),
-        *host_checks.page_file(reading, args.page_file_mb),
+        *host_checks.page_file(reading, options.page_file_min_mb),
     ]
-    if args.gmsa:
+    if options.gmsa:
         warnings += host_checks.gmsa_warnings(machine, reading)
     reminders: list[str] = []
-    if args.wanted.kubernetes:
-        refusals += () if args.golden_image else _adapter(args, reading)
-        complaint = host_checks.clear_text(args.layout, reading)
-        if complaint and args.require_encryption:
+    if options.kubernetes_version:
+        refusals += () if wanted.shared.golden_image else _adapter(options, reading)
+        complaint = host_checks.clear_text(layout, reading)
+        if complaint and options.require_encryption:
             refusals.append(f"{complaint} winkube_require_encryption is true, so nothing was done.")
         elif complaint:
-            (reminders if host_checks.are_secret_folders_closed(args.layout, reading) else warnings).append(complaint)
+            (reminders if host_checks.are_secret_folders_closed(layout, reading) else warnings).append(complaint)
     return Findings(tuple(refusals), tuple(warnings), tuple(reminders))
 
 
 def reads(layout: Layout) -> tuple[Query, ...]:
     """Everything that `build_resources` and `check` read for this layout, whatever their other arguments."""
+    proxy = Secret("http://any")
+    options = HostOptions(proxy=ProxyOptions(http=proxy, https=proxy))
     resources: tuple[Resource, ...] = (
-        *guard_always(layout.root, layout.cni_bin_dir, layout.cni_conf_dir, layout.flannel_dir, layout.flannel_run_dir),
+        *guard_always(*_folders(layout)),
         containers(layout),
         ComputerName("any"),
-        *Proxy(Secret("http://any"), Secret("http://any")).variables(""),
-        _logs(HostArgs(layout)),
+        *build_proxy(options, ""),
+        *((limits,) if (limits := Host(options, layout).limits) else ()),
     )
     return (
         system_query(),
@@ -161,18 +153,23 @@ def reads(layout: Layout) -> tuple[Query, ...]:
     )
 
 
-def _adapter(args: HostArgs, reading: Reading) -> tuple[str, ...]:
+def _adapter(options: HostOptions, reading: Reading) -> tuple[str, ...]:
     try:
-        networks.management(reading, interface_name=args.interface_name, address=args.address)
+        _management(options, reading)
     except Refused as refused:
         return refused.sentences
     return ()
 
 
-def _subnet(args: HostArgs, reading: Reading) -> str:
+def _management(options: HostOptions, reading: Reading) -> networks.Management:
+    network = options.network
+    return networks.management(reading, interface_name=network.interface_name, address=network.address)
+
+
+def _subnet(options: HostOptions, reading: Reading) -> str:
     """The network of the node's own address; empty if no Kubernetes is wanted and the adapter does not exist."""
     try:
-        return networks.management(reading, interface_name=args.interface_name, address=args.address).subnet
+        return _management(options, reading).subnet
     except Refused:
         return ""
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...facts import feature_gates
+from ...facts.calico import hns_mode
 from ...facts.containerd import UnsupportedVersionError, takes_earlier_ltsc
 from ...facts.flags import OLDEST as OLDEST_LINE
 from ...facts.kubernetes import FROZEN_REPOSITORY, PAUSE_IMAGES, PAUSE_REPOSITORY, NoPauseImageError, PauseImage, pair
@@ -28,6 +29,8 @@ from ...facts.windows import (
     overlay_floor,
     runs_image,
 )
+from ..kubernetes_fit import kubernetes_line, release
+from .options import HostOptions
 
 ARCHITECTURES = ("amd64",)
 """Source: kubernetes 0029a648 hack/lib/golang.sh, KUBE_SUPPORTED_NODE_PLATFORMS."""
@@ -62,19 +65,6 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What the machine should become. `kubernetes` and `containerd` are None for none; `pause_image` is empty for
-    the one that fits; `network_mode` is empty where no CNI is set up."""
-
-    kubernetes: Line | None = None
-    containerd: Version | None = None
-    pause_image: str = ""
-    pause_image_source: str = "kubernetes"
-    network_mode: str = ""
-    allow_unsupported_os: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Fit:
     """`refusals` that nothing overrules, and `warnings`; sentences."""
 
@@ -82,21 +72,21 @@ class Fit:
     warnings: tuple[str, ...] = ()
 
 
-def problems(machine: Machine, wanted: Wanted) -> Fit:
-    """All reasons why the machine cannot become that node, and warnings if it can."""
+def problems(machine: Machine, wanted: HostOptions) -> Fit:
+    """All reasons why the machine cannot become that node, and warnings if it can. Refused for what is no release."""
     refusals: list[str] = []
     warnings: list[str] = []
-    line = wanted.kubernetes
+    line = kubernetes_line(wanted.kubernetes_version)
     if machine.build:
         refusals += _windows(machine)
     if line is not None:
         _line(line, refusals)
         if machine.build >= OLDEST_BUILD:
             _host(machine, line, wanted.allow_unsupported_os, refusals, warnings)
-        refusals += _containerd(line, wanted.containerd, warnings)
+        refusals += _containerd(line, find_containerd(wanted), warnings)
     if machine.build and (line or wanted.pause_image):
         refusals += pause_refusals(machine, wanted, warnings)
-    if wanted.network_mode == "overlay":
+    if hns_mode(wanted.network.mode) == "overlay":
         refusals += _overlay(machine)
         warnings += _young_overlay(line)
     return Fit(tuple(dict.fromkeys(refusals)), tuple(dict.fromkeys(warnings)))
@@ -142,7 +132,7 @@ def _line(line: Line, refusals: list[str]) -> None:
 def _host(machine: Machine, line: Line, allowed: bool, refusals: list[str], warnings: list[str]) -> None:
     builds = list_builds(line)
     if builds and machine.build not in builds:
-        names = [release.name if (release := find_release(build)) else str(build) for build in builds]
+        names = [known.name if (known := find_release(build)) else str(build) for build in builds]
         sentence = f"Kubernetes {line} does not support {machine.name} as a node, only {', '.join(names)}."
         if allowed:
             warnings.append(f"{sentence} It is tried anyway, since winkube_allow_unsupported_os is true.")
@@ -169,10 +159,15 @@ def _containerd(line: Line, containerd: Version | None, warnings: list[str]) -> 
         warnings.append(sentence)
 
 
-def pause_refusals(machine: Machine, wanted: Wanted, warnings: list[str]) -> Iterator[str]:
+def find_containerd(wanted: HostOptions) -> Version | None:
+    """The release of containerd; None for none. Refused if the text is not a release."""
+    return release(wanted.containerd_version, "containerd version") if wanted.containerd_version else None
+
+
+def pause_refusals(machine: Machine, wanted: HostOptions, warnings: list[str]) -> Iterator[str]:
     """Why the sandbox image does not run there: with process isolation a host runs images of its own build, or back
     to the LTSC release before it."""
-    chosen, line = wanted.pause_image, wanted.kubernetes
+    chosen, line = wanted.pause_image, kubernetes_line(wanted.kubernetes_version)
     if not chosen:
         if line is None:
             return
@@ -194,10 +189,10 @@ def pause_refusals(machine: Machine, wanted: Wanted, warnings: list[str]) -> Ite
             f"The pause image {chosen} has no manifest for {machine.name}, only for the builds {builds}: every pod "
             "would stay in ContainerCreating. Leave winkube_pause_image empty, or set one for this build."
         )
-    elif machine.build not in image.builds and wanted.containerd and not takes_earlier_ltsc(wanted.containerd):
+    elif machine.build not in image.builds and (runtime := find_containerd(wanted)) and not takes_earlier_ltsc(runtime):
         builds = ", ".join(str(build) for build in image.builds)
         yield (
-            f"The pause image {chosen} is for the builds {builds}, and containerd {wanted.containerd} runs images of "
+            f"The pause image {chosen} is for the builds {builds}, and containerd {runtime} runs images of "
             f"the node's own build alone, here {machine.build}. Take containerd 1.7.6 or newer."
         )
 

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 from ...engine.secret import NO_TEXT, Secret
+from ...facts.windows_revisions import BadRevision, parse_entries
 from ..log_limit import LogLimitOptions
 from ..options import Interface, Variable, option, suboptions
 
@@ -165,6 +166,11 @@ class HostOptions:
     reboot_timeout: int = option(
         "Seconds to wait for a restarting machine.", default=900, variable=Variable("winkube_reboot_timeout")
     )
+
+    @property
+    def bad_revisions(self) -> tuple[BadRevision, ...]:
+        """The user's own, beside those of facts. BadEntryError."""
+        return parse_entries([asdict(each) for each in self.windows_revisions])
 
 
 INTERFACE = Interface(
