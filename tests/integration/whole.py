@@ -90,7 +90,7 @@ class Whole:
 
     def site(self, *arguments: object, playbook: Path | str = SITE, **more: Any) -> Run:
         """site.yml; more variables as keywords."""
-        if Path(playbook).stem in {"verify", "look"}:
+        if Path(playbook).stem == "verify":
             more.setdefault("winkube_cluster", {"kubeconfig": str(self.cluster.shipped("diagnose"))})
         if Path(playbook).stem == "diagnose":
             more.setdefault("winkube_cluster", {"kubeconfig": str(self.cluster.shipped(*DIAGNOSE))})

@@ -58,6 +58,7 @@ UTILS: Mapping[str, Room] = {
             "engine.run_end",
         )
     ),
+    "node_status": Room(("budget", "cluster.error", "components.join.node_object", "engine.printable")),
     "cri": Room(("cluster", "engine.clock", "engine.local_path", "facts", "pages"), ("google", "grpc")),
     "transfer": Room(("engine",), ("ansible",)),
     "calico": Room(("cluster", "engine", "facts", "words")),
@@ -95,7 +96,7 @@ UTILS: Mapping[str, Room] = {
     "task": Room(
         (
             *(*COMPONENTS, "budget", "calico", "cluster", "engine", "facts", "foreign.spelling", "host_process"),
-            *("node", "repair", "transfer", "words"),
+            *("node", "node_status", "repair", "transfer", "words"),
         ),
         ("ansible", "yaml"),
     ),
@@ -118,7 +119,18 @@ KINDS: Mapping[str, Room] = {
                 "facts",
                 "golden_image",
             ),
-            *("lint", "network", "node", "provision", "repair", "scheduling", "task", "words", "workload_tests"),
+            *(
+                "lint",
+                "network",
+                "node",
+                "node_status",
+                "provision",
+                "repair",
+                "scheduling",
+                "task",
+                "words",
+                "workload_tests",
+            ),
         ),
         ("ansible",),
     ),

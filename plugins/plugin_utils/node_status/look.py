@@ -1,0 +1,98 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What one Node object says, held against what is wanted: nothing is asked of the machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..budget.count import Seen
+from ..engine.printable import make_printable
+
+Object = Mapping[str, Any]
+_RELEASE = re.compile(r"v?(\d+\.\d+\.\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the variables of a host want; an empty release is not compared."""
+
+    node_name: str
+    kubernetes: str = ""
+    containerd: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Seeing:
+    """One thing that is not as wanted: a reason, as a condition has it, and a sentence."""
+
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """`paused`: a person has taken the Node out of every run. `findings` are empty for one that is as wanted, as far as
+    its Node object tells."""
+
+    there: bool
+    ready: bool = False
+    paused: bool = False
+    cordoned: bool = False
+    findings: Sequence[Seeing] = ()
+
+    def to_data(self) -> dict[str, Any]:
+        """As a task's result has it."""
+        return asdict(self) | {"findings": [asdict(each) for each in self.findings]}
+
+
+def look_at(node: Object | None, wanted: Wanted) -> Look:
+    """What of a Node is not as wanted."""
+    if node is None:
+        return Look(there=False, findings=(Seeing("NotJoined", f"The cluster has no Node {wanted.node_name}."),))
+    seen = Seen.of(node)
+    findings = [*_find_away(node, seen), *_compare_releases(node, wanted)]
+    return Look(True, seen.ready, seen.paused, seen.cordoned, tuple(findings))
+
+
+def _find_away(node: Object, seen: Seen) -> list[Seeing]:
+    found: list[Seeing] = []
+    if seen.paused:
+        found.append(Seeing("Paused", "A person has paused it (annotation winkube.node/paused)."))
+    if not seen.ready:
+        ready = find_condition(node, "Ready")
+        said = make_printable(str(ready.get("message") or "nothing is said of why"))
+        found.append(Seeing("NotReady", f"It is not Ready since {ready.get('lastTransitionTime', 'ever')}: {said}"))
+    if seen.mark is not None:
+        found.append(Seeing("Marked", f"A run works on it, or has ended in its midst: {seen.mark.describe()}."))
+    elif seen.cordoned:
+        found.append(Seeing("Cordoned", "A person has cordoned it."))
+    return found
+
+
+def _compare_releases(node: Object, wanted: Wanted) -> list[Seeing]:
+    info = (node.get("status") or {}).get("nodeInfo") or {}
+    found = []
+    for program, said, want in (
+        ("kubelet", info.get("kubeletVersion"), wanted.kubernetes),
+        ("containerd", str(info.get("containerRuntimeVersion") or "").removeprefix("containerd://"), wanted.containerd),
+    ):
+        runs, asked = _release(said), _release(want)
+        if runs and asked and runs != asked:
+            found.append(Seeing("OtherRelease", f"{program} {runs} runs, and {asked} is wanted."))
+    return found
+
+
+def _release(text: object) -> str:
+    match = _RELEASE.match(str(text or "").strip())
+    return match[1] if match else ""
+
+
+def find_condition(node: Object, name: str) -> Object:
+    """A Node's condition; empty if it has none of that type."""
+    conditions = (node.get("status") or {}).get("conditions") or ()
+    return next((each for each in conditions if each.get("type") == name), {})
