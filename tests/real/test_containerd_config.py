@@ -13,7 +13,7 @@ from typing import Any
 import jinja2
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd.containerd_config import (
-    ContainerdSettings,
+    Containerd,
     check,
     problems,
     template_variables,
@@ -23,6 +23,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import 
 
 from tests.real import build
 from tests.real.conftest import RealContainerd
+from tests.unit.components.nodes import wanted_containerd
 
 TEMPLATE = Path(__file__).parents[2] / "roles" / "containerd" / "templates" / "config.toml.j2"
 PIPE = r"\\.\pipe\winkube-test"
@@ -39,24 +40,17 @@ OLDER = [
 ]
 
 
-def settings(containerd: RealContainerd, **changes: Any) -> ContainerdSettings:
-    values = {
-        "sandbox_image": "mcr.microsoft.com/oss/v2/kubernetes/pause:3.10.2",
-        "cni_bin_dir": r"C:\k\cni",
-        "cni_conf_dir": r"C:\k\cni\config",
-        "root": r"D:\ctd\root",
-        "state": r"D:\ctd\state",
-        "grpc_address": PIPE,
-        "registry_config_path": CERTS,
-        "log_level": "debug",
-        **changes,
-    }
-    wanted = ContainerdSettings(version=Version.parse(containerd.version), **values)
+def wanted_of(containerd: RealContainerd) -> Containerd:
+    registries = [{"host": "docker.io", "mirrors": [{"url": "https://mirror.example.com"}]}]
+    image = "mcr.microsoft.com/oss/v2/kubernetes/pause:3.10.2"
+    places: dict[str, Any] = {"containerd_pipe": "winkube-test", "certs_dir": CERTS, "cni_bin_dir": r"C:\k\cni"}
+    told = wanted_containerd(containerd.version, image, log_level="debug", registries=registries, **places)
+    wanted = replace(told, root=r"D:\ctd\root", state=r"D:\ctd\state")
     assert problems(wanted) == []
     return wanted
 
 
-def render(wanted: ContainerdSettings) -> str:
+def render(wanted: Containerd) -> str:
     jinja = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
     return jinja.from_string(TEMPLATE.read_text()).render(template_variables(wanted))
 
@@ -69,8 +63,8 @@ def written(tmp_path: Path, text: str) -> Path:
 
 @pytest.fixture
 def rendered(containerd: RealContainerd, tmp_path: Path) -> Path:
-    file = written(tmp_path, render(settings(containerd)))
-    assert check(file.read_text(), settings(containerd)) == []
+    file = written(tmp_path, render(wanted_of(containerd)))
+    assert check(file.read_text(), wanted_of(containerd)) == []
     return file
 
 
@@ -155,14 +149,14 @@ def test_the_shims_pipe_stands_beside_the_pipe(containerd: RealContainerd, rende
 def test_files_of_an_older_version_are_migrated_and_mean_the_same(
     containerd: RealContainerd, written_for: str, version: int, tmp_path: Path
 ) -> None:
-    wanted = settings(containerd)
-    file = written(tmp_path, render(replace(wanted, version=Version.parse(written_for))))
+    wanted = wanted_of(containerd)
+    file = written(tmp_path, render(replace(wanted, options=replace(wanted.options, version=written_for))))
     assert tomllib.loads(file.read_text())["version"] == version
     assert check(file.read_text(), wanted) == []
     dump = containerd.dump(file, "migrate")
     assert pipe(dump)["address"] == PIPE
     assert cri(dump)["sandbox_image"] == wanted.sandbox_image
-    assert cri(dump)["cni"]["conf_dir"] == wanted.cni_conf_dir
+    assert cri(dump)["cni"]["conf_dir"] == wanted.layout.cni_conf_dir
 
 
 # --- what our check says about wrong files is what containerd does ----------------------------------------------------
@@ -171,7 +165,7 @@ def test_files_of_an_older_version_are_migrated_and_mean_the_same(
 @pytest.mark.row("CT-03")
 def test_single_backslashes_in_double_quotes_are_refused(containerd: RealContainerd, tmp_path: Path) -> None:
     text = 'version = 2\n[grpc]\n  address = "\\\\.\\pipe\\containerd-containerd"\n'
-    assert check(text, settings(containerd))[0].startswith("line 3, column ")
+    assert check(text, wanted_of(containerd))[0].startswith("line 3, column ")
     done = containerd.run(written(tmp_path, text))
     assert done.returncode != 0
     assert "escape" in done.stderr
@@ -181,7 +175,7 @@ def test_single_backslashes_in_double_quotes_are_refused(containerd: RealContain
 @pytest.mark.parametrize("containerd", MAJOR_1, indirect=True)
 def test_without_version_the_table_of_cri_is_ignored_in_1(containerd: RealContainerd, tmp_path: Path) -> None:
     text = '[plugins."io.containerd.grpc.v1.cri"]\n  sandbox_image = "ours:1"\n'
-    assert check(text, settings(containerd))[0].startswith("There is no `version` line")
+    assert check(text, wanted_of(containerd))[0].startswith("There is no `version` line")
     assert "ours:1" not in containerd.run(written(tmp_path, text)).stdout
     assert "ours:1" in containerd.run(written(tmp_path, "version = 2\n" + text)).stdout
 
@@ -189,7 +183,7 @@ def test_without_version_the_table_of_cri_is_ignored_in_1(containerd: RealContai
 @pytest.mark.row("CT-07")
 def test_a_plugin_name_of_version_1(containerd: RealContainerd, tmp_path: Path) -> None:
     text = 'version = 2\n[plugins.cri]\n  sandbox_image = "ours:1"\n'
-    (sentence,) = [line for line in check(text, settings(containerd)) if "[plugins.cri]" in line]
+    (sentence,) = [line for line in check(text, wanted_of(containerd)) if "[plugins.cri]" in line]
     done = containerd.run(written(tmp_path, text))
     if "would not start" in sentence:
         assert done.returncode != 0
@@ -202,7 +196,7 @@ def test_a_plugin_name_of_version_1(containerd: RealContainerd, tmp_path: Path) 
 def test_a_version_that_is_too_new_is_refused(containerd: RealContainerd, tmp_path: Path) -> None:
     newest = facts.release_line(Version.parse(containerd.version)).config_version
     text = f"version = {newest + 1}\n"
-    assert f"reads at most version {newest}" in check(text, settings(containerd))[0]
+    assert f"reads at most version {newest}" in check(text, wanted_of(containerd))[0]
     done = containerd.run(written(tmp_path, text))
     # 1.6.20 does not look at the number yet and reads the file as version 2; later releases refuse it.
     assert (done.returncode != 0) == (Version.parse(containerd.version) > Version.parse("1.6.20"))
@@ -211,7 +205,7 @@ def test_a_version_that_is_too_new_is_refused(containerd: RealContainerd, tmp_pa
 @pytest.mark.parametrize("containerd", CONFIG_4, indirect=True)
 def test_grpc_is_not_read_in_a_file_of_version_4(containerd: RealContainerd, tmp_path: Path) -> None:
     text = f"version = 4\n[grpc]\n  address = '{PIPE}'\n"
-    assert [line for line in check(text, settings(containerd)) if "does not read [grpc] address" in line]
+    assert [line for line in check(text, wanted_of(containerd)) if "does not read [grpc] address" in line]
     dump = containerd.dump(written(tmp_path, text))
     assert dump["plugins"]["io.containerd.server.v1.grpc"]["address"] != PIPE
 
@@ -220,7 +214,7 @@ def test_grpc_is_not_read_in_a_file_of_version_4(containerd: RealContainerd, tmp
 def test_the_place_of_version_2_is_not_read_in_a_file_of_the_newest(containerd: RealContainerd, tmp_path: Path) -> None:
     newest = facts.release_line(Version.parse(containerd.version)).config_version
     text = f'version = {newest}\n[plugins."io.containerd.grpc.v1.cri"]\n  sandbox_image = "ours:1"\n'
-    assert [line for line in check(text, settings(containerd)) if "sandbox_image in a file of version" in line]
+    assert [line for line in check(text, wanted_of(containerd)) if "sandbox_image in a file of version" in line]
     assert cri(containerd.dump(written(tmp_path, text)))["sandbox_image"] != "ours:1"
 
 
@@ -231,7 +225,7 @@ def test_which_of_bin_dir_and_bin_dirs_is_read(containerd: RealContainerd, key: 
     value = "['C:\\k\\cni']" if key == "bin_dirs" else "'C:\\k\\cni'"
     table = '[plugins."io.containerd.cri.v1.runtime".cni]'
     text = f"version = {newest}\n{table}\n{key} = {value}\n"
-    ignored = [line for line in check(text, settings(containerd)) if f"cni] {key} in a file" in line]
+    ignored = [line for line in check(text, wanted_of(containerd)) if f"cni] {key} in a file" in line]
     found = cri(containerd.dump(written(tmp_path, text)))["cni"]
     read = (found.get("bin_dirs") if key == "bin_dirs" else found.get("bin_dir")) in (["C:\\k\\cni"], "C:\\k\\cni")
     assert read == (not ignored)

@@ -13,9 +13,6 @@ from typing import Any
 import jinja2
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd import containerd_config, crictl
-from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd.containerd_config import (
-    ContainerdSettings,
-)
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import flannel, flannel_conf, subnet_env
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.identities import build_kubeconfig
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy_args
@@ -27,14 +24,13 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.registry i
 from ansible_collections.winkube.node.plugins.plugin_utils.components.service import service_of
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import flannel as facts
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.real.build import ROOT
 from tests.unit.components import test_flannel
-from tests.unit.components.nodes import LAYOUT, running, wanted_kube_proxy, wanted_kubelet
+from tests.unit.components.nodes import LAYOUT, running, wanted_containerd, wanted_kube_proxy, wanted_kubelet
 
 JOINS = ("kubeadm", "bootstrap_kubeconfig", "kubeconfig")
 MANAGERS = ("nssm", "sc")
@@ -163,19 +159,10 @@ def of(program: str, version: str) -> list[Line]:
 
 def config_toml(version: str, **more: Any) -> str:
     """containerd's configuration as the role renders it."""
-    settings = ContainerdSettings(
-        **{
-            "version": Version.parse(version),
-            "sandbox_image": "mcr.microsoft.com/oss/v2/kubernetes/pause:3.10.2",
-            "cni_bin_dir": LAYOUT.cni_bin_dir,
-            "cni_conf_dir": LAYOUT.cni_conf_dir,
-            "grpc_address": rf"\\.\pipe\{LAYOUT.containerd_pipe}",
-            **more,
-        }
-    )
+    wanted = wanted_containerd(version, "mcr.microsoft.com/oss/v2/kubernetes/pause:3.10.2", **more)
     template = (ROOT / "roles" / "containerd" / "templates" / "config.toml.j2").read_text(encoding="utf-8")
     jinja = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
-    return jinja.from_string(template).render(containerd_config.template_variables(settings))
+    return jinja.from_string(template).render(containerd_config.template_variables(wanted))
 
 
 def ca() -> bytes:

@@ -30,14 +30,13 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.tools import (
     sc,
     wait_gone,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 from ansible_collections.winkube.node.plugins.plugin_utils.node.runner_text import add_hns_text
 
 from tests.contract.case import Tree
 from tests.contract.implementations import Place
 from tests.contract.powershell import ROOT
 from tests.contract.steps import Prepare, Run, Step, Steps, Want, without_hns
-from tests.unit.components.nodes import LAYOUT, bare
+from tests.unit.components.nodes import LAYOUT, bare, wanted_containerd
 
 SERVICE = "winkube-contract-containerd"
 HOME = "C:\\winkube-contract-node"
@@ -158,9 +157,8 @@ def _containerd(place: Place, runner: Mapping[str, str], download: Download) -> 
 
 def _build_resources(where: Layout, download: Download) -> tuple[Resource, ...]:
     """What win_containerd wants for the defaults of its role."""
-    settings = containerd.settings(where, version=Version.parse(download.version), pause_image=PAUSE, log_level="info")
     # With the default its data would be those of a containerd of the machine.
-    settings = replace(settings, root=f"{HOME}\\root", state=f"{HOME}\\state")
+    wanted = replace(wanted_containerd(download.version, PAUSE, where), root=f"{HOME}\\root", state=f"{HOME}\\state")
     folder = ROOT / "roles" / "containerd" / "templates"
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
@@ -169,11 +167,9 @@ def _build_resources(where: Layout, download: Download) -> tuple[Resource, ...]:
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
     )
-    config = environment.get_template("config.toml.j2").render(containerd_config.template_variables(settings))
+    config = environment.get_template("config.toml.j2").render(containerd_config.template_variables(wanted))
     source = Source(download.url, download.sha256, download.version)
-    arguments = containerd.ContainerdArgs(
-        layout=where, source=source, archive=True, config=config, settings=settings, mark=MARK
-    )
+    arguments = containerd.ContainerdArgs(wanted, source, archive=True, config=config, mark=MARK)
     return containerd.build_resources(arguments)
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ansible_collections.winkube.node.plugins.plugin_utils.components.asks import Asks
+from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd.containerd_config import Containerd
+from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd.options import ContainerdOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.kube_proxy_args import KubeProxy
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.options import KubeProxyOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import Kubelet
@@ -79,6 +81,15 @@ def wanted_kube_proxy(
     options = {"node_name": "win1", "source": {}, "service": {"manager": "nssm"}, "network_mode": mode, **more}
     own = read(KubeProxyOptions, {"version": version, **options})
     return KubeProxy(own, replace(layout, **places), source_vip, pod_cidr)
+
+
+def wanted_containerd(
+    version: str = "2.3.7", image: str = "registry.k8s.io/pause:3.10.2", layout: Layout = LAYOUT, **more: Any
+) -> Containerd:
+    """A containerd with these options; what are fields of the layout are its places."""
+    places = {name: more.pop(name) for name in tuple(more) if hasattr(layout, name)}
+    options = read(ContainerdOptions, {"version": version, "source": {"url": ""}, **more})
+    return Containerd(options, replace(layout, **places), image)
 
 
 def running(manager: str = "", tools: tuple[Resource, ...] = (), **options: Any) -> Running:

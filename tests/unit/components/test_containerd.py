@@ -13,9 +13,6 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd
     earlier_programs,
     shim,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd.containerd_config import (
-    ContainerdSettings,
-)
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import (
     Plan,
@@ -32,9 +29,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Programs, Source
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 
-from .nodes import LAYOUT, bare, file, lines, running
+from .nodes import LAYOUT, bare, file, lines, running, wanted_containerd
 
 MARK = "0123456789abcdef0123456789abcdef"
 CONFIG = r"""version = 2
@@ -48,17 +44,8 @@ CONFIG = r"""version = 2
   conf_dir = 'C:\k\cni\config'
 """
 SOURCE = Source("https://example.com/containerd-1.7.11-windows-amd64.tar.gz", "a" * 64, "1.7.11")
-SETTINGS = ContainerdSettings(
-    version=Version.parse("1.7.11"),
-    sandbox_image="registry.k8s.io/pause:3.9",
-    cni_bin_dir=r"C:\k\cni",
-    cni_conf_dir=r"C:\k\cni\config",
-    config_path=r"C:\Program Files\containerd\config.toml",
-    grpc_address=r"\\.\pipe\containerd-containerd",
-)
-ARGS = containerd.ContainerdArgs(
-    layout=LAYOUT, source=SOURCE, archive=True, config=CONFIG, settings=SETTINGS, mark=MARK
-)
+WANTED = wanted_containerd("1.7.11", "registry.k8s.io/pause:3.9")
+ARGS = containerd.ContainerdArgs(WANTED, SOURCE, archive=True, config=CONFIG, mark=MARK)
 BIN = r"C:\Program Files\containerd\bin"
 NAME_OF_SHIM = "containerd-shim-runhcs-v1.exe"
 EXE, CTR, SHIM = (rf"{BIN}\{name}" for name in ("containerd.exe", "ctr.exe", "containerd-shim-runhcs-v1.exe"))
@@ -85,18 +72,6 @@ def converged(args: containerd.ContainerdArgs = ARGS, reading: Reading | None = 
     }
     parts[file_key(r"C:\ProgramData\winkube\receipts\containerd.json")] = file(json.dumps(receipt).encode())
     return done.merge(parts, predicted=False)
-
-
-@pytest.mark.row("CT-20", "CT-03", "CT-48")
-def test_what_config_toml_shall_say_follows_from_where_things_are() -> None:
-    given: dict[str, Any] = {
-        "version": SETTINGS.version,
-        "pause_image": "registry.k8s.io/pause:3.9",
-        "log_level": "info",
-    }
-    assert containerd.settings(LAYOUT, **given) == SETTINGS
-    with pytest.raises(Refused, match="containerd log level 'loud' is not one of"):
-        containerd.settings(LAYOUT, **given | {"log_level": "loud"})
 
 
 @pytest.mark.row("CT-47", "SV-06", "SV-20")
@@ -166,7 +141,9 @@ def test_the_service_starts_with_the_machine() -> None:
 def test_another_service_name_is_passed_on() -> None:
     layout = replace(LAYOUT, containerd_service="containerd-dev")
     made = make_plan(
-        "containerd", containerd.build_resources(replace(ARGS, layout=layout)), bare(containerd.reads(layout))
+        "containerd",
+        containerd.build_resources(replace(ARGS, wanted=replace(WANTED, layout=layout))),
+        bare(containerd.reads(layout)),
     ).batch
     assert made is not None
     assert any(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import datetime
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import jinja2
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd.containerd_config import (
-    ContainerdSettings,
+    Containerd,
     check,
     environment,
     extend,
@@ -19,9 +18,12 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd
     template_variables,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd.containerd_toml import is_equal
+from ansible_collections.winkube.node.plugins.plugin_utils.engine import windows_path
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
+from ansible_collections.winkube.node.plugins.plugin_utils.facts import containerd as facts
+
+from tests.unit.components.nodes import wanted_containerd
 
 TEMPLATE = Path(__file__).parents[3] / "roles" / "containerd" / "templates" / "config.toml.j2"
 VERSIONS = ("1.4.13", "1.5.18", "1.6.27", "1.7.11", "1.7.12", "2.0.14", "2.1.9", "2.2.9", "2.3.7", "2.4.2")
@@ -30,26 +32,18 @@ IMAGES = "io.containerd.cri.v1.images"
 RUNTIME = "io.containerd.cri.v1.runtime"
 SERVER = "io.containerd.server.v1.grpc"
 
-SETTINGS = ContainerdSettings(
-    version=Version.parse("2.3.7"),
-    sandbox_image="registry.k8s.io/pause:3.10.2",
-    cni_bin_dir=r"C:\k\cni",
-    cni_conf_dir=r"C:\k\cni\config",
-)
+WANTED = wanted_containerd()
+REGISTRIES = [{"host": "docker.io", "mirrors": [{"url": "https://mirror.example.com"}]}]
 
 
-def settings(version: str, **changes: Any) -> ContainerdSettings:
-    return replace(SETTINGS, version=Version.parse(version), **changes)
-
-
-def render(wanted: ContainerdSettings) -> str:
+def render(wanted: Containerd) -> str:
     """Rendered as by Ansible: trim_blocks on, an undefined variable is an error."""
     jinja = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
     return jinja.from_string(TEMPLATE.read_text()).render(template_variables(wanted))
 
 
 def parsed(version: str, **changes: Any) -> dict[str, Any]:
-    return tomllib.loads(render(settings(version, **changes)))
+    return tomllib.loads(render(wanted_containerd(version, **changes)))
 
 
 # --- our template ---------------------------------------------------------------------------------------------------
@@ -57,14 +51,14 @@ def parsed(version: str, **changes: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_our_template_yields_passes_our_check(version: str) -> None:
-    wanted = settings(version, root=r"D:\ctd\root", log_level="debug", grpc_address=r"\\.\pipe\other")
+    wanted = wanted_containerd(version, log_level="debug", containerd_pipe="other")
     assert problems(wanted) == []
     assert check(render(wanted), wanted) == []
 
 
 @pytest.mark.row("CT-01")
 def test_the_file_is_where_containerd_looks() -> None:
-    assert SETTINGS.config_path == r"c:\Program Files\containerd\config.toml"
+    assert windows_path.is_same(WANTED.layout.containerd_config, facts.CONFIG_PATH)
 
 
 @pytest.mark.row("CT-03", "CT-04")
@@ -82,7 +76,7 @@ def test_pipe_and_gid(version: str) -> None:
 @pytest.mark.row("CT-03")
 def test_windows_paths_and_pipes_stand_in_single_quotes() -> None:
     for version in VERSIONS:
-        text = render(settings(version))
+        text = render(wanted_containerd(version))
         assert r"address = '\\.\pipe\containerd-containerd'" in text
         assert "\\" not in "".join(part for line in text.splitlines() for part in line.split("'")[::2])
 
@@ -118,7 +112,7 @@ def test_cri_of_containerd_2(version: str, programs: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_tcp_is_not_spoken_of(version: str) -> None:
-    assert "tcp" not in render(settings(version)).split("\n", 1)[1]
+    assert "tcp" not in render(wanted_containerd(version)).split("\n", 1)[1]
 
 
 @pytest.mark.row("CT-45")
@@ -129,25 +123,25 @@ def test_log_level() -> None:
 
 @pytest.mark.row("CT-45")
 def test_traces_travel_in_the_environment() -> None:
-    wanted = settings("2.3.7", tracing_endpoint="http://collector:4318")
+    wanted = wanted_containerd("2.3.7", tracing_endpoint="http://collector:4318")
     assert environment(wanted) == {"OTEL_EXPORTER_OTLP_ENDPOINT": Secret("http://collector:4318")}
-    assert environment(SETTINGS) == {}
+    assert environment(WANTED) == {}
     assert problems(wanted) == []
-    assert problems(settings("1.7.12", tracing_endpoint="http://collector:4318")) == [
+    assert problems(wanted_containerd("1.7.12", tracing_endpoint="http://collector:4318")) == [
         "containerd 1.7.12 does not read the address for traces from its environment (tracing_endpoint is "
         "'http://collector:4318'); take containerd 1.7.18 or later."
     ]
 
 
 def test_drop_ins_are_read_where_they_change_single_keys() -> None:
-    assert parsed("2.0.14")["imports"] == [r"c:\Program Files\containerd\conf.d\*.toml"]
+    assert parsed("2.0.14")["imports"] == [r"C:\Program Files\containerd\conf.d\*.toml"]
     assert "imports" not in parsed("1.7.11")
 
 
 @pytest.mark.parametrize(("version", "table"), [("1.7.11", CRI), ("2.3.7", IMAGES)])
 def test_folder_of_registry_hosts(version: str, table: str) -> None:
     folder = r"C:\ProgramData\containerd\certs.d"
-    assert parsed(version, registry_config_path=folder)["plugins"][table]["registry"] == {"config_path": folder}
+    assert parsed(version, registries=REGISTRIES)["plugins"][table]["registry"] == {"config_path": folder}
     assert "registry" not in parsed(version)["plugins"][table]
 
 
@@ -157,14 +151,12 @@ def test_folder_of_registry_hosts(version: str, table: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        pytest.param(
-            {"version": Version.parse("1.3.9")}, "containerd 1.3.9 is older than 1.4.0", marks=pytest.mark.row("CT-46")
-        ),
-        ({"root": "containerd"}, "containerd root 'containerd' is not an absolute Windows path"),
+        pytest.param({"version": "1.3.9"}, "containerd 1.3.9 is older than 1.4.0", marks=pytest.mark.row("CT-46")),
+        ({"containerd_config": "containerd"}, "containerd config path 'containerd' is not an absolute Windows path"),
         ({"cni_bin_dir": r"C:\k\it's"}, r"containerd CNI program folder 'C:\k\it's' holds a single quote"),
         pytest.param(
-            {"grpc_address": "tcp://1.2.3.4:5"},
-            "containerd address 'tcp://1.2.3.4:5' is not a named pipe; write it as \\\\.\\pipe\\containerd-containerd.",
+            {"containerd_pipe": r"two\parts"},
+            r"containerd address '\\.\pipe\two\parts' is not a named pipe; write it as \\.\pipe\containerd-containerd.",
             marks=pytest.mark.row("CT-03"),
         ),
         pytest.param(
@@ -173,18 +165,18 @@ def test_folder_of_registry_hosts(version: str, table: str) -> None:
             marks=pytest.mark.row("CT-45"),
         ),
         pytest.param(
-            {"sandbox_image": "pause"},
+            {"image": "pause"},
             "containerd sandbox image 'pause' is not an image name with a tag or digest.",
             marks=pytest.mark.row("CT-48"),
         ),
         (
-            {"version": Version.parse("1.4.13"), "registry_config_path": r"C:\c"},
+            {"version": "1.4.13", "registries": REGISTRIES},
             "containerd 1.4.13 has no folder for registry hosts",
         ),
     ],
 )
 def test_settings_that_cannot_be(changes: dict[str, Any], sentence: str) -> None:
-    found = problems(replace(SETTINGS, **changes))
+    found = problems(wanted_containerd(**changes))
     assert len(found) == 1
     assert found[0].startswith(sentence)
     assert found[0].endswith(".")
@@ -216,20 +208,20 @@ conf_dir = 'C:\k\cni\config'
 
 
 def only(text: str, version: str, **changes: Any) -> str:
-    found = check(text, settings(version, **changes))
+    found = check(text, wanted_containerd(version, **changes))
     assert len(found) == 1, found
     return found[0]
 
 
 def test_another_spelling_of_the_same_is_right() -> None:
-    assert check(V2, settings("1.7.11")) == []
-    assert check(V3, settings("2.1.9")) == []
+    assert check(V2, wanted_containerd("1.7.11")) == []
+    assert check(V3, wanted_containerd("2.1.9")) == []
 
 
 @pytest.mark.row("CT-51")
 @pytest.mark.parametrize("version", ["2.0.14", "2.2.9", "2.3.7", "2.4.2"])
 def test_an_older_config_version_is_right_where_containerd_migrates_it(version: str) -> None:
-    assert check(V2, settings(version)) == []
+    assert check(V2, wanted_containerd(version)) == []
 
 
 @pytest.mark.row("CT-51")
@@ -281,7 +273,7 @@ def test_a_pipe_with_single_backslashes_is_no_toml() -> None:
 @pytest.mark.row("CT-03")
 def test_the_documents_escaped_pipe_is_the_same_value() -> None:
     text = V2.replace(r"'\\.\pipe\containerd-containerd'", r'"\\\\.\\pipe\\containerd-containerd"')
-    assert check(text, settings("1.7.11")) == []
+    assert check(text, wanted_containerd("1.7.11")) == []
 
 
 @pytest.mark.row("CT-03")
@@ -295,8 +287,8 @@ def test_another_pipe_is_refused() -> None:
 
 def test_what_a_file_leaves_out_is_containerds_default() -> None:
     text = V2.replace("address", "# address")
-    assert check(text, settings("1.7.11")) == []
-    sentence = only(text, "1.7.11", grpc_address=r"\\.\pipe\other", root=r"C:\ProgramData\containerd\root")
+    assert check(text, wanted_containerd("1.7.11")) == []
+    sentence = only(text, "1.7.11", containerd_pipe="other")
     assert "(containerd's default, the file says nothing), but this node uses '\\\\.\\pipe\\other'" in sentence
 
 
@@ -334,7 +326,7 @@ def test_other_folders_than_the_cni_roles_are_refused() -> None:
 @pytest.mark.row("CT-20")
 def test_without_folders_for_cni_containerds_own_would_be_used() -> None:
     text = "\n".join(line for line in V2.splitlines() if "_dir" not in line)
-    programs, conf = check(text, settings("1.7.11"))
+    programs, conf = check(text, wanted_containerd("1.7.11"))
     assert programs.startswith(
         "line 8: CNI programs are looked for in the default folder, but they lie in 'C:\\k\\cni'"
     )
@@ -348,7 +340,7 @@ def test_both_bin_dir_and_bin_dirs() -> None:
 
 
 def test_bin_dirs_where_containerd_does_not_know_it() -> None:
-    misplaced, missing = check(V3, settings("2.0.14"))
+    misplaced, missing = check(V3, wanted_containerd("2.0.14"))
     assert misplaced.startswith(
         'line 7: containerd 2.0.14 does not read [plugins."io.containerd.cri.v1.runtime".cni] bin_dirs'
     )
@@ -357,8 +349,8 @@ def test_bin_dirs_where_containerd_does_not_know_it() -> None:
 
 def test_bin_dir_where_containerd_no_longer_knows_it() -> None:
     text = V3.replace("bin_dirs = ['D:\\more', 'C:\\k\\cni']", "bin_dir = 'C:\\k\\cni'")
-    assert check(text, settings("2.2.9")) == []
-    misplaced, missing = check(text, settings("2.4.2"))
+    assert check(text, wanted_containerd("2.2.9")) == []
+    misplaced, missing = check(text, wanted_containerd("2.4.2"))
     assert "containerd 2.4.2 does not read" in misplaced
     assert "write `bin_dirs = ['C:\\k\\cni']`" in missing
 
@@ -381,18 +373,18 @@ def test_mirrors_beside_config_path() -> None:
     registry = f'[plugins."{CRI}".registry'
     text = f"{V2}{registry}]\nconfig_path = 'C:\\c'\n{registry}.mirrors.\"docker.io\"]\nendpoint = ['https://m']\n"
     assert only(text, "1.7.11").startswith("line 13: registry mirrors and config_path exclude each other")
-    assert check(text.replace("config_path = 'C:\\c'\n", ""), settings("1.7.11")) == []
+    assert check(text.replace("config_path = 'C:\\c'\n", ""), wanted_containerd("1.7.11")) == []
 
 
 def test_a_default_runtime_that_nobody_configured() -> None:
     table = f'[plugins."{CRI}".containerd'
     text = f"{V2}{table}]\ndefault_runtime_name = 'runhcs-wcow-hypervisor'\n"
-    assert check(text, settings("1.7.11")) == []
+    assert check(text, wanted_containerd("1.7.11")) == []
     assert only(text, "1.6.27").startswith(
         "line 12: default_runtime_name is 'runhcs-wcow-hypervisor', but no such runtime"
     )
     own = f"{text}{table}.runtimes.runhcs-wcow-hypervisor]\nruntime_type = 'io.containerd.runhcs.v1'\n"
-    assert check(own, settings("1.6.27")) == []
+    assert check(own, wanted_containerd("1.6.27")) == []
 
 
 @pytest.mark.row("CT-06")
@@ -400,14 +392,14 @@ def test_a_tcp_port_that_would_answer_nothing() -> None:
     text = V2.replace("[grpc]\n", '[grpc]\n  tcp_address = "127.0.0.1:8888"\n')
     assert only(text, "1.7.11").startswith("line 4: a TCP address is set but disable_tcp_service is not false")
     both = text.replace("  sandbox_image", "  disable_tcp_service = false\n  sandbox_image")
-    assert check(both, settings("1.7.11")) == []
+    assert check(both, wanted_containerd("1.7.11")) == []
 
 
 @pytest.mark.row("CT-45")
 def test_an_endpoint_for_traces_that_is_not_read() -> None:
     text = V2 + "[plugins.'io.containerd.tracing.processor.v1.otlp']\nendpoint = 'http://c:4318'\n"
     assert only(text, "1.7.18").startswith("line 12: containerd 1.7.18 does not read the endpoint for traces from here")
-    assert check(text, settings("1.7.11")) == []
+    assert check(text, wanted_containerd("1.7.11")) == []
 
 
 def test_text_that_is_not_toml_is_one_sentence_with_its_place() -> None:
@@ -437,7 +429,7 @@ def test_equal_without_toml() -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_keys_of_the_user_come_beside_and_over_those_of_the_template(version: str) -> None:
     """Users can change single keys; before, they needed a whole template of their own."""
-    wanted = settings(version)
+    wanted = wanted_containerd(version)
     text = render(wanted)
     told = extend(text, {"debug": {"level": None, "format": "json"}, "plugins": {"a.b": {"n": [5, "x'y", r"C:\k"]}}})
     before, after = tomllib.loads(text), tomllib.loads(told)
@@ -450,8 +442,8 @@ def test_keys_of_the_user_come_beside_and_over_those_of_the_template(version: st
 
 
 def test_the_users_keys_are_checked_like_a_template() -> None:
-    told = extend(render(SETTINGS), {"plugins": {RUNTIME: {"cni": {"conf_dir": r"D:\cni"}}}})
-    assert r"D:\cni" in "".join(check(told, SETTINGS))
+    told = extend(render(WANTED), {"plugins": {RUNTIME: {"cni": {"conf_dir": r"D:\cni"}}}})
+    assert r"D:\cni" in "".join(check(told, WANTED))
 
 
 DATES = [datetime.date(2026, 11, 23), datetime.time(1, 2), datetime.datetime(2026, 11, 23, 1, 2)]

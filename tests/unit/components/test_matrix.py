@@ -27,7 +27,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubernetes impo
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows import WINDOWS_RELEASES, list_builds
 
-from .nodes import LAYOUT, bare, running, wanted_kube_proxy, wanted_kubelet
+from .nodes import LAYOUT, bare, running, wanted_containerd, wanted_kube_proxy, wanted_kubelet
 from .test_host import ADAPTERS
 
 pytestmark = pytest.mark.slow
@@ -94,11 +94,9 @@ def plans(line: Line, runtime: str, build: int, mode: str, manager: str) -> dict
     reading = machine(build)
     wanted = wanted_host(line, runtime, mode)
     image = pause_image("", line, "kubernetes", build)
-    settings = containerd.settings(LAYOUT, version=Version.parse(runtime), pause_image=image, log_level="info")
-    config = CONFIG_TEMPLATE.render(containerd_config.template_variables(settings))
-    of_containerd = containerd.ContainerdArgs(
-        layout=LAYOUT, source=SOURCE, archive=True, config=config, settings=settings, mark=MARK
-    )
+    of_runtime = wanted_containerd(runtime, image)
+    config = CONFIG_TEMPLATE.render(containerd_config.template_variables(of_runtime))
+    of_containerd = containerd.ContainerdArgs(of_runtime, SOURCE, archive=True, config=config, mark=MARK)
     resources = {
         "host": host.build_resources(host.Host(wanted, LAYOUT), reading),
         "containerd": containerd.build_resources(of_containerd),

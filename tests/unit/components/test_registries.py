@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.containerd import (
-    containerd,
     containerd_config,
     registries,
 )
@@ -23,7 +22,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 
-from .nodes import LAYOUT, bare, file, lines
+from .nodes import LAYOUT, bare, file, lines, wanted_containerd
 
 MARK = "0123456789abcdef0123456789abcdef"
 CERTS = r"C:\ProgramData\containerd\certs.d"
@@ -305,15 +304,9 @@ def test_config_toml_has_to_name_the_folder(version: str, config: int, plugin: s
 
 
 def test_config_toml_names_the_folder_only_while_there_are_registries() -> None:
-    for wanted, folder in ((True, CERTS), (False, "")):
-        settings = containerd.settings(
-            LAYOUT,
-            version=Version.parse("2.3.7"),
-            pause_image="registry.k8s.io/pause:3.10",
-            log_level="info",
-            registries=wanted,
-        )
-        assert containerd_config.template_variables(settings)["registry_config_path"] == folder
+    for wanted, folder in (([{"host": "docker.io"}], CERTS), ([], "")):
+        found = containerd_config.template_variables(wanted_containerd(registries=wanted))
+        assert found["registry_config_path"] == folder
 
 
 @pytest.mark.parametrize("character", ["\x7f", "\n", "\r\nX-Evil: 1", "\x00", "\x1b"])

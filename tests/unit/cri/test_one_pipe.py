@@ -8,19 +8,12 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet im
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.kubelet_args import (
     arguments,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 
-from tests.unit.components.nodes import wanted_kubelet
+from tests.unit.components.nodes import wanted_containerd, wanted_kubelet
 
 PIPE = "containerd-dev"
 SETTINGS = wanted_kubelet("1.37.1", containerd_pipe=PIPE)
-CONTAINERD = containerd_config.ContainerdSettings(
-    version=Version.parse("2.3.7"),
-    sandbox_image="registry.k8s.io/pause:3.10",
-    cni_bin_dir=r"C:\k\cni",
-    cni_conf_dir=r"C:\k\cni\config",
-    grpc_address=rf"\\.\pipe\{PIPE}",
-)
+CONTAINERD = wanted_containerd(containerd_pipe=PIPE)
 
 
 @pytest.mark.row("CT-16", "CT-19")

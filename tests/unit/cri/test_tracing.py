@@ -14,10 +14,9 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.prog
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.service import Service
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.services.native import Native
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import load_spec
 
-from tests.unit.components.nodes import LAYOUT, Controller, bare, given, running
+from tests.unit.components.nodes import LAYOUT, Controller, bare, given, running, wanted_containerd
 
 CONFIG = r"""version = 4
 [plugins."io.containerd.cri.v1.images".pinned_images]
@@ -93,13 +92,10 @@ def test_a_containerd_that_does_not_read_it_is_refused(version: str) -> None:
 @pytest.mark.row("CT-45")
 def test_the_log_file_is_in_the_services_command_line() -> None:
     args = containerd.ContainerdArgs(
-        layout=LAYOUT,
+        wanted_containerd("2.3.7"),
         source=Source("https://example.com/containerd.exe", "a" * 64, "2.3.7"),
         archive=False,
         config=CONFIG,
-        settings=containerd.settings(
-            LAYOUT, version=Version.parse("2.3.7"), pause_image="registry.k8s.io/pause:3.10", log_level="info"
-        ),
         service=running(environment={VARIABLE: "http://collector:4318"}),
     )
     service = next(one for one in containerd.build_resources(args) if isinstance(one, Service))

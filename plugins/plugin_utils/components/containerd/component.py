@@ -11,6 +11,7 @@ from dataclasses import replace
 from ...engine import windows_path
 from ...engine.batch import Batch
 from ...engine.reading import Reading
+from ...engine.resource import Refused
 from ...facts import containerd as facts
 from ..declaration import Component
 from ..kubernetes_fit import check_pair, kubernetes_line, pause_image, release
@@ -18,6 +19,7 @@ from ..shared_arguments import running, source_of
 from ..source import is_archive
 from ..stage import After, First, Given, Resources, Stage
 from . import containerd, containerd_config, crictl, defender, earlier_programs, images, registries, shim
+from .containerd_config import Containerd
 from .options import INTERFACE, ContainerdOptions
 
 
@@ -36,35 +38,28 @@ def arguments(given: Given[ContainerdOptions]) -> containerd.ContainerdArgs:
     options, layout, reading = given.options, given.layout, given.reading
     version = release(options.version, "containerd version")
     check_pair(kubernetes_line(options.kubernetes_version), version, given.asks.warn)
-    settings = containerd.settings(
-        layout,
-        version=version,
-        pause_image=_sandbox(options, reading),
-        log_level=options.log_level,
-        registries=bool(options.registries),
-        tracing_endpoint=options.tracing_endpoint,
-    )
+    wanted = Containerd(options, layout, _sandbox(options, reading))
+    if problems := containerd_config.problems(wanted):
+        raise Refused(*problems)
     template = options.config_template
-    text = given.asks.render(template, containerd_config.template_variables(settings), containerd.NAME)
+    text = given.asks.render(template, containerd_config.template_variables(wanted), containerd.NAME)
     hosts = registries.registries(options.registries, given.asks.read_file)
     given.warn(registries.warnings(hosts, version))
 
-    own = {**containerd_config.environment(settings), **options.environment, **options.service.environment}
+    own = {**containerd_config.environment(wanted), **options.environment, **options.service.environment}
     # A finished image has containerd stopped, but pulling needs it running.
     rests = given.shared.golden_image and not list_images(given).find_unknown(reading)
     service = running(given, containerd.DAEMON)
     service = replace(service, options=replace(service.options, environment=own), rests=rests)
     return containerd.ContainerdArgs(
-        layout=layout,
+        wanted=wanted,
         source=source_of(given, containerd.NAME, options.version),
         archive=is_archive(containerd.NAME, options.source.url),
         config=containerd_config.extend(text, options.config_extra),
-        settings=settings,
         template=f"{template}{' and config_extra' if options.config_extra else ''}",
         registries=registries.build_resources(layout, hosts, version, reading, given.mark),
         crictl=crictl_files(given),
         has_ctr=containerd.has_ctr(layout, reading),
-        defender=options.defender_exclusions,
         earlier=earlier_programs.folder(layout, reading),
         mark=given.mark,
         service=service,

@@ -22,12 +22,12 @@ from ...engine.resources.programs import Programs, Source
 from ...engine.resources.service import Service
 from ...engine.tools import wait_pipe, wait_run, wait_service
 from ...facts import containerd as facts
-from ...facts.version import Version
 from .. import nssm
 from ..declaration import Daemon, NoHealth, ServiceKind
 from ..layout import Layout
 from ..service import Running, service_of
 from . import containerd_config, containerd_toml, crictl, defender, earlier_programs, images, registries, shim
+from .containerd_config import Containerd
 
 NAME = "containerd"
 
@@ -41,7 +41,7 @@ SERVICE = ServiceKind(
 
 @dataclass(frozen=True, slots=True)
 class ContainerdArgs:
-    """Checked arguments of win_containerd, with rendered templates.
+    """containerd as it is `wanted`, and what was found and rendered for it.
 
     `archive`: `source` is a release archive, not only containerd.exe. `config` is the rendered config.toml. `earlier`
     is the folder from which an earlier installation's service runs containerd, empty if there is none. `registries` are
@@ -49,54 +49,25 @@ class ContainerdArgs:
     messages. `mark` is the batch's id.
     """
 
-    layout: Layout
+    wanted: Containerd
     source: Source
     archive: bool
     config: str
-    settings: containerd_config.ContainerdSettings
     service: Running = field(default_factory=Running)
     registries: tuple[Resource, ...] = ()
     crictl: tuple[Resource, ...] = ()
     has_ctr: bool = False
-    defender: bool = False
     earlier: str = ""
     template: str = "config.toml"
     mark: str = ""
 
 
-def settings(
-    layout: Layout,
-    *,
-    version: Version,
-    pause_image: str,
-    log_level: str,
-    registries: bool = False,
-    tracing_endpoint: str = "",
-) -> containerd_config.ContainerdSettings:
-    """What config.toml must say; `registries`: whether it names their folder. Refused with one sentence per
-    impossible setting."""
-    wanted = containerd_config.ContainerdSettings(
-        version=version,
-        sandbox_image=pause_image,
-        cni_bin_dir=layout.cni_bin_dir,
-        cni_conf_dir=layout.cni_conf_dir,
-        config_path=layout.containerd_config,
-        grpc_address=rf"\\.\pipe\{layout.containerd_pipe}",
-        registry_config_path=layout.certs_dir if registries else "",
-        log_level=log_level,
-        tracing_endpoint=tracing_endpoint,
-    )
-    if problems := containerd_config.problems(wanted):
-        raise Refused(*problems)
-    return wanted
-
-
 def build_resources(args: ContainerdArgs) -> tuple[Resource, ...]:
     """Folders, programs, config.toml, the Path entry and the service. Refused if config.toml would not work."""
-    layout = args.layout
-    problems = containerd_config.check(args.config, args.settings)
-    if not problems and args.settings.registry_config_path:
-        problems = registries.config_problems(args.config, layout.certs_dir, args.settings.version)
+    wanted, layout = args.wanted, args.wanted.layout
+    problems = containerd_config.check(args.config, wanted)
+    if not problems and wanted.hosts_dir:
+        problems = registries.config_problems(args.config, wanted.hosts_dir, wanted.version)
     if problems:
         raise Refused(*(f"{args.template}: {problem}" for problem in problems))
     log_dir = windows_path.parent(layout.containerd_log)
@@ -117,7 +88,7 @@ def build_resources(args: ContainerdArgs) -> tuple[Resource, ...]:
         ),
         *args.registries,
         MachinePath(layout.containerd_bin_dir),
-        *((defender.Exclusions(layout),) if args.defender else ()),
+        *((defender.Exclusions(layout),) if wanted.options.defender_exclusions else ()),
         _service(args, log_dir),
     )
 
@@ -202,7 +173,7 @@ def _programs(layout: Layout, source: Source, *, archive: bool, mark: str) -> Pr
 
 
 def _paths(args: ContainerdArgs) -> tuple[str, ...]:
-    return _programs(args.layout, args.source, archive=args.archive, mark=args.mark).paths
+    return _programs(args.wanted.layout, args.source, archive=args.archive, mark=args.mark).paths
 
 
 def _destination(layout: Layout, member: str) -> str:
@@ -215,7 +186,7 @@ def _destination(layout: Layout, member: str) -> str:
 
 
 def _service(args: ContainerdArgs, log_dir: str) -> Service:
-    layout = args.layout
+    layout = args.wanted.layout
     renamed = layout.containerd_service.casefold() != NAME
     return service_of(
         NAME,

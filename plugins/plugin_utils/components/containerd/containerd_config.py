@@ -5,7 +5,7 @@
 
 containerd silently skips a misspelt key, a table of another config version, or `bin_dir` in place of `bin_dirs`. The
 node would then use other folders or another pipe than its other parts. So every rendered text, from our template or a
-user's, is checked against the settings before it is sent.
+user's, is checked against what is wanted before it is sent.
 """
 
 from __future__ import annotations
@@ -20,107 +20,114 @@ from ...engine.resource import Refused
 from ...engine.secret import Secret
 from ...facts import containerd as facts
 from ...facts.version import Version
+from ..kubernetes_fit import release
+from ..layout import Layout
 from .containerd_toml import Document, NotTomlError, with_keys
+from .options import ContainerdOptions
 
-__all__ = ["ContainerdSettings", "check", "environment", "extend", "problems", "template_variables"]
+__all__ = ["Containerd", "check", "environment", "extend", "problems", "template_variables"]
+
+GROUP = 0
+"""The group that owns the pipe, which means nothing on Windows."""
+DEFAULT_RUNTIME = "runhcs-wcow-process"
 
 _PIPE = re.compile(r"\\\\\.\\pipe\\[^\\]+")
 
 
 @dataclass(frozen=True, slots=True)
-class ContainerdSettings:
-    r"""What config.toml must say. Paths are absolute Windows paths.
+class Containerd:
+    """containerd as it is wanted on one node. `sandbox_image` is the pause image with registry and tag. Of its data
+    nothing but a test has another place."""
 
-    `version` is containerd's. `grpc_address` is a named pipe, `\\.\pipe\NAME`. `sandbox_image` is the pause image with
-    registry and tag. `registry_config_path` is the folder of hosts.toml files, empty for none. `tracing_endpoint` is
-    the address of an OTLP collector, empty for none; it goes into the service's environment, see `environment`.
-    """
-
-    version: Version
+    options: ContainerdOptions
+    layout: Layout
     sandbox_image: str
-    cni_bin_dir: str
-    cni_conf_dir: str
-    config_path: str = facts.CONFIG_PATH
     root: str = facts.DEFAULT_ROOT
     state: str = facts.DEFAULT_STATE
-    grpc_address: str = facts.DEFAULT_ADDRESS
-    grpc_gid: int = 0
-    registry_config_path: str = ""
-    log_level: str = "info"
-    snapshotter: str = facts.SNAPSHOTTER
-    default_runtime: str = "runhcs-wcow-process"
-    tracing_endpoint: str = ""
+
+    @property
+    def version(self) -> Version:
+        """The release. Refused if it is none."""
+        return release(self.options.version, "containerd version")
+
+    @property
+    def pipe(self) -> str:
+        r"""The named pipe of its API, `\\.\pipe\NAME`."""
+        return rf"\\.\pipe\{self.layout.containerd_pipe}"
+
+    @property
+    def hosts_dir(self) -> str:
+        """The folder of hosts.toml files; empty for none."""
+        return self.layout.certs_dir if self.options.registries else ""
 
     @property
     def drop_ins(self) -> str:
         """The pattern of drop-in files in conf.d, beside config.toml."""
-        return windows_path.join(windows_path.parent(self.config_path), "conf.d", "*.toml")
+        return windows_path.join(windows_path.parent(self.layout.containerd_config), "conf.d", "*.toml")
 
 
-def problems(settings: ContainerdSettings) -> list[str]:
-    """Mistakes in the settings, one sentence each. The other functions require that there are none."""
-    version = settings.version
+def problems(wanted: Containerd) -> list[str]:
+    """What cannot be wanted, one sentence each. The other functions require that there is nothing."""
+    version = wanted.version
     try:
         line = facts.release_line(version)
     except facts.UnsupportedVersionError as error:
         return [str(error)]
     found = [
         f"containerd {name} '{path}' {problem}."
-        for name, path in _paths(settings).items()
+        for name, path in _paths(wanted).items()
         if (problem := windows_path.problem(path) or _unquotable(path))
     ]
-    if not _PIPE.fullmatch(settings.grpc_address):
-        found.append(
-            f"containerd address '{settings.grpc_address}' is not a named pipe; write it as {facts.DEFAULT_ADDRESS}."
-        )
-    if settings.log_level not in facts.LOG_LEVELS:
-        found.append(f"containerd log level '{settings.log_level}' is not one of {', '.join(facts.LOG_LEVELS)}.")
-    if not re.fullmatch(r"\S+[:@]\S+", settings.sandbox_image) or _unquotable(settings.sandbox_image):
-        found.append(f"containerd sandbox image '{settings.sandbox_image}' is not an image name with a tag or digest.")
-    if settings.registry_config_path and line.places[line.config_version].registry_config_path is None:
+    if not _PIPE.fullmatch(wanted.pipe):
+        found.append(f"containerd address '{wanted.pipe}' is not a named pipe; write it as {facts.DEFAULT_ADDRESS}.")
+    if wanted.options.log_level not in facts.LOG_LEVELS:
+        found.append(f"containerd log level '{wanted.options.log_level}' is not one of {', '.join(facts.LOG_LEVELS)}.")
+    if not re.fullmatch(r"\S+[:@]\S+", wanted.sandbox_image) or _unquotable(wanted.sandbox_image):
+        found.append(f"containerd sandbox image '{wanted.sandbox_image}' is not an image name with a tag or digest.")
+    if wanted.hosts_dir and line.places[line.config_version].registry_config_path is None:
         found.append(
             f"containerd {version} has no folder for registry hosts (registry_config_path is "
-            f"'{settings.registry_config_path}'); it came with containerd 1.5."
+            f"'{wanted.hosts_dir}'); it came with containerd 1.5."
         )
-    if settings.tracing_endpoint and (line.tracing_since is None or version < line.tracing_since):
-        wanted = f"{line.tracing_since} or later" if line.tracing_since else "1.7 or later"
+    if wanted.options.tracing_endpoint and (line.tracing_since is None or version < line.tracing_since):
+        needed = f"{line.tracing_since} or later" if line.tracing_since else "1.7 or later"
         found.append(
             f"containerd {version} does not read the address for traces from its environment (tracing_endpoint is "
-            f"'{settings.tracing_endpoint}'); take containerd {wanted}."
+            f"'{wanted.options.tracing_endpoint}'); take containerd {needed}."
         )
     return found
 
 
-def template_variables(settings: ContainerdSettings) -> dict[str, Any]:
-    """The variables of config.toml.j2: the settings, and what depends on containerd's version.
+def template_variables(wanted: Containerd) -> dict[str, Any]:
+    """The variables of config.toml.j2: what is wanted, and what depends on containerd's version.
 
     `config_version` (2, 3 or 4), `cri_plugins` (1: one CRI plugin, 2: one for images and one for the runtime),
     `grpc_table` (table of the pipe), `ttrpc_table` (table of the shims' pipe, empty where it follows the first),
     `cni_bin_key` (`bin_dir` or `bin_dirs`), `imports` (drop-ins to read; empty for 1.x, where a drop-in replaces a
     plugin's whole table).
     """
-    line = facts.release_line(settings.version)
+    line = facts.release_line(wanted.version)
     places = line.places[line.config_version]
     server = places.grpc_address[0] == "plugins"
     return {
-        "containerd_version": str(settings.version),
+        "containerd_version": str(wanted.version),
         "config_version": line.config_version,
         "cri_plugins": 1 if places.sandbox_image[1] == facts.CRI else 2,
         "grpc_table": _header(places.grpc_address[:-1]),
         "ttrpc_table": _header(("plugins", facts.SERVER_TTRPC)) if server else "",
         "cni_bin_key": (places.cni_bin_list or places.cni_bin or ("",))[-1],
-        "imports": [settings.drop_ins] if line.drop_ins_merge else [],
-        "root": settings.root,
-        "state": settings.state,
-        "grpc_address": settings.grpc_address,
-        "grpc_gid": settings.grpc_gid,
-        "sandbox_image": settings.sandbox_image,
-        "cni_bin_dir": settings.cni_bin_dir,
-        "cni_conf_dir": settings.cni_conf_dir,
-        "registry_config_path": settings.registry_config_path,
-        "log_level": settings.log_level,
-        "snapshotter": settings.snapshotter,
-        "default_runtime": settings.default_runtime,
+        "imports": [wanted.drop_ins] if line.drop_ins_merge else [],
+        "root": wanted.root,
+        "state": wanted.state,
+        "grpc_address": wanted.pipe,
+        "grpc_gid": GROUP,
+        "sandbox_image": wanted.sandbox_image,
+        "cni_bin_dir": wanted.layout.cni_bin_dir,
+        "cni_conf_dir": wanted.layout.cni_conf_dir,
+        "registry_config_path": wanted.hosts_dir,
+        "log_level": wanted.options.log_level,
+        "snapshotter": facts.SNAPSHOTTER,
+        "default_runtime": DEFAULT_RUNTIME,
     }
 
 
@@ -135,26 +142,30 @@ def extend(text: str, extra: Mapping[str, Any]) -> str:
         raise Refused(f"winkube_containerd_config_extra: {error}; give text, numbers, true, false or lists.") from None
 
 
-def environment(settings: ContainerdSettings) -> dict[str, Secret[str]]:
-    """Environment variables that these settings need: where traces go.
+def environment(wanted: Containerd) -> dict[str, Secret[str]]:
+    """Environment variables that this needs: where traces go.
 
     Source: containerd v1.7.18 to v2.4.2 tracing/plugin/otlp.go: without this variable the plugin is skipped, and
     `endpoint` in config.toml is not read.
     """
-    return {"OTEL_EXPORTER_OTLP_ENDPOINT": Secret(settings.tracing_endpoint)} if settings.tracing_endpoint else {}
+    return (
+        {"OTEL_EXPORTER_OTLP_ENDPOINT": Secret(wanted.options.tracing_endpoint)}
+        if wanted.options.tracing_endpoint
+        else {}
+    )
 
 
-def check(text: str, settings: ContainerdSettings) -> list[str]:
-    """Mistakes in `text` as config.toml for these settings: sentences, most with `line N:` in front.
+def check(text: str, wanted: Containerd) -> list[str]:
+    """Mistakes in `text` as config.toml of this containerd: sentences, most with `line N:` in front.
 
-    The settings must have no `problems`. An empty list means that containerd reads the file and it says what the
-    settings say.
+    What is wanted must have no `problems`. An empty list means that containerd reads the file and it says what is
+    wanted.
     """
     try:
         document = Document.parse(text)
     except NotTomlError as error:
         return [_describe_syntax_error(error)]
-    version = settings.version
+    version = wanted.version
     line = facts.release_line(version)
     wrong_version = _check_version(document, version, line)
     if wrong_version:
@@ -163,25 +174,25 @@ def check(text: str, settings: ContainerdSettings) -> list[str]:
     return [
         *_check_plugin_names(document, version),
         *_check_places(document, version, line, places),
-        *_check_values(document, settings, places),
-        *_check_cni(document, settings, version, places),
+        *_check_values(document, wanted, places),
+        *_check_cni(document, wanted, version, places),
         *_check_registry(document, version, places),
         *_check_runtime(document, line, places),
         *_check_rest(document, version, line, places),
     ]
 
 
-def _paths(settings: ContainerdSettings) -> dict[str, str]:
+def _paths(wanted: Containerd) -> dict[str, str]:
     paths = {
-        "config path": settings.config_path,
-        "root": settings.root,
-        "state": settings.state,
-        "CNI program folder": settings.cni_bin_dir,
-        "CNI configuration folder": settings.cni_conf_dir,
+        "config path": wanted.layout.containerd_config,
+        "root": wanted.root,
+        "state": wanted.state,
+        "CNI program folder": wanted.layout.cni_bin_dir,
+        "CNI configuration folder": wanted.layout.cni_conf_dir,
     }
     return {
         **paths,
-        **({"registry_config_path": settings.registry_config_path} if settings.registry_config_path else {}),
+        **({"registry_config_path": wanted.hosts_dir} if wanted.hosts_dir else {}),
     }
 
 
@@ -277,32 +288,32 @@ def _check_places(document: Document, version: Version, line: facts.ReleaseLine,
     return list(found.values())
 
 
-def _check_values(document: Document, settings: ContainerdSettings, places: facts.Places) -> list[str]:
+def _check_values(document: Document, wanted: Containerd, places: facts.Places) -> list[str]:
     """Values that other parts of the node rely on. A missing key means containerd's default."""
     rows: tuple[tuple[str, facts.Place, str, str, bool], ...] = (
-        ("root", places.root, settings.root, facts.DEFAULT_ROOT, True),
-        ("state", places.state, settings.state, facts.DEFAULT_STATE, True),
-        ("the pipe", places.grpc_address, settings.grpc_address, facts.DEFAULT_ADDRESS, False),
+        ("root", places.root, wanted.root, facts.DEFAULT_ROOT, True),
+        ("state", places.state, wanted.state, facts.DEFAULT_STATE, True),
+        ("the pipe", places.grpc_address, wanted.pipe, facts.DEFAULT_ADDRESS, False),
     )
     found = []
-    for name, place, wanted, default, is_path in rows:
+    for name, place, ours, default, is_path in rows:
         said = document.get(place, default)
         same = isinstance(said, str) and (
-            windows_path.is_same(said, wanted) if is_path else said.casefold() == wanted.casefold()
+            windows_path.is_same(said, ours) if is_path else said.casefold() == ours.casefold()
         )
         if not same:
             found.append(
                 f"{document.at(place)}{name} is {_show(said)}{_describe_default(document, place)}, but this node uses "
-                f"'{wanted}': write `{place[-1]} = '{wanted}'` in {_table(place)}."
+                f"'{ours}': write `{place[-1]} = '{ours}'` in {_table(place)}."
             )
     gid = document.get(places.grpc_gid, 0)
-    if gid != settings.grpc_gid or not _is_number(gid):
-        found.append(f"{document.at(places.grpc_gid)}gid is {_show(gid)}; wanted is `gid = {settings.grpc_gid}`.")
+    if gid != GROUP or not _is_number(gid):
+        found.append(f"{document.at(places.grpc_gid)}gid is {_show(gid)}; wanted is `gid = {GROUP}`.")
     image = document.get(places.sandbox_image, "")
     if not isinstance(image, str) or not image.strip():
         found.append(
             f"{document.at(places.sandbox_image)}there is no pause image: write "
-            f"`{places.sandbox_image[-1]} = '{settings.sandbox_image}'` in {_table(places.sandbox_image)}."
+            f"`{places.sandbox_image[-1]} = '{wanted.sandbox_image}'` in {_table(places.sandbox_image)}."
         )
     level = document.get(places.log_level, "info")
     if level not in ("", *facts.LOG_LEVELS):
@@ -320,31 +331,32 @@ def _cni_folders(places: facts.Places) -> facts.Place:
     return place
 
 
-def _check_cni(document: Document, settings: ContainerdSettings, version: Version, places: facts.Places) -> list[str]:
+def _check_cni(document: Document, wanted: Containerd, version: Version, places: facts.Places) -> list[str]:
     """The folders must be those that the role cni fills; otherwise pods wait for a network forever."""
+    programs_dir, conf_dir = wanted.layout.cni_bin_dir, wanted.layout.cni_conf_dir
     one, many = places.cni_bin, places.cni_bin_list
     if one and many and document.has(one) and document.has(many):
         return [
             f"{document.at(one)}bin_dir and bin_dirs are both set, and containerd {version} does not start then; "
-            f"keep `bin_dirs = ['{settings.cni_bin_dir}']`."
+            f"keep `bin_dirs = ['{programs_dir}']`."
         ]
     found = []
     preferred = _cni_folders(places)
     place = one if one and document.has(one) else preferred
     folders = document.strings(place)
-    if not any(windows_path.is_same(folder, settings.cni_bin_dir) for folder in folders):
-        value = f"['{settings.cni_bin_dir}']" if preferred == many else f"'{settings.cni_bin_dir}'"
+    if not any(windows_path.is_same(folder, programs_dir) for folder in folders):
+        value = f"['{programs_dir}']" if preferred == many else f"'{programs_dir}'"
         said = ", ".join(f"'{folder}'" for folder in folders) or "the default folder"
         found.append(
-            f"{document.at(place)}CNI programs are looked for in {said}, but they lie in '{settings.cni_bin_dir}': "
+            f"{document.at(place)}CNI programs are looked for in {said}, but they lie in '{programs_dir}': "
             f"write `{preferred[-1]} = {value}` in {_table(preferred)}."
         )
     conf = document.get(places.cni_conf_dir)
-    if not isinstance(conf, str) or not windows_path.is_same(conf, settings.cni_conf_dir):
+    if not isinstance(conf, str) or not windows_path.is_same(conf, conf_dir):
         said = "the default folder" if conf is None else _show(conf)
         found.append(
             f"{document.at(places.cni_conf_dir)}the CNI configuration is looked for in {said}, but it lies in "
-            f"'{settings.cni_conf_dir}': write `conf_dir = '{settings.cni_conf_dir}'` in {_table(places.cni_conf_dir)}."
+            f"'{conf_dir}': write `conf_dir = '{conf_dir}'` in {_table(places.cni_conf_dir)}."
         )
     return found
 
