@@ -28,7 +28,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.provision import pe_i
 
 from tests.real import build
 from tests.unit.components import test_cni_conf
-from tests.unit.components.nodes import LAYOUT
+from tests.unit.components.nodes import LAYOUT, wanted_kube_proxy
 from tests.windows import lines
 from tests.windows.conftest import require
 from tests.windows.hns import plugins
@@ -44,7 +44,7 @@ Seen with 1.22.17, 1.30.4, 1.33.13 (system-validators 1.5 to 1.9), not with 1.35
 CNI = "1.9.0"
 FLANNEL_CNI = "1.2.0-flannel1"
 PUSHED = ("kubelet", "kube-proxy", "containerd")
-VIP = source_vip.VipArgs(LAYOUT, "vxlan0", r"C:\var\lib\cni\networks")
+VIP = wanted_kube_proxy(mode="overlay")
 KUBECONFIG = r"C:\tests\kubeconfig"
 JOIN = r"C:\tests\join.json"
 
@@ -177,13 +177,13 @@ def test_cni_conf_is_taken_until_hns_is_asked(mode: str, windows: Programs, judg
 def test_host_local_gives_the_source_vip(windows: Programs, judged: Callable[..., None]) -> None:
     require("host-local", CNI)
     asked: Any = source_vip._request(VIP, "10.244.2.0/24")
-    op = source_vip._host_local(VIP, "ADD", json.dumps(asked))
+    op = source_vip._host_local(LAYOUT, "ADD", json.dumps(asked))
     environment = {name: str(value) for name, value in op.args["env"].items()}
     done = windows.run("host-local", CNI, [], environment=environment, stdin=json.dumps(asked).encode())
     assert done.exit == 0, done.said
     vip = source_vip.read_reserved({"results": [{"op": "run", "stdout": done.out}]}, "10.244.2.0/24")
     assert vip == "10.244.2.2"
-    taken = windows.prefix.path(rf"{VIP.folder}\{vip}")
+    taken = windows.prefix.path(rf"{source_vip.folder_of(VIP)}\{vip}")
     assert taken.exists()
     judged("host-local", CNI, "gives an address", "request for the source VIP; the file of the address")
 

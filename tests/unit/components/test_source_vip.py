@@ -10,9 +10,9 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 
-from .nodes import LAYOUT, bare, file
+from .nodes import LAYOUT, bare, file, wanted_kube_proxy
 
-ARGS = source_vip.VipArgs(LAYOUT, "vxlan0", kube_proxy.CNI_DATA_DIR)
+WANTED = wanted_kube_proxy(mode="overlay")
 SUBNET_ENV = r"C:\run\flannel\subnet.env"
 HOST_LOCAL = r"C:\k\cni\host-local.exe"
 FOLDER = r"C:\var\lib\cni\networks\vxlan0"
@@ -56,20 +56,20 @@ def service(vip: str, manager: str = "nssm") -> dict[str, Any]:
 def test_the_address_in_use_is_kept_if_it_is_still_ours(
     manager: str, vip: str, entries: tuple[str, ...], kept: str
 ) -> None:
-    assert source_vip.find_present(ARGS, service(vip, manager), node(*entries)) == kept
+    assert source_vip.find_present(WANTED, service(vip, manager), node(*entries)) == kept
 
 
 @pytest.mark.row("KP-13")
 def test_the_documents_file_is_believed_as_far_as_host_local_confirms_it() -> None:
     kept = json.dumps({"ip4": {"ip": "10.244.3.7/24"}}).encode()
-    assert source_vip.find_present(ARGS, None, node("10.244.3.7", kept=kept)) == "10.244.3.7"
-    assert source_vip.find_present(ARGS, None, node(kept=kept)) == ""
-    assert source_vip.find_present(ARGS, None, node("10.244.3.7", kept=b"{")) == ""
+    assert source_vip.find_present(WANTED, None, node("10.244.3.7", kept=kept)) == "10.244.3.7"
+    assert source_vip.find_present(WANTED, None, node(kept=kept)) == ""
+    assert source_vip.find_present(WANTED, None, node("10.244.3.7", kept=b"{")) == ""
 
 
 @pytest.mark.row("KP-13")
 def test_it_is_reserved_in_the_pods_network_and_what_was_left_is_released_first() -> None:
-    batch = source_vip.reserve(ARGS, node(), "kube-proxy")
+    batch = source_vip.reserve(WANTED, node(), "kube-proxy")
     release, add = batch.ops
     assert [op.args["env"]["CNI_COMMAND"] for op in batch.ops] == ["DEL", "ADD"]
     assert add.undo == (release,)
@@ -106,7 +106,7 @@ def answer(*outputs: str) -> dict[str, Any]:
 def test_the_address_is_what_the_node_answered(output: str) -> None:
     assert source_vip.read_reserved(answer("", output), "10.244.3.0/24") == "10.244.3.2"
     known = node().merge({source_vip.KEY: "10.244.3.2"})
-    assert source_vip.find_present(ARGS, None, known) == "10.244.3.2"
+    assert source_vip.find_present(WANTED, None, known) == "10.244.3.2"
 
 
 @pytest.mark.row("KP-13")
@@ -126,9 +126,9 @@ def test_an_answer_without_an_address_is_refused(outputs: tuple[str, ...], sente
 @pytest.mark.row("KP-13")
 def test_what_has_to_be_there_first_is_named() -> None:
     empty = bare(kube_proxy.reads(LAYOUT))
-    assert source_vip.pod_range(ARGS, empty) == ""
+    assert source_vip.pod_range(LAYOUT, empty) == ""
     with pytest.raises(Refused) as refused:
-        source_vip.reserve(ARGS, empty, "kube-proxy")
+        source_vip.reserve(WANTED, empty, "kube-proxy")
     assert len(refused.value.sentences) == 2
     assert rf"there is no {SUBNET_ENV}: flanneld writes it (role flannel)" in refused.value.sentences[0]
     assert rf"there is no {HOST_LOCAL}: it comes with the CNI plugins (role cni)" in refused.value.sentences[1]
@@ -137,12 +137,12 @@ def test_what_has_to_be_there_first_is_named() -> None:
 @pytest.mark.parametrize("content", [b"FLANNEL_MTU=1450\n", text("nonsense")])
 def test_a_subnet_env_that_tells_no_range_is_refused(content: bytes) -> None:
     with pytest.raises(Refused, match="does not tell the node's range"):
-        source_vip.pod_range(ARGS, node(content=content))
+        source_vip.pod_range(LAYOUT, node(content=content))
 
 
 def test_a_network_that_was_not_read_yet_is_no_error() -> None:
-    other = source_vip.VipArgs(LAYOUT, "flannel.4096", kube_proxy.CNI_DATA_DIR)
+    other = wanted_kube_proxy(mode="overlay", network_name="flannel.4096")
     assert source_vip.find_present(other, None, node("10.244.3.2")) == ""
-    assert {query.key for query in node().find_missing(source_vip.reads(other))} == {
+    assert {query.key for query in node().find_missing(source_vip.reads(LAYOUT, source_vip.folder_of(other)))} == {
         file_key(r"C:\var\lib\cni\networks\flannel.4096")
     }

@@ -61,14 +61,14 @@ def arguments(given: Given[KubeProxyOptions]) -> kube_proxy.KubeProxyArgs:
         resolved,
         layout,
         source_vip=(vip or source_vip.UNKNOWN) if overlay else "",
-        pod_cidr=source_vip.pod_range(_vip_args(given), given.reading) if vip else "",
+        pod_cidr=source_vip.pod_range(layout, given.reading) if vip else "",
     )
     return kube_proxy.KubeProxyArgs(
         wanted=wanted,
         source=source_of(given, kube_proxy.NAME, options.version),
         inbound=kube_proxy.firewall(options.firewall, wanted),
         notices=check_skew(given, version),
-        reads_vip=source_vip.reads(_vip_args(given)) if overlay else (),
+        reads_vip=source_vip.reads(layout, source_vip.folder_of(wanted)) if overlay else (),
         mark=given.mark,
         service=running(given, kube_proxy.DAEMON),
     )
@@ -89,23 +89,17 @@ def reserve_vip(given: Given[KubeProxyOptions], _resources: Resources) -> Batch 
     here = options.managed_by == "service" and not given.shared.golden_image
     if not here or options.network_mode != "overlay" or _find_present_vip(given):
         return None
-    return source_vip.reserve(_vip_args(given), given.reading, given.name)
+    return source_vip.reserve(KubeProxy(given.options, given.layout), given.reading, given.name)
 
 
 def read_reserved_vip(given: Given[KubeProxyOptions], _batch: Batch, answer: Mapping[str, Any]) -> Mapping[str, Any]:
     """The address that host-local printed."""
-    return {source_vip.KEY: source_vip.read_reserved(answer, source_vip.pod_range(_vip_args(given), given.reading))}
+    return {source_vip.KEY: source_vip.read_reserved(answer, source_vip.pod_range(given.layout, given.reading))}
 
 
 def _find_present_vip(given: Given[KubeProxyOptions]) -> str:
     service = given.reading.service(given.layout.kube_proxy_service)
-    return source_vip.find_present(_vip_args(given), service, given.reading)
-
-
-def _vip_args(given: Given[KubeProxyOptions]) -> source_vip.VipArgs:
-    options = given.options
-    network = options.network_name or kube_proxy.network_name(options.network_mode)
-    return source_vip.VipArgs(given.layout, network, options.cni_data_dir)
+    return source_vip.find_present(KubeProxy(given.options, given.layout), service, given.reading)
 
 
 SOURCE_VIP = First(

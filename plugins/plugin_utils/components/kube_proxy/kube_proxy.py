@@ -27,7 +27,7 @@ from ..layout import Layout
 from ..service import Dependencies, Running, service_of
 from . import kube_proxy_args, source_vip
 from .kube_proxy_args import KubeProxy, arguments, environment
-from .options import FirewallOptions
+from .options import CNI_DATA_DIR, FirewallOptions
 
 NAME = "kube-proxy"
 SERVICE = ServiceKind(
@@ -39,9 +39,6 @@ SERVICE = ServiceKind(
 )
 HEALTHZ_PORT = kube_proxy_args.HEALTHZ_PORT
 NETWORK_MODES = ("l2bridge", "overlay")
-CNI_DATA_DIR = r"C:\var\lib\cni\networks"
-"""host-local's own default on the system drive. Source: containernetworking/plugins
-plugins/ipam/host-local/backend/disk/backend.go, defaultDataDir."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +152,11 @@ def reads(layout: Layout) -> tuple[Query, ...]:
         _programs(layout, Source("", None, ""), ""),
         inbound.health_checks(port=HEALTHZ_PORT),
     )
+    vips = windows_path.join(CNI_DATA_DIR, kube_proxy_args.NETWORKS["overlay"])
     return (
         *(query for resource in resources for query in resource.reads()),
         whole_file(layout.kube_proxy_kubeconfig),
-        *source_vip.reads(source_vip.VipArgs(layout, kube_proxy_args.NETWORKS["overlay"], CNI_DATA_DIR)),
+        *source_vip.reads(layout, vips),
         *nssm.reads(layout),
         *log_runner.reads(layout),
         services_query((layout.kube_proxy_service, layout.kubelet_service)),

@@ -26,6 +26,10 @@ from ..shared_options import (
     version_option,
 )
 
+CNI_DATA_DIR = r"C:\var\lib\cni\networks"
+"""host-local's own default on the system drive. Source: containernetworking/plugins
+plugins/ipam/host-local/backend/disk/backend.go, defaultDataDir."""
+
 PLACES = (
     Option(
         "kube_proxy_service",
@@ -109,7 +113,7 @@ class KubeProxyOptions:
     )
     cni_data_dir: str = option(
         "The folder in which host-local keeps which address is taken, the C(dataDir) of the CNI configuration.",
-        default="C:\\var\\lib\\cni\\networks",
+        default=CNI_DATA_DIR,
         variable="winkube_cni_data_dir",
     )
     cluster_cidr: str = option(

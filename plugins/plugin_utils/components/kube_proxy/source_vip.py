@@ -14,7 +14,6 @@ import contextlib
 import ipaddress
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ...engine import command_line, windows_path
@@ -24,6 +23,7 @@ from ...engine.resource import Refused
 from ..flannel import subnet_env
 from ..layout import Layout
 from . import kube_proxy_args
+from .kube_proxy_args import KubeProxy
 
 KEY = "source_vip"
 """The key of a reserved address in a reading."""
@@ -33,34 +33,24 @@ CONTAINER_ID, INTERFACE = "kube-proxy", "source-vip"
 LIMIT = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class VipArgs:
-    """Where the address comes from: `network` is the `name` in the CNI configuration, `data_dir` host-local's
-    folder."""
-
-    layout: Layout
-    network: str
-    data_dir: str
-
-    @property
-    def folder(self) -> str:
-        """The folder with one file per reserved address."""
-        return windows_path.join(self.data_dir, self.network)
-
-    @property
-    def host_local(self) -> str:
-        """The program that hands out addresses."""
-        return windows_path.join(self.layout.cni_bin_dir, "host-local.exe")
-
-
-def reads(args: VipArgs) -> tuple[Query, ...]:
-    """Everything that finding or reserving the address reads."""
+def reads(layout: Layout, folder: str) -> tuple[Query, ...]:
+    """Everything that finding or reserving an address reads; `folder` has host-local's files of the network."""
     return (
-        subnet_env.query(args.layout),
-        file_query(args.folder, entries=True),
-        file_query(args.host_local, sha256=True),
-        file_query(source_vip_json(args.layout), content_limit=LIMIT),
+        subnet_env.query(layout),
+        file_query(folder, entries=True),
+        file_query(host_local(layout), sha256=True),
+        file_query(source_vip_json(layout), content_limit=LIMIT),
     )
+
+
+def folder_of(proxy: KubeProxy) -> str:
+    """host-local's folder of the network, which the CNI configuration names: one file per reserved address."""
+    return windows_path.join(proxy.options.cni_data_dir, proxy.network_name)
+
+
+def host_local(layout: Layout) -> str:
+    """The program that hands out addresses."""
+    return windows_path.join(layout.cni_bin_dir, "host-local.exe")
 
 
 def source_vip_json(layout: Layout) -> str:
@@ -73,10 +63,10 @@ def request_json(layout: Layout) -> str:
     return windows_path.join(layout.root, "SourceVipRequest.json")
 
 
-def pod_range(args: VipArgs, reading: Reading) -> str:
+def pod_range(layout: Layout, reading: Reading) -> str:
     """The node's range, such as 10.244.3.0/24; empty until flanneld has written it. Refused for a subnet.env without
     one."""
-    place = subnet_env.path(args.layout)
+    place = subnet_env.path(layout)
     text = _text(place, reading)
     if not text:
         return ""
@@ -88,41 +78,42 @@ def pod_range(args: VipArgs, reading: Reading) -> str:
         ) from error
 
 
-def find_present(args: VipArgs, service: Mapping[str, Any] | None, reading: Reading) -> str:
+def find_present(proxy: KubeProxy, service: Mapping[str, Any] | None, reading: Reading) -> str:
     """The address in use, or the one reserved before, if it is in the node's range and still reserved for us; else
     empty."""
     known = reading.parts.get(KEY)
     if known:
         return str(known)
-    entries = set(reading.parts.get(file_key(args.folder), {}).get("entries") or ())
-    span = pod_range(args, reading)
-    return next((vip for vip in _candidates(args, service, reading) if vip in entries and _is_inside(vip, span)), "")
+    entries = set(reading.parts.get(file_key(folder_of(proxy)), {}).get("entries") or ())
+    span = pod_range(proxy.layout, reading)
+    candidates = _candidates(proxy.layout, service, reading)
+    return next((vip for vip in candidates if vip in entries and _is_inside(vip, span)), "")
 
 
-def reserve(args: VipArgs, reading: Reading, component: str) -> Batch:
+def reserve(proxy: KubeProxy, reading: Reading, component: str) -> Batch:
     """Release the entry of an earlier run, then reserve. Refused if flanneld or host-local is not there yet."""
     missing = [
         f"source VIP: overlay needs one out of the node's range, but there is no {path}: {who}."
         for path, who in (
-            (subnet_env.path(args.layout), "flanneld writes it (role flannel)"),
-            (args.host_local, "it comes with the CNI plugins (role cni)"),
+            (subnet_env.path(proxy.layout), "flanneld writes it (role flannel)"),
+            (host_local(proxy.layout), "it comes with the CNI plugins (role cni)"),
         )
         if not reading.file(path).get("exists")
     ]
     if missing:
         raise Refused(*missing)
-    stdin = json.dumps(_request(args, pod_range(args, reading)), sort_keys=True)
-    subnet = reading.file(subnet_env.path(args.layout))
+    stdin = json.dumps(_request(proxy, pod_range(proxy.layout, reading)), sort_keys=True)
+    subnet = reading.file(subnet_env.path(proxy.layout))
     relied_on = (
         Expectation(system_query(), (("machine", reading.machine),)),
-        Expectation(subnet_env.query(args.layout), (("exists", True), ("sha256", subnet.get("sha256")))),
+        Expectation(subnet_env.query(proxy.layout), (("exists", True), ("sha256", subnet.get("sha256")))),
     )
-    release = _host_local(args, "DEL", stdin)
+    release = _host_local(proxy.layout, "DEL", stdin)
     return Batch(
         component,
-        (release, _host_local(args, "ADD", stdin).with_undo(release)),
+        (release, _host_local(proxy.layout, "ADD", stdin).with_undo(release)),
         pre=relied_on,
-        state=reads(args),
+        state=reads(proxy.layout, folder_of(proxy)),
     )
 
 
@@ -139,13 +130,13 @@ def read_reserved(answer: Mapping[str, Any], span: str) -> str:
     return vip
 
 
-def _candidates(args: VipArgs, service: Mapping[str, Any] | None, reading: Reading) -> list[str]:
+def _candidates(layout: Layout, service: Mapping[str, Any] | None, reading: Reading) -> list[str]:
     found = []
     if service is not None:
         line = str((service.get("nssm") or {}).get("AppParameters") or service.get("image_path") or "")
         words = command_line.split(f"x {line}")
         found += [word.partition("=")[2] for word in words if word.startswith("--source-vip=")]
-    text = _text(source_vip_json(args.layout), reading)
+    text = _text(source_vip_json(layout), reading)
     if text:
         with contextlib.suppress(ValueError):  # not ours to repair: a new one is reserved
             found.append(kube_proxy_args.source_vip(text))
@@ -164,23 +155,23 @@ def _is_inside(vip: str, span: str) -> bool:
         return False
 
 
-def _request(args: VipArgs, span: str) -> dict[str, Any]:
-    ipam = {"type": "host-local", "dataDir": args.data_dir, "ranges": [[{"subnet": span}]]}
-    return {"cniVersion": "0.2.0", "name": args.network, "ipam": ipam}
+def _request(proxy: KubeProxy, span: str) -> dict[str, Any]:
+    ipam = {"type": "host-local", "dataDir": proxy.options.cni_data_dir, "ranges": [[{"subnet": span}]]}
+    return {"cniVersion": "0.2.0", "name": proxy.network_name, "ipam": ipam}
 
 
-def _host_local(args: VipArgs, command: str, stdin: str) -> Op:
+def _host_local(layout: Layout, command: str, stdin: str) -> Op:
     env = {
         "CNI_COMMAND": command,
         "CNI_CONTAINERID": CONTAINER_ID,
         "CNI_IFNAME": INTERFACE,
         "CNI_NETNS": "none",
-        "CNI_PATH": args.layout.cni_bin_dir,
+        "CNI_PATH": layout.cni_bin_dir,
     }
     return Op(
         "run",
         {
-            "program": args.host_local,
+            "program": host_local(layout),
             "args": [],
             "stdin": stdin,
             "env": env,
