@@ -173,9 +173,10 @@ def files(host: NodeHost) -> dict[str, bytes]:
 def test_check_mode_on_a_bare_machine_says_what_it_would_do_and_makes_nothing(bench: Bench) -> None:
     bench.node()
     cluster = bench.cluster(version="1.27.4")
-    cluster.shipped("site")
+    admin = bench.file("admin.conf", cluster.kubeconfig_for("ann", "system:masters"))
+    may = {"winkube_cluster": {"kubeconfig": str(admin), "context": ""}}
     before, objects = bench.dump(), cluster.store.version
-    run = joined(bench, cluster, "--check", "--diff", winkube_join="bootstrap_kubeconfig")
+    run = joined(bench, None, "--check", "--diff", winkube_join="bootstrap_kubeconfig", **may)
     assert "would join the cluster as win1 by bootstrap_kubeconfig, podCIDR (known after join)" in run.output
     assert "would create in the cluster: ServiceAccount winkube-flanneld" in run.output
     assert bench.dump() == before

@@ -64,6 +64,12 @@ GRPCURL = "1.9.3"
 CRICTL = "1.36.0"
 NERDCTL = "1.7.7"
 
+ETCD = "3.6.8"
+"""Under kube-apiserver."""
+
+PROMTOOL = "0.316.0"
+"""Prometheus 3.16: its module's numbers stand at v0."""
+
 KUBECONFORM = "0.8.0"
 """Another linter of manifests, whose time the linter's is measured beside."""
 
@@ -84,6 +90,8 @@ class Project:
     v: bool = True
     second: str = ""
     """The module's name from major version 2 on, where it is another."""
+    tags: str = ""
+    """Go's build tags."""
 
     def module_of(self, version: str) -> str:
         return self.second if self.second and int(version.split(".")[0]) >= 2 else self.module
@@ -131,6 +139,14 @@ PROJECTS = {
     "flannel-cni": Project("github.com/flannel-io/cni-plugin", {"flannel": ""}, "main.Version"),
     "csi-proxy": Project("github.com/kubernetes-csi/csi-proxy", {"csi-proxy": "cmd/csi-proxy"}, "main.version"),
     "kubeconform": Project("github.com/yannh/kubeconform", {"kubeconform": "cmd/kubeconform"}, "main.version"),
+    "etcd": Project("go.etcd.io/etcd/v3", {"etcd": ""}, "go.etcd.io/etcd/api/v3/version.GitSHA", v=False),
+    "prometheus": Project(
+        "github.com/prometheus/prometheus",
+        {"promtool": "cmd/promtool"},
+        "github.com/prometheus/common/version.Version",
+        v=False,
+        tags="remove_all_sd",  # the clouds' libraries, which checks of rules do not need
+    ),
     "grpcurl": Project("github.com/fullstorydev/grpcurl", {"grpcurl": "cmd/grpcurl"}, "main.version"),
     "actionlint": Project("github.com/rhysd/actionlint", {"actionlint": "cmd/actionlint"}, "main.version"),
 }
@@ -262,7 +278,8 @@ def build(project: str, version: str, names: Sequence[str], system: str = "linux
             flags = f"-s -w -X {stamp}={'v' if known.v else ''}{version}"
             package = known.package(name, version)
             try:
-                go("build", "-ldflags", flags, "-o", str(unfinished), package, cwd=source, system=system)
+                options = ["-ldflags", flags, "-tags", known.tags, "-o", str(unfinished)]
+                go("build", *options, package, cwd=source, system=system)
             except subprocess.CalledProcessError:
                 failed.append(name)
                 continue

@@ -51,6 +51,14 @@ ALL = (
     Kind(
         "admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", False
     ),
+    Kind("admissionregistration.k8s.io", "v1", "validatingadmissionpolicies", "ValidatingAdmissionPolicy", False),
+    Kind(
+        "admissionregistration.k8s.io",
+        "v1",
+        "validatingadmissionpolicybindings",
+        "ValidatingAdmissionPolicyBinding",
+        False,
+    ),
     Kind("apiregistration.k8s.io", "v1", "apiservices", "APIService", False),
     Kind(_RBAC, "v1", "clusterroles", "ClusterRole", False),
     Kind(_RBAC, "v1", "clusterrolebindings", "ClusterRoleBinding", False),

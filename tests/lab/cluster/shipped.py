@@ -13,6 +13,8 @@ from tests.lab.cluster.store import Store
 FOLDER = Path(__file__).resolve().parents[3] / "examples" / "rbac"
 USER = "shipped"
 """How the users begin whose rights are the files'."""
+BEFORE = {"site": ("accounts",)}
+"""What an administrator applies before a file."""
 
 
 def documents(name: str) -> list[dict[str, Any]]:
@@ -22,12 +24,13 @@ def documents(name: str) -> list[dict[str, Any]]:
 def grant(store: Store, *names: str) -> tuple[str, ...]:
     """Make what the files have, unless it is there; the groups that their bindings name."""
     groups: dict[str, None] = {}
-    for name in names:
+    for name in (each for named in names for each in (*BEFORE.get(named, ()), named)):
         for document in documents(name):
             kind, namespace = BY_NAME[document["kind"]], str(document["metadata"].get("namespace") or "")
             if kind.namespaced and store.find(BY_NAME["Namespace"], "", namespace) is None:
                 store.create(BY_NAME["Namespace"], "", {"metadata": {"name": namespace}})
             if store.find(kind, namespace, str(document["metadata"]["name"])) is None:
                 store.create(kind, namespace, document)
-            groups |= dict.fromkeys(str(one["name"]) for one in document.get("subjects") or ())
+            subjects = document.get("subjects") or ()
+            groups |= dict.fromkeys(str(one["name"]) for one in subjects if one["kind"] == "Group")
     return tuple(groups)

@@ -22,6 +22,7 @@ from tests.lab.cluster.kinds import ALL
 _PATH = re.compile(
     r"/api(?:s/[^/]+)?/[^/]+(?:/namespaces/[^/]+)?/(?P<plural>[a-z]+)(?:/(?P<name>[^/]+)(?:/(?P<sub>.+))?)?"
 )
+REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 SERVER = "https://10.0.0.10:6443"
 
 
@@ -86,9 +87,14 @@ class Fake:
         self.objects: dict[str, dict[str, Any]] = {}
         self.writes: list[tuple[str, str, Any]] = []
         self.refused: dict[tuple[str, str], int] = {}
+        self.denied: set[str] = set()
+        """Resources of which the user may make none, by its own question."""
         self.cluster = Cluster(lambda: Connection(SERVER, ca_pem, self.send))
 
     def send(self, method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> tuple[int, bytes]:
+        if path == REVIEWS:
+            wanted = dict(body or {})["spec"]["resourceAttributes"]["resource"]
+            return 201, as_api(method, path, 201, {"status": {"allowed": wanted not in self.denied}})
         if method != "GET":
             self.writes.append((method, path, body))
         if (status := self.refused.pop((method, path), 0)) != 0:

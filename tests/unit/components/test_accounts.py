@@ -8,10 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.identities import (
     FLANNELD,
     KUBE_PROXY,
+    Identities,
     identities,
     objects,
     token_path,
@@ -21,12 +24,19 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import C
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 
+from tests.conftest import ROOT
 from tests.unit.cluster.fake import SERVER, Fake, certificate
 
 from .nodes import LAYOUT
 
 CLOCK = Clock(now=iter(range(10_000)).__next__, sleep=lambda seconds: None)
 OPTIONS = JoinOptions(node_name="win1", version="1.37.1")
+
+
+def found(
+    cluster: Cluster | None, options: JoinOptions = OPTIONS, *, joins: bool = False, check: bool = False
+) -> Identities:
+    return identities(cluster, options, LAYOUT, joins=joins, check=check, clock=CLOCK)
 
 
 @pytest.mark.row("JR-01")
@@ -52,7 +62,8 @@ def test_kube_proxy_gets_the_role_that_kubernetes_has_for_it() -> None:
 @pytest.mark.row("JR-01", "JR-02")
 def test_accounts_are_made_once_and_their_kubeconfigs_are_the_same_each_time() -> None:
     fake = Fake(b"pem")
-    steps, first = identities(fake.cluster, OPTIONS, LAYOUT, check=False, clock=CLOCK)
+    made = found(fake.cluster)
+    steps, first = made.steps, made.found
     assert [item.path for item in first] == [LAYOUT.flanneld_kubeconfig, LAYOUT.kube_proxy_kubeconfig]
     assert steps[0].startswith("create in the cluster: ServiceAccount winkube-flanneld, ClusterRole winkube-flanneld, ")
     document = json.loads(first[0].text.reveal())
@@ -62,50 +73,52 @@ def test_accounts_are_made_once_and_their_kubeconfigs_are_the_same_each_time() -
         "certificate-authority-data": base64.b64encode(b"pem").decode(),
     }
     written = len(fake.writes)
-    assert identities(fake.cluster, OPTIONS, LAYOUT, check=False, clock=CLOCK) == ([], first)
+    assert found(fake.cluster) == Identities(found=first)
     assert len(fake.writes) == written == 7
 
 
 def test_check_mode_makes_nothing_and_says_what_it_would() -> None:
     fake = Fake(b"pem")
-    steps, found = identities(fake.cluster, OPTIONS, LAYOUT, check=True, clock=CLOCK)
-    assert len(steps) == len(found) == 2
+    planned = found(fake.cluster, check=True)
+    assert len(planned.steps) == len(planned.found) == 2
     assert fake.writes == []
 
 
 def test_another_task_may_have_made_the_account_a_moment_ago() -> None:
     fake = Fake(b"pem")
     fake.refused["POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles"] = 409
-    assert len(identities(fake.cluster, OPTIONS, LAYOUT, check=False, clock=CLOCK)[1]) == 2
+    assert len(found(fake.cluster).found) == 2
     fake = Fake(b"pem")
     fake.refused["POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles"] = 403
     with pytest.raises(ClusterError, match="clusterroles was answered with 403"):
-        identities(fake.cluster, OPTIONS, LAYOUT, check=False, clock=CLOCK)
+        found(fake.cluster)
 
 
 def test_a_token_that_never_comes_is_said() -> None:
     fake = Fake(b"pem")
-    identities(fake.cluster, OPTIONS, LAYOUT, check=False, clock=CLOCK)
+    found(fake.cluster)
     fake.objects[token_path(FLANNELD)]["data"] = {}
     with pytest.raises(ClusterError, match="gave the ServiceAccount winkube-flanneld no token within 30 s"):
-        identities(fake.cluster, OPTIONS, LAYOUT, check=False, clock=CLOCK)
+        found(fake.cluster)
 
 
 def test_what_the_cluster_manages_needs_no_file_and_no_account() -> None:
     fake = Fake(b"pem")
     options = replace(OPTIONS, flanneld=Credentials(kubeconfig=False, kubeconfig_source=""))
-    steps, found = identities(fake.cluster, options, LAYOUT, check=False, clock=CLOCK)
-    assert [item.service for item in found] == ["kube-proxy"]
-    assert not any("flanneld" in step for step in steps)
+    made = found(fake.cluster, options)
+    assert [item.service for item in made.found] == ["kube-proxy"]
+    assert not any("flanneld" in step for step in made.steps)
 
 
 def test_without_a_cluster_only_the_users_own_files_go_to_the_node(tmp_path: Path) -> None:
     file = tmp_path / "flanneld"
     file.write_text('{"clusters": [{"name": "k", "cluster": {"server": "https://k"}}]}', encoding="utf-8")
     options = replace(OPTIONS, flanneld=Credentials(kubeconfig=True, kubeconfig_source=str(file)))
-    steps, found = identities(None, options, LAYOUT, check=False, clock=CLOCK)
-    assert steps == []
-    assert [(item.service, item.text) for item in found] == [("flanneld", Secret(file.read_text(encoding="utf-8")))]
+    made = found(None, options)
+    assert made.steps == ()
+    assert [(item.service, item.text) for item in made.found] == [
+        ("flanneld", Secret(file.read_text(encoding="utf-8")))
+    ]
 
 
 @pytest.mark.row("JR-02")
@@ -124,11 +137,41 @@ def test_an_administrators_kubeconfig_goes_to_no_node_unless_said_by_name(tmp_pa
     with pytest.raises(
         Refused, match=r"cluster administrator's .the group system:masters.*allow_cluster_admin_kubeconfig"
     ):
-        identities(None, options, LAYOUT, check=False, clock=CLOCK)
-    assert len(identities(None, replace(options, allow_cluster_admin=True), LAYOUT, check=False, clock=CLOCK)[1]) == 1
+        found(None, options)
+    assert len(found(None, replace(options, allow_cluster_admin=True)).found) == 1
 
 
 def test_a_file_that_is_not_there_is_said() -> None:
     options = replace(OPTIONS, flanneld=Credentials(kubeconfig=True, kubeconfig_source="/nowhere/conf"))
     with pytest.raises(Refused, match=r"flanneld\.kubeconfig_source: /nowhere/conf on the controller cannot be read"):
-        identities(None, options, LAYOUT, check=False, clock=CLOCK)
+        found(None, options)
+
+
+def test_accounts_that_the_user_may_not_make_are_told_with_the_file_that_has_them() -> None:
+    fake = Fake(b"pem")
+    fake.denied = {"clusterroles", "secrets"}
+    with pytest.raises(
+        Refused, match=r"may not make ClusterRole winkube-flanneld, Secret winkube-flanneld-token\. .*accounts\.yml"
+    ):
+        found(fake.cluster)
+    assert fake.writes == []
+
+
+def test_the_file_has_what_a_run_would_make() -> None:
+    text = (ROOT / "examples" / "rbac" / "accounts.yml").read_text(encoding="utf-8")
+    assert list(yaml.safe_load_all(text)) == [
+        dict(each.body) for name in (FLANNELD, KUBE_PROXY) for each in objects(name)
+    ]
+
+
+def test_who_may_not_read_an_account_leaves_a_joined_node_as_it_is() -> None:
+    fake = Fake(b"pem")
+    found(fake.cluster)
+    fake.refused["GET", token_path(KUBE_PROXY)] = 403
+    made = found(fake.cluster)
+    assert [item.service for item in made.found] == ["flanneld"]
+    (left,) = made.unknown
+    assert left.text.startswith(f"leave {LAYOUT.kube_proxy_kubeconfig} as it is: the kubeconfig's user may not read")
+    fake.refused["GET", token_path(KUBE_PROXY)] = 403
+    with pytest.raises(Refused, match=r"accounts\.yml"):
+        found(fake.cluster, joins=True)

@@ -23,7 +23,7 @@ from ..shared_arguments import kubernetes_version, source_of
 from ..stage import After, Given, Probe, Resources, Stage
 from . import join, joining, material, node_object
 from .after_join import Joined, look_after
-from .identities import Identity, identities
+from .identities import Identities, Identity, identities
 from .joining import LATER, Joining, fill_pod_cidr
 from .options import INTERFACE, JoinOptions
 
@@ -67,7 +67,8 @@ def files(given: Given[JoinOptions]) -> Resources:
     options, layout = given.options, given.layout
     made: Resources = (
         *join.folders(layout),
-        *(resource for item in _identities(given)[1] for resource in _build_kubeconfig(given, item)),
+        *(resource for item in _identities(given).found for resource in _build_kubeconfig(given, item)),
+        *_identities(given).unknown,
     )
     if not joins(given):
         return (*made, *material.build_own_kubeconfig(options, layout, given.reading, given.mark))
@@ -83,13 +84,15 @@ def _build_kubeconfig(given: Given[JoinOptions], item: Identity) -> Resources:
     return (kubeconfig, *join.build_reader(item.service, item.binary, item.path, given.reading))
 
 
-def _identities(given: Given[JoinOptions]) -> tuple[Sequence[str], Sequence[Identity]]:
-    """(steps taken in the cluster, the programs' kubeconfigs)."""
+def _identities(given: Given[JoinOptions]) -> Identities:
+    """The programs' kubeconfigs."""
     if given.shared.golden_image:
-        return (), ()
+        return Identities()
 
-    def make_identities() -> tuple[Sequence[str], Sequence[Identity]]:
-        return identities(_cluster(given), given.options, given.layout, check=given.check, clock=Clock())
+    def make_identities() -> Identities:
+        return identities(
+            _cluster(given), given.options, given.layout, joins=joins(given), check=given.check, clock=Clock()
+        )
 
     return given.asks.once("identities", make_identities)
 
@@ -143,7 +146,7 @@ def see(given: Given[JoinOptions], _acted: Collection[str], _changed: bool) -> A
     if given.shared.golden_image:
         return After(result={"joined": False, "pod_cidr": ""})
     joined = joins(given)
-    steps = [*_identities(given)[0], *(make_room(given) if joined else ())]
+    steps = [*_identities(given).steps, *(make_room(given) if joined else ())]
     cluster = _cluster(given)
     node = None
     if cluster is not None and not (given.check and joined):

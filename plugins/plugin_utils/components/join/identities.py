@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import ntpath
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +17,11 @@ from ...cluster.client import Cluster, wait_for
 from ...cluster.documents import Kubeconfig
 from ...cluster.documents import kubeconfig as read_kubeconfig
 from ...cluster.endpoint import endpoint
-from ...cluster.error import ClusterError
+from ...cluster.error import FORBIDDEN, ClusterError
+from ...cluster.rights import is_allowed
 from ...engine.clock import Clock
 from ...engine.local_path import expand_home
-from ...engine.resource import Refused
+from ...engine.resource import Notice, Refused
 from ...engine.secret import Secret, encode
 from ..layout import Layout
 from .options import JoinOptions
@@ -83,6 +84,12 @@ class Wanted:
 
     collection: str
     body: Mapping[str, Any]
+
+    def may_be_made(self, cluster: Cluster) -> bool:
+        """Whether the user may make it. ClusterError."""
+        *_rest, resource = self.collection.split("/")
+        group = str(self.body["apiVersion"]).rpartition("/")[0]
+        return is_allowed(cluster, "create", group, resource, str(self.body["metadata"].get("namespace") or ""))
 
     @property
     def name(self) -> str:
@@ -192,6 +199,10 @@ def _token(account: str) -> Wanted:
 TOKEN_S = 30
 """Seconds that the controller manager may take to fill in a ServiceAccount's token."""
 LATER = "(known when the ServiceAccount is made)"
+MANIFESTS = (
+    "An administrator makes the accounts with kubectl apply -f examples/rbac/accounts.yml; examples/rbac/site.yml has "
+    "the rights to read them."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,15 +220,26 @@ class Identity:
         return encode(self.text)
 
 
-def identities(
-    cluster: Cluster | None, options: JoinOptions, layout: Layout, *, check: bool, clock: Clock
-) -> tuple[list[str], tuple[Identity, ...]]:
-    """(steps taken in the cluster, kubeconfigs for the node). Without a cluster, only the user's own files.
+@dataclass(frozen=True, slots=True)
+class Identities:
+    """`steps` taken in the cluster, kubeconfigs for the node, and of whom the user may not know what they have."""
 
-    With `check` nothing is made.
+    steps: tuple[str, ...] = ()
+    found: tuple[Identity, ...] = ()
+    unknown: tuple[Notice, ...] = ()
+
+
+def identities(
+    cluster: Cluster | None, options: JoinOptions, layout: Layout, *, joins: bool, check: bool, clock: Clock
+) -> Identities:
+    """Of flanneld and kube-proxy. Without a cluster, only the user's own files; with `check` nothing is made.
+
+    Where the user may not read an account, the kubeconfig of a node that has joined stays as it is. Refused for a
+    machine that joins, and where an account is missing that the user may not make.
     """
     steps: list[str] = []
     found: list[Identity] = []
+    unknown: list[Notice] = []
     programs = (
         (
             "flanneld",
@@ -247,11 +269,21 @@ def identities(
                 allow_admin=options.allow_cluster_admin,
             )
         elif cluster is not None:
-            made, text = _of_account(cluster, account, options.api_server, check=check, clock=clock)
+            try:
+                absent = find_missing(cluster, objects(account))
+            except ClusterError as error:
+                if error.status != FORBIDDEN:
+                    raise
+                if joins:
+                    raise Refused(f"{error} {MANIFESTS}") from error
+                unread = f"leave {path} as it is: the kubeconfig's user may not read the account {account}"
+                unknown.append(Notice(account, unread))
+                continue
+            made, text = _of_account(cluster, account, absent, options.api_server, check=check, clock=clock)
             steps += made
         if text is not None:
             found.append(Identity(path, service, binary, text))
-    return steps, tuple(found)
+    return Identities(tuple(steps), tuple(found), tuple(unknown))
 
 
 def users_kubeconfig(path: str, option: str, *, allow_admin: bool) -> Secret[str]:
@@ -266,9 +298,13 @@ def users_kubeconfig(path: str, option: str, *, allow_admin: bool) -> Secret[str
 
 
 def _of_account(
-    cluster: Cluster, account: str, api_server: str, *, check: bool, clock: Clock
+    cluster: Cluster, account: str, absent: Sequence[Wanted], api_server: str, *, check: bool, clock: Clock
 ) -> tuple[list[str], Secret[str]]:
-    absent = find_missing(cluster, objects(account))
+    if denied := [item.label for item in absent if not item.may_be_made(cluster)]:
+        raise Refused(
+            f"The cluster lacks {', '.join(item.label for item in absent)}, and the kubeconfig's user may not make "
+            f"{', '.join(denied)}. {MANIFESTS}"
+        )
     steps = [f"create in the cluster: {', '.join(item.label for item in absent)}"] if absent else []
     if check and absent:
         return steps, Secret(LATER)
