@@ -37,11 +37,11 @@ OPS = frozenset(
 )
 """The ops that the runner knows."""
 NOT_RUN = (
-    "the role host, what restarts the machine, and the join with kubeadm",
-    "HNS and what needs it: flannel, a kube-proxy that stays, the external switch (addresses, ip_note and their like)",
+    "what restarts the machine, and the join with kubeadm, which needs a cluster that a node on Wine can be part of",
+    "a flanneld and a kube-proxy that stay: they end where Wine lacks what they ask of Windows",
     "netsh, dism and icacls themselves: the lab's programs answer, and access lists that icacls sets are not Wine's",
     "Windows PowerShell 5.1, and the outer PowerShell that sshd's DefaultShell is",
-    "services that Windows has itself (hns, vmcompute, sshd) and boot: BootId is not there",
+    "services that Windows has itself but for two names (hns, vmcompute), and boot: BootId is not there",
 )
 """What this node does not show."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,13 +13,15 @@ import pytest
 
 from tests.integration.lab import Bench, Run
 from tests.lab.machine import builds
-from tests.lab.machine.faults import Fault, ServiceFault
+from tests.lab.machine.faults import Fault
 from tests.lab.server import modules
 from tests.lab.twin import modules as twin
 from tests.windows.machine.bench import Archive, digest
 from tests.wine_node.compare import Exchange
+from tests.wine_node.occupied import occupied
 from tests.wine_node.side import Side
 
+HEAD, LARGE = 1000, 1_200_000
 ENDS_AT_ONCE = "ctr"
 """A program of the lab's that is no daemon: without arguments it says so and ends."""
 
@@ -52,8 +55,10 @@ class LabSide(Side):
     def program(self, name: str, version: str) -> bytes:
         return builds.build(name, version)
 
-    def other_build(self, name: str, version: str) -> bytes:
-        return builds.build(name, version, resource=version)
+    def other_build(self, name: str, version: str, text: bytes) -> bytes:
+        """As large as a real one: more than travels in a batch."""
+        data = builds.build(name, version)
+        return data[:HEAD] + random.Random(name).randbytes(LARGE) + text + data[HEAD:]
 
     def ends_at_once(self) -> bytes:
         return builds.build(ENDS_AT_ONCE, "0.0.0")
@@ -84,8 +89,11 @@ class LabSide(Side):
     def has(self, path: str) -> bool:
         return bool(self.host.in_turn(lambda: self.host.node.drive.exists(path)))
 
-    def ends_in(self, service: str) -> None:
-        self.host.in_turn(lambda: self.host.node.faults.service(service, ServiceFault("crash_at_start")))
+    def networks(self) -> list[str]:
+        return sorted(one["Name"] for one in self.host.in_turn(lambda: self.host.node.hns.networks))
+
+    def occupy(self, network: str) -> None:
+        self.host.in_turn(lambda: occupied(self.host.node, network))
 
     def cut_in_batch(self, run: Callable[[], Run]) -> tuple[Run, bool]:
         fault = Fault("session", 1, "before")

@@ -43,6 +43,10 @@ HERE = Path(__file__).parent
 MODULES = r"C:\Program Files\PowerShell\Modules"
 """In PSModulePath before PowerShell's own."""
 LOCAL_USER = bytes([1, 5, 0, 0, 0, 0, 0, 5]) + struct.pack("<5I", 21, 0, 0, 0, 1000)
+CONTAINERS = ("vmcompute", "hns")
+"""Services that the feature Containers brings."""
+SERVICE = r"C:\windows\system32\spoolsv.exe"
+"""A service of Wine's that does nothing, under their names: so the scripts find them, and ask the DLLs."""
 STOPPED = 1
 """SERVICE_STOPPED."""
 SYSTEM = (bytes([1, 1, 0, 0, 0, 0, 0, 5]) + struct.pack("<I", 18)).ljust(len(LOCAL_USER), b"\0")
@@ -75,7 +79,8 @@ class Machine(WineNode):
 
 
 def show_windows(node: Machine) -> None:
-    """Wine's registry gets what the lab's image of a Windows Server has and Wine has not, but for services."""
+    """Wine's registry gets what the lab's image of a Windows Server has and Wine has not; of services the two of
+    containers."""
 
     def copy(key: Key, path: str) -> None:
         for value in key.values.values():
@@ -86,6 +91,15 @@ def show_windows(node: Machine) -> None:
             if not f"HKLM\\{inner}".upper().startswith(SERVICES.upper()):
                 copy(below, inner)
 
+    services = SERVICES.removeprefix("HKLM\\")
+    for name in CONTAINERS:
+        node.witness.ask("create", name=name, binary=SERVICE, start=3, display=name)
+        found = node.registry.key(f"{SERVICES}\\{name}")
+        for value in found.values.values() if found else ():
+            if value.name != "ImagePath" and not isinstance(value.data, bytes):
+                path = f"{services}\\{name}"
+                node.witness.ask("set", path=path, name=value.name, type=value.type, data=value.data)
+        node.witness.ask("start", name=name)
     node.witness.ask("set", path=SCHEDULE_CLASS, name="", type="string", data=SCHEDULE)
     for hive in ("SOFTWARE", "SYSTEM"):
         found = node.registry._find(f"HKLM\\{hive}")
@@ -120,7 +134,8 @@ def running(work: Path, folder: Path, hns_port: int, **settings: Any) -> Iterato
         # Else Wine takes its own program of that name. Not before: the prefix asks Wine's sc.exe whether it is up.
         own = ",".join(f"{name}.exe" for name in PROGRAMS_OF_WINDOWS)
         prefix.environment["WINEDLLOVERRIDES"] = f"{own}=n;{pwsh.OVERRIDES}"
-        prefix.place(HERE / "cim" / "CimCmdlets.psm1", f"{MODULES}\\CimCmdlets\\CimCmdlets.psm1")
+        for module in (HERE / "modules").glob("*/*.psm1"):
+            prefix.place(module, f"{MODULES}\\{module.stem}\\{module.name}")
         prefix.place(library.build(HERE / "schedule" / "schedule.c", SCHEDULE_LIBRARIES), SCHEDULE)
         library.place(prefix)
         node = Machine("win1", prefix, witness.build(), **settings)

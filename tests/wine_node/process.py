@@ -23,11 +23,15 @@ from tests.lab.machine.errors import WinError  # noqa: E402
 from tests.lab.machine.node import SimulatedNode  # noqa: E402
 from tests.lab.server.files import make_keys  # noqa: E402
 from tests.windows.hns.server import HnsServer  # noqa: E402
+from tests.wine_node import adapter  # noqa: E402
 from tests.wine_node.machine import STAND_INS, Machine, running, show_windows  # noqa: E402
+from tests.wine_node.occupied import occupied  # noqa: E402
 from tests.wine_node.ssh import Sshd  # noqa: E402
 from tests.wine_node.standins import StandIns  # noqa: E402
 
 STATE = r"C:\ProgramData\winkube"
+BLIP_S = 3.0
+"""For which the lab's machine has no address when a virtual switch comes or goes: here seconds are seconds."""
 
 
 class Process:
@@ -71,6 +75,14 @@ class Process:
         place = self.node.prefix.path(path)
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, encoding="utf-8")
+
+    def do_networks(self) -> list[str]:
+        with self.node.lock:
+            return sorted(one["Name"] for one in self.node.hns.networks)
+
+    def do_occupy(self, network: str) -> None:
+        with self.node.lock:
+            occupied(self.node, network)
 
     def do_is_open(self) -> bool:
         """Whether a batch is."""
@@ -123,6 +135,7 @@ class Process:
     async def serve(self) -> None:
         self.loop = asyncio.get_running_loop()
         looking = [asyncio.create_task(self.tick()), asyncio.create_task(self.watch())]
+        self.node.on_cut.append(lambda _told: self.do_cut())
         port = await self.sshd.start()
         print(json.dumps({"port": port}), flush=True)
         ended = asyncio.Event()
@@ -141,8 +154,9 @@ class Process:
 def main(work: Path, powershell: Path) -> int:
     keys = make_keys(work)
     hns = HnsServer(SimulatedNode("before"))
-    with hns, running(work, powershell, hns.server_address[1], hosts={}) as (node, prefix):
+    with hns, running(work, powershell, hns.server_address[1], hosts={}, nic=adapter.nic()) as (node, prefix):
         hns.node = node
+        node.faults.blip_s = BLIP_S
         stand_ins = StandIns(node)
         prefix.path(STAND_INS).write_text(stand_ins.address, encoding="ascii")
         show_windows(node)

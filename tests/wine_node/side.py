@@ -39,8 +39,8 @@ class Side(ABC):
         """A Windows program that runs there."""
 
     @abstractmethod
-    def other_build(self, name: str, version: str) -> bytes:
-        """The same with other bytes."""
+    def other_build(self, name: str, version: str, text: bytes) -> bytes:
+        """The same with this text in it somewhere."""
 
     @abstractmethod
     def ends_at_once(self) -> bytes:
@@ -71,8 +71,12 @@ class Side(ABC):
         """Whether there is a file or folder of the node."""
 
     @abstractmethod
-    def ends_in(self, service: str) -> None:
-        """From now on the service's program ends at once: on Wine it does so anyway."""
+    def networks(self) -> list[str]:
+        """HNS's, by name."""
+
+    @abstractmethod
+    def occupy(self, network: str) -> None:
+        """An endpoint that nothing uses any more, on a network of HNS's, and a policy list of it."""
 
     @abstractmethod
     def cut_in_batch(self, run: Callable[[], Run]) -> tuple[Run, bool]:

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -122,10 +123,19 @@ class Sshd:
 
 
 def end(node: Machine, process: subprocess.Popen[bytes], call: Call) -> None:
-    """Ends a session's processes: the PowerShell first, which is no child of this side's."""
-    if call.pid:
-        with contextlib.suppress(WinError):
-            node.witness.ask("kill", pid=call.pid, code=1)
+    """Ends all processes of a session, as sshd does with its job: the PowerShell and what it has started are no
+    children of this side's."""
+    running = node.witness.ask("processes") if call.pid else []
+    pids = [call.pid] if call.pid else []
+    for pid in pids:
+        pids += [one["pid"] for one in running if one["parent"] == pid and one["pid"] not in pids]
+    for pid in pids:
+        try:
+            node.witness.ask("kill", pid=pid, code=1)
+        except WinError as error:
+            print(f"cut: process {pid}: {error}", file=sys.stderr, flush=True)
+    there = [(one["pid"], one["parent"], one["name"]) for one in running]
+    print(f"cut: {pids} of {there}", file=sys.stderr, flush=True)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

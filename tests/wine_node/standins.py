@@ -3,8 +3,9 @@
 - Programs (`PROGRAMS`): program/main.go under each name asks here; the lab's program of that name answers, and works
   on Wine's service manager where the service is Wine's. Wine's own sc.exe has no config and no failure, and its netsh,
   icacls, dism, schtasks, wevtutil and shutdown do nothing.
-- `Get-CimInstance` (cim/CimCmdlets.psm1, first in PSModulePath; PowerShell's needs libmi): Win32_Service with Wine's
-  process ids and exit codes. Any other class is an error, as from a machine that does not know it.
+- The commands of the modules CimCmdlets, NetTCPIP and DnsClient that the scripts call (modules/*, first in
+  PSModulePath; PowerShell's CIM needs libmi): cim.py. Win32_Service has Wine's process ids and exit codes; a class that
+  is not there is an error, as from a machine that does not know it.
 - COM's Schedule.Service (schedule/schedule.c): the lab's scheduler, which starts PowerShell on Wine as SYSTEM.
 - HNS's DLLs (tests/windows/hns): the lab's HNS.
 
@@ -28,14 +29,13 @@ from xml.etree import ElementTree
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.firewall import RULES
 from tests.lab.machine.tasks import Task
+from tests.wine_node.cim import Cim
 from tests.wine_node.machine import SYSTEM32, Machine
 
 DISP_E_MEMBERNOTFOUND = -2147352573
 SCHEDULED = "{http://schemas.microsoft.com/windows/2004/02/mit/task}"
 STATES = {"disabled": 1, "ready": 3, "running": 4}
 """TASK_STATE of the Task Scheduler's API."""
-_CLASS = re.compile(r"^SELECT\s+.+?\s+FROM\s+(?P<name>\w+)(?:\s+WHERE\s+(?P<where>.+))?$", re.IGNORECASE)
-_NAME = re.compile(r"Name='((?:[^'\\]|\\.)*)'")
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,7 @@ class StandIns(socketserver.ThreadingTCPServer):
         super().__init__(("127.0.0.1", 0), _Connection)
         self.node = node
         self.calls: Counter[str] = Counter()
+        self.cim = Cim(node, self.count)
         self._objects: list[object] = [None]
         self._xml: dict[str, str] = {}
         self._lock = threading.Lock()
@@ -89,10 +90,13 @@ class StandIns(socketserver.ThreadingTCPServer):
         with self._lock:
             self.calls[name] += 1
 
-    # -- programs and CIM ----------------------------------------------------------------------------------------
+    # -- programs --------------------------------------------------------------------------------------------------
 
     def program(self, name: str, arguments: list[str]) -> dict[str, Any]:
         self.count(name)
+        if name == "netsh":
+            with self.node.lock:
+                arguments = [self.cim.named(argument) for argument in arguments]
         try:
             done = self.node.run(f"{SYSTEM32}\\{name}.exe", arguments)
             if name == "netsh":
@@ -110,29 +114,6 @@ class StandIns(socketserver.ThreadingTCPServer):
             self.node.witness.ask("delete_key", path=path)
         for value in key.values.values() if key else ():
             self.node.witness.ask("set", path=path, name=value.name, type=value.type, data=value.data)
-
-    def cim(self, asked: dict[str, str]) -> dict[str, Any]:
-        match = _CLASS.match(asked["query"] or f"SELECT * FROM {asked['class']}")
-        name = match["name"] if match else "?"
-        self.count(name)
-        if match is None or name.lower() != "win32_service":
-            return {"error": f"Invalid class {name}"}
-        wanted = {
-            found.replace("\\\\", "\\").replace("\\'", "'").lower() for found in _NAME.findall(match["where"] or "")
-        }
-        rows = []
-        with self.node.lock:
-            for service in self.node.witness.ask("services"):
-                if not wanted or service["name"].lower() in wanted:
-                    rows.append(
-                        {
-                            "Name": service["name"],
-                            "ProcessId": service["pid"],
-                            "ExitCode": service["exit"],
-                            "ServiceSpecificExitCode": service["specific"],
-                        }
-                    )
-        return {"rows": rows}
 
     # -- the scheduler -------------------------------------------------------------------------------------------
 
@@ -246,7 +227,7 @@ class _Connection(socketserver.StreamRequestHandler):
         if "com" in asked:
             said = self.server.com(asked["com"], asked["member"], asked["put"], asked["arguments"])
         elif "cim" in asked:
-            said = json.dumps(self.server.cim(asked["cim"]))
+            said = json.dumps(self.server.cim.answer(asked["cim"]))
         else:
             said = json.dumps(self.server.program(asked["program"], asked["arguments"]))
         self.wfile.write(said.encode())

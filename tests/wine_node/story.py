@@ -17,7 +17,9 @@ from tests.wine_node.side import Side
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "playbooks" / "site.yml"
 PUSH = ROOT / "playbooks" / "push.yml"
+RESET = ROOT / "playbooks" / "reset.yml"
 CONTAINERD = "2.3.7"
+NEWER = "2.4.2"
 KUBERNETES = "1.37.1"
 CNI = "1.9.0"
 RELEASE = ("containerd", "ctr", "containerd-shim-runhcs-v1")
@@ -101,19 +103,20 @@ def cut(told: Told) -> None:
 
 def inline(told: Told) -> None:
     """The runner in the session's own process: what a cut leaves half done, the next batch rolls back first."""
-    run, was_cut = told.node.cut_in_batch(lambda: converge(told.node, winkube_runner="inline"))
+    wanted = {"winkube_runner": "inline", "winkube_containerd_log_level": "warn"}
+    run, was_cut = told.node.cut_in_batch(lambda: converge(told.node, **wanted))
     told.expect("the session was cut in the middle", was_cut, run)
-    run = converge(told.node, winkube_runner="inline")
+    run = converge(told.node, **wanted)
     told.expect("one plain run converges", run.rc == 0, run)
-    again = converge(told.node, winkube_runner="inline")
+    again = converge(told.node, **wanted)
     told.expect("changed=0 after it", changed(again) == 0, again)
     told.expect("containerd runs", told.node.state("containerd") == "running")
 
 
 def push(told: Told) -> None:
+    """The first push brings all of the program, the second what has changed."""
     folder = told.node.work / "source"
     (folder / "bin").mkdir(parents=True)
-    (folder / "containerd.exe").write_bytes(told.node.other_build("containerd", CONTAINERD))
     extra = {
         "winkube_hosts": "windows",
         "winkube_build_name": "containerd",
@@ -121,11 +124,26 @@ def push(told: Told) -> None:
         "winkube_build_command": ["cp", "containerd.exe", "bin/containerd.exe"],
         "winkube_build_result": "bin",
     }
-    run = told.node.playbook(PUSH, **extra)
-    told.expect("a build is pushed", run.rc == 0, run)
-    told.expect("it runs, by the service manager", told.node.state("containerd") == "running")
+    for text in ("built here", "and built again"):
+        (folder / "containerd.exe").write_bytes(told.node.other_build("containerd", CONTAINERD, text.encode()))
+        run = told.node.playbook(PUSH, **extra)
+        told.expect(f"a build is pushed: {text}", run.rc == 0, run)
+        told.expect("it runs, by the service manager", told.node.state("containerd") == "running")
     again = told.node.playbook(PUSH, **extra)
     told.expect("pushed again: nothing changes on the node", "containerd unchanged" in again.stdout, again)
+
+
+def upgrade(told: Told) -> None:
+    """The next minor, as site.yml has it; then the way back."""
+    newer = {
+        "winkube_containerd_version": NEWER,
+        **archive_of(told.node, f"containerd-{NEWER}-windows-amd64", NEWER),
+    }
+    run = converge(told.node, **newer)
+    told.expect("the newer containerd is installed", changed(run) == 1 and "restarted containerd" in run.output, run)
+    told.expect("it runs, by the service manager", told.node.state("containerd") == "running")
+    again = converge(told.node, **newer)
+    told.expect("changed=0 after it", changed(again) == 0, again)
 
 
 def kubelet(told: Told) -> None:
@@ -139,28 +157,66 @@ def kubelet(told: Told) -> None:
 
 def kube_proxy(told: Told) -> None:
     """What kube-proxy.exe needs of HNS Wine has not, so it ends: the check fails."""
-    told.node.ends_in("kube-proxy")
-    for path, text in lines.files(KUBERNETES).items():
-        told.node.write(path, text)
+    joined(told.node)
     run = role(told.node, "kube_proxy", "kube-proxy")
     told.expect("a kube-proxy that ends is rolled back", run.rc != 0 and "Rolled back" in run.output, run)
     told.expect("no service is left", told.node.state("kube-proxy") == "absent", run)
 
 
 def cni(told: Told) -> None:
-    """Programs of the release, and one of ours for flannel's, which is not run."""
-    members = {f"{name}.exe": told.node.program(name, CNI) for name in CNI_PLUGINS}
-    archive = told.node.publish("cni-plugins.tgz", lambda: tar_gz(members))
-    flannel = told.node.publish("flannel-amd64.exe", lambda: told.node.program("flannel", CNI))
-    extra = {
-        "winkube_cni_plugins_url": archive.url,
-        "winkube_cni_plugins_checksum": archive.checksum,
-        "winkube_flannel_cni_url": flannel.url,
-        "winkube_flannel_cni_checksum": flannel.checksum,
-    }
-    run = told.node.play(ROLE.format("cni"), **extra)
+    run = told.node.play(ROLE.format("cni"), **cni_sources(told.node))
     told.expect("the plugins are there", changed(run) == 1, run)
-    again = told.node.play(ROLE.format("cni"), **extra)
+    again = told.node.play(ROLE.format("cni"), **cni_sources(told.node))
+    told.expect("changed=0 after it", changed(again) == 0, again)
+
+
+def flannel(told: Told) -> None:
+    """The network that makes the virtual switch, which cuts every session: taken back where the API is not reached
+    behind it, kept where flanneld is what ends."""
+    node = told.node
+    joined(node)
+    source = node.publish("flanneld.exe", node.ends_at_once)
+    extra = {
+        "winkube_network_mode": "l2bridge",
+        "winkube_interface_name": node.adapter,
+        "winkube_flannel_url": source.url,
+        "winkube_flannel_checksum": source.checksum,
+        "winkube_flannel_service": {"manager": "nssm", "start_timeout": 20, "stop_timeout": 60},
+        **cni_sources(node),
+        **of_nssm(node),
+    }
+    run = node.play(ROLE.format("flannel"), **extra, winkube_api_server="127.0.0.1:9")
+    told.expect("a switch behind which no API answers is taken back", run.rc != 0 and "Rolled back" in run.output, run)
+    told.expect("no network is left", node.networks() == [], run)
+    run = node.play(ROLE.format("flannel"), **extra)
+    told.expect("a flanneld that ends is rolled back", run.rc != 0 and "Rolled back" in run.output, run)
+    told.expect("the switch stays", node.networks() == ["External"], run)
+    told.expect("no service is left", node.state("flanneld") == "absent", run)
+
+
+def reset(told: Told) -> None:
+    """Everything that was made goes, with what pods have left in HNS."""
+    if told.node.networks():
+        told.node.occupy("External")
+    run = told.node.playbook(RESET, winkube_hosts="windows", winkube_reset=True, winkube_drain=False)
+    told.expect("the node is taken apart", run.rc == 0, run)
+    told.expect("no network is left", told.node.networks() == [], run)
+    told.expect("no service is left", told.node.state("containerd") == "absent", run)
+    told.expect("no program is left", not told.node.has(r"C:\k\kubelet.exe"), run)
+
+
+def host(told: Told) -> None:
+    """The machine's name is changed, and its restart waits."""
+    extra = {
+        "winkube_computer_name": "edge-7",
+        "winkube_proxy": "http://proxy.example.com:3128",
+        "winkube_interface_name": told.node.adapter,
+        "winkube_reboot": False,
+    }
+    run = told.node.play(ROLE.format("host"), **extra)
+    told.expect("the machine gets its name and its proxy", changed(run) == 1 and "to edge-7" in run.output, run)
+    told.expect("it is said what waits for a restart", "has to be restarted before all of this" in run.output, run)
+    again = told.node.play(ROLE.format("host"), **extra)
     told.expect("changed=0 after it", changed(again) == 0, again)
 
 
@@ -171,9 +227,13 @@ CHAPTERS: dict[str, Callable[[Told], None]] = {
     "cut": cut,
     "inline": inline,
     "push": push,
+    "upgrade": upgrade,
     "kubelet": kubelet,
     "kube_proxy": kube_proxy,
     "cni": cni,
+    "host": host,
+    "flannel": flannel,
+    "reset": reset,
 }
 NEEDED = ("first", "containerd")
 
@@ -231,6 +291,26 @@ def archive_of(node: Side, name: str, version: str = CONTAINERD, **instead: byte
 
     source = node.publish(f"{name}.tar.gz", archive)
     return {"winkube_containerd_url": source.url, "winkube_containerd_checksum": source.checksum}
+
+
+def joined(node: Side) -> None:
+    """The files that a join leaves; the API server of its kubeconfigs answers nobody."""
+    for path, text in lines.files(KUBERNETES).items():
+        node.write(path, text)
+
+
+def cni_sources(node: Side) -> dict[str, str]:
+    """The plugins of the release, and flannel's."""
+    archive = node.publish(
+        "cni-plugins.tgz", lambda: tar_gz({f"{name}.exe": node.program(name, CNI) for name in CNI_PLUGINS})
+    )
+    plugin = node.publish("flannel-amd64.exe", lambda: node.program("flannel", CNI))
+    return {
+        "winkube_cni_plugins_url": archive.url,
+        "winkube_cni_plugins_checksum": archive.checksum,
+        "winkube_flannel_cni_url": plugin.url,
+        "winkube_flannel_cni_checksum": plugin.checksum,
+    }
 
 
 def of_nssm(node: Side) -> dict[str, str]:

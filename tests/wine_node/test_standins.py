@@ -70,5 +70,6 @@ def test_a_task_is_registered_enabled_and_run(stand_ins: StandIns) -> None:
 
 
 def test_a_class_of_cim_that_is_not_there_is_an_error(stand_ins: StandIns) -> None:
-    asked = {"namespace": "root/cimv2", "query": "", "class": "Win32_Processor", "filter": ""}
+    asked = {"what": "query", "namespace": "root/cimv2", "query": "", "class": "Win32_Processor", "filter": ""}
     assert json.loads(ask(stand_ins, cim=asked)) == {"error": "Invalid class Win32_Processor"}
+    assert stand_ins.calls == {"Win32_Processor": 1}

@@ -22,6 +22,7 @@ from tests.real import build
 from tests.windows.machine import witness
 from tests.windows.machine.bench import Archive, digest
 from tests.wine import nssm
+from tests.wine_node import adapter
 from tests.wine_node.side import Side
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,7 +42,7 @@ class WineSide(Side):
 
     def __init__(self, work: Path, process: subprocess.Popen[str], port: int, sources: int) -> None:
         self.work, self._process, self.port, self.sources = work, process, port, sources
-        self.adapter = _adapter()
+        self.adapter = adapter.name()
 
     def ask(self, do: str, **more: Any) -> Any:
         """A question to the process of the node."""
@@ -90,8 +91,8 @@ class WineSide(Side):
             return self.ends_at_once()
         return build.program(name, version, "windows").read_bytes()
 
-    def other_build(self, name: str, version: str) -> bytes:
-        return self.program(name, version) + b"built here"
+    def other_build(self, name: str, version: str, text: bytes) -> bytes:
+        return self.program(name, version) + text
 
     def ends_at_once(self) -> bytes:
         return witness.build().read_bytes()
@@ -114,8 +115,11 @@ class WineSide(Side):
     def has(self, path: str) -> bool:
         return bool(self.ask("has", path=path))
 
-    def ends_in(self, service: str) -> None:
-        """What the program needs of HNS and of performance counters Wine has not."""
+    def networks(self) -> list[str]:
+        return list(self.ask("networks"))
+
+    def occupy(self, network: str) -> None:
+        self.ask("occupy", network=network)
 
     def cut_in_batch(self, run: Callable[[], Run]) -> tuple[Run, bool]:
         done: list[Run] = []
@@ -164,12 +168,6 @@ class WineSide(Side):
             "ANSIBLE_NOCOLOR": "1",
             "ANSIBLE_CALLBACKS_ENABLED": "winkube.node.steps",
         }
-
-
-def _adapter() -> str:
-    """The adapter with the default route: Wine's are this machine's."""
-    routes = (line.split() for line in Path("/proc/net/route").read_text(encoding="ascii").splitlines()[1:])
-    return next((route[0] for route in routes if int(route[1], 16) == 0), "lo")
 
 
 @contextmanager

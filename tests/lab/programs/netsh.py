@@ -1,6 +1,6 @@
 """netsh.exe, judged by memory.
 
-`advfirewall firewall add|delete|set|show rule`; adding a name twice gives two rules. `interface ipv4` is in
+`advfirewall firewall add|delete|set|show rule`; adding a name twice gives two rules. `interface ipv4` and `ipv6` are in
 netsh_interface.py, `trace` in netsh_trace.py.
 """
 
@@ -38,7 +38,7 @@ _KEYS = {
 def main(node: SimulatedNode, argv: list[str], stdin: bytes, caller: Caller) -> Run:
     yield 0.1
     words = [item.lower() for item in argv[1:3]]
-    if words in (["interface", "ipv4"], ["interface", "ip"]):
+    if words in (["interface", "ipv4"], ["interface", "ip"], ["interface", "ipv6"]):
         return (yield from netsh_interface.main(node, argv, caller))
     if [item.lower() for item in argv[1:4]] == ["interface", "set", "interface"]:
         return netsh_interface.enable(node, argv[4:], caller)

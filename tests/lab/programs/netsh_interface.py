@@ -1,7 +1,8 @@
 """netsh.exe, judged by memory.
 
-netsh.exe, `interface ipv4`: set|add address, set|add|delete dnsservers; by position or `key=value`; `interface set
-interface`: whether one is enabled.
+netsh.exe, `interface ipv4` and `interface ipv6`: set|add address (ipv6: add), set|add|delete dnsservers, set|add route,
+set interface dhcpstaticipcoexistence; by position or `key=value`. An adapter is named by its name or its index.
+`interface set interface`: whether one is enabled.
 """
 
 from __future__ import annotations
@@ -11,12 +12,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tests.lab.machine.adapters import Adapter, Address, Settings
+from tests.lab.machine.adapters import Adapter, Address, Route, Settings
 from tests.lab.machine.program import Caller, Completed, Run, crlf, text
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode
 
+_ROUTE = (
+    *("prefix", "interface", "nexthop", "siteprefixlength", "metric", "publish", "age", "validlifetime"),
+    *("preferredlifetime", "store"),
+)
 # Source: Microsoft, "Netsh commands for Interface IPv4": parameters in their order.
 ORDER = {
     ("set", "address"): ("name", "source", "address", "mask", "gateway", "gwmetric", "type", "subinterface", "store"),
@@ -24,8 +29,18 @@ ORDER = {
     ("set", "dnsservers"): ("name", "source", "address", "register", "validate"),
     ("add", "dnsservers"): ("name", "address", "index", "validate"),
     ("delete", "dnsservers"): ("name", "address", "validate"),
+    ("add", "route"): _ROUTE,
+    ("set", "route"): _ROUTE,
+    ("set", "interface"): ("interface", "dhcpstaticipcoexistence"),
+}
+# Source: Microsoft, "Netsh commands for Interface IPv6".
+ORDER6 = {
+    **{key: value for key, value in ORDER.items() if key[1] in {"dnsservers", "route"}},
+    ("add", "address"): ("interface", "address", "type", "validlifetime", "preferredlifetime", "store"),
 }
 Given = dict[str, str]
+FAMILY = "(family)"
+"""Beside what is given: `ipv4` or `ipv6`."""
 
 
 class ArgumentError(Exception):
@@ -33,25 +48,33 @@ class ArgumentError(Exception):
 
 
 def main(node: SimulatedNode, argv: list[str], caller: Caller) -> Run:
-    """argv from the program's own path on; the second and third word are `interface ipv4`."""
+    """argv from the program's own path on; the second and third word are `interface ipv4` or `interface ipv6`."""
     yield 0.2
+    six = argv[2].lower() == "ipv6"
+    order, changes = (ORDER6, _CHANGES6) if six else (ORDER, _CHANGES)
     words = [item.lower() for item in argv[3:5]]
     what = (words[0], {"dns": "dnsservers", "dnsserver": "dnsservers"}.get(words[-1], words[-1])) if words else ("", "")
-    if what not in ORDER:
+    if what not in order:
         return text(1, f"The lab does not simulate netsh {' '.join(argv[1:])}.\r\n")
     try:
-        given = _read(ORDER[what], argv[5:])
-        adapter = node.adapters.named(given.get("name", ""))
+        given = {**_read(order[what], argv[5:]), FAMILY: argv[2].lower()}
+        adapter = _adapter(node, given.get("name") or given.get("interface", ""))
         if adapter is None or adapter.settings is None:
             raise ArgumentError("The filename, directory name, or volume label syntax is incorrect.")
         if not caller.elevated:
             raise ArgumentError("The requested operation requires elevation (Run as administrator).")
-        adapter.settings = _CHANGES[what](adapter, adapter.settings, given)
+        adapter.settings = changes[what](adapter, adapter.settings, given)
     except (ArgumentError, ValueError) as error:
         said = str(error) if isinstance(error, ArgumentError) else "The parameter is incorrect."
         return text(1, crlf("", said, ""))
     yield 1.0
     return text(0, crlf(""))
+
+
+def _adapter(node: SimulatedNode, name: str) -> Adapter | None:
+    if name.isdigit():
+        return next((one for one in node.adapters.all() if one.index == int(name)), None)
+    return node.adapters.named(name)
 
 
 def enable(node: SimulatedNode, arguments: list[str], caller: Caller) -> Completed:
@@ -110,16 +133,21 @@ def _add_address(adapter: Adapter, settings: Settings, given: Given) -> Settings
     return replace(settings, dhcp=False, addresses=(*settings.addresses, address), gateways=gateways)
 
 
+def _server(address: str, given: Given) -> str:
+    kind = ipaddress.IPv6Address if given[FAMILY] == "ipv6" else ipaddress.IPv4Address
+    return str(kind(address))
+
+
 def _set_dns(adapter: Adapter, settings: Settings, given: Given) -> Settings:
     source = given.get("source", "static").lower()
     wanted = given.get("address", "none")
     if source == "dhcp" or wanted.lower() == "none":
         return replace(settings, dns=())
-    return replace(settings, dns=(str(ipaddress.IPv4Address(wanted)),))
+    return replace(settings, dns=(_server(wanted, given),))
 
 
 def _add_dns(adapter: Adapter, settings: Settings, given: Given) -> Settings:
-    server = str(ipaddress.IPv4Address(given.get("address", "")))
+    server = _server(given.get("address", ""), given)
     if server in settings.dns:
         raise ArgumentError("The object already exists.")
     place = int(given.get("index", len(settings.dns) + 1)) - 1
@@ -131,10 +159,75 @@ def _delete_dns(adapter: Adapter, settings: Settings, given: Given) -> Settings:
     return replace(settings, dns=tuple(item for item in settings.dns if wanted not in {"all", item}))
 
 
-_CHANGES: dict[tuple[str, str], Callable[[Adapter, Settings, Given], Settings]] = {
+def _add_address6(adapter: Adapter, settings: Settings, given: Given) -> Settings:
+    found = ipaddress.IPv6Interface(given["address"])
+    made = Address(str(found.ip), found.network.prefixlen)
+    if any(one.address == made.address for one in settings.by_hand.ipv6):
+        raise ArgumentError("The object already exists.")
+    return replace(settings, by_hand=replace(settings.by_hand, ipv6=(*settings.by_hand.ipv6, made)))
+
+
+def _dns6(change: Change) -> Change:
+    """What is done to IPv4's servers, to IPv6's."""
+
+    def changed(adapter: Adapter, settings: Settings, given: Given) -> Settings:
+        six = settings.by_hand.six
+        found = change(adapter, Settings(dns=six.dns), given).dns
+        return replace(settings, by_hand=replace(settings.by_hand, six=replace(six, dns=found)))
+
+    return changed
+
+
+def _route(given: Given) -> Route:
+    nothing = "::" if ":" in given.get("prefix", "") else "0.0.0.0"
+    prefix = str(ipaddress.ip_network(given.get("prefix", "")))
+    store = given.get("store", "persistent").lower()
+    if store not in {"active", "persistent"}:
+        raise ArgumentError(f"{store} is not an acceptable value for store.")
+    hop = str(ipaddress.ip_address(given.get("nexthop", nothing)))
+    return Route(prefix, hop, int(given.get("metric", 256)), persistent=store == "persistent")
+
+
+def _add_route(adapter: Adapter, settings: Settings, given: Given) -> Settings:
+    """One that is persistent is in force at once; one that is in force and becomes persistent is both."""
+    made = _route(given)
+    same = [one for one in settings.by_hand.routes if (one.prefix, one.next_hop) == (made.prefix, made.next_hop)]
+    if any(one.persistent or not made.persistent for one in same):
+        raise ArgumentError("The object already exists.")
+    kept = tuple(one for one in settings.by_hand.routes if one not in same)
+    return replace(settings, by_hand=replace(settings.by_hand, routes=(*kept, made)))
+
+
+def _set_route(adapter: Adapter, settings: Settings, given: Given) -> Settings:
+    made = _route(given)
+    same = [one for one in settings.by_hand.routes if (one.prefix, one.next_hop) == (made.prefix, made.next_hop)]
+    if not same:
+        raise ArgumentError("The system cannot find the file specified.")
+    made = replace(made, persistent=made.persistent or same[0].persistent)
+    kept = tuple(one for one in settings.by_hand.routes if one not in same)
+    return replace(settings, by_hand=replace(settings.by_hand, routes=(*kept, made)))
+
+
+def _set_interface(adapter: Adapter, settings: Settings, given: Given) -> Settings:
+    """A static address beside a lease is let be."""
+    if given.get("dhcpstaticipcoexistence", "").lower() not in {"enabled", "disabled"}:
+        raise ArgumentError("The parameter is incorrect.")
+    return settings
+
+
+Change = Callable[[Adapter, Settings, Given], Settings]
+_CHANGES: dict[tuple[str, str], Change] = {
     ("set", "address"): _set_address,
     ("add", "address"): _add_address,
     ("set", "dnsservers"): _set_dns,
     ("add", "dnsservers"): _add_dns,
     ("delete", "dnsservers"): _delete_dns,
+    ("add", "route"): _add_route,
+    ("set", "route"): _set_route,
+    ("set", "interface"): _set_interface,
+}
+_CHANGES6: dict[tuple[str, str], Change] = {
+    ("add", "address"): _add_address6,
+    **{(verb, "dnsservers"): _dns6(_CHANGES[verb, "dnsservers"]) for verb in ("set", "add", "delete")},
+    **{(verb, "route"): _CHANGES[verb, "route"] for verb in ("set", "add")},
 }

@@ -197,7 +197,7 @@ def wait(work: Work, args: Args) -> OpRun:
         if clock.now() >= end or (over is not None and over[0]):
             seconds = round(min(float(args["timeout_s"]), clock.now() - began), 1)
             told = f"{_missed(args)} within {seconds:g} s: {seen}{over[1] if over else ''}.{_log_end(work, args)}"
-            raise OpError(told, **{"for": kind, "seen": seen})
+            raise OpError(told)
         yield min(_pause(args, ends), max(0.01, end - clock.now()))
 
 

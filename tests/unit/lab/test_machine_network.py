@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.lab.machine import image
-from tests.lab.machine.adapters import Address, ByHand, Route
+from tests.lab.machine.adapters import Address, ByHand, Family, Route
 from tests.lab.machine.builds import build
 from tests.lab.machine.errors import PowerLost, SessionKilled, Unreachable
 from tests.lab.machine.hns_errors import HnsError
@@ -267,3 +267,41 @@ def test_a_tcp_connection(node: SimulatedNode) -> None:
     for host, port in (("127.0.0.1", 10251), ("10.7.0.25", 10251), ("nobody", 443)):
         with pytest.raises(NetworkError):
             node.network.connect(host, port)
+
+
+def test_netsh_sets_what_a_new_switch_does_not_carry_over(node: SimulatedNode) -> None:
+    """Routes, IPv6 addresses and servers of both families, by the adapter's index."""
+    adapter = node.adapters.named("Ethernet")
+    assert adapter is not None and adapter.settings is not None
+    adapter.settings = replace(adapter.settings, dns=(), by_hand=ByHand())
+    at = f"interface={adapter.index}"
+    lines = [
+        ("ipv4", "set", "dnsservers", f"name={adapter.index}", "source=static", "address=10.7.0.2", "validate=no"),
+        ("ipv6", "set", "dnsservers", f"name={adapter.index}", "source=static", "address=fd00:7::2", "validate=no"),
+        ("ipv6", "add", "address", at, "address=fd00:7::25/64"),
+        ("ipv4", "add", "route", "prefix=169.254.169.254/32", at, "nexthop=10.7.0.1", "metric=1", "store=active"),
+        ("ipv4", "add", "route", "prefix=169.254.169.254/32", at, "nexthop=10.7.0.1", "metric=1", "store=persistent"),
+        ("ipv4", "set", "route", "prefix=169.254.169.254/32", at, "nexthop=10.7.0.1", "metric=5", "store=active"),
+        ("ipv6", "add", "route", "prefix=fd00:9::/64", at, "metric=2", "store=active"),
+    ]
+    for line in lines:
+        done = node.run(NETSH, ["interface", *line])
+        assert done.exit_code == 0, done
+    by_hand = ByHand(
+        routes=(
+            Route("169.254.169.254/32", "10.7.0.1", 5, persistent=True),
+            Route("fd00:9::/64", "::", 2, persistent=False),
+        ),
+        ipv6=(Address("fd00:7::25", 64),),
+        six=Family(dns=("fd00:7::2",)),
+    )
+    assert adapter.settings.dns == ("10.7.0.2",)
+    assert adapter.settings.by_hand == by_hand
+    refused = [
+        ("ipv4", "set", "dnsservers", f"name={adapter.index}", "source=static", "address=fd00:7::2"),
+        ("ipv6", "add", "address", at, "address=fd00:7::25/64"),
+        ("ipv4", "add", "route", "prefix=169.254.169.254/32", at, "nexthop=10.7.0.1"),
+        ("ipv4", "set", "route", "prefix=10.9.0.0/16", at, "nexthop=10.7.0.1"),
+        ("ipv4", "add", "route", "prefix=10.9.0.0/16", "interface=99"),
+    ]
+    assert [node.run(NETSH, ["interface", *line]).exit_code for line in refused] == [1] * len(refused)
