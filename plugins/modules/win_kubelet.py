@@ -14,13 +14,14 @@ description:
   - Brings in kubelet.exe, makes its folders and its service, and gives it arguments that its release knows.
   - The whole command line is checked before the node is touched; what kubeadm wrote into C(kubeadm-flags.env) is a part
     of it. A flag or feature gate with which this release would not start is refused.
-  - kubeadm's own files, C(config.yaml) and C(kubeadm-flags.env), are never written. From Kubernetes 1.30 on settings go
-    into a drop-in beside them, before into arguments.
+  - Settings go into a drop-in beside kubeadm's own files C(config.yaml) and C(kubeadm-flags.env) from Kubernetes 1.30
+    on, before into arguments. The second of these is never written. The first follows the cluster's ConfigMap
+    C(kubelet-config) once the node has joined, as C(kubeadm upgrade node phase kubelet-config) would have it.
   - Without a kubeconfig the kubelet cannot run. Its service is then defined and not started; the join starts it.
   - The Windows firewall gets a rule (C(winkube-kubelet)) for its port 10250, without which there are no logs, exec and
     metrics.
-  - It is restarted only if the program, the command line, the environment or the drop-in change. If it then does not
-    answer on its healthz port, the change is rolled back.
+  - It is restarted only if the program, the command line, the environment or the values of its configuration change. If
+    it then does not answer on its healthz port, the change is rolled back.
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.golden_image

@@ -127,19 +127,28 @@ def test_a_drop_in_of_others_that_ends_the_kubelet_is_refused_before_it_is_resta
     refused(bench, whole, f"{path}: the file has no apiVersion and no kind, and the kubelet ends on it")
 
 
-def test_an_upgrade_to_a_kubelet_that_does_not_know_a_gate_any_more_is_refused_first(bench: Bench) -> None:
-    """Failed before: it drained the node, and rolled back."""
+def test_an_upgrade_to_a_kubelet_that_does_not_know_a_gate_any_more(bench: Bench) -> None:
+    """Failed before: it drained the node, and rolled back. What the cluster says is left out; what somebody else has
+    written is refused first."""
     old, new = replace(OVERLAY, kubernetes="1.36.3"), OVERLAY
-    gates = {"featureGates": {"AnonymousAuthConfigurableEndpoints": True}}
-    whole = Whole(bench, old, new, server="1.37.1", cluster={"kubelet": gates})
+    gate = "AnonymousAuthConfigurableEndpoints"
+    whole = Whole(bench, old, new, server="1.37.1", cluster={"kubelet": {"featureGates": {gate: True}}})
     whole.converge()
+    drive = whole.host.node.drive
+    config, foreign = r"C:\var\lib\kubelet\config.yaml", r"C:\var\lib\kubelet\config.d\90.conf"
+    head = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+    whole.host.in_turn(lambda: drive.write(foreign, f"{head}featureGates: {{{gate}: true}}\n".encode()))
     refused(
         bench,
         whole,
-        r"C:\var\lib\kubelet\config.yaml: featureGates.AnonymousAuthConfigurableEndpoints: feature gate",
+        f"{foreign}: featureGates.{gate}: feature gate",
         "kubelet 1.37 does not know it any more",
         winkube_kubernetes_version="1.37.1",
     )
+    whole.host.in_turn(lambda: drive.delete(foreign))
+    assert gate in whole.host.in_turn(lambda: drive.read(config)).decode()
+    joined(whole, winkube_kubernetes_version="1.37.1")
+    assert gate not in whole.host.in_turn(lambda: drive.read(config)).decode()
 
 
 def test_arguments_for_the_join_are_there_at_the_first_start(bench: Bench) -> None:

@@ -197,6 +197,20 @@ def read_kubelet_config(cluster: Cluster) -> Mapping[str, Any] | None:
     return _Reader(cluster).read_kubelet()[1]
 
 
+def read_kubelets(cluster: Cluster) -> ClusterReading:
+    """Only what kubeadm makes a node's KubeletConfiguration of. ClusterError."""
+    reader = _Reader(cluster)
+    source, kubelet = reader.read_kubelet()
+    configuration = reader.read_configuration() if kubelet is not None else None
+    return ClusterReading(
+        server=cluster.server,
+        kubelet_config=kubelet,
+        kubelet_config_source=source,
+        cluster_configuration=configuration,
+        unseen=tuple(reader.unseen),
+    )
+
+
 def read_client_ca(cluster: Cluster, api_ca: bytes) -> bytes:
     """The CA of those who call kubelets: what the API server publishes of its own --client-ca-file; `api_ca`, that of
     its certificate, where it is not published or may not be read. ClusterError."""
@@ -224,7 +238,7 @@ class _Reader:
             published=kubeconfig(info, CLUSTER_INFO) if info else None,
             kubelet_config=kubelet,
             kubelet_config_source=source,
-            cluster_configuration=self._document(self.data("kube-system", "kubeadm-config"), "ClusterConfiguration"),
+            cluster_configuration=self.read_configuration(),
             pod_network=self._flannel(),
             dns=self._dns(),
             service_ranges=self._service_ranges(),
@@ -279,6 +293,10 @@ class _Reader:
                 f"{key} in a ConfigMap of kube-system is not YAML with a mapping; kubeadm cannot read it."
             )
         return found
+
+    def read_configuration(self) -> Mapping[str, Any] | None:
+        """kubeadm's ClusterConfiguration; None where there is none, or it may not be read."""
+        return self._document(self.data("kube-system", "kubeadm-config"), "ClusterConfiguration")
 
     def read_kubelet(self) -> tuple[str, Mapping[str, Any] | None]:
         """Its source, and itself. From 1.24 on its name has no release in it. Source: kubernetes v1.23.17, v1.24.17

@@ -19,6 +19,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+import yaml
+
 from tests.lab.cluster import host_process, kubeconfig, makers, pod_programs, shipped
 from tests.lab.cluster.access import encoded
 from tests.lab.cluster.api import Api, Call, Request, Response
@@ -243,6 +245,13 @@ class Cluster:
         pairs = dict(item.partition("=")[::2] for item in query.split("&") if item)
         made = Request(method, path, pairs, data, content, certificate=admin.certificate)
         return self.api.answer(made).json
+
+    def configure_kubelets(self, **fields: Any) -> None:
+        """The administrator changes the KubeletConfiguration of the cluster; None takes a field out."""
+        path = f"/api/v1/namespaces/kube-system/configmaps/{self.settings.kubelet_config}"
+        found = yaml.safe_load(self.request("GET", path)["data"]["kubelet"]) | fields
+        kept = {key: value for key, value in found.items() if value is not None}
+        self.request("PATCH", path, {"data": {"kubelet": yaml.safe_dump(kept)}})
 
     @property
     def nodes(self) -> dict[str, Object]:

@@ -9,6 +9,7 @@ app/util/initsystem/initsystem_windows.go.
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
@@ -75,7 +76,7 @@ class _Joining:
         self.node, self.version, self.caller = node, version, caller
         self.minor = minor_of(version)
         self.drive = drive
-        self.certificates = ""
+        self.cluster: dict[str, Any] = {}
         self.out: list[str] = []
         self.warnings: list[str] = []
 
@@ -195,7 +196,7 @@ class _Joining:
         try:
             cluster = yaml.safe_load(api.get(f"{namespace}/kubeadm-config")["data"]["ClusterConfiguration"])
             minor = minor_of(str(cluster["kubernetesVersion"]))
-            self.certificates = str(cluster.get("certificatesDir") or f"{ETC}\\pki")
+            self.cluster = cluster
             if minor < self.minor - 1:
                 raise JoinError(
                     "unable to fetch the kubeadm-config ConfigMap: this version of kubeadm only supports deploying "
@@ -219,7 +220,10 @@ class _Joining:
             self._refuse_ready_node(NodeClient(self.node, access), join.name)
             yield from self._stop()
             self.out.append(f'[kubelet-start] Writing kubelet configuration to file "{KUBELET}\\config.yaml"')
-            written = self._patched(join, adapted(self.minor, config, self.certificates, self.drive))
+            written = self._patched(join, adapted(self.minor, config, self.cluster, self.drive))
+            if self.minor >= INSTANCE_FROM:
+                self._write(f"{KUBELET}\\instance-config.yaml", f'containerRuntimeEndpoint: "{join.socket}"\n')
+                written = merged(written, {"containerRuntimeEndpoint": join.socket})
             self._write(f"{KUBELET}\\config.yaml", yaml.safe_dump(written))
             env = f"{KUBELET}\\kubeadm-flags.env"
             self.out.append(f'[kubelet-start] Writing kubelet environment file with flags to file "{env}"')
@@ -347,18 +351,26 @@ MUTATES_FROM = 23
 1.22.17, and is in 1.24.17; 1.23 is unverified."""
 
 
-def adapted(minor: int, config: dict[str, Any], certificates: str, drive: str) -> dict[str, Any]:
+INSTANCE_FROM = 34
+"""From this minor on a join writes instance-config.yaml with the runtime's socket, and puts that into config.yaml too.
+
+Source: v1.34.9 cmd/kubeadm/app/features/features.go (NodeLocalCRISocket is on), cmd/phases/join/kubelet.go,
+phases/kubelet/config.go (WriteConfigToDisk); v1.33.13 has it off.
+"""
+
+
+def adapted(minor: int, config: dict[str, Any], cluster: dict[str, Any], drive: str) -> dict[str, Any]:
     """The cluster's KubeletConfiguration for Windows: before a path that begins with `/` the drive that kubeadm.exe
-    lies on, and no resolv.conf. The rest, cgroupDriver and cgroupsPerQOS too, stays. A clientCAFile that the cluster
-    does not say is made of certificatesDir, by Windows' rules, and keeps no drive. A field that this release does not
-    have is lost, since kubeadm writes what it has read into its own type.
+    lies on, and no resolv.conf. The rest, cgroupDriver and cgroupsPerQOS too, stays. What the cluster does not say is
+    kubeadm's default; a clientCAFile is made of certificatesDir, by Windows' rules, and keeps no drive. A field that
+    this release does not have is lost, since kubeadm writes what it has read into its own type.
 
     Sources: cmd/kubeadm/app/componentconfigs/kubelet.go (Default), kubelet_windows.go (mutatePaths).
     """
-    x509 = dict((config.get("authentication") or {}).get("x509") or {})
-    x509.setdefault("clientCAFile", f"{certificates}/ca.crt".replace("/", "\\"))
+    config = _defaulted(config, cluster)
+    x509 = dict(config["authentication"]["x509"])
     known = {key: value for key, value in config.items() if minor >= REFUSED_ON_WINDOWS.get(key, 0)}
-    result = {**known, "authentication": {**(config.get("authentication") or {}), "x509": x509}}
+    result = {**known, "authentication": {**config["authentication"], "x509": x509}}
     if minor < MUTATES_FROM:
         return result
     result["resolvConf"] = ""
@@ -366,6 +378,32 @@ def adapted(minor: int, config: dict[str, Any], certificates: str, drive: str) -
         if str(found.get(key, "")).startswith("/"):
             found[key] = drive + str(found[key]).replace("/", "\\")
     return result
+
+
+def _defaulted(config: dict[str, Any], cluster: dict[str, Any]) -> dict[str, Any]:
+    """Empty is absent, as Go's own type has it; rotateCertificates is true whatever the cluster says."""
+    networking = cluster.get("networking") or {}
+    certificates = str(cluster.get("certificatesDir") or f"{ETC}\\pki")
+    given = config.get("authentication") or {}
+    authentication = {part: dict(given.get(part) or {}) for part in ("anonymous", "webhook", "x509")}
+    authentication["anonymous"].setdefault("enabled", False)
+    authentication["webhook"].setdefault("enabled", True)
+    if not authentication["x509"].get("clientCAFile"):
+        authentication["x509"]["clientCAFile"] = f"{certificates}/ca.crt".replace("/", "\\")
+    authorization = dict(config.get("authorization") or {})
+    authorization["mode"] = authorization.get("mode") or "Webhook"
+    tenth = ipaddress.ip_network(str(networking.get("serviceSubnet") or "10.96.0.0/12").split(",")[0])[10]
+    made = {**config, "authentication": authentication, "authorization": authorization, "rotateCertificates": True}
+    for key, value in (
+        ("staticPodPath", "/etc/kubernetes/manifests"),
+        ("clusterDomain", networking.get("dnsDomain") or "cluster.local"),
+        ("healthzBindAddress", "127.0.0.1"),
+        ("cgroupDriver", "systemd"),
+    ):
+        made[key] = made.get(key) or value
+    made.setdefault("clusterDNS", [str(tenth)])
+    made.setdefault("healthzPort", 10248)
+    return made
 
 
 def env_file(minor: int, join: Join) -> str:

@@ -20,7 +20,6 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.join.clust
     describe_known,
     find_misfits,
     find_notices,
-    list_foreign_gates,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
 
@@ -160,17 +159,6 @@ def test_an_address_of_this_machine_or_link_is_none_for_others(server: str, reac
     assert published.source == ("ConfigMap kube-public/cluster-info" if reachable else "the kubeconfig")
     own = replace(READING, server=server).api_server()
     assert own == (Known(server, "the kubeconfig") if reachable else None)
-
-
-def test_gates_that_this_release_does_not_take() -> None:
-    gates = {"NoSuchGate": True, "NodeLogQuery": True, "WinDSR": False, "DefaultPodSysctls": True}
-    assert list_foreign_gates({"featureGates": gates}, Version.parse("1.36.3")) == (
-        "DefaultPodSysctls",
-        "NoSuchGate",
-        "WinDSR",
-    )
-    assert list_foreign_gates({"featureGates": gates}, DROP_IN_FREE) == ("NoSuchGate", "WinDSR")
-    assert list_foreign_gates({}, DROP_IN_FREE) == ()
 
 
 def test_a_cluster_that_has_nothing_is_read_as_that() -> None:

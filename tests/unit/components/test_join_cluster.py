@@ -183,6 +183,16 @@ def test_a_request_is_waited_for_only_where_the_kubelet_makes_one() -> None:
     assert time.passed == 10
 
 
+@pytest.mark.parametrize(("served", "check", "waited"), [(False, False, 10), (True, False, 0), (False, True, 0)])
+def test_a_kubelet_that_begins_to_ask_for_one_is_waited_for(served: bool, check: bool, waited: int) -> None:
+    """A node that had joined before, and whose kubelet was told only now to ask."""
+    fake, _ = cluster_with_node()
+    time = Time(lambda now: add_request(fake, "10.0.0.21") if now == 10 else None)
+    joined = replace(JOINED, serving_csr=True, served=served, just_now=False)
+    assert bool(look_after(fake.cluster, joined, time.clock, check=check).steps) == bool(waited)
+    assert time.passed == waited
+
+
 @pytest.mark.row("HP-01")
 def test_a_join_without_a_linux_node_is_refused_before_anything_is_done() -> None:
     fake = Fake()

@@ -293,14 +293,18 @@ def test_kubeadm_adapts_the_clusters_configuration_to_windows() -> None:
         "defaultPodSysctls": {"a": "b"},
         "maxPods": 50,
     }
-    made = adapt(document, "/etc/kubernetes/pki", "C:", Version.parse("1.36.4"))
-    assert made == {
+    made = adapt(document, {}, "C:", Version.parse("1.36.4"))
+    assert {key: made[key] for key in (*document, "authentication") if key in made} == {
         "staticPodPath": r"C:\etc\kubernetes\manifests",
         "resolvConf": "",
         "maxPods": 50,
-        "authentication": {"x509": {"clientCAFile": r"\etc\kubernetes\pki\ca.crt"}},
+        "authentication": {
+            "anonymous": {"enabled": False},
+            "webhook": {"enabled": True},
+            "x509": {"clientCAFile": r"\etc\kubernetes\pki\ca.crt"},
+        },
     }
-    old = adapt(document, "/etc/kubernetes/pki", "C:", Version.parse("1.22.17"))
+    old = adapt(document, {}, "C:", Version.parse("1.22.17"))
     assert old["resolvConf"] == "/run/systemd/resolve/resolv.conf"
 
 
@@ -337,5 +341,6 @@ def test_drop_ins_in_folders_are_found_as_far_as_they_have_been_read() -> None:
     assert drop_ins.list_foreign(FOLDER, second) == (rf"{sub}\a.conf",)
     content = base64.b64encode(b"maxPods: 60\n").decode()
     third = second.merge({file_key(rf"{sub}\a.conf"): {"exists": True, "kind": "file", "content": content}}, ())
-    found = drop_ins.compute((), Version.parse("1.37.1"), third, config_file=FILE, folder=FOLDER, ours=text(**WINDOWS))
+    base = drop_ins.config_part(FILE, third)
+    found = drop_ins.compute((), Version.parse("1.37.1"), third, base=base, folder=FOLDER, ours=text(**WINDOWS))
     assert [(fault.kind, fault.place) for fault in found.faults] == [("file", rf"{sub}\a.conf")]

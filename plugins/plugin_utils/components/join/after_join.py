@@ -20,11 +20,11 @@ from ...cluster.client import Cluster, wait_for
 from ...cluster.documents import Request, request
 from ...cluster.error import ClusterError
 from ...engine.clock import Clock
-from ...engine.reading import Reading
-from ..kubelet.places import config_file
+from ...engine.reading import Reading, file_key
+from ..kubelet.kubelet import is_there
+from ..kubelet.places import cert_dir, config_file
 from ..layout import Layout
 from . import node_object
-from .join import is_there
 from .options import JoinOptions
 
 # Whether a kubelet's request for a serving certificate may be approved: only for the node's real names and addresses.
@@ -105,13 +105,14 @@ CONFLICT = 409
 @dataclass(frozen=True, slots=True)
 class Joined:
     """A machine that has joined: what its Node object should be by its options and by what the machine is.
-    `serving_csr`: whether its kubelet asks for a serving certificate; `just_now`: whether it joined in this run, so
-    that its Node is waited for."""
+    `serving_csr`: whether its kubelet asks for a serving certificate, `served`: whether it has had one before this run;
+    `just_now`: whether it joined in this run, so that its Node is waited for."""
 
     options: JoinOptions
     architecture: str = ""
     build: int | None = None
     serving_csr: bool = False
+    served: bool = False
     just_now: bool = False
 
     @classmethod
@@ -119,7 +120,9 @@ class Joined:
         """From a reading of it."""
         system = reading.parts.get("system", {}).get("os") or {}
         architecture, serving = str(system.get("architecture") or ""), _wants_serving_certificate(layout, reading)
-        return cls(options, architecture, reading.build, serving, just_now)
+        certificates = (reading.parts.get(file_key(cert_dir(layout))) or {}).get("entries") or ()
+        served = any(str(name).startswith("kubelet-server-") for name in certificates)
+        return cls(options, architecture, reading.build, serving, served, just_now)
 
     @property
     def name(self) -> str:
@@ -130,6 +133,14 @@ class Joined:
     def timeout_s(self) -> int:
         """How long its Node is waited for; 0 for one that had joined before."""
         return self.options.node_timeout if self.just_now else 0
+
+    @property
+    def csr_timeout_s(self) -> int:
+        """How long its request is waited for: where it will come for the first time, since the kubelet has just been
+        started with it."""
+        if not self.serving_csr or (self.served and not self.just_now):
+            return 0
+        return min(CSR_S, self.timeout_s) if self.just_now else CSR_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +192,7 @@ def _certificates(
 ) -> tuple[list[str], list[str]]:
     """Handle every request of this node for a serving certificate: approve it if it is right, else warn."""
     steps, warnings = [], []
-    for found in _requests(cluster, joined, clock):
+    for found in _requests(cluster, joined, clock, 0 if check else joined.csr_timeout_s):
         label = str(found["metadata"]["name"])
         try:
             asked = request(base64.b64decode(str((found.get("spec") or {}).get("request") or "")))
@@ -200,14 +211,14 @@ def _certificates(
     return steps, warnings
 
 
-def _requests(cluster: Cluster, joined: Joined, clock: Clock) -> list[Object]:
+def _requests(cluster: Cluster, joined: Joined, clock: Clock, timeout_s: int) -> list[Object]:
     def pending() -> list[Object] | None:
         return [item for item in cluster.items(REQUESTS) if is_pending(item, joined.name)] or None
 
-    if not joined.serving_csr or not joined.timeout_s:
+    if not timeout_s:
         return pending() or []
     try:
-        return wait_for(clock, min(CSR_S, joined.timeout_s), pending)
+        return wait_for(clock, timeout_s, pending)
     except ClusterError as error:
         if error.status:
             raise

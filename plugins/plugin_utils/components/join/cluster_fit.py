@@ -22,7 +22,6 @@ from ...cluster.reading import (
     is_reachable_by_others,
     with_scheme,
 )
-from ...facts import feature_gates
 from ...facts.version import Version
 from ..flag_check import CommandLine
 from ..kubelet.effective import Effective, Part, adapt, effective
@@ -162,8 +161,7 @@ def compute_kubelet(found: ClusterReading, wanted: Wanted) -> Effective | None:
     """What a kubelet that joins by kubeadm would run with; None where the cluster's configuration is not known."""
     if wanted.join != "kubeadm" or found.kubelet_config is None:
         return None
-    certificates = str((found.cluster_configuration or {}).get("certificatesDir") or "/etc/kubernetes/pki")
-    adapted = adapt(found.kubelet_config, certificates, wanted.drive, wanted.version)
+    adapted = adapt(found.kubelet_config, found.cluster_configuration or {}, wanted.drive, wanted.version)
     base = Part(found.kubelet_config_source, json.dumps(adapted))
     drop_ins = [wanted.drop_in] if wanted.drop_in is not None else None
     return effective(base, drop_ins, wanted.arguments, wanted.version)
@@ -175,21 +173,6 @@ def _kubelet(found: ClusterReading, wanted: Wanted) -> Iterator[str]:
         taken_out = fault.kind == "gate" and fault.place == found.kubelet_config_source
         if not (taken_out and wanted.version.minor >= PATCHES_SINCE):
             yield fault.sentence
-
-
-def list_foreign_gates(kubelet_config: Mapping[str, Any], version: Version) -> tuple[str, ...]:
-    """Feature gates of the cluster's KubeletConfiguration with which a kubelet of this release would end: the join
-    leaves them out, as the cluster's Linux nodes may be of another release."""
-    gates = kubelet_config.get("featureGates")
-    if not isinstance(gates, Mapping):
-        return ()
-    return tuple(
-        sorted(
-            str(name)
-            for name, value in gates.items()
-            if isinstance(value, bool) and feature_gates.problem("kubelet", str(name), value, version)
-        )
-    )
 
 
 def build_patch(gates: tuple[str, ...]) -> Mapping[str, Any]:

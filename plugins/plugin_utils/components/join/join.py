@@ -26,7 +26,7 @@ from ...engine.resources.service import ACTIVE, Service
 from ...engine.services.existing import AsFound
 from ...engine.tools import WINDOWS_PATH
 from ..declaration import Started
-from ..kubelet.places import bootstrap_file, ca_file, cert_dir, config_file, env_file
+from ..kubelet.places import bootstrap_file, ca_file, cert_dir, config_file, env_file, instance_file
 from ..layout import Layout
 from . import node_object
 
@@ -67,7 +67,7 @@ def list_made(layout: Layout) -> tuple[str, ...]:
         ca_file(layout),
         config_file(layout),
         env_file(layout),
-        windows_path.join(layout.kubelet_dir, "instance-config.yaml"),
+        instance_file(layout),
     )
 
 
@@ -238,11 +238,6 @@ def certificate_files(layout: Layout, reading: Reading) -> tuple[str, ...]:
     """The kubelet's certificates that exist."""
     folder = cert_dir(layout)
     return tuple(windows_path.join(folder, entry) for entry in reading.file(folder).get("entries") or ())
-
-
-def is_there(path: str, reading: Reading) -> bool:
-    """Whether a file exists."""
-    return bool(reading.parts.get(file_key(path), {}).get("exists"))
 
 
 KUBEADM_RUN = Started(

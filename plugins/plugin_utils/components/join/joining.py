@@ -34,6 +34,7 @@ from ...engine.tools import (
     wait_service,
 )
 from ..healthz import KUBELET_PORT, LOOPBACK, url_of, wait_healthy
+from ..kubelet.kubelet import is_there
 from ..kubelet.places import bootstrap_file, ca_file, cert_dir
 from ..layout import Layout
 from .join import (
@@ -42,7 +43,6 @@ from .join import (
     Way,
     certificate_files,
     certificate_key,
-    is_there,
     list_made,
     reads,
 )

@@ -21,10 +21,11 @@ from ...engine.resources.file import File
 from ...engine.secret import Secret, encode
 from ...facts.version import Line, Version
 from ..declaration import LOCAL_SYSTEM
+from ..kubelet.cluster_config import list_foreign_gates
 from ..kubelet.kubelet_args import endpoint
 from ..layout import Layout
 from . import identities, join, node_object
-from .cluster_fit import PATCHES_SINCE, build_patch, list_foreign_gates
+from .cluster_fit import PATCHES_SINCE, build_patch
 from .identities import users_kubeconfig
 from .joining import Joining, discovery_file, patches_dir
 from .options import JoinOptions

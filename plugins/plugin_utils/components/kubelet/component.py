@@ -11,9 +11,10 @@ from typing import Any
 
 from ...cluster.client import Cluster
 from ...cluster.endpoint import api_ca
-from ...cluster.reading import have_common_certificate, read_client_ca
+from ...cluster.reading import have_common_certificate, read_client_ca, read_kubelets
 from ...engine import windows_path
 from ...engine.resource import Refused
+from ...engine.resources.file import File
 from ...facts.windows import KUBELET_RULE
 from ...foreign.files import ForeignError
 from ...foreign.values import load_yaml
@@ -31,11 +32,12 @@ from ..shared_arguments import (
     source_of,
 )
 from ..stage import Given, Resources, Stage
-from . import credentials, drop_ins, kubelet
-from .effective import find_overriding
-from .kubelet_args import PAUSE_IS_AN_ARGUMENT, Kubelet, list_taken_out, resolve_reserved
+from . import cluster_config, credentials, drop_ins, kubelet
+from .cluster_config import ClusterConfig, ConfigFile
+from .effective import Effective, find_overriding
+from .kubelet_args import PAUSE_IS_AN_ARGUMENT, Kubelet, endpoint, list_taken_out, resolve_reserved
 from .options import INTERFACE, KubeletOptions
-from .places import config_file, drop_in_dir, env_file
+from .places import config_file, drop_in_dir, env_file, instance_file
 
 
 def build_resources(given: Given[KubeletOptions]) -> Resources:
@@ -47,6 +49,7 @@ def build_resources(given: Given[KubeletOptions]) -> Resources:
     wanted = Kubelet(resolve(given), layout, _wants_serving_certificate(given))
     providers = _providers(given)
     credentials.check(providers, wanted.version, wanted.options.feature_gates)
+    follows = _follow_cluster(given, wanted) if configured else None
     args = kubelet.KubeletArgs(
         wanted=wanted,
         source=source_of(given, kubelet.NAME, given.options.version),
@@ -55,34 +58,79 @@ def build_resources(given: Given[KubeletOptions]) -> Resources:
         sources=inbound_networks(given, given.options.address, given.options.cluster_cidr),
         configured=configured,
         kubeadm_flags=kubelet.text_of(env_file(layout), reading),
-        config=_kubeadm_config(given),
+        config=_parse(follows.text if follows else kubelet.text_of(config_file(layout), reading)),
         foreign=drop_ins.rely_on_foreign(drop_in_dir(layout), reading) if wanted.uses_drop_in else (),
         notices=check_skew(given, wanted.version),
         mark=given.mark,
         service=running(given, kubelet.DAEMON),
     )
+    found = _compute(given, args, follows.text if follows else None)
+    if follows is not None:
+        args = replace(args, follows=_write(given, follows, found), rereads=_reads_anew(given, args, found))
     made = kubelet.build_resources(args)
     given.warn(kubelet.warnings(args))
-    _check_effective(given, args)
+    _check_effective(given, args, found)
     return made
 
 
-def _check_effective(given: Given[KubeletOptions], args: kubelet.KubeletArgs) -> None:
-    """Refused if the kubelet would end on its configuration at its next start; warns of what it ignores there, what we
-    take out, and what overrides ours."""
+def _follow_cluster(given: Given[KubeletOptions], wanted: Kubelet) -> ClusterConfig | None:
+    """config.yaml of a kubeadm node, where the cluster's ConfigMap has it otherwise by now. What may not be read is
+    said by the run's first task."""
+    path = config_file(given.layout)
+    if not wanted.has_configuration or not kubelet.is_there(path, given.reading):
+        return None
+    found = given.ask_cluster("kubelets' configuration", read_kubelets)
+    if found is None or found.kubelet_config is None or found.cluster_configuration is None:
+        return None
+    instance = instance_file(given.layout)
+    document = cluster_config.build(
+        found.kubelet_config,
+        found.cluster_configuration,
+        wanted.version,
+        drive=given.layout.kubeadm_binary[:2],
+        socket=endpoint(given.layout.containerd_pipe),
+        instance=kubelet.text_of(instance, given.reading) if kubelet.is_there(instance, given.reading) else None,
+    )
+    present = kubelet.text_of(path, given.reading)
+    return cluster_config.follow(document, found.kubelet_config_source, path, present, wanted.version)
+
+
+def _write(given: Given[KubeletOptions], config: ClusterConfig, found: Effective) -> ConfigFile:
+    path = config_file(given.layout)
+    file = File(path, config.text.encode(), backup=given.layout.backup(given.mark), equal=None)
+    return ConfigFile(file, config, config.list_overridden(found, path))
+
+
+def _reads_anew(given: Given[KubeletOptions], args: kubelet.KubeletArgs, found: Effective) -> bool:
+    """Whether the kubelet would run with other values than with the present file."""
+    return _compute(given, args, None).values != found.values
+
+
+def _compute(given: Given[KubeletOptions], args: kubelet.KubeletArgs, config: str | None) -> Effective:
+    """What this kubelet runs with; `config`: what config.yaml will have, None for what it has."""
     wanted, layout = args.wanted, given.layout
-    ours = wanted.drop_in if wanted.uses_drop_in else ""
-    config = config_file(layout) if wanted.has_configuration else ""
-    found = drop_ins.compute(
+    path = config_file(layout)
+    return drop_ins.compute(
         kubelet.command_arguments(args),
         wanted.version,
         given.reading,
-        config_file=config,
-        folder=drop_in_dir(layout) if ours else "",
-        ours=kubelet.drop_in_text(wanted) if ours else "",
+        base=drop_ins.config_part(path, given.reading, config) if wanted.has_configuration else None,
+        folder=drop_in_dir(layout) if wanted.uses_drop_in else "",
+        ours=kubelet.drop_in_text(wanted) if wanted.uses_drop_in else None,
     )
+
+
+def _check_effective(given: Given[KubeletOptions], args: kubelet.KubeletArgs, found: Effective) -> None:
+    """Refused if the kubelet would end on its configuration at its next start; warns of what it ignores there, what we
+    take out, and what overrides ours."""
+    wanted = args.wanted
+    ours = wanted.drop_in if wanted.uses_drop_in else ""
+    config = config_file(given.layout) if wanted.has_configuration else ""
     if found.faults:
-        raise Refused(*(fault.sentence for fault in found.faults))
+        place = args.follows.config.source if args.follows else config
+        raise Refused(
+            *((replace(each, place=place) if each.place == config else each).sentence for each in found.faults)
+        )
     given.warn(find_overriding(found, ours))
     given.warn(found.ignored)
     given.warn(
@@ -156,10 +204,10 @@ def _wants_serving_certificate(given: Given[KubeletOptions]) -> bool:
     return bool(given.ask_cluster("two CAs", ask))
 
 
-def _kubeadm_config(given: Given[KubeletOptions]) -> Mapping[str, Any]:
-    """kubeadm's KubeletConfiguration on the node; empty if it does not exist or cannot be parsed."""
+def _parse(config: str) -> Mapping[str, Any]:
+    """A KubeletConfiguration; empty if there is none or it cannot be parsed."""
     try:
-        found = load_yaml(kubelet.text_of(config_file(given.layout), given.reading))
+        found = load_yaml(config)
     except ForeignError:
         return {}
     return found if isinstance(found, dict) else {}

@@ -65,27 +65,39 @@ def rely_on_foreign(folder: str, reading: Reading) -> tuple[ReliesOn, ...]:
 
 
 def compute(
-    argv: Sequence[str], version: Version, reading: Reading, *, config_file: str = "", folder: str = "", ours: str = ""
+    argv: Sequence[str],
+    version: Version,
+    reading: Reading,
+    *,
+    base: Part | None = None,
+    folder: str = "",
+    ours: str | None = None,
 ) -> Effective:
-    """What the kubelet runs with after its next start. `ours`: the text of our drop-in; `config_file` and `folder` are
-    empty where the kubelet is not told of them."""
-    base = _part(config_file, reading, _HEAD) if config_file else None
+    """What the kubelet runs with after its next start. `base`: config.yaml (`config_part`); `ours`: the text of our
+    drop-in, None for the one on the node; `base` and `folder` are empty where the kubelet is not told of them."""
     parts = None
     if folder:
-        parts = [Part(windows_path.join(folder, DROP_IN_NAME), ours), *_list_parts(folder, reading)]
+        own = windows_path.join(folder, DROP_IN_NAME)
+        text = ours if ours is not None else _text(own, reading)
+        parts = [*(() if text is None else (Part(own, text),)), *_list_parts(folder, reading)]
     line = read((("kubelet's arguments", argv),), KUBELET, line_for(version.line))
     return effective(base, parts, line, version)
 
 
+def config_part(path: str, reading: Reading, text: str | None = None) -> Part:
+    """config.yaml with this text, else with the node's, else as the join has yet to write it."""
+    found = _text(path, reading) if text is None else text
+    return Part(path, _HEAD if found is None else found)
+
+
 def _list_parts(folder: str, reading: Reading) -> Iterator[Part]:
     for path in list_foreign(folder, reading):
-        there = (reading.parts.get(file_key(path)) or {}).get("exists")  # not known before it has been asked for
-        text = reading.text(path) if there else None
+        text = _text(path, reading)
         if text is not None:
             yield Part(path, text)
 
 
-def _part(path: str, reading: Reading, absent: str) -> Part:
+def _text(path: str, reading: Reading) -> str | None:
+    """None for a file that is not there, and for one that has not been asked for."""
     there = (reading.parts.get(file_key(path)) or {}).get("exists")
-    text = reading.text(path) if there else None
-    return Part(path, absent if text is None else text)
+    return reading.text(path) if there else None

@@ -10,6 +10,7 @@ kubeletConfigFlagPrecedence), pkg/kubelet/kubeletconfig/configfiles/configfiles.
 
 from __future__ import annotations
 
+import ipaddress
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -109,25 +110,67 @@ def effective(
     )
 
 
-def adapt(document: Mapping[str, Any], certificates_dir: str, drive: str, version: Version) -> dict[str, Any]:
+def adapt(document: Mapping[str, Any], cluster: Mapping[str, Any], drive: str, version: Version) -> dict[str, Any]:
     """The cluster's KubeletConfiguration as kubeadm of this release writes it on Windows, where its own program lies
-    on `drive` (`C:`): what it does not know is gone, clientCAFile is there, absolute paths have the drive.
+    on `drive` (`C:`): what it does not know is gone, its defaults are there, absolute paths have the drive. `cluster`:
+    the ClusterConfiguration, of which some defaults are made.
 
     Sources: kubernetes v1.37.2 cmd/kubeadm/app/componentconfigs/kubelet.go (Default), kubelet_windows.go (Mutate,
     mutatePaths; not in v1.22.17).
     """
     line = line_for(version.line)
     known = kubelet_config.fields(line)
-    made = {key: value for key, value in document.items() if key in known or key in {"kind", "apiVersion"}}
-    authentication = dict(made.get("authentication") or {})
-    x509 = dict(authentication.get("x509") or {})
-    x509.setdefault("clientCAFile", f"{certificates_dir}/ca.crt".replace("/", "\\"))
+    kept = {key: value for key, value in document.items() if key in known or key in {"kind", "apiVersion"}}
+    made = _default(kept, cluster)
     if line >= _MUTATES:
         made["resolvConf"] = ""
-        for found, key in ((made, "staticPodPath"), (x509, "clientCAFile")):
+        for found, key in ((made, "staticPodPath"), (made["authentication"]["x509"], "clientCAFile")):
             if str(found.get(key) or "").startswith("/"):
                 found[key] = drive + str(found[key]).replace("/", "\\")
-    return {**made, "authentication": {**authentication, "x509": x509}}
+    return made
+
+
+def _default(document: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any]:
+    """kubeadm's defaults for what is absent or empty; it turns rotateCertificates on in any case."""
+    found = cluster.get("networking")
+    networking: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
+    certificates = str(cluster.get("certificatesDir") or "/etc/kubernetes/pki")
+    given = {name: _mapping(document.get(name)) for name in ("authentication", "authorization")}
+    parts = {name: _mapping(given["authentication"].get(name)) for name in ("anonymous", "webhook", "x509")}
+    parts["anonymous"].setdefault("enabled", False)
+    parts["webhook"].setdefault("enabled", True)
+    parts["x509"]["clientCAFile"] = parts["x509"].get("clientCAFile") or f"{certificates}/ca.crt".replace("/", "\\")
+    made = {
+        **document,
+        "authentication": {**given["authentication"], **parts},
+        "authorization": {**given["authorization"], "mode": given["authorization"].get("mode") or "Webhook"},
+        "rotateCertificates": True,
+    }
+    for key, value in (
+        ("staticPodPath", "/etc/kubernetes/manifests"),
+        ("clusterDomain", networking.get("dnsDomain") or "cluster.local"),
+        ("healthzBindAddress", "127.0.0.1"),
+        ("cgroupDriver", "systemd"),
+    ):
+        made[key] = made.get(key) or value
+    if made.get("clusterDNS") is None:
+        made["clusterDNS"] = [_tenth(str(networking.get("serviceSubnet") or ""))]
+    if made.get("healthzPort") is None:
+        made["healthzPort"] = 10248
+    return made
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def _tenth(ranges: str) -> str:
+    """The tenth address of a range of Services, which kubeadm gives to DNS; 10.96.0.10 where none is known. Source:
+    cmd/kubeadm/app/constants/constants.go, GetDNSIP."""
+    try:
+        return str(ipaddress.ip_network(ranges.split(",")[0].strip(), strict=False)[10])
+    except (ValueError, IndexError):
+        return "10.96.0.10"
 
 
 _MUTATES = Line(1, 23)

@@ -4,8 +4,9 @@
 """The kubelet: program, folders, drop-in, service.
 
 It cannot run before it is configured, so its service stays stopped until its kubeconfig exists: the join starts it for
-the first time. kubeadm's own files, `config.yaml` and `kubeadm-flags.env`, are read and never written; our settings go
-into the drop-in folder if the release has one, else into the arguments.
+the first time. kubeadm's own files, `config.yaml` and `kubeadm-flags.env`, are read; after the join `config.yaml`
+follows the cluster's ConfigMap, as `kubeadm upgrade node` would have it (cluster_config.py). Our settings go into the
+drop-in folder if the release has one, else into the arguments.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ from ..healthz import KUBELET_PORT, LOOPBACK, find_kubelet, port_of_kubelet, wai
 from ..layout import Layout
 from ..service import Dependencies, Running, service_of
 from . import credentials, drop_ins, kubelet_check
+from .cluster_config import ConfigFile
 from .kubelet_args import DROP_IN_NAME, PROCESSORS, Kubelet, arguments, configuration
-from .places import ca_file, cert_dir, config_file, drop_in_dir, env_file
+from .places import ca_file, cert_dir, config_file, drop_in_dir, env_file, instance_file
 
 NAME = "kubelet"
 SERVICE = ServiceKind(
@@ -57,7 +59,8 @@ class KubeletArgs:
     `kubeadm_flags` is the text of kubeadm-flags.env on the node, `config` that of config.yaml; `configured`: the
     kubelet has a kubeconfig, without which it cannot run. `ca_pem` is the cluster's CA if the node lacks it;
     `providers` are its credential providers. `sources` may reach its port: an empty one means everyone, None leaves the
-    firewall alone. `foreign`: drop-ins of others. `mark` is the batch's id.
+    firewall alone. `foreign`: drop-ins of others. `follows`: config.yaml, where the cluster has it otherwise by now;
+    `rereads`: whether the kubelet then runs with other values. `mark` is the batch's id.
     """
 
     wanted: Kubelet
@@ -70,6 +73,8 @@ class KubeletArgs:
     providers: tuple[credentials.Provider, ...] = ()
     sources: tuple[Network, ...] | None = None
     foreign: tuple[ReliesOn, ...] = ()
+    follows: ConfigFile | None = None
+    rereads: bool = False
     notices: tuple[Notice, ...] = ()
     mark: str = ""
 
@@ -98,6 +103,7 @@ def build_resources(args: KubeletArgs) -> tuple[Resource, ...]:
         _programs(layout, args.source, args.mark),
         ReliesOn(layout.kubelet_dir, _list_kubeadm_files(layout)),
         *args.foreign,
+        *((args.follows,) if args.follows else ()),
         *drop_in,
         *credentials.build_resources(layout, args.providers, wanted.version, args.mark),
         *_ca(args),
@@ -123,7 +129,7 @@ def warnings(args: KubeletArgs) -> list[str]:
 
 def is_configured(layout: Layout, reading: Reading) -> bool:
     """Whether the kubelet has what it needs to run."""
-    return bool(reading.parts.get(file_key(layout.kubelet_kubeconfig), {}).get("exists"))
+    return is_there(layout.kubelet_kubeconfig, reading)
 
 
 def lacks_ca(wanted: Kubelet, reading: Reading) -> bool:
@@ -151,6 +157,11 @@ def refuse_image(layout: Layout) -> Refused:
         "one node. Make the image from another machine, or take the node apart first (playbooks/reset.yml; "
         "winkube_reset_keep: [programs, images] spares the downloads)."
     )
+
+
+def is_there(path: str, reading: Reading) -> bool:
+    """Whether a file exists."""
+    return bool((reading.parts.get(file_key(path)) or {}).get("exists"))
 
 
 def text_of(path: str, reading: Reading) -> str:
@@ -185,6 +196,7 @@ def _list_kubeadm_files(layout: Layout) -> tuple[Query, ...]:
     return (
         whole_file(config_file(layout), READ_LIMIT),
         whole_file(env_file(layout), READ_LIMIT),
+        whole_file(instance_file(layout), READ_LIMIT),
         whole_file(layout.kubelet_kubeconfig),
         whole_file(ca_file(layout)),
     )
@@ -236,7 +248,8 @@ def _ca(args: KubeletArgs) -> tuple[Resource, ...]:
 
 def _service(args: KubeletArgs) -> Service:
     wanted = args.wanted
-    drop_in = (wanted.drop_in,) if wanted.uses_drop_in else ()
+    files: tuple[str, ...] = (wanted.drop_in,) if wanted.uses_drop_in else ()
+    files += (args.follows.label,) if args.follows and args.rereads else ()
     made = service_of(
         NAME,
         DAEMON,
@@ -244,7 +257,7 @@ def _service(args: KubeletArgs) -> Service:
         args.service,
         arguments=command_arguments(args),
         ready=_build_gate(args),
-        uses=(*drop_in, *credentials.uses(args.wanted.layout, args.providers)),
+        uses=(*files, *credentials.uses(args.wanted.layout, args.providers)),
     )
     return replace(made, run=args.configured)
 

@@ -20,6 +20,11 @@ def config_file(layout: Layout) -> str:
     return windows_path.join(layout.kubelet_dir, "config.yaml")
 
 
+def instance_file(layout: Layout) -> str:
+    """What kubeadm puts into config.yaml on this node alone: the runtime's socket."""
+    return windows_path.join(layout.kubelet_dir, "instance-config.yaml")
+
+
 def env_file(layout: Layout) -> str:
     """kubeadm's arguments for the kubelet."""
     return windows_path.join(layout.kubelet_dir, ENV_FILE)
