@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleError
+from ansible.template import trust_as_template
 
 from ..plugin_utils.bundle import collect, issue, known
 from ..plugin_utils.bundle.redact import name_in_bundle, patterns
@@ -124,9 +125,15 @@ class ActionModule(NodeAction):
         )
 
     def _known(self, options: Mapping[str, Any]) -> tuple[Secret[str], ...]:
-        """The secrets that this run knows of the host: of its variables, its connection, the kubeconfig."""
+        """The secrets that this run knows of the host: of what sets secret options, of variables whose names say so, of
+        its connection, of the kubeconfig."""
         own = (self._play_context.password, self._play_context.become_pass)
         found = [Secret(str(each)) for each in own if each]
+        harmless = self._say_openly()
+        for template, places in known.list_templates().items():
+            with suppress(AnsibleError):
+                value = self.render_value(trust_as_template(template))
+                found += [each for keys in places for each in known.list_given(value, keys, harmless)]
         for name, value in self._task_vars.items():
             if name not in _NOT_OF_HOST and known.has_secret(value, name):
                 with suppress(AnsibleError):  # a variable that cannot be rendered has no value that anything could show
@@ -135,6 +142,15 @@ class ActionModule(NodeAction):
             with suppress(ClusterError):
                 found += known.list_of_kubeconfigs(list_files(str(setting)))
         return tuple(dict.fromkeys(found))
+
+    def _say_openly(self) -> frozenset[str]:
+        """Values of Ansible's and this collection's own variables that are plain texts and no secrets."""
+        return frozenset(
+            value
+            for name, value in self._task_vars.items()
+            if name.startswith(("inventory_", "ansible_", "winkube_")) and isinstance(value, str)
+            if "{{" not in value and not known.names_known(name)
+        )
 
     def _result(self, **values: Any) -> dict[str, Any]:
         return {**values, "winkube": {"calls": self._node.calls}}

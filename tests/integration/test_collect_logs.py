@@ -30,6 +30,7 @@ LOG = (
 FILES = {
     r"C:\k\kubelet.log": LOG,
     r"C:\k\kube-proxy.log": f"using proxy http://ann:{SECRET}Proxy@10.0.0.9:3128\nTLS ready\n",
+    r"C:\k\outputs.log": f'{{"msg":"sent with {SECRET} & of a service","level":"debug"}} and {SECRET}+of+an+address\n',
     r"C:\k\config": f"users: [{{user: {{token: {SECRET}Kubeconfig}}}}]\n",
     r"C:\k\kubeconfig.log": f"{SECRET}Named\n",
     r"C:\k\cni\config\cni.conf": '{"cniVersion": "0.2.0", "name": "cbr0", "type": "win-bridge"}',
@@ -70,6 +71,8 @@ def collect(bench: Bench, folder: Path, *arguments: object, **more: Any) -> Run:
         "winkube_kubernetes_version": "1.30.4",
         "winkube_network_mode": "l2bridge",
         "winkube_logs_redact": ["TLS rea.y"],
+        "winkube_kubelet_environment": {"OUTPUT": f"{SECRET} & of a service", "LEVEL": "debug", "NODE": "win1"},
+        "winkube_registries": [{"host": "r.example", "header": {"X-Team": f"{SECRET} of an address"}}],
         **more,
     }
     extra = bench.file("collect.json", json.dumps(wanted))
@@ -104,6 +107,7 @@ def test_a_bundle_has_what_helps_and_no_secret_and_is_gone_on_with(bench: Bench)
     assert len(log) <= 384 * 1024 < len(LOG)
     assert "files/c/k/config" not in text and "files/c/k/kubeconfig.log" not in text
     assert text["files/c/k/kube-proxy.log"] == "using proxy http://<removed>@10.0.0.9:3128\n<removed>\n"
+    assert text["files/c/k/outputs.log"] == '{"msg":"sent with <removed>","level":"debug"} and <removed>\n'
     assert "password = <removed>" in text["files/c/Program Files/containerd/config.toml"]
     for name in (r"C:\k\cni\config\cni.conf", r"C:\run\flannel\subnet.env", r"C:\k\SourceVip.json"):
         assert text[f"files/c/{name[3:].replace(chr(92), '/')}"] == FILES[name]

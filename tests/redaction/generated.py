@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.redact import redact
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 
 SECRET = "correct-horse-battery"
 
@@ -43,6 +44,10 @@ WAYS: Mapping[str, Write] = {
     "neighbours": lambda n, v: f'["tool.exe", "--{n}", "{v}", "--verbose"]',
     "neighbours in lines": lambda n, v: f"args:\n- tool.exe\n- --{n}\n- {v}\n- --verbose",
     "JSON": lambda n, v: json.dumps({"user": "ann", n: v, "port": 5}),
+    "JSON, a list": lambda n, v: json.dumps({"user": "ann", n: [v, "x"]}),
+    "JSON, value below": lambda n, v: json.dumps({n: {"value": v, "from": None}, "port": 5}, indent=1),
+    "JSON, cut off": lambda n, v: json.dumps({"user": "ann", n: v, "port": 5})[:-3],
+    "name, more, value": lambda n, v: json.dumps({"name": n, "optional": False, "value": v}),
     "name, value": lambda n, v: json.dumps({"name": n, "value": v}),
     "value, name": lambda n, v: json.dumps({"value": v, "name": n}),
     "name, value in YAML": lambda n, v: f"- name: {n}\n  value: {v}\n- name: OTHER\n  value: x",
@@ -62,6 +67,12 @@ WAYS: Mapping[str, Write] = {
 WRAPPINGS: Mapping[str, Callable[[str], str]] = {
     "plain": lambda text: text,
     "a log line": lambda text: f"I0512 12:00:01.123456    4242 main.go:12] started with {text}",
+    "log lines": lambda text: "\n".join(
+        f"I0512 12:00:01.123456    4242 main.go:12] {line}" for line in text.split("\n")
+    ),
+    "a YAML block": lambda text: "message: |\n" + "\n".join(f"  {line}" for line in text.split("\n")),
+    "a PowerShell string": lambda text: 'Write-Output "' + text.replace('"', '`"') + '"',
+    "CDATA": lambda text: f"<Message><![CDATA[{text}]]></Message>",
     "a JSON string": lambda text: json.dumps({"msg": text}),
     "JSON in JSON": lambda text: json.dumps({"msg": json.dumps({"inner": text})}),
     "single quotes": lambda text: f"echo '{text}'",
@@ -96,6 +107,24 @@ def cells() -> Iterator[Cell]:
             yield Cell(way, wrapping, len(texts), tuple(each for each in texts if shows(redact(each)[0], each)))
 
 
-def shows(clean: str, text: str) -> bool:
+def shows(clean: str, text: str, secret: str = SECRET) -> bool:
     """Whether a text shows its secret, or is what it was where the secret is packed."""
-    return SECRET in clean or (SECRET not in text and clean == text)
+    return secret in clean or (secret not in text and clean == text)
+
+
+VALUES = (
+    SECRET,
+    "two words",
+    'it\'s a "q\u00fcote" & <more>/of+it%',
+    "a line\nand another line",
+    "back\\slash`tick$sign",
+)
+"""What a run knows; it stands under names that mean nothing."""
+
+
+def known_cells() -> Iterator[Cell]:
+    """Every wrapping, of values that the run knows."""
+    for wrapping, wrap in WRAPPINGS.items():
+        texts = {value: wrap(f"sent {value} as output") for value in VALUES}
+        shown = (text for value, text in texts.items() if shows(redact(text, known=[Secret(value)])[0], text, value))
+        yield Cell("known", wrapping, len(texts), tuple(shown))

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from ..engine.secret import Secret, hide
+from .json_in_text import Group, Scalar, find_json
 
 MASK = "<removed>"
 
@@ -188,16 +189,6 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         "annotations", r"(last-applied-configuration[\"']?\s*[:=]\s*(?:\|\s*)?)(?!<removed>)[^\s][^\r\n]*", rf"\1{MASK}"
-    ),
-    _rule(
-        "data of a Secret",
-        r"""("kind"\s*:\s*"Secret"[^{}]*(?:\{[^{}]*\}[^{}]*){0,4}?"(?:data|stringData)"\s*:\s*)\{[^{}]*\}""",
-        rf"\1{MASK}",
-    ),
-    _rule(
-        "data of a Secret",
-        r"""("(?:data|stringData)"\s*:\s*)\{[^{}]*\}(?=[^{}]*(?:\{[^{}]*\}[^{}]*){0,4}?"kind"\s*:\s*"Secret")""",
-        rf"\1{MASK}",
     ),
     _rule(
         "data of a Secret",
@@ -430,8 +421,9 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         "after its name",
-        r"""(?i)(\b(?:\w{0,40}pass(?:word|wd|phrase)|identified\s+by|p/?w|nssm(?:\.exe)?\s+set\s+\S+\s+ObjectName\s+\S+)"""
-        r"""\s+(?:(?:is|are|was|to|REG_(?:EXPAND_|MULTI_)?SZ)\b:?\s+)?)([^\s"'<>]+)""",
+        # Not by a blank alone, which in a log parts words.
+        r"""(?i)(\b(?:\w{0,40}(?:pass(?:word|wd|phrase)|p/?w)\s+(?:is|are|was|to|REG_(?:EXPAND_|MULTI_)?SZ)\b:?"""
+        r"""|identified\s+by|set\s+password|nssm(?:\.exe)?\s+set\s+\S+\s+ObjectName\s+\S+)\s+)([^\s"'<>]+)""",
         _if_token,
     ),
     # Secrets without a name.
@@ -484,7 +476,7 @@ def redact(
     if parted_by_blanks:
         text, found = _BY_BLANKS.subn(rf"\1{MASK}", text)
         count += found
-    text, found = _by_grammar(text, 0)
+    text, found = _by_grammar(text, 0, {})
     count += found
     for pattern in more:
         text, found = pattern.subn(MASK, text)
@@ -504,11 +496,131 @@ _DEEPEST = 4
 """Texts within texts."""
 
 
-def _by_grammar(text: str, depth: int) -> tuple[str, int]:
+def _by_grammar(text: str, depth: int, done: dict[str, tuple[str, int]]) -> tuple[str, int]:
+    """JSON is read; rules see the rest. `done` are the texts within JSON that were looked at, since objects of an API
+    repeat them."""
+    groups = tuple(find_json(text)) if depth < _DEEPEST else ()
+    if not groups:
+        return _by_rules(text, depth, done)
+    # For a rule a document is an object, which it leaves to its own names.
+    sign = _STAND_IN * (1 + max(map(len, _STAND_INS.findall(text)), default=0))
+    pieces: list[str] = []
+    documents: list[str] = []
+    at = count = 0
+    for group in groups:
+        before = text[at : group.start]
+        clean, found = _in_document(text, group, _BEFORE.search(before[-200:]) is not None, depth, done)
+        pieces += [before, f'{{"{sign}{len(documents)}{sign}"}}']
+        documents.append(clean)
+        count += found
+        at = group.end
+    clean, found = _by_rules("".join([*pieces, text[at:]]), depth, done)
+    stand_in = re.compile(rf'\{{"{sign}(\d+){sign}"\}}')
+    return stand_in.sub(lambda match: documents[int(match[1])], clean), count + found
+
+
+_STAND_IN = "\ue000"
+_STAND_INS = re.compile(f"{_STAND_IN}+")
+_BEFORE = re.compile(rf"(?i){_NAME}{_Q}[ \t]*{_IS}[ \t]*$")
+
+
+def _in_document(text: str, outer: Group, named: bool, depth: int, done: dict[str, tuple[str, int]]) -> tuple[str, int]:
+    """An object or a list without its secrets; it stays JSON. `named`: its own name means a secret."""
+    edits: list[tuple[int, int, str]] = []
+    count = 0
+    waiting = [(outer, named)]
+    while waiting:
+        group, under = waiting.pop()
+        whole, hidden = _list_whole(group), _list_hidden(group, under)
+        for place, (_name, value) in enumerate(group.members):
+            if place in whole or (place in hidden and isinstance(value, Scalar)):
+                if not (isinstance(value, Scalar) and (not value.text or _WHOLE_WORD.fullmatch(value.text))):
+                    edits.append((value.start, value.end, f'"{MASK}"'))
+                    count += 1
+            elif isinstance(value, Group):
+                waiting.append((value, place in hidden or (under and not group.named)))
+            elif value.quoted and not _SHORT.fullmatch(value.text):
+                said, found = _in_text(value.text, depth, done)
+                if found:
+                    edits.append((value.start, value.end, json.dumps(said, ensure_ascii=False)))
+                    count += found
+    pieces, at = [], outer.start
+    for start, end, instead in sorted(edits):
+        pieces += [text[at:start], instead]
+        at = end
+    return "".join([*pieces, text[at : outer.end]]), count
+
+
+def _in_text(text: str, depth: int, done: dict[str, tuple[str, int]]) -> tuple[str, int]:
+    if text not in done:
+        done[text] = _by_grammar(text, depth + 1, done)
+    return done[text]
+
+
+def _list_whole(group: Group) -> set[int]:
+    """The members of which nothing stays: annotations, which anybody writes and kubectl copies the whole object into,
+    and the data of a Secret."""
+    said = {name: value.text for name, value in group.members if isinstance(value, Scalar)}
+    is_secret = said.get("kind") == "Secret" or _OF_SECRET.fullmatch(said.get("type", "")) is not None
+    found = set()
+    for place, (name, value) in enumerate(group.members):
+        has_text = bool(value.members) if isinstance(value, Group) else value.quoted
+        if has_text and ((name == "annotations" and isinstance(value, Group)) or name.endswith(_LAST_APPLIED)):
+            found.add(place)
+        if has_text and is_secret and name in {"data", "stringData"}:
+            found.add(place)
+    return found
+
+
+def _list_hidden(group: Group, under: bool) -> set[int]:
+    """The members whose value is a secret by a name: their own, that of the whole (`under`), of a neighbour in a list
+    of arguments, or of a member `name` beside a member `value`."""
+    found = set()
+    names = {name.casefold(): value for name, value in group.members if isinstance(value, Scalar)}
+    pair = any(key in names and _NAMED.fullmatch(names[key].text) for key in ("name", "key"))
+    before = ""
+    for place, (name, value) in enumerate(group.members):
+        said = value.text if isinstance(value, Scalar) else ""
+        if group.named:
+            is_value = name.casefold() in _OF_VALUES
+            by_name = (_NAMED.fullmatch(name) and not (_REASON.match(said) and not _SURE.search(name))) or (
+                _OF_HEADERS.fullmatch(name)
+            )
+            if by_name or ((pair or under) and is_value) or _is_token(name, said):
+                found.add(place)
+        elif under or (_SWITCH.fullmatch(before) and not said.startswith("-")):
+            found.add(place)
+        before = said
+    return found
+
+
+def _is_token(name: str, said: str) -> bool:
+    """Whether a name may be a secret's, and its value looks like one."""
+    match = _MAY_BE_KEY.fullmatch(f"{name}={said}") if len(said) < LONGEST_TOKEN else None
+    return match is not None and _if_token(match) != match[0]
+
+
+_LAST_APPLIED = "last-applied-configuration"
+_OF_SECRET = re.compile(r"Opaque|kubernetes\.io/[\w./-]+|bootstrap\.kubernetes\.io/token")
+_OF_VALUES = frozenset({"value", "values", "content", "text", "plain"})
+_OF_HEADERS = re.compile(
+    r"(?i)(?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]*(?:key|token|auth|secret)[a-z-]*|_?auth"
+)
+_SHORT = re.compile(r"[\w.-]{0,15}")
+"""Too short for a secret without a name."""
+LONGEST_TOKEN = 1000
+
+
+def _by_rules(text: str, depth: int, done: dict[str, tuple[str, int]]) -> tuple[str, int]:
+    """Of a text without JSON."""
     count = 0
     if depth < _DEEPEST:
-        for pattern, unwrap, wrap in _WRAPPINGS:
-            text, found = _within(text, pattern, unwrap, wrap, depth)
+        for wrapping in _WRAPPINGS:
+            if wrapping.sign in text:
+                text, found = _within(text, wrapping, depth, done)
+                count += found
+        if _HEADED.search(text):
+            text, found = _in_blocks(text, depth, done)
             count += found
     text, found = _columns(text)
     count += found
@@ -520,48 +632,143 @@ def _by_grammar(text: str, depth: int) -> tuple[str, int]:
     return text, count
 
 
-def _within(
-    text: str, pattern: re.Pattern[str], unwrap: Callable[[str], str], wrap: Callable[[str], str], depth: int
-) -> tuple[str, int]:
+def _within(text: str, wrapping: _Wrapping, depth: int, done: dict[str, tuple[str, int]]) -> tuple[str, int]:
     """The texts within a text, each without its secrets; one that has none stays as it was written."""
     count = 0
 
     def clean(match: re.Match[str]) -> str:
         nonlocal count
         try:
-            inner = unwrap(match[0])
+            inner = wrapping.unwrap(match[0]) if wrapping.sign in match[0] else match[0]
         except ValueError:
             return match[0]
         if inner == match[0]:
             return match[0]
-        said, found = _by_grammar(inner, depth + 1)
+        said, found = _by_grammar(inner, depth + 1, done)
         count += found
-        return wrap(said) if found else match[0]
+        return wrapping.wrap(said) if found else match[0]
 
-    return pattern.sub(clean, text), count
-
-
-def _from_json(text: str) -> str:
-    return str(json.loads(text)) if "\\" in text else text
+    return wrapping.pattern.sub(clean, text), count
 
 
-def _from_html(text: str) -> str:
-    return html.unescape(text) if "&" in text else text
+@dataclass(frozen=True, slots=True)
+class _Wrapping:
+    """Texts within a text: what they look like, how one is read, and how it is written again. `sign` is in each."""
+
+    sign: str
+    pattern: re.Pattern[str]
+    unwrap: Callable[[str], str]
+    wrap: Callable[[str], str]
 
 
-def _from_url(text: str) -> str:
-    return unquote(text) if "%" in text else text
+def _from_powershell(text: str) -> str:
+    return _OF_POWERSHELL.sub(
+        lambda match: {"n": "\n", "r": "\r", "t": "\t"}.get(match[1], match[1]), text[1:].removesuffix('"')
+    )
 
 
-_WRAPPINGS: tuple[tuple[re.Pattern[str], Callable[[str], str], Callable[[str], str]], ...] = (
-    (re.compile(r'"(?:[^"\\\r\n]|\\.)*"?'), _from_json, lambda text: json.dumps(text, ensure_ascii=False)),
-    (re.compile(r"[^<>\r\n]+"), _from_html, html.escape),
-    (re.compile(r"[^\s\"'<>]+"), _from_url, lambda text: quote(text, safe="/:?&=<>")),
+def _to_powershell(text: str) -> str:
+    return '"' + re.sub(r'[`"]', r"`\g<0>", text) + '"'
+
+
+_OF_POWERSHELL = re.compile(r"`(.)", re.DOTALL)
+# A quote that is not closed is a match, too, so that no text is looked at again from each of its quotes.
+_WRAPPINGS: tuple[_Wrapping, ...] = (
+    _Wrapping(
+        "\\",
+        re.compile(r'"(?:[^"\\\r\n]|\\.)*"?'),
+        lambda text: str(json.loads(text)),
+        lambda text: json.dumps(text, ensure_ascii=False),
+    ),
+    _Wrapping("`", re.compile(r'"(?:[^"`]|`.)*"?', re.DOTALL), _from_powershell, _to_powershell),
+    _Wrapping("&", re.compile(r"(?<=>)[^<>]+(?=<)|[^<>\r\n]+"), html.unescape, html.escape),
+    _Wrapping("%", re.compile(r"[^\s\"'<>]+"), unquote, lambda text: quote(text, safe="/:?&=<>")),
 )
-"""What texts within a text look like, how they are read, and how they are written again. A quote that is not closed is
-a match, too, so that no text is looked at again from each of its quotes."""
+
+# Lines of a log that go on: each has its own header, as klog and the kubelet's logs of containers write them.
+_HEADED = re.compile(
+    r"(?m)^(?:[IWEF]\d{4} [\d:.]{8,20} {1,8}\d{1,10} [\w.-]{1,60}:\d{1,6}\]"
+    r"|\d{4}-\d\d-\d\dT[\d:.]{8,20}\S{1,6} std(?:out|err) [FP]) "
+)
+_GOES_ON = re.compile(r"[ \t}\])-]")
+_OPENS = re.compile(r"[:{\[,|>][ \t\r]*$")
+
+
+def _in_blocks(text: str, depth: int, done: dict[str, tuple[str, int]]) -> tuple[str, int]:
+    """Values of several lines in a log whose every line has a header."""
+    count = 0
+    pieces: list[str] = []
+    block: list[tuple[str, str]] = []
+
+    def close() -> None:
+        nonlocal count
+        inner = "\n".join(said for _header, said in block)
+        if len(block) > 1:
+            clean, found = _by_grammar(inner, depth + 1, done)
+            count += found
+            inner = clean if found else inner
+        said = inner.split("\n")
+        headers = [header for header, _said in block]
+        pieces.extend(f"{headers[min(number, len(headers) - 1)]}{line}" for number, line in enumerate(said) if block)
+        block.clear()
+
+    for line in text.split("\n"):
+        found = _HEADED.match(line)
+        said = line[found.end() :] if found else ""
+        if block and not (found and (_GOES_ON.match(said) or _OPENS.search(block[-1][1][-200:]))):
+            close()
+        if found:
+            block.append((found[0], said))
+        else:
+            pieces.append(line)
+    close()
+    return ("\n".join(pieces), count) if count else (text, 0)
+
+
 _CELL = re.compile(r"\S+(?: \S+)*")
-_NAMED = re.compile(rf"(?i)[\w.-]{{0,40}}?{_NAME}")
+_NAMED = re.compile(rf"(?i)[\w.-]{{0,60}}?{_NAME}")
+_SWITCH = re.compile(rf"(?i)(?:--?|/)[\w.-]{{0,40}}?{_NAME}")
+_MAY_BE_KEY = re.compile(rf"(?i)([\w.-]{{0,40}}{_KEYLIKE}=)([\w=+~!@#$%^&*.-]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """The head of a table. `secret` are the places of its cells that mean a secret; with `shift` there is something
+    before the table in its line, such as a log's own words, so that rows begin elsewhere."""
+
+    cells: tuple[tuple[int, int | None], ...]
+    secret: tuple[int, ...]
+    shift: bool = False
+
+    def find(self, line: str) -> list[tuple[int, int | None]]:
+        """Where a row has the secrets: below the head, else counted from the end, where a cell is wider than its column
+        or the head does not begin where its line does."""
+        begins = {start for start, _end in self.cells}
+        own = _cells(line)
+        if not self.shift and (len(own) < 2 or all(start in begins for start, _end in own)):
+            return [self.cells[place] for place in self.secret]
+        below = [self.cells[place] for place in self.secret if any(self.cells[place][0] == start for start, _ in own)]
+        if _RECORD.match(line) or not 1 < len(own) <= len(self.cells):
+            return below
+        counted = [len(own) - (len(self.cells) - place) for place in self.secret]
+        return [*{*below, *(own[place] for place in counted if place >= 0)}]
+
+
+def _cells(line: str) -> list[tuple[int, int | None]]:
+    """Where each cell begins, and where the next one does."""
+    starts = [cell.start() for cell in _CELL.finditer(line)]
+    return list(zip(starts, [*starts[1:], None], strict=False))
+
+
+def _find_head(line: str, after: str) -> _Head | None:
+    """None for a line in which no cell means a secret."""
+    found = list(_CELL.finditer(line)) if "  " in line else []
+    secret = tuple(place for place, cell in enumerate(found) if _NAMED.fullmatch(cell[0]))
+    if len(found) < 2 or not secret or any(cell[0][0] in ":=" for cell in found):
+        return None
+    begins = [cell.start() for cell in found]
+    below = [start for start, _end in _cells(after)]
+    return _Head(tuple(_cells(line)), secret, shift=bool(below) and not set(below) <= set(begins))
 
 
 def _columns(text: str) -> tuple[str, int]:
@@ -569,17 +776,15 @@ def _columns(text: str) -> tuple[str, int]:
     if "  " not in text or not _NAMED.search(text):
         return text, 0
     lines, count = text.split("\n"), 0
-    spans: list[tuple[int, int | None]] = []
+    head: _Head | None = None
     for number, line in enumerate(lines):
         if not line.strip():
-            spans = []
+            head = None
             continue
-        cells = list(_CELL.finditer(line)) if "  " in line else []
-        if len(cells) > 1 and any(_NAMED.fullmatch(cell[0]) for cell in cells):
-            ends = [*(cell.start() for cell in cells[1:]), None]
-            spans = [(cell.start(), end) for cell, end in zip(cells, ends, strict=True) if _NAMED.fullmatch(cell[0])]
+        if (found := _find_head(line, lines[number + 1] if number + 1 < len(lines) else "")) is not None:
+            head = found
             continue
-        for start, end in reversed(spans):
+        for start, end in sorted(head.find(line), reverse=True) if head else ():
             cell_text = line[start:end].strip()
             alone = start == 0 or line[start - 1 : start].isspace()
             if alone and cell_text and set(cell_text) != {"-"} and not _WHOLE_PLAIN.fullmatch(cell_text):
@@ -591,6 +796,9 @@ def _columns(text: str) -> tuple[str, int]:
     return "\n".join(lines), count
 
 
+_RECORD = re.compile(r"[IWEF]\d{4} |\[?\d{4}-\d\d-\d\d|\{|time=|level=")
+"""How a record of a log begins. It is a row of a table only where it stands below the head."""
+_WHOLE_WORD = re.compile(rf"(?i){_WORD}")
 _WHOLE_PLAIN = re.compile(rf"(?i){_WORD}|\d+")
 
 

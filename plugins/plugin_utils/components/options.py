@@ -70,6 +70,12 @@ class Option:
     options: tuple[Option, ...] = ()
     variable: Variable | str = ""
 
+    @property
+    def secret(self) -> bool:
+        """Whether its values are never shown."""
+        text = self.description
+        return (text if isinstance(text, str) else text[0]).startswith(SECRET)
+
     def document(self) -> dict[str, Any]:
         """The option in the form of a module's documentation."""
         text = self.description
@@ -389,12 +395,32 @@ def arguments(interface: Interface) -> dict[str, Any]:
     return found
 
 
+def list_secrets(interface: Interface) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """For each secret option the template that sets it and the keys of the value below, `{{ winkube_registries }}` and
+    `auth`, `password`."""
+    yield from _list_secrets(interface.rows, "", ())
+
+
+def _list_secrets(
+    rows: tuple[Option, ...], template: str, keys: tuple[str, ...]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for row in rows:
+        here, below = (_template(row), ()) if row.variable else (template, (*keys, row.name))
+        if row.secret and here:
+            yield here, below
+        yield from _list_secrets(row.options, here, below)
+
+
+def _template(option: Option) -> str:
+    own = option.variable
+    return "{{ " + (own.name if isinstance(own, Variable) else own) + " }}"
+
+
 def _templates(options: tuple[Option, ...]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for option in options:
         if option.variable:
-            own = option.variable
-            found[option.name] = "{{ " + (own.name if isinstance(own, Variable) else own) + " }}"
+            found[option.name] = _template(option)
         elif inner := _templates(option.options):
             found[option.name] = inner
     return found

@@ -45,7 +45,7 @@ def mask_in(text: object, *addresses: str | None) -> str:
         if address:
             said = said.replace(address, mask(address))
     said = _ADDRESS.sub(lambda match: mask(match[0]), said)
-    said, _count = hide(said, (part for address in addresses if address for part in _secrets(address)))
+    said, _count = hide(said, (part for address in addresses if address for part in list_secrets(address)))
     return said
 
 
@@ -66,7 +66,8 @@ def _split_address(address: str) -> tuple[str, str, str]:
     return lead, "", rest
 
 
-def _secrets(address: str) -> Iterator[Secret[str]]:
+def list_secrets(address: str) -> Iterator[Secret[str]]:
+    """The parts of an address that may be secret, as they are written and as they are meant."""
     _lead, user, rest = _split_address(address)
     path, _mark, fragment = rest.partition("#")
     path, _query_mark, query = path.partition("?")

@@ -14,7 +14,8 @@ import base64
 import hmac
 import html
 import json
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, NoReturn, TypeVar
 from urllib.parse import quote, quote_plus
 
@@ -91,28 +92,87 @@ SHORTEST = 4
 """Characters of a value that is removed wherever it stands: shorter ones are in ordinary words."""
 
 
+_SHORTEST_LINE = 8
+"""Characters of a line of a value of several lines, which goes also where it stands alone."""
+
+
 def hide(text: str, known: Iterable[Secret[str]], instead: str = HIDDEN) -> tuple[str, int]:
     """A text of somebody else's, such as an error or a log, without these secrets in any written form, and how many
     were in it."""
     values = {value for secret in known if len(value := secret.reveal().strip()) >= SHORTEST}
+    values |= {
+        line.strip()
+        for value in values
+        if "\n" in value
+        for line in value.splitlines()
+        if len(line.strip()) >= _SHORTEST_LINE
+    }
     count = 0
     # The longest first: a value may contain another.
-    for form in sorted({form for value in values for form in _forms_of(value)}, key=len, reverse=True):
-        count += text.count(form)
-        text = text.replace(form, instead)
+    for form in sorted({form for value in values for form in list_forms(value)}, key=len, reverse=True):
+        if form in text:
+            count += text.count(form)
+            text = text.replace(form, instead)
     return text, count
 
 
-def _forms_of(value: str) -> Iterator[str]:
-    """Plain, escaped for JSON (in JSON), XML, addresses and PowerShell, and in base64 wherever it begins there."""
-    escaped = json.dumps(value)[1:-1]
-    yield from (value, escaped, json.dumps(value, ensure_ascii=False)[1:-1], json.dumps(escaped)[1:-1])
-    yield from (html.escape(value), html.escape(value, quote=False), value.replace("'", "''"))
-    yield from (quote(value), quote(value, safe=""), quote_plus(value), quote(value, safe="").replace("%2", "%252"))
-    for data in (value.encode(), value.encode("utf-16-le")):
+def list_forms(value: str) -> frozenset[str]:
+    """A value in the forms of which texts are made: written once or twice (JSON in JSON, an address in JSON, ..), and
+    in base64 wherever it begins there."""
+    once = {write(value) for write in _WRITTEN}
+    twice = {write(form) for form in once for write in _WRITTEN}
+    return frozenset(once | twice | {part for form in once for part in _in_base64(form)})
+
+
+def _of_json(text: str) -> str:
+    return json.dumps(text)[1:-1]
+
+
+def _of_go(text: str) -> str:
+    """JSON by Go, which writes these three signs as numbers."""
+    said = json.dumps(text, ensure_ascii=False)[1:-1]
+    return said.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _of_xml(text: str) -> str:
+    """As PowerShell and most programs write XML; Go and Python have numbers for quotes."""
+    return html.escape(text, quote=False).replace('"', "&quot;").replace("'", "&apos;")
+
+
+_ANY = "surrogatepass"
+_ESCAPED = re.compile("%[0-9A-F]{2}")
+_WRITTEN: tuple[Callable[[str], str], ...] = (
+    lambda text: text,
+    lambda text: text.replace("\n", "\r\n"),
+    _of_json,
+    lambda text: json.dumps(text, ensure_ascii=False)[1:-1],
+    _of_go,
+    lambda text: _of_go(text).replace("'", "\\u0027"),  # ConvertTo-Json of Windows PowerShell
+    html.escape,
+    lambda text: html.escape(text, quote=False),
+    lambda text: html.escape(text, quote=False).replace('"', "&quot;"),
+    lambda text: html.escape(text, quote=False).replace('"', "&#34;").replace("'", "&#39;"),
+    _of_xml,
+    lambda text: text.replace("'", "''"),
+    lambda text: text.replace("`", "``").replace('"', '`"').replace("$", "`$"),
+    lambda text: text.replace('"', '""'),
+    lambda text: text.replace('"', '\\"'),
+    lambda text: quote(text, errors=_ANY),
+    lambda text: quote(text, safe="", errors=_ANY),
+    lambda text: quote_plus(text, errors=_ANY),
+    lambda text: _ESCAPED.sub(lambda match: match[0].lower(), quote(text, safe="", errors=_ANY)),
+)
+"""How programs write a text within a text."""
+
+
+def _in_base64(text: str) -> Iterator[str]:
+    for data in (text.encode("utf-8", _ANY), text.encode("utf-16-le", _ANY)):
         for before in range(3):
             # Of the first and the last group of four characters a part is of what stands beside.
             whole = base64.b64encode(b"\0" * before + data).decode().rstrip("=")
             part = whole[(0, 2, 3)[before] : len(whole) - (1 if (before + len(data)) % 3 else 0)]
             if len(part) >= 2 * SHORTEST:
-                yield part
+                yield from (part, part.translate(_OF_ADDRESSES))
+
+
+_OF_ADDRESSES = str.maketrans("+/", "-_")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -189,8 +191,8 @@ def test_the_forms_of_secrets_that_are_known_are_taken_out() -> None:
     assert score.changed == ()
 
 
-@pytest.mark.parametrize("wrapping", [name for name in WRAPPINGS if name not in {"URL", "HTML"}])
-@pytest.mark.parametrize("way", [name for name in WAYS if name != "a column"])
+@pytest.mark.parametrize("wrapping", WRAPPINGS)
+@pytest.mark.parametrize("way", WAYS)
 def test_a_name_gives_its_value_away_however_both_are_written(way: str, wrapping: str) -> None:
     text = WRAPPINGS[wrapping](WAYS[way]("DB_PASSWORD", SECRET_WORDS))
     assert not shows(redact(text)[0], text)
@@ -200,6 +202,69 @@ def test_the_cells_below_a_head_are_taken_out_up_to_an_empty_line() -> None:
     text = WAYS["a column"]("password", SECRET_WORDS)
     clean, count = redact(f"{text}\n\nann       stays as it is")
     assert clean.splitlines()[2:] == [f"ann       {MASK:<30}5", "", "ann       stays as it is"] and count == 1
+
+
+@pytest.mark.parametrize(
+    ("table", "shown"),
+    [
+        ("NAME  TOKEN  AGE\nann-has-a-long-one  four-words  5d", f"NAME  TOKEN  AGE\nann-has-a-long-one  {MASK}   5d"),
+        ("started: USER  PASSWORD  AGE\n----  --------  ---\nann  four-words  5d", f"ann  {MASK}   5d"),
+        ("USER  PASSWORD\nI0512 12:00:01.1  42 main.go:12] a log", "I0512 12:00:01.1  42 main.go:12] a log"),
+        ("password   : four-words\nOther      : stays", f"password   : {MASK}\nOther      : stays"),
+    ],
+)
+def test_a_row_has_its_secret_below_the_head_or_counted_from_its_end(table: str, shown: str) -> None:
+    assert redact(table)[0].endswith(shown)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ({"user": "ann", "password": "x y", "port": 5}, {"user": "ann", "password": MASK, "port": 5}),
+        ({"pa\u0073sword": 12345678}, {"password": MASK}),
+        ({"password": ["a b", {"value": "c d", "from": "e"}]}, {"password": [MASK, {"value": MASK, "from": "e"}]}),
+        ({"name": "DB_TOKEN", "from": None, "value": "x y"}, {"name": "DB_TOKEN", "from": None, "value": MASK}),
+        ({"value": "x y", "kind": "k", "key": "apiKey"}, {"value": MASK, "kind": "k", "key": "apiKey"}),
+        ({"args": ["a", "--password", "x y", "b"]}, {"args": ["a", "--password", MASK, "b"]}),
+        (
+            {"kind": "Secret", "a": {"b": {"c": {}}}, "data": {"d": ["e"]}},
+            {"kind": "Secret", "a": {"b": {"c": {}}}, "data": MASK},
+        ),
+        ({"data": {"d": "e"}, "type": "kubernetes.io/tls"}, {"data": MASK, "type": "kubernetes.io/tls"}),
+        ({"metadata": {"annotations": {"x": "y"}}}, {"metadata": {"annotations": MASK}}),
+        ({"Authorization": ["Negotiate x"], "a": "b"}, {"Authorization": [MASK], "a": "b"}),
+        ({"msg": 'was "password=x" in "it"'}, {"msg": f'was "password={MASK}" in "it"'}),
+    ],
+)
+def test_json_is_read_and_stays_json(text: Any, shown: Any) -> None:
+    for indent in (None, 2):
+        clean, count = redact(f"got {json.dumps(text, indent=indent)} at once")
+        assert count >= 1 and json.loads(clean.removeprefix("got ").removesuffix(" at once")) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"token": "not found", "rotateTokens": true, "tokenTTL": "24h0m0s", "secretRef": {"name": "a"}}',
+        '{"imagePullSecrets":[{"name":"regcred"}],  "volumes" : [ {"secret": {"secretName": "x"}} ]}',
+        '{"authorization": {"mode": "Webhook"}, "a": [], "b": {}, "c": "\u00e4"}',
+        '[sig-windows] {key: value} {"a": } [1, 2',
+        "{" * 5000 + "[" * 5000,
+    ],
+)
+def test_json_without_secrets_stays_as_it_is(text: str) -> None:
+    assert redact(text) == (text, 0)
+
+
+def test_a_sign_that_stands_for_json_may_be_in_the_text() -> None:
+    sign = "\ue000"
+    text = f'{{"{sign}0{sign}"}} {{"password": "x y", "a": "{sign}{sign}"}} {sign}'
+    assert redact(text) == (text.replace("x y", MASK), 1)
+
+
+def test_by_a_blank_alone_no_word_of_a_log_is_parted_from_its_name() -> None:
+    line = "rotated password rotation2026a of ann"
+    assert redact(line) == (line, 0)
 
 
 KNOWN = 'it\'s a "quite" od\u00e4 p\u00e9ss & more/of+it'
@@ -216,6 +281,12 @@ KNOWN = 'it\'s a "quite" od\u00e4 p\u00e9ss & more/of+it'
         quote(KNOWN),
         quote_plus(KNOWN),
         quote(KNOWN, safe=""),
+        re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), quote(KNOWN, safe="")),
+        json.dumps(KNOWN, ensure_ascii=False).replace("&", r"\u0026").replace("'", r"\u0027"),
+        KNOWN.replace('"', '`"'),
+        KNOWN.replace('"', "&#34;").replace("'", "&#39;").replace(" & ", " &amp; "),
+        quote(json.dumps(KNOWN)),
+        html.escape(json.dumps(KNOWN)),
         "'" + KNOWN.replace("'", "''") + "'",
         *(base64.b64encode(f"{before}{KNOWN} and so on".encode()).decode() for before in ("", "a", "ab", "abc")),
         *(base64.b64encode(f"{before}{KNOWN} and so on".encode("utf-16-le")).decode() for before in ("", "a", "ab")),
@@ -226,6 +297,13 @@ def test_what_the_run_knows_goes_wherever_it_stands_however_it_is_written(text: 
     assert MASK in clean and count >= 1
     for rest in (KNOWN, KNOWN[5:20], quote(KNOWN)[5:20], base64.b64encode(KNOWN.encode()).decode()[4:24]):
         assert rest not in clean
+
+
+def test_a_value_of_several_lines_goes_with_each_of_its_lines() -> None:
+    value = "first line of it\nsecond line of it\nend"
+    for text in (value, value.replace("\n", "\r\n"), "only second line of it", json.dumps(value)):
+        clean, count = redact(text, known=[Secret(value)])
+        assert count == 1 and "line of" not in clean
 
 
 def test_of_known_values_the_longest_goes_first_and_short_ones_stay() -> None:
@@ -264,6 +342,44 @@ def test_variables_and_kubeconfigs_give_their_secrets(tmp_path: Path) -> None:
     file = tmp_path / "config"
     file.write_text("clusters: []\nusers: [{name: a, user: {token: of-a-kubeconfig, client-key: /k}}]\n")
     assert list(known.list_of_kubeconfigs([file, tmp_path / "absent"])) == [Secret("of-a-kubeconfig")]
+
+
+def test_what_sets_a_secret_option_is_secret_whatever_its_name() -> None:
+    templates = known.list_templates()
+    assert templates["{{ winkube_kubelet_environment }}"] == ((),)
+    assert templates["{{ winkube_fluent_bit_service }}"] == (("environment",),)
+    assert ("mirrors", "auth", "token") in templates["{{ winkube_registries }}"]
+    given = {
+        "environment": {
+            "OUTPUT": "correct horse battery",
+            "PIN": 123456,
+            "NODE": "win1",
+            "LEVEL": "debug",
+            "PORT": 8080,
+            "NO_PROXY": "localhost,10.0.0.0/8,.svc",
+            "DIR": r"C:\Program Files\x",
+            "TTL": "1h30m",
+            "X": "abc",
+            "PROXY": "http://ann:p%2Fw-of-it@proxy:3128",
+            "URL": "https://r.example/v2",
+        }
+    }
+    found = [each.reveal() for each in known.list_given(given, ("environment",), {"win1"})]
+    assert found == ["correct horse battery", "123456", "ann:p%2Fw-of-it", "ann:p/w-of-it", "p%2Fw-of-it", "p/w-of-it"]
+    registries = [{"host": "a", "mirrors": [{"auth": {"token": "of-a-mirror"}}, {"auth": None}]}]
+    assert list(known.list_given(registries, ("mirrors", "auth", "token"), ())) == [Secret("of-a-mirror")]
+
+
+def test_a_kubeconfig_gives_what_stands_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("of-its-file\n")
+    file = tmp_path / "config"
+    file.write_text(
+        "clusters: [{name: c, cluster: {server: 'https://ann:of-its-server@10.0.0.1'}}, {name: d}]\n"
+        "users: [{name: a, user: {tokenFile: token}}, {name: b, user: {tokenFile: absent}}, x, {user: 5},\n"
+        "  {name: e, user: {exec: {command: c, env: [{name: A_PASSWORD, value: of-its-program}]}}}]\n"
+    )
+    found = [each.reveal() for each in known.list_of_kubeconfigs([file])]
+    assert {"of-its-file", "of-its-server", "of-its-program"} <= set(found)
 
 
 def test_what_is_counted_is_what_was_taken_out() -> None:
