@@ -9,7 +9,6 @@ import hashlib
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +21,8 @@ from ..components.layout import Layout
 from ..components.options import read
 from ..components.shared_options import SharedOptions
 from ..components.source import text_of
-from ..engine.address import mask, mask_in
 from ..engine.printable import make_sentence
 from ..engine.reading import Query, Reading, pack, usable
-from ..engine.resource import Refused
 from ..node import run_id
 from ..node.link import Link, NodeError, OutcomeUnknown, Silence, describe_recovery
 from ..node.progress import LOGGED_S, WATCHED_S
@@ -285,12 +282,7 @@ class NodeAction(ModuleAction):
     def download(self, what: str, address: str, folder: Path, timeout_s: int) -> Path:
         """The file behind an address, fetched on the controller; `what` is the beginning of the sentence in Refused."""
         path = folder / hashlib.sha256(address.encode()).hexdigest()
-        try:
-            download.save(address, path, timeout_s)
-        except (OSError, HTTPException) as error:
-            raise Refused(
-                f"{what}: {mask(address)} could not be fetched on the controller: {mask_in(error, address)}."
-            ) from error
+        download.fetch(what, address, path, timeout_s)
         return path
 
 

@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urljoin, urlsplit
 
-from ..engine.address import mask
+from ..engine.address import mask, mask_in
+from ..engine.local_path import needing_room
+from ..engine.resource import Refused
 from ..engine.resources.programs import PROGRAM_BYTES
 from ..engine.time_limit import run_within
 
@@ -42,6 +45,17 @@ def save(address: str, path: Path, timeout_s: float, max_bytes: int = PROGRAM_BY
                 file.write(piece)
 
     run_within(timeout_s, write)
+
+
+def fetch(what: str, address: str, path: Path, timeout_s: float) -> None:
+    """`save` of a program. Refused if the disk is full; if it cannot be had, by a sentence that begins with `what`."""
+    try:
+        with needing_room(path, 0):
+            save(address, path, timeout_s)
+    except (OSError, HTTPException) as error:
+        raise Refused(
+            f"{what}: {mask(address)} could not be fetched on the controller: {mask_in(error, address)}."
+        ) from error
 
 
 def _pieces(address: str, timeout_s: float, max_bytes: int) -> Iterator[bytes]:

@@ -2,88 +2,21 @@
 
 from __future__ import annotations
 
-import ssl
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer import download
 
-from tests.lab.cluster.pki import Authority, Identity
-
-PLAIN: dict[str, str] = {}
-"""`{port}`: where the server speaks plain http."""
-
-
-class _Server(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        self.connection.settimeout(5)
-        name, _, rest = self.path[1:].partition("/")
-        if name == "to":
-            self.send_response(302)
-            self.send_header("Location", rest)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-        elif name == "sums":
-            self._send(b"sum", 3)
-        elif name == "announced":
-            self._send(b"", 10**10)
-        elif name == "endless":
-            self._send(b"x" * 3_000_000)
-        else:
-            self._trickle()
-
-    def _send(self, body: bytes, length: int | None = None) -> None:
-        self.send_response(200)
-        if length is not None:
-            self.send_header("Content-Length", str(length))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def _trickle(self) -> None:
-        """A byte now and then, in the headers: each comes within every limit of its own."""
-        try:
-            self.wfile.write(b"HTTP/1.0 200 OK\r\nX: ")
-            for _byte in range(100):
-                self.wfile.write(b"x")
-                self.wfile.flush()
-                time.sleep(0.05)
-        except OSError:
-            pass
-
-    def log_message(self, *_words: object) -> None:
-        """Nothing."""
-
-
-@contextmanager
-def serving(context: ssl.SSLContext | None = None) -> Iterator[int]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Server) as server:
-        server.daemon_threads = True
-        server.handle_error = lambda *_about: None  # type: ignore[method-assign]
-        if context:
-            server.socket = context.wrap_socket(server.socket, server_side=True)
-        Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        yield server.server_address[1]
-        server.shutdown()
+from tests.unit.transfer.file_servers import serve_both
 
 
 @pytest.fixture
 def servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, str]]:
-    """The same files over http and over https."""
-    authority = Authority()
-    pair = authority.issue(Identity("files", (), ("localhost",)), ["server auth"])
-    (tmp_path / "ca.pem").write_bytes(authority.pem)
-    (tmp_path / "both.pem").write_bytes(pair.certificate + pair.key)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(tmp_path / "both.pem")
-    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
-    monkeypatch.setenv("no_proxy", "*")
-    with serving() as plain, serving(context) as tls:
-        yield f"http://localhost:{plain}", f"https://localhost:{tls}"
+    """http and https."""
+    with serve_both(tmp_path, monkeypatch) as addresses:
+        yield addresses
 
 
 def test_a_redirect_is_followed_but_never_to_a_weaker_scheme(servers: tuple[str, str], tmp_path: Path) -> None:
