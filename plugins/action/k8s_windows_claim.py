@@ -14,10 +14,11 @@ from ansible import constants as C  # noqa: N812 - as all of Ansible names it
 from ..plugin_utils.budget.claim import BudgetFullError
 from ..plugin_utils.cluster.remembered import Remembered
 from ..plugin_utils.components.options import read
-from ..plugin_utils.components.shared_options import BudgetOptions
+from ..plugin_utils.components.shared_options import BudgetOptions, SharedOptions
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.engine.sentences import as_steps
 from ..plugin_utils.task.budget import build_claim
+from ..plugin_utils.task.claimed import noted
 from ..plugin_utils.task.cluster_action import ClusterAction
 from ..plugin_utils.task.screen import display
 
@@ -52,7 +53,10 @@ class ActionModule(ClusterAction):
         )
         found: dict[str, Any] = {"steps": [], "full": "", "refused": []}
         try:
-            steps = claim.plan(names) if self._task.check_mode else claim.take(names)
+            if self._task.check_mode:
+                return found | {"steps": list(claim.plan(names))}
+            with noted(names, read(SharedOptions, options).cluster):
+                steps = claim.take(names)
         except BudgetFullError as full:
             return found | {"full": str(full)}
         except Refused as refused:

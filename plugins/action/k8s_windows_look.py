@@ -10,10 +10,15 @@ from typing import Any
 
 from ansible import constants as C  # noqa: N812 - as all of Ansible names it
 
-from ..plugin_utils.cluster.client import NODES
-from ..plugin_utils.cluster.remembered import Remembered
-from ..plugin_utils.node_status.look import Wanted, look_at
+from ..plugin_utils.cluster.client import Cluster
+from ..plugin_utils.cluster.error import ClusterError
+from ..plugin_utils.engine.sentences import as_steps
+from ..plugin_utils.node_status.condition import plan_report, write_report
+from ..plugin_utils.node_status.look import Wanted, look_at, look_condition
 from ..plugin_utils.task.cluster_action import ClusterAction
+from ..plugin_utils.task.fingerprint import make_fingerprint
+from ..plugin_utils.task.node_objects import find_node, server_now
+from ..plugin_utils.task.screen import display
 
 
 class ActionModule(ClusterAction):
@@ -22,11 +27,31 @@ class ActionModule(ClusterAction):
     module = "k8s_windows_look"
     topic = "look"
 
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """With the host's variables at hand."""
+        self._task_vars = task_vars or {}
+        return super().run(tmp, task_vars)
+
     def work(self, options: dict[str, Any]) -> dict[str, Any]:
         """What the one list of all Nodes, shared by the hosts of the task, says of this host's."""
-        shared = Remembered(Path(C.DEFAULT_LOCAL_TMP), str(self._task._uuid))
-        listed = shared(NODES, lambda: {"items": self.open_cluster(options).nodes()}) or {}
-        name = options["node_name"]
-        node = next((each for each in listed["items"] if each["metadata"]["name"] == name), None)
-        wanted = Wanted(name, options["kubernetes_version"], options["containerd_version"])
-        return {"changed": False, **look_at(node, wanted).to_data()}
+        name, cluster = options["node_name"], self.open_cluster(options)
+        node = find_node(cluster, name, Path(C.DEFAULT_LOCAL_TMP), str(self._task._uuid))
+        fingerprint = make_fingerprint(self._templar, self._task_vars) if options["applied"] else ""
+        wanted = Wanted(name, options["kubernetes_version"], options["containerd_version"], fingerprint)
+        steps = self._write(cluster, node, wanted) if options["conditions"] and node is not None else ()
+        told = as_steps(steps, planned=bool(self._task.check_mode))
+        return {"changed": bool(steps), "steps": told, **look_at(node, wanted).to_data()}
+
+    def _write(self, cluster: Cluster, node: dict[str, Any], wanted: Wanted) -> tuple[str, ...]:
+        """The condition that a look may set; a cluster that does not take it is a warning."""
+        found = look_condition(node, wanted)
+        if found is None or not (steps := plan_report(node, [found])) or self._task.check_mode:
+            return () if found is None else plan_report(node, [found])
+        try:
+            if (now := cluster.node(wanted.node_name)) is None or (found := look_condition(now, wanted)) is None:
+                return ()
+            steps = write_report(cluster, now, [found], server_now(cluster))
+        except ClusterError as error:
+            display.warning(f"The condition of the Node {wanted.node_name} was not written: {error}")
+            return ()
+        return steps

@@ -28,11 +28,15 @@ from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.task import node_plan, preflight
 from ..plugin_utils.task.budget import Standing, build_claim, find_standing
+from ..plugin_utils.task.fingerprint import make_fingerprint
 from ..plugin_utils.task.node_action import NodeAction
 from ..plugin_utils.task.rendering import Rendering
 from ..plugin_utils.task.screen import display
 
-_ON = {name: trust_as_template(f"{name} | default(false) | bool") for name in ("winkube_drain", "winkube_golden_image")}
+_ON = {
+    name: trust_as_template(f"{name} | default(false) | bool")
+    for name in ("winkube_conditions", "winkube_drain", "winkube_golden_image")
+}
 
 
 class ActionModule(NodeAction):
@@ -40,8 +44,12 @@ class ActionModule(NodeAction):
 
     module = "win_k8s_node_info"
 
+    _given: dict[str, Any]
+    """The host's variables as they are written."""
+
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Renders with variables of its own, each of which is rendered once."""
+        self._given = dict(task_vars or {})
         known = self._known = self._templar.available_variables = dict(task_vars or {})
         self._rendering = Rendering(known, super().render_value)
         self._holds = cache(self._evaluate)
@@ -91,7 +99,7 @@ class ActionModule(NodeAction):
             goes_away = standing.there and (
                 standing.marked or plan.restarts or (plan.interrupts and self._is_on("winkube_drain"))
             )
-            shown = {**plan.to_result(), **asdict(standing), "goes_away": goes_away}
+            shown = {**plan.to_result(), **asdict(standing), "goes_away": goes_away, "applied": self._applied()}
             told = {"changed": False, "plan": shown, "winkube": {"calls": self._node.calls}}
             ends = plan.converged and not standing.marked and not self._is_on("winkube_golden_image")
             return told if ends else told | self.facts(plan.reading)
@@ -129,8 +137,9 @@ class ActionModule(NodeAction):
             cluster = run.cluster() if run.kubernetes and not run.golden_image else None
             if cluster is None:
                 return Standing()
-            wanted = read(BudgetOptions, {"take_over": run.text("take_over")})
-            return find_standing(cluster, run.text("node_name"), build_claim(cluster, wanted, self._say))
+            told = {"take_over": run.text("take_over"), "events": goes_on and self._writes()}
+            claim = build_claim(cluster, read(BudgetOptions, told), self._say)
+            return find_standing(cluster, run.text("node_name"), claim)
         except Refused as refused:
             if goes_on:
                 raise
@@ -140,6 +149,16 @@ class ActionModule(NodeAction):
                 raise
             display.v(f"{self._host}: whether another run works on the Node is not known: {error}")
         return Standing()
+
+    def _writes(self) -> bool:
+        """Whether what is found is written to the Node."""
+        return self._is_on("winkube_conditions") and not self._task.check_mode
+
+    def _applied(self) -> str:
+        """The fingerprint of what this run makes true; empty without winkube_conditions, and where the run takes only a part."""
+        if not self._is_on("winkube_conditions") or self._tags("skip") or self._tags("run") - {"all"}:
+            return ""
+        return make_fingerprint(self._templar, self._given)
 
     def _is_on(self, name: str) -> bool:
         """Whether a variable is true."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..plugin_utils.cluster.client import Cluster
+from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.join import join
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.stage import Given, Key, Resources, Stage
@@ -16,8 +17,10 @@ from ..plugin_utils.diagnosis.scene import cni_reads, complete_cni
 from ..plugin_utils.diagnosis.table import mendable, remedy_of
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.node.link import NodeError
+from ..plugin_utils.node_status.condition import Condition, healthy, write_report
 from ..plugin_utils.repair import COMPONENT, check_options, hns, network, rejoin, restart, take_over
 from ..plugin_utils.task.component_action import ConvergingAction
+from ..plugin_utils.task.node_objects import server_now
 from ..plugin_utils.task.node_repair import NodeRepair, repair_result
 from ..plugin_utils.words.remedy import Action
 
@@ -33,7 +36,29 @@ class ActionModule(ConvergingAction):
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """What the option `action` says."""
         check_options(options)
-        return self._work[options["action"]](self, options)
+        cause = options["finding"] or options["action"]
+        try:
+            result: dict[str, Any] = self._work[options["action"]](self, options)
+        except NodeError as error:
+            if self._node.link.accepted:
+                self._say_health(options, healthy(cause, str(error)))
+            raise
+        self._say_health(options, healthy())
+        return result
+
+    def _say_health(self, options: dict[str, Any], condition: Condition) -> None:
+        """The condition Healthy: False after a repair that was tried in vain, True again after one that was not. A
+        cluster that does not take it is a warning: the machine is as it is."""
+        if not options["conditions"] or self._task.check_mode:
+            return
+        name = options["node_name"]
+        try:
+            cluster = self._cluster(options)
+            node = cluster.node(name) if cluster is not None else None
+            if cluster is not None and node is not None:
+                write_report(cluster, node, [condition], server_now(cluster))
+        except ClusterError as error:
+            self.warn_once(f"The condition {condition.type} of the Node {name} was not written: {error}")
 
     def _rejoin(self, options: dict[str, Any]) -> dict[str, Any]:
         """Ask the cluster for the Node, look at the machine, and remove what is in the way."""

@@ -14,7 +14,7 @@ from ..plugin_utils.components.options import read
 from ..plugin_utils.components.shared_options import BudgetOptions
 from ..plugin_utils.engine.clock import Clock
 from ..plugin_utils.engine.sentences import as_steps
-from ..plugin_utils.task import drain
+from ..plugin_utils.task import claimed, drain
 from ..plugin_utils.task.budget import build_claim
 from ..plugin_utils.task.node_action import NodeAction
 
@@ -43,4 +43,5 @@ class ActionModule(NodeAction):
             "playbooks/verify.yml.",
         )
         steps = node.uncordon()
+        claimed.forget([name])
         return {"changed": bool(steps), "steps": as_steps(steps, planned=False)}

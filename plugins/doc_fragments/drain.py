@@ -80,6 +80,14 @@ options:
             description: The id of a run that is dead, as the refusal names it, where only a person can know that it is.
             type: str
             default: ''
+          until:
+            description: A time of day or a duration, after which a full budget is no longer waited for; empty for none.
+            type: str
+            default: ''
+          events:
+            description: Whether a full budget, and a Node that is taken over, are told as Events of the Nodes.
+            type: bool
+            default: false
           why:
             description: What the run does; others that meet its mark are told.
             type: str

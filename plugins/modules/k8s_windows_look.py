@@ -12,20 +12,20 @@ version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
   - Reads the Nodes of the cluster, in one list for all hosts of the task, and says what of this host's Node is not as
-    wanted. Nothing is asked of the machine, and nothing is written.
+    wanted. Nothing is asked of the machine.
   - What only the machine knows it cannot tell; for that there is the playbook C(drift.yml).
 extends_documentation_fragment:
   - winkube.node.cluster
 attributes:
   check_mode:
     support: full
-    description: Only reads anyway.
+    description: Says what it would write.
   diff_mode:
     support: none
     description: There is nothing to show.
   idempotent:
     support: full
-    description: Changes nothing.
+    description: Run again, it writes nothing.
   platform:
     support: full
     platforms: posix
@@ -43,6 +43,19 @@ options:
     description: The release of containerd that is wanted; empty to compare none.
     type: str
     default: ''
+  applied:
+    description:
+      - Whether the variables of the host are compared with those that a run has last made true on the node, by the
+        annotation C(winkube.node/applied). The defaults of all roles have to be loaded, as the playbook does it.
+    type: bool
+    default: false
+  conditions:
+    description:
+      - Whether the condition C(winkube.node/UpToDate) becomes V(False) where the Node is not as wanted, and V(True)
+        once it is so again. What a run has said of the machine itself stays.
+      - It is written only where it changes, with one Event. A cluster that refuses it is a warning.
+    type: bool
+    default: false
 seealso:
   - module: winkube.node.win_k8s_node_info
 """
@@ -56,6 +69,19 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+steps:
+  description: What was written.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    text:
+      description: One sentence.
+      type: str
+    state:
+      description: V(done), or V(planned) in check mode.
+      type: str
+  sample: []
 there:
   description: Whether the cluster has the Node.
   returned: always

@@ -160,6 +160,12 @@ options:
     description: The id of the batch, as the error named it. O(action=acknowledge) needs it, and no other takes it.
     type: str
     default: ''
+  conditions:
+    description:
+      - Whether the Node's condition C(winkube.node/Healthy) becomes V(False), with the cause, where the repair changed
+        the machine in vain, and V(True) after the next one that was not. With one Event for each change.
+    type: bool
+    default: false
 attributes:
   idempotent:
     support: partial

@@ -39,6 +39,7 @@ import traceback
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -382,10 +383,14 @@ def _own_local_folder() -> None:
 
 def _own_run_id() -> None:
     """The collection's id of a run, which it makes while it is imported: the next run has another."""
-    run_id = uuid.uuid4().hex
+    run_id, began = uuid.uuid4().hex, datetime.now().astimezone()
     for name, module in list(sys.modules.items()):
         if name.startswith(f"{OURS}.") and hasattr(module, "RUN_ID"):
             module.RUN_ID = run_id  # type: ignore[attr-defined]
+        if name.startswith(f"{OURS}.") and hasattr(module, "BEGAN"):
+            module.BEGAN = began  # type: ignore[attr-defined]
+        if name.startswith(f"{OURS}.") and hasattr(module, "give_back_at_end"):
+            module.give_back_at_end()
 
 
 @contextlib.contextmanager

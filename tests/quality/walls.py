@@ -137,7 +137,13 @@ KINDS: Mapping[str, Room] = {
     "callback": Room(("engine.printable",), ("ansible",)),
     "connection": Room(("cluster", "engine.printable", "engine.run_end", "engine.user", "host_process"), ("ansible",)),
     "doc_fragments": Room(COMPONENTS, ("yaml",)),
-    "filter": Room(("diagnosis", "facts", "lint", "pages", "scheduling", "workloads"), ("ansible", "jinja2")),
+    "filter": Room(
+        (
+            *("diagnosis", "engine.resource", "engine.until", "facts", "lint", "node.run_id", "pages", "scheduling"),
+            "workloads",
+        ),
+        ("ansible", "jinja2"),
+    ),
     "inventory": Room(("cluster", "engine", "foreign", "node", "node_yaml"), ("ansible",)),
     "lookup": Room(("cluster",), ("ansible",)),
     "modules": Room(),

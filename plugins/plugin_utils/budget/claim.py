@@ -78,6 +78,10 @@ def write_mark(api: Api, node: Seen, mark: Mark | None, *, unschedulable: bool |
     return True
 
 
+def tell_nobody(node: Seen, reason: str, message: str) -> None:
+    """For runs that write no Events."""
+
+
 @dataclass(frozen=True, slots=True)
 class _View:
     """All Nodes; those of them that are wanted; the names of these that serve now; who else is away if they go too."""
@@ -90,12 +94,14 @@ class _View:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Marks Nodes for a run. `say` is told what is waited for."""
+    """Marks Nodes for a run. `say` is told what is waited for, `tell` what others are to know of a Node: its reason is
+    `BudgetFull`, `Busy` or `TakenOver`."""
 
     api: Api
     run: Run
     wish: Wish
     say: Callable[[str], None] = lambda sentence: None
+    tell: Callable[[Seen, str, str], None] = tell_nobody
     clock: Clock = field(default_factory=Clock)
     pause: Callable[[], float] = lambda: random.uniform(SHORTEST_S, LONGEST_S)
     here: Place = field(default_factory=Place.here)
@@ -123,7 +129,10 @@ class Claim:
                 else:
                     self.release(marked)
             if view.holders and (self.clock.now() >= end or self._holds_alone(view)):
-                raise BudgetFullError(self._explain(view))
+                full = self._explain(view)
+                for node in view.wanted:
+                    self.tell(node, "BudgetFull", full)
+                raise BudgetFullError(full)
             if conflicts == TRIES:
                 raise ClusterError(
                     f"The Nodes {', '.join(names)} change all the time and could not be marked.", CONFLICT
@@ -169,6 +178,31 @@ class Claim:
             if seen.mark is not None and self.is_own(seen.mark) and not seen.mark.cordoned:
                 self._write(seen, None)
 
+    def may_end(self, mark: Mark) -> bool:
+        """Whether this run may take a mark away: its own, and that of a run that is over."""
+        return self.is_own(mark) or self.ended(mark) is True
+
+    def uncordon(self, name: str) -> tuple[str, ...]:
+        """Takes a mark away that this run may, and the cordon if the mark's run made it. Nothing where the Node has no
+        such mark: it was cordoned by someone else, or is not, or another run works on it. ClusterError."""
+        for _attempt in range(TRIES):
+            node = Seen.of(self.api.node(name) or {})
+            if node.mark is None or not self.may_end(node.mark):
+                return ()
+            ours = node.mark.cordoned and node.cordoned
+            if self._write(node, None, unschedulable=False if ours else None):
+                if node.mark.cordoned and not ours:
+                    return (f"remove the mark from {name}, which somebody else has uncordoned",)
+                return (f"uncordon {name}",) if ours else ()
+        raise ClusterError(f"The Node {name} changes all the time and could not be uncordoned.", CONFLICT)
+
+    def refuse(self, node: Seen) -> str:
+        """As `explain_busy`; that another run works on a Node is told to others, too."""
+        sentence = self.explain_busy(node)
+        if sentence and not node.paused:
+            self.tell(node, "Busy", sentence)
+        return sentence
+
     def explain_busy(self, node: Seen) -> str:
         """A sentence why this run may not touch a Node; empty if it may."""
         if node.paused:
@@ -195,7 +229,7 @@ class Claim:
         """The Nodes as they are now. Refused."""
         seen = self.look(names, plan=plan)
         wanted = [node for node in seen if node.name in names]
-        self._refuse(wanted)
+        self._refuse(wanted, plan=plan)
         taken = [node.name for node in wanted if not node.away]
         if too_many := explain_too_many(seen, taken, self.wish.budget):
             raise Refused(too_many)
@@ -209,9 +243,9 @@ class Claim:
         """Not one that has this run's, or that a person has cordoned."""
         return not node.cordoned if node.mark is None else not self.is_own(node.mark)
 
-    def _refuse(self, wanted: Iterable[Seen]) -> None:
-        sentences = [sentence for node in wanted if (sentence := self.explain_busy(node))]
-        if sentences:
+    def _refuse(self, wanted: Iterable[Seen], *, plan: bool) -> None:
+        explain = self.explain_busy if plan else self.refuse
+        if sentences := [sentence for node in wanted if (sentence := explain(node))]:
             raise Refused(*sentences)
 
     def _look_again(self, names: Sequence[str], taken: Sequence[str]) -> tuple[Seen, ...]:
@@ -233,6 +267,8 @@ class Claim:
             if not self._write(node, replace(mark, cordoned=taken_over)):
                 self.release(marked)
                 return None
+            if node.mark is not None:
+                self.tell(node, "TakenOver", f"{self.run.by} takes it over from {node.mark.describe()}.")
             marked.append(node.name)
         return marked
 
@@ -247,10 +283,10 @@ class Claim:
             return Seen.of(self.api.node(node.name) or {"metadata": {"name": node.name}})
         return node
 
-    def _write(self, node: Seen, mark: Mark | None) -> bool:
+    def _write(self, node: Seen, mark: Mark | None, *, unschedulable: bool | None = None) -> bool:
         """As `write_mark`; False also for a Node that is gone."""
         try:
-            return write_mark(self.api, node, mark)
+            return write_mark(self.api, node, mark, unschedulable=unschedulable)
         except ClusterError as error:
             if error.status != NOT_FOUND:
                 raise

@@ -51,6 +51,7 @@ class Seen:
     Ready, as far as its condition tells."""
 
     name: str
+    uid: str
     version: str
     """Its resourceVersion."""
     mark: Mark | None
@@ -66,6 +67,7 @@ class Seen:
         ready, paused = node_object.is_ready(node), is_paused(node)
         return cls(
             name=str(metadata.get("name", "")),
+            uid=str(metadata.get("uid", "")),
             version=str(metadata.get("resourceVersion", "")),
             mark=find_mark(node),
             cordoned=bool((node.get("spec") or {}).get("unschedulable")),
@@ -78,6 +80,11 @@ class Seen:
     def away(self) -> bool:
         """Whether pods cannot rely on it, or soon no more."""
         return self.cordoned or not self.ready or self.mark is not None
+
+    @property
+    def reference(self) -> Object:
+        """As much of the Node as an Event about it needs."""
+        return {"metadata": {"name": self.name, "uid": self.uid}}
 
     def describe(self) -> str:
         """Its name and why it is away."""

@@ -99,6 +99,8 @@ class BudgetOptions:
     nodes: str = option("Which count.", default="kubernetes.io/os=windows")
     timeout: int = option("Seconds.", default=600)
     take_over: str = option("A dead run.", default="")
+    until: str = option("The end.", default="")
+    events: bool = option("Whether.", default=False)
     why: str = option("What the run does.", default="")
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The end of a run, which waits for the process that cleans up behind it.
+"""The end of a run: what its own process does last, and the process that cleans up behind it, for which it waits.
 
 A worker of Ansible leaves such a process (a keeper) behind. It cleans up once the run's own process has ended. Where
 that is a container's first one, its end is the keeper's too: so the run asks for the clean-up first, and waits for it.
@@ -20,6 +20,7 @@ import socket
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
@@ -57,26 +58,30 @@ def run_folder(temporary: Path, pid: int) -> Path:
     return temporary.parent / f"winkube-run-{run_mark(pid)}"
 
 
-def end_with_keeper(temporary: Path) -> None:
-    """From here on this process, the run's own, does not end before its keeper has: not after Ctrl-C, and not after
-    SIGTERM, which then ends a run as Ctrl-C does. Does nothing in a worker."""
+_DUE: list[Callable[[], bool]] = []
+"""Whether there is something to do at the end, of each that `at_end` was told."""
+
+
+def at_end(is_due: Callable[[], bool], work: Callable[[], None]) -> None:
+    """From here on this process, the run's own, does `work` before it ends, if it `is_due`; after Ctrl-C as well, and
+    after SIGTERM, which then ends a run as Ctrl-C does. Does nothing in a worker."""
     if multiprocessing.parent_process() is not None:
         return
     own = os.getpid()
-    folder = run_folder(temporary, own)
 
-    def wait() -> None:
-        if os.getpid() == own:
-            await_keeper(folder)
+    def finish() -> None:
+        if os.getpid() == own and is_due():
+            work()
 
-    atexit.register(wait)
-    if threading.current_thread() is not threading.main_thread():
+    atexit.register(finish)
+    _DUE.append(is_due)
+    if len(_DUE) > 1 or threading.current_thread() is not threading.main_thread():
         return
     before = signal.getsignal(signal.SIGTERM)
 
     def end(number: int, frame: FrameType | None) -> None:
         interrupt = signal.getsignal(signal.SIGINT)
-        if os.getpid() == own and callable(interrupt) and (folder / LOCK).exists():
+        if os.getpid() == own and callable(interrupt) and any(is_due() for is_due in _DUE):
             interrupt(signal.SIGINT, frame)
         elif callable(before):
             before(number, frame)
@@ -85,6 +90,12 @@ def end_with_keeper(temporary: Path) -> None:
             os.kill(os.getpid(), number)
 
     signal.signal(signal.SIGTERM, end)
+
+
+def end_with_keeper(temporary: Path) -> None:
+    """From here on the run's own process does not end before its keeper has."""
+    folder = run_folder(temporary, os.getpid())
+    at_end((folder / LOCK).exists, lambda: await_keeper(folder))
 
 
 def await_keeper(folder: Path) -> None:

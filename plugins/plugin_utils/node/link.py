@@ -182,6 +182,8 @@ class Link:
     """Services that the connection goes through, in lower case: it is lost when they stop."""
     noted: Callable[[Mapping[str, Any], Sequence[Query]], None] = lambda parts, queries: None
     calls: int = 0
+    accepted: bool = False
+    """Whether the node has taken a batch of this task."""
     recovered: list[dict[str, Any]] = field(default_factory=list)
     """Earlier batches that the node finished or rolled back before this task's: `{id, outcome}`."""
 
@@ -236,10 +238,12 @@ class Link:
             envelope["runner"]["text"] = runner_text()
         args = {"batch": encode(add_hns_text(envelope))}
         try:
-            return self._submit(args, batch, batch_id)
+            answer = self._submit(args, batch, batch_id)
         except NeverArrivedError as never:
             self.notice(f"{never} Sending it again.")
-            return self._submit(args, batch, batch_id)
+            answer = self._submit(args, batch, batch_id)
+        self.accepted |= answer.get("answer") == "accepted"
+        return answer
 
     def _submit(self, args: dict[str, Any], batch: Batch, batch_id: str) -> dict[str, Any]:
         try:

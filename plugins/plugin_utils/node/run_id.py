@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from datetime import datetime
 from pathlib import Path
 
 from ansible import constants
@@ -19,6 +20,8 @@ from ansible import constants
 from ..engine.run_end import end_with_keeper
 
 RUN_ID = uuid.uuid4().hex
+BEGAN = datetime.now().astimezone()
+"""When the run began, in the controller's time zone."""
 end_with_keeper(Path(constants.DEFAULT_LOCAL_TMP))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..budget.count import Seen
 from ..engine.printable import make_printable
+from .condition import APPLIED_ELSEWHERE, HEALTHY, UP_TO_DATE, Condition, find_applied, find_condition
 
 Object = Mapping[str, Any]
 _RELEASE = re.compile(r"v?(\d+\.\d+\.\d+)")
@@ -19,11 +20,12 @@ _RELEASE = re.compile(r"v?(\d+\.\d+\.\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the variables of a host want; an empty release is not compared."""
+    """What the variables of a host want; an empty release is not compared, nor is an empty fingerprint."""
 
     node_name: str
     kubernetes: str = ""
     containerd: str = ""
+    fingerprint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def look_at(node: Object | None, wanted: Wanted) -> Look:
     if node is None:
         return Look(there=False, findings=(Seeing("NotJoined", f"The cluster has no Node {wanted.node_name}."),))
     seen = Seen.of(node)
-    findings = [*_find_away(node, seen), *_compare_releases(node, wanted)]
+    findings = [*_find_away(node, seen), *_compare(node, wanted), *_find_told(node)]
     return Look(True, seen.ready, seen.paused, seen.cordoned, tuple(findings))
 
 
@@ -74,7 +76,31 @@ def _find_away(node: Object, seen: Seen) -> list[Seeing]:
     return found
 
 
-def _compare_releases(node: Object, wanted: Wanted) -> list[Seeing]:
+def look_condition(node: Object, wanted: Wanted) -> Condition | None:
+    """UpToDate, as far as a look may say it: False where the variables are not those of the last run, and what was
+    before once they are again. None where a run has to say it."""
+    told = find_condition(node, UP_TO_DATE)
+    findings = _compare(node, wanted)
+    if findings:
+        said = " ".join(each.message for each in findings)
+        differs = told.get("status") == "False" and told.get("reason") != APPLIED_ELSEWHERE
+        return None if differs else Condition(UP_TO_DATE, "False", APPLIED_ELSEWHERE, said)
+    if told.get("reason") == APPLIED_ELSEWHERE and wanted.fingerprint:
+        return Condition(UP_TO_DATE, "True", "AsWanted", "The variables are again those of the last run.")
+    return None
+
+
+def _find_told(node: Object) -> list[Seeing]:
+    """What runs have said of it."""
+    found = []
+    for name in (UP_TO_DATE, HEALTHY):
+        told = find_condition(node, name)
+        if told.get("status") in {"False", "Unknown"} and told.get("reason") != APPLIED_ELSEWHERE:
+            found.append(Seeing(str(told.get("reason")), make_printable(str(told.get("message")))))
+    return found
+
+
+def _compare(node: Object, wanted: Wanted) -> list[Seeing]:
     info = (node.get("status") or {}).get("nodeInfo") or {}
     found = []
     for program, said, want in (
@@ -84,15 +110,12 @@ def _compare_releases(node: Object, wanted: Wanted) -> list[Seeing]:
         runs, asked = _release(said), _release(want)
         if runs and asked and runs != asked:
             found.append(Seeing("OtherRelease", f"{program} {runs} runs, and {asked} is wanted."))
+    if wanted.fingerprint and find_applied(node) != wanted.fingerprint:
+        said = "The variables are not those of the last run that made it right."
+        found.append(Seeing(APPLIED_ELSEWHERE, said if find_applied(node) else "No run has noted what it made."))
     return found
 
 
 def _release(text: object) -> str:
     match = _RELEASE.match(str(text or "").strip())
     return match[1] if match else ""
-
-
-def find_condition(node: Object, name: str) -> Object:
-    """A Node's condition; empty if it has none of that type."""
-    conditions = (node.get("status") or {}).get("conditions") or ()
-    return next((each for each in conditions if each.get("type") == name), {})

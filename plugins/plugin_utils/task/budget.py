@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 
-from ..budget.claim import Claim, Wish
+from ..budget.claim import Claim, Wish, tell_nobody
 from ..budget.count import Budget, Seen
 from ..budget.run import Place, Run
 from ..cluster.client import Cluster
@@ -18,8 +19,11 @@ from ..cluster.own_pod import find_own_pod
 from ..components.shared_options import BudgetOptions
 from ..engine.resource import Refused
 from ..engine.run_end import identity, run_pid
+from ..engine.until import find_end
 from ..node.link import controller
-from ..node.run_id import RUN_ID
+from ..node.run_id import BEGAN, RUN_ID
+from ..node_status.condition import write_event
+from .node_objects import server_now
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ def find_standing(cluster: Cluster, name: str, claim: Claim) -> Standing:
     node = next((each for each in map(Seen.of, listed) if each.name == name), None)
     if node is None:
         return Standing(name)
-    if sentence := claim.explain_busy(node):
+    if sentence := claim.refuse(node):
         raise Refused(sentence)
     return Standing(name, there=True, marked=node.mark is not None)
 
@@ -54,12 +58,20 @@ def this_run() -> Run:
 
 
 def build_claim(cluster: Cluster, wanted: BudgetOptions, say: Callable[[str], None]) -> Claim:
-    """Of a module's option `budget`. Refused for a budget that is none."""
+    """Of a module's option `budget`. Refused for a budget or a time that is none."""
+    timeout_s: float = wanted.timeout
+    if wanted.until:
+        left = find_end(wanted.until, BEGAN) - datetime.now(BEGAN.tzinfo)
+        timeout_s = min(timeout_s, max(0, left.total_seconds()))
     wish = Wish(
         Budget.parse(wanted.max_unavailable),
         why=wanted.why,
         select=wanted.nodes,
-        timeout_s=wanted.timeout,
+        timeout_s=timeout_s,
         take_over=wanted.take_over,
     )
-    return Claim(cluster, this_run(), wish, say)
+
+    def tell(node: Seen, reason: str, message: str) -> None:
+        write_event(cluster, node.reference, reason, message, server_now(cluster))
+
+    return Claim(cluster, this_run(), wish, say, tell if wanted.events else tell_nobody)

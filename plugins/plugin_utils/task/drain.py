@@ -22,7 +22,7 @@ from typing import Any, Protocol
 from ..budget import claim
 from ..budget.claim import CONFLICT, TRIES, Claim, write_mark
 from ..budget.count import Seen
-from ..budget.mark import ANNOTATION, Mark
+from ..budget.mark import ANNOTATION
 from ..cluster.error import ClusterError
 from ..components.asks import Asks
 from ..components.join.node_object import MIRROR, pods_of
@@ -33,6 +33,7 @@ from ..engine.resource import Refused
 from ..facts.node_labels import BUILD_LABEL
 from ..host_process.pod import is_ours
 from ..node.link import NodeError
+from . import claimed
 from .budget import build_claim
 from .screen import display
 
@@ -163,32 +164,19 @@ class NodeDrain:
         return [_describe(pod) for pod in self._pods() if not self._stays(pod) and not _is_over(pod)]
 
     def uncordon(self) -> tuple[str, ...]:
-        """Takes this run's mark away, or that of a run that is over, and the cordon if that run made it. Nothing where
-        the Node has no such mark: it was cordoned by someone else, or is not, or another run works on it."""
-        for _attempt in range(TRIES):
-            node = self._look()
-            if node.mark is None or not self._may_end(node.mark):
-                return ()
-            ours = node.mark.cordoned and node.cordoned
-            if write_mark(self.api, node, None, unschedulable=False if ours else None):
-                if node.mark.cordoned and not ours:
-                    return (f"remove the mark from {self.name}, which somebody else has uncordoned",)
-                return (f"uncordon {self.name}",) if ours else ()
-        raise ClusterError(f"The Node {self.name} changes all the time and could not be uncordoned.", CONFLICT)
+        """As Claim.uncordon."""
+        return self.claim.uncordon(self.name)
 
     def plan_uncordon(self) -> tuple[str, ...]:
         """What `uncordon` would do."""
         node = self._look()
-        ours = node.mark is not None and self._may_end(node.mark) and node.mark.cordoned and node.cordoned
+        ours = node.mark is not None and self.claim.may_end(node.mark) and node.mark.cordoned and node.cordoned
         return (f"uncordon {self.name}",) if ours else ()
 
     def is_ours(self) -> bool:
         """Whether a run of this collection has marked the Node and this one may take the mark away."""
         mark = self._look().mark
-        return mark is not None and self._may_end(mark)
-
-    def _may_end(self, mark: Mark) -> bool:
-        return self.claim.is_own(mark) or self.claim.ended(mark) is True
+        return mark is not None and self.claim.may_end(mark)
 
     def _look(self) -> Seen:
         """The Node as it is now; one without a mark if there is none."""
@@ -275,6 +263,7 @@ def empty_before(batch: Batch, wanted: DrainOptions, asks: Asks) -> tuple[str, .
     pods. Sentences for the task's steps. Refused without access to the cluster, NodeError if the node is not emptied.
     """
     if not wanted.enabled or not interrupts(batch):
+        claimed.forget([wanted.node_name])
         return ()
     try:
         cluster = asks.cluster(wanted.cluster)
@@ -284,9 +273,13 @@ def empty_before(batch: Batch, wanted: DrainOptions, asks: Asks) -> tuple[str, .
                 "winkube_cluster.kubeconfig."
             )
         ours = build_claim(cluster, wanted.budget, lambda sentence: display.display(f"  {asks.host}: {sentence}"))
-        return NodeDrain(cluster, wanted.node_name, ours, Rules.from_options(wanted)).cordon_and_drain()
+        node = NodeDrain(cluster, wanted.node_name, ours, Rules.from_options(wanted))
+        with claimed.noted([wanted.node_name], wanted.cluster):
+            steps = node.cordon_and_drain()
     except ClusterError as error:
         raise NodeError(f"drain: {error}") from error
+    claimed.forget([wanted.node_name])
+    return steps
 
 
 def interrupts(batch: Batch) -> bool:

@@ -1,0 +1,81 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of k8s_windows_conditions; the work is done by the action plugin of the same name."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: k8s_windows_conditions
+short_description: Says on a Node whether it is as wanted, as a condition and an Event
+version_added: 0.1.0
+author: The winkube.node authors (@winkube)
+description:
+  - Writes the condition C(winkube.node/UpToDate) of a Node, and where it has none yet C(winkube.node/Healthy), which
+    M(winkube.node.win_k8s_repair) sets to V(False). Both are written only if status, reason or message changes, with
+    one Event for each. A Node that already says so gets no request.
+  - The Nodes are read in one list for all hosts of the task. Where there is no such Node, nothing is done.
+  - A cluster that refuses it, or does not answer, is a warning.
+extends_documentation_fragment:
+  - winkube.node.cluster
+attributes:
+  check_mode:
+    support: full
+    description: Says what it would write.
+  diff_mode:
+    support: none
+    description: There is nothing to show but the steps.
+  idempotent:
+    support: full
+    description: Run again, it writes nothing.
+  platform:
+    support: full
+    platforms: posix
+    description: The work happens on the controller.
+options:
+  node_name:
+    description: The Node.
+    type: str
+    required: true
+  steps:
+    description: What a run would change on the machine, a list of sentences by component; empty if nothing differs.
+    type: dict
+    default: {}
+  unknown:
+    description: Why the machine could not be compared; empty if it was.
+    type: str
+    default: ''
+  applied:
+    description:
+      - The fingerprint of the variables that are true now, kept in the annotation C(winkube.node/applied);
+        M(winkube.node.win_k8s_node_info) returns it. Empty leaves the annotation as it is.
+    type: str
+    default: ''
+seealso:
+  - module: winkube.node.k8s_windows_look
+  - module: winkube.node.win_k8s_node_info
+"""
+
+EXAMPLES = r"""
+- name: Say on the Node what differs
+  winkube.node.k8s_windows_conditions:
+    node_name: win1
+    steps: {kubelet: [replace kubelet.exe]}
+    cluster: {kubeconfig: ~/.kube/config}
+"""
+
+RETURN = r"""
+steps:
+  description: What was written.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    text:
+      description: One sentence.
+      type: str
+    state:
+      description: V(done), or V(planned) in check mode.
+      type: str
+  sample: [{text: set winkube.node/UpToDate of win1 to False (Differs), state: done}]
+"""
