@@ -155,7 +155,7 @@ class ActionModule(NodeAction):
         return self._is_on("winkube_conditions") and not self._task.check_mode
 
     def _applied(self) -> str:
-        """The fingerprint of what this run makes true; empty without winkube_conditions, and where the run takes only a part."""
+        """The fingerprint of what this run makes true; empty without winkube_conditions, and if it takes only a part."""
         if not self._is_on("winkube_conditions") or self._tags("skip") or self._tags("run") - {"all"}:
             return ""
         return make_fingerprint(self._templar, self._given)
