@@ -39,7 +39,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine import windows
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import SETTINGS
 
 from tests.contract import where
-from tests.quality import finding_tables, node_schema, payloads, picture, role_files
+from tests.quality import finding_tables, node_schema, payloads, picture, rights_table, role_files
 from tests.quality.documentation_checks import documentation_in
 from tests.quality.powershell_programs import programs
 from tests.unit.facts import support_matrix_page
@@ -305,6 +305,7 @@ def _tables(tree: Tree) -> None:
             "| message (pattern) | it means | what to do | known from |",
             finding_tables.messages,
         ),
+        ("in-cluster.md", "rights", rights_table.HEADER, rights_table.rows),
         ("inventory.md", "keys", "| key | | variable |", node_schema.page_rows),
         (
             "windows-support.md",

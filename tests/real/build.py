@@ -51,7 +51,7 @@ EVERY_KUBERNETES = (*KUBERNETES_VERSIONS[:4], "1.31.14", *KUBERNETES_VERSIONS[4:
 """With those that are built for Windows alone."""
 
 SERVER_VERSIONS = ("1.33.13", "1.37.1")
-"""kube-apiserver, the judge of the linter: the minors of tests/fixtures/lint/apiserver."""
+"""The judge of the linter, of the minors of tests/fixtures/lint/apiserver; the last one is run as well."""
 
 WITHOUT_V1 = "1.5.18"
 """The newest containerd that serves CRI v1alpha2 alone, as 1.4 does; neither is one whose configuration we render."""
@@ -64,7 +64,7 @@ GRPCURL = "1.9.3"
 CRICTL = "1.36.0"
 NERDCTL = "1.7.7"
 
-ETCD = "3.6.8"
+ETCD = "3.7.3"
 """Under kube-apiserver."""
 
 PROMTOOL = "0.316.0"
@@ -139,7 +139,7 @@ PROJECTS = {
     "flannel-cni": Project("github.com/flannel-io/cni-plugin", {"flannel": ""}, "main.Version"),
     "csi-proxy": Project("github.com/kubernetes-csi/csi-proxy", {"csi-proxy": "cmd/csi-proxy"}, "main.version"),
     "kubeconform": Project("github.com/yannh/kubeconform", {"kubeconform": "cmd/kubeconform"}, "main.version"),
-    "etcd": Project("go.etcd.io/etcd/v3", {"etcd": ""}, "go.etcd.io/etcd/api/v3/version.GitSHA", v=False),
+    "etcd": Project("go.etcd.io/etcd/server/v3", {"etcd": ""}, "go.etcd.io/etcd/api/v3/version.GitSHA", v=False),
     "prometheus": Project(
         "github.com/prometheus/prometheus",
         {"promtool": "cmd/promtool"},
@@ -159,6 +159,9 @@ LINUX: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("cri-tools", CRICTL, ("crictl",)),
     ("nerdctl", NERDCTL, ("nerdctl",)),
     *(("kubernetes", version, ("kubelet", "kube-proxy", "kubeadm")) for version in KUBERNETES_VERSIONS),
+    ("kubernetes", SERVER_VERSIONS[-1], ("kube-apiserver", "kubectl")),
+    ("etcd", ETCD, ("etcd",)),
+    ("prometheus", PROMTOOL, ("promtool",)),
     ("kubeconform", KUBECONFORM, ("kubeconform",)),
 )
 

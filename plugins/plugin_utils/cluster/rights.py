@@ -20,4 +20,4 @@ def is_allowed(cluster: Cluster, verb: str, group: str, resource: str, namespace
         "kind": "SelfSubjectAccessReview",
         "spec": {"resourceAttributes": {key: value for key, value in wanted.items() if value}},
     }
-    return bool((cluster.create(REVIEWS, body).get("status") or {}).get("allowed"))
+    return bool((cluster.ask(REVIEWS, body).get("status") or {}).get("allowed"))

@@ -64,7 +64,8 @@ class Response:
 
 @dataclass(frozen=True)
 class Call:
-    """One request that was answered. `forbidden`: the user has no right to it; an admission plugin's 403 is none."""
+    """One request that was answered. `forbidden`: the user has no right to it; an admission plugin's 403 is none.
+    `ask`: the right that it took; None for what is no resource."""
 
     user: str
     method: str
@@ -72,6 +73,7 @@ class Call:
     status: int
     outside: bool = False
     forbidden: bool = False
+    ask: Ask | None = None
 
 
 class AdmissionError(ApiError):
@@ -134,11 +136,26 @@ class Api:
             except ApiError as error:
                 response = Response(error.status, json.dumps(error.body()).encode())
                 forbidden = error.status == 403 and not isinstance(error, AdmissionError)
-            call = Call(user.name, request.method, request.path, response.status, request.outside, forbidden)
+            call = Call(
+                user.name,
+                request.method,
+                request.path,
+                response.status,
+                request.outside,
+                forbidden,
+                self._asked(request),
+            )
             self.calls.append(call)
             if forbidden:
                 self.refusals.append(call)
             return response
+
+    def _asked(self, request: Request) -> Ask | None:
+        try:
+            target = self._target(request.path)
+        except ApiError:
+            return None
+        return self._ask(request, target) if target is not None else None
 
     def _answer(self, request: Request, user: User) -> Response:
         # `/api/v1/namespaces/x` is the Namespace x itself, and so is `/api/v1/namespaces/x/status`.

@@ -313,11 +313,19 @@ class Cluster:
         path = self.directory / f"{user}.conf"
         return path if path.exists() else self._file(path.name, self.kubeconfig_for(user, *groups).encode())
 
+    def account(self, name: str) -> Path:
+        """A kubeconfig of an account of examples/in-cluster: `look`, `keep` or `join`."""
+        shipped.grant(self.store, "accounts", *shipped.OF_ACCOUNTS)
+        path = self.directory / f"account-{name}.conf"
+        user = f"{shipped.ACCOUNTS}{name}"
+        return path if path.exists() else self._file(path.name, self.kubeconfig_for(user).encode())
+
     @property
     def overstepped(self) -> list[Call]:
-        """What was asked over the network by the administrator, or by a user of `shipped` who may not ask it."""
+        """What was asked over the network by the administrator, or by one of `shipped` or `account` who may not ask
+        it."""
         asked = [call for call in self.calls if call.outside]
-        refused = [call for call in asked if call.forbidden and call.user.startswith(shipped.USER)]
+        refused = [call for call in asked if call.forbidden and call.user.startswith((shipped.USER, shipped.ACCOUNTS))]
         return [call for call in asked if call.user == "kubernetes-admin"] + refused
 
     def describe(self) -> dict[str, Any]:

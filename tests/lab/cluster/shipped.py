@@ -1,4 +1,5 @@
-"""The rights that the project ships, as a cluster's administrator would give them: the files of examples/rbac."""
+"""The rights that the project ships, as a cluster's administrator would give them: the files of examples/rbac, and the
+accounts of examples/in-cluster."""
 
 from __future__ import annotations
 
@@ -10,15 +11,20 @@ import yaml
 from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.cluster.store import Store
 
-FOLDER = Path(__file__).resolve().parents[3] / "examples" / "rbac"
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 USER = "shipped"
 """How the users begin whose rights are the files'."""
+ACCOUNTS = "system:serviceaccount:winkube:"
+"""How the names of the accounts of examples/in-cluster begin."""
+OF_ACCOUNTS = ("in-cluster/namespaces", "in-cluster/rights", "in-cluster/join/rights")
 BEFORE = {"site": ("accounts",)}
 """What an administrator applies before a file."""
 
 
 def documents(name: str) -> list[dict[str, Any]]:
-    return list(yaml.safe_load_all((FOLDER / f"{name}.yml").read_text(encoding="utf-8")))
+    """Of a file of examples/rbac, or of examples where the name has a folder."""
+    path = EXAMPLES / f"{name if '/' in name else f'rbac/{name}'}.yml"
+    return list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
 
 
 def grant(store: Store, *names: str) -> tuple[str, ...]:

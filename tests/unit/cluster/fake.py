@@ -88,13 +88,14 @@ class Fake:
         self.writes: list[tuple[str, str, Any]] = []
         self.refused: dict[tuple[str, str], int] = {}
         self.denied: set[str] = set()
-        """Resources of which the user may make none, by its own question."""
+        """What the user may not, by its own question: `create secrets`, `get secrets a`."""
         self.cluster = Cluster(lambda: Connection(SERVER, ca_pem, self.send))
 
     def send(self, method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> tuple[int, bytes]:
         if path == REVIEWS:
-            wanted = dict(body or {})["spec"]["resourceAttributes"]["resource"]
-            return 201, as_api(method, path, 201, {"status": {"allowed": wanted not in self.denied}})
+            wanted = dict(body or {})["spec"]["resourceAttributes"]
+            words = " ".join(wanted[key] for key in ("verb", "resource", "name") if key in wanted)
+            return 201, as_api(method, path, 201, {"status": {"allowed": words not in self.denied}})
         if method != "GET":
             self.writes.append((method, path, body))
         if (status := self.refused.pop((method, path), 0)) != 0:

@@ -149,7 +149,7 @@ def test_a_file_that_is_not_there_is_said() -> None:
 
 def test_accounts_that_the_user_may_not_make_are_told_with_the_file_that_has_them() -> None:
     fake = Fake(b"pem")
-    fake.denied = {"clusterroles", "secrets"}
+    fake.denied = {"create clusterroles", "create secrets"}
     with pytest.raises(
         Refused, match=r"may not make ClusterRole winkube-flanneld, Secret winkube-flanneld-token\. .*accounts\.yml"
     ):
@@ -167,11 +167,12 @@ def test_the_file_has_what_a_run_would_make() -> None:
 def test_who_may_not_read_an_account_leaves_a_joined_node_as_it_is() -> None:
     fake = Fake(b"pem")
     found(fake.cluster)
-    fake.refused["GET", token_path(KUBE_PROXY)] = 403
+    fake.denied = {"get secrets winkube-kube-proxy-token"}
     made = found(fake.cluster)
     assert [item.service for item in made.found] == ["flanneld"]
     (left,) = made.unknown
-    assert left.text.startswith(f"leave {LAYOUT.kube_proxy_kubeconfig} as it is: the kubeconfig's user may not read")
-    fake.refused["GET", token_path(KUBE_PROXY)] = 403
+    assert left.text.startswith(
+        f"leave {LAYOUT.kube_proxy_kubeconfig} as it is: the kubeconfig's user may not read the"
+    )
     with pytest.raises(Refused, match=r"accounts\.yml"):
         found(fake.cluster, joins=True)

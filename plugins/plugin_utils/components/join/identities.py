@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import ntpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from ...cluster.client import Cluster, wait_for
 from ...cluster.documents import Kubeconfig
 from ...cluster.documents import kubeconfig as read_kubeconfig
 from ...cluster.endpoint import endpoint
-from ...cluster.error import FORBIDDEN, ClusterError
+from ...cluster.error import ClusterError
 from ...cluster.rights import is_allowed
 from ...engine.clock import Clock
 from ...engine.local_path import expand_home
@@ -269,18 +269,16 @@ def identities(
                 allow_admin=options.allow_cluster_admin,
             )
         elif cluster is not None:
-            try:
-                absent = find_missing(cluster, objects(account))
-            except ClusterError as error:
-                if error.status != FORBIDDEN:
-                    raise
-                if joins:
-                    raise Refused(f"{error} {MANIFESTS}") from error
-                unread = f"leave {path} as it is: the kubeconfig's user may not read the account {account}"
+            if is_allowed(cluster, "get", "", "secrets", NAMESPACE, f"{account}-token"):
+                made, text = _of_account(cluster, account, options.api_server, check=check, clock=clock)
+                steps += made
+            elif joins:
+                raise Refused(
+                    f"The kubeconfig's user may not read the Secret {account}-token in {NAMESPACE}. {MANIFESTS}"
+                )
+            else:
+                unread = f"leave {path} as it is: the kubeconfig's user may not read the token of {account}"
                 unknown.append(Notice(account, unread))
-                continue
-            made, text = _of_account(cluster, account, absent, options.api_server, check=check, clock=clock)
-            steps += made
         if text is not None:
             found.append(Identity(path, service, binary, text))
     return Identities(tuple(steps), tuple(found), tuple(unknown))
@@ -298,8 +296,9 @@ def users_kubeconfig(path: str, option: str, *, allow_admin: bool) -> Secret[str
 
 
 def _of_account(
-    cluster: Cluster, account: str, absent: Sequence[Wanted], api_server: str, *, check: bool, clock: Clock
+    cluster: Cluster, account: str, api_server: str, *, check: bool, clock: Clock
 ) -> tuple[list[str], Secret[str]]:
+    absent = find_missing(cluster, objects(account))
     if denied := [item.label for item in absent if not item.may_be_made(cluster)]:
         raise Refused(
             f"The cluster lacks {', '.join(item.label for item in absent)}, and the kubeconfig's user may not make "

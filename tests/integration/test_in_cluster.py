@@ -1,0 +1,86 @@
+"""The accounts of examples/in-cluster: what their runs ask the cluster for is what they are granted, no more and no
+less. tests/real/test_in_cluster.py has what a real API server makes of their rights and policies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tests.integration.lab import ROOT, Bench
+from tests.integration.test_host_process import Managed
+from tests.integration.whole import BRIDGE, OVERLAY, SITE, Whole
+from tests.lab.cluster import shipped, tenants
+from tests.lab.cluster.access import Ask
+from tests.lab.cluster.cluster import Cluster
+from tests.quality.rights_table import COLUMNS, Granted, granted
+
+LOOK, KEEP = ROOT / "playbooks" / "look.yml", ROOT / "playbooks" / "keep.yml"
+ELSEWHERE = {
+    "certificatesigningrequests/approval": "test_certificates.py",
+    "events": "nothing is told by an Event yet",
+    "nodes/status": "no condition is written yet",
+    "signers": "test_certificates.py; RBAC asks for it beside the approval",
+}
+"""Granted, and asked for by nothing here."""
+
+
+def asked(cluster: Cluster, account: str) -> list[Ask]:
+    name = f"{shipped.ACCOUNTS}{account}"
+    assert [call for call in cluster.refusals if call.user == name] == []
+    reviews = "subjectaccessreviews"
+    return [
+        call.ask or Ask("create", "authorization.k8s.io", reviews)
+        for call in cluster.calls
+        if call.user == name and (call.ask is not None or call.path.endswith(f"/{reviews}"))
+    ]
+
+
+def is_used(one: Granted, asks: Iterable[Ask]) -> bool:
+    # From 1.35 on an exec, which is a GET, takes `create` as well.
+    verbs = {one.verb} | ({"get"} if (one.resource, one.verb) == ("pods/exec", "create") else set())
+    return any(
+        ask.verb in verbs
+        and (ask.group, ask.target) == (one.group, one.resource)
+        and one.namespace in {"", ask.namespace}
+        and (not one.names or ask.name in one.names)
+        for ask in asks
+    )
+
+
+def superfluous(asks: list[Ask], *accounts: str, without: Iterable[Granted] = ()) -> list[Granted]:
+    rights = {each for account in accounts for each in granted(*COLUMNS[account])} - set(without)
+    return sorted(each for each in rights if each.resource not in ELSEWHERE and not is_used(each, asks))
+
+
+def access(cluster: Cluster, account: str) -> dict[str, Any]:
+    return {"winkube_cluster": {"kubeconfig": str(cluster.account(account))}}
+
+
+def test_look_and_keep_ask_for_what_they_are_granted(bench: Bench) -> None:
+    """A node that is reached through its pod alone: looked at, made right with a drain, and left alone."""
+    whole = Managed(bench, OVERLAY, containers=True)
+    whole.converge()
+    whole.host.set(access="refused")
+    cluster = whole.cluster
+    looked = whole.play(LOOK, **access(cluster, "look"))
+    assert looked.rc == 0, looked
+    rules = {"winkube_drain_options": tenants.OPTIONS}
+    other = whole.play(LOOK, winkube_kubernetes_version="1.37.0", winkube_look_fail=False, **access(cluster, "look"))
+    assert other.rc == 0 and "OtherRelease" in other.output, other
+    tenants.move_in(cluster, "win1")
+    kept = whole.play(KEEP, winkube_containerd_log_level="debug", **rules, **access(cluster, "keep"))
+    assert kept.rc == 0 and "cordoned win1" in kept.output and "uncordoned win1" in kept.output, kept
+    again = whole.play(KEEP, winkube_containerd_log_level="debug", **rules, **access(cluster, "keep"))
+    assert again.rc == 0 and again.recap["win1"].changed == 0, again
+    assert whole.pods() == []
+    assert superfluous(asked(cluster, "look"), "look") == []
+    assert superfluous(asked(cluster, "keep"), "keep") == []
+
+
+def test_join_asks_for_what_it_is_granted(bench: Bench) -> None:
+    whole = Whole(bench, BRIDGE)
+    joined = whole.site(playbook=SITE, **access(whole.cluster, "join"))
+    assert joined.rc == 0, joined
+    asks = asked(whole.cluster, "join")
+    of_keep = [*granted(*COLUMNS["keep"]), *granted(*COLUMNS["look"])]
+    assert superfluous(asks, "join", without=of_keep) == []

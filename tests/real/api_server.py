@@ -1,0 +1,212 @@
+"""A real kube-apiserver over a real etcd, on loopback: RBAC, admission and validation by upstream's own code.
+
+No controller and no kubelet runs: Nodes are objects, pods never start, and the ServiceAccount `default` of a namespace
+is made here.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from tests.real import build
+
+VERSION = build.SERVER_VERSIONS[-1]
+PROGRAMS = (("kube-apiserver", VERSION), ("etcd", build.ETCD))
+ADMIN = "administrators-token"
+START_S = 240.0
+"""On a busy machine."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """A status and the object, or what the API server says of why not."""
+
+    status: int
+    body: dict[str, Any]
+
+    @property
+    def refused(self) -> str:
+        """Why it may not be; empty if it may."""
+        return str(self.body.get("message")) if self.status in {403, 422} else ""
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    text = data.decode(errors="replace")
+    found = json.loads(text) if text.startswith("{") else {"message": text}
+    assert isinstance(found, dict)
+    return found
+
+
+@dataclass(frozen=True)
+class Api:
+    """Requests of whoever has the token."""
+
+    server: str
+    token: str
+
+    def ask(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, kind: str = "application/json"
+    ) -> Said:
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": kind}
+        request = urllib.request.Request(f"{self.server}{path}", data, headers, method=method)
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        try:
+            with urllib.request.urlopen(request, timeout=60, context=context) as answer:
+                return Said(answer.status, _object(answer.read()))
+        except urllib.error.HTTPError as error:
+            return Said(error.code, _object(error.read()))
+
+    def get(self, path: str) -> Said:
+        return self.ask("GET", path)
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Said:
+        return self.ask("POST", path, body)
+
+    def merge(self, path: str, body: Mapping[str, Any]) -> Said:
+        return self.ask("PATCH", path, body, "application/merge-patch+json")
+
+    def strategic(self, path: str, body: Mapping[str, Any]) -> Said:
+        return self.ask("PATCH", path, body, "application/strategic-merge-patch+json")
+
+    def make(self, document: Mapping[str, Any], *, strict: bool = True) -> Said:
+        """An object of any kind, into its collection."""
+        version = str(document["apiVersion"])
+        root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+        known = self.get(root).body["resources"]
+        kind = next(each for each in known if each["kind"] == document["kind"] and "/" not in each["name"])
+        namespace = f"/namespaces/{document['metadata']['namespace']}" if kind["namespaced"] else ""
+        query = "?fieldValidation=Strict" if strict else ""
+        return self.post(f"{root}{namespace}/{kind['name']}{query}", document)
+
+
+@dataclass(frozen=True)
+class Server:
+    """What runs."""
+
+    address: str
+    folder: Path
+
+    @property
+    def admin(self) -> Api:
+        return Api(self.address, ADMIN)
+
+    def account(self, namespace: str, name: str) -> Api:
+        """With a token of this ServiceAccount."""
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
+        said = self.admin.post(f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token", body)
+        assert said.status == 201, said
+        return Api(self.address, said.body["status"]["token"])
+
+    def kubeconfig(self, api: Api) -> Path:
+        """A file that leads there with this token."""
+        path = self.folder / f"{abs(hash(api.token))}.conf"
+        document = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "real",
+            "clusters": [{"name": "real", "cluster": {"server": self.address, "insecure-skip-tls-verify": True}}],
+            "users": [{"name": "real", "user": {"token": api.token}}],
+            "contexts": [{"name": "real", "context": {"cluster": "real", "user": "real"}}],
+        }
+        path.write_text(yaml.safe_dump(document), encoding="utf-8")
+        return path
+
+
+def missing() -> str:
+    """The command that builds what is not there; empty if all is."""
+    absent = [f"{name}@{version}" for name, version in PROGRAMS if not build.program(name, version).exists()]
+    return f"python -m tests.real.build {' '.join(absent)}" if absent else ""
+
+
+def _free_ports(count: int) -> list[int]:
+    held = [socket.create_server(("127.0.0.1", 0)) for _each in range(count)]
+    try:
+        return [each.getsockname()[1] for each in held]
+    finally:
+        for each in held:
+            each.close()
+
+
+def until(what: Callable[[], bool], why: str, patience_s: float = START_S) -> None:
+    """AssertionError with `why` after `patience_s`."""
+    end = time.monotonic() + patience_s
+    while not what():
+        assert time.monotonic() < end, why
+        time.sleep(0.2)
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[Server]:
+    """Both programs, ready, with their logs in `folder`; they end with it."""
+    client, peer, secure = _free_ports(3)
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+    )
+    (folder / "sa.key").write_bytes(private)
+    (folder / "tokens.csv").write_text(f'{ADMIN},admin,1,"system:masters"\n', encoding="utf-8")
+    etcd = [
+        build.program("etcd", build.ETCD), "--data-dir", folder / "etcd", "--unsafe-no-fsync",
+        "--listen-client-urls", f"http://127.0.0.1:{client}", "--advertise-client-urls", f"http://127.0.0.1:{client}",
+        "--listen-peer-urls", f"http://127.0.0.1:{peer}", "--initial-advertise-peer-urls", f"http://127.0.0.1:{peer}",
+        "--initial-cluster", f"default=http://127.0.0.1:{peer}",
+    ]  # fmt: skip
+    api = [
+        build.program("kube-apiserver", VERSION), f"--etcd-servers=http://127.0.0.1:{client}",
+        "--bind-address=127.0.0.1", f"--secure-port={secure}", f"--cert-dir={folder / 'certs'}",
+        f"--token-auth-file={folder / 'tokens.csv'}", f"--service-account-key-file={folder / 'sa.key'}",
+        f"--service-account-signing-key-file={folder / 'sa.key'}", "--service-account-issuer=https://real.invalid",
+        "--service-cluster-ip-range=10.96.0.0/16", "--authorization-mode=Node,RBAC", "--allow-privileged=true",
+        f"--audit-log-path={folder / 'audit.json'}", f"--audit-policy-file={_audit_policy(folder)}",
+    ]  # fmt: skip
+    started: list[subprocess.Popen[bytes]] = []
+    try:
+        for name, line in (("etcd", etcd), ("kube-apiserver", api)):
+            with (folder / f"{name}.log").open("wb") as log:
+                started.append(subprocess.Popen([str(word) for word in line], stdout=log, stderr=subprocess.STDOUT))
+        server = Server(f"https://127.0.0.1:{secure}", folder)
+
+        def is_ready() -> bool:
+            for each, name in zip(started, ("etcd", "kube-apiserver"), strict=True):
+                assert each.poll() is None, (folder / f"{name}.log").read_text(errors="replace")[-3000:]
+            try:
+                return server.admin.get("/readyz").status == 200
+            except OSError:
+                return False
+
+        until(is_ready, f"no kube-apiserver within {START_S:g} s: {folder}")
+        yield server
+    finally:
+        for each in reversed(started):
+            each.terminate()
+        for each in reversed(started):
+            try:
+                each.wait(30)
+            except subprocess.TimeoutExpired:
+                each.kill()
+
+
+def _audit_policy(folder: Path) -> Path:
+    """Who has asked for what; of requests that change something, with their answers."""
+    path = folder / "audit.yml"
+    rules = [{"level": "Metadata"}]
+    policy = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": rules}
+    path.write_text(yaml.safe_dump(policy), encoding="utf-8")
+    return path
