@@ -47,8 +47,8 @@ CONTAINERS = ("vmcompute", "hns")
 """Services that the feature Containers brings."""
 SERVICE = r"C:\windows\system32\spoolsv.exe"
 """A service of Wine's that does nothing, under their names: so the scripts find them, and ask the DLLs."""
-STOPPED = 1
-"""SERVICE_STOPPED."""
+LIVE = (3, 4)
+"""SERVICE_STOP_PENDING, SERVICE_RUNNING."""
 SYSTEM = (bytes([1, 1, 0, 0, 0, 0, 0, 5]) + struct.pack("<I", 18)).ljust(len(LOCAL_USER), b"\0")
 
 
@@ -63,6 +63,8 @@ class Machine(WineNode):
     """What the stand-ins ask. Its programs are Windows' own; PowerShell is none of them."""
 
     programs: ClassVar[Mapping[str, tuple[Main, Serve | None]]] = PROGRAMS
+    _gone: frozenset[tuple[str, int]] | set[tuple[str, int]] = frozenset()
+    """Services whose process was not there at the last look."""
 
     def is_real(self, path: str) -> bool:
         """What the scheduler starts is PowerShell on Wine."""
@@ -70,12 +72,13 @@ class Machine(WineNode):
 
     def note_ended(self) -> None:
         """A service whose process has ended without a word is stopped: Windows' service manager waits for the process,
-        Wine's goes on to say STOP_PENDING or RUNNING."""
-        services = [one for one in self.witness.ask("services") if one["pid"] and one["state"] != STOPPED]
+        Wine's goes on to say STOP_PENDING or RUNNING. Not one that starts, whose process Wine's manager waits for."""
+        services = [one for one in self.witness.ask("services") if one["pid"] and one["state"] in LIVE]
         alive = {one["pid"] for one in self.witness.ask("processes")}
-        for one in services:
-            if one["pid"] not in alive:
-                self.witness.ask("ended", name=one["name"])
+        gone = {(one["name"], one["pid"]) for one in services if one["pid"] not in alive}
+        for name, _pid in sorted(gone & self._gone):
+            self.witness.ask("ended", name=name)
+        self._gone = gone
 
 
 def show_windows(node: Machine) -> None:

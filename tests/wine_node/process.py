@@ -126,11 +126,11 @@ class Process:
             await asyncio.sleep(0.1)
 
     async def watch(self) -> None:
-        """Ended services, once a second."""
+        """Ended services, every other second."""
         while True:
             with suppress(WinError):  # a service that is being deleted
                 await self.loop.run_in_executor(None, self.node.note_ended)
-            await asyncio.sleep(1)
+            await asyncio.sleep(2)
 
     async def serve(self) -> None:
         self.loop = asyncio.get_running_loop()
