@@ -37,6 +37,14 @@ class Call:
     def line(self) -> str:
         return json.dumps(asdict(self))
 
+    def answered(self) -> dict[str, Any]:
+        """What a module of ours has answered; nothing of others, or where the session was cut."""
+        start = self.answer.find("{")
+        if not self.is_ours or start < 0:
+            return {}
+        found, _ = json.JSONDecoder().raw_decode(self.answer[start:])
+        return dict(found)
+
     def batch(self) -> tuple[str, dict[str, Any]] | None:
         """Id and batch, if it brought one."""
         packed = str(self.arguments.get("batch") or "")

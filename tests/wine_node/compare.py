@@ -20,6 +20,8 @@ from typing import Any
 
 import yaml
 
+from tests.wine_node.calls import Call
+
 KNOWN = Path(__file__).with_name("known.yml")
 READING, BATCH = "winkube.node.node_probe", "winkube.node.node_apply"
 _DYNAMIC = re.compile(r"^(tree|values|keys|free_bytes|nssm|inside)$")
@@ -39,9 +41,7 @@ class Exchange:
 def of_calls(calls: Iterable[Mapping[str, Any]]) -> Iterator[Exchange]:
     """Those of the node's calls that had an answer."""
     for call in calls:
-        text = call["answer"]
-        if call["is_ours"] and "{" in text:
-            found, _ = json.JSONDecoder().raw_decode(text[text.index("{") :])
+        if found := Call(**call).answered():
             yield Exchange(call["chapter"], call["module"], call["arguments"], found)
 
 

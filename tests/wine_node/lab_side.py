@@ -18,9 +18,10 @@ from tests.lab.server import modules
 from tests.lab.twin import modules as twin
 from tests.windows.machine.bench import Archive, digest
 from tests.wine_node.compare import Exchange
-from tests.wine_node.occupied import occupied
+from tests.wine_node.occupied import SETTLES_S, occupy
 from tests.wine_node.side import Side
 
+DAY_S = 86400.0
 HEAD, LARGE = 1000, 1_200_000
 ENDS_AT_ONCE = "ctr"
 """A program of the lab's that is no daemon: without arguments it says so and ends."""
@@ -92,8 +93,28 @@ class LabSide(Side):
     def networks(self) -> list[str]:
         return sorted(one["Name"] for one in self.host.in_turn(lambda: self.host.node.hns.networks))
 
-    def occupy(self, network: str) -> None:
-        self.host.in_turn(lambda: occupied(self.host.node, network))
+    def occupy(self) -> None:
+        def left() -> None:
+            occupy(self.host.node)
+            self.host.node.clock.advance(SETTLES_S)
+
+        self.host.in_turn(left)
+
+    def adapters(self) -> list[dict[str, Any]]:
+        return self.host.in_turn(self.host.node.adapters.dump)
+
+    def lose_address(self) -> None:
+        """One switch takes it for a day; when that has gone it is back soon."""
+        faults = self.host.node.faults
+
+        def soon(_told: bool) -> None:
+            faults.blip_s = None
+
+        def lose() -> None:
+            faults.blip_s = DAY_S
+            self.host.node.on_cut.append(soon)
+
+        self.host.in_turn(lose)
 
     def cut_in_batch(self, run: Callable[[], Run]) -> tuple[Run, bool]:
         fault = Fault("session", 1, "before")

@@ -32,7 +32,7 @@ HOME = r"C:\pwsh"
 POWERSHELL = r"C:\windows\system32\WindowsPowerShell\v1.0\powershell.exe"
 """Where Windows has it; the launcher of tests/wine lies there."""
 SYSTEM32 = r"C:\Windows\System32"
-PROGRAMS_OF_WINDOWS = ("sc", "netsh", "icacls", "dism", "schtasks", "wevtutil", "shutdown")
+PROGRAMS_OF_WINDOWS = ("sc", "netsh", "icacls", "dism", "schtasks", "wevtutil", "shutdown", "hcsdiag")
 """Those that program/main.go stands in for."""
 STAND_INS = r"C:\windows\winkube-standins.txt"
 """Where the stand-ins find the node's process."""
@@ -63,8 +63,13 @@ class Machine(WineNode):
     """What the stand-ins ask. Its programs are Windows' own; PowerShell is none of them."""
 
     programs: ClassVar[Mapping[str, tuple[Main, Serve | None]]] = PROGRAMS
-    _gone: frozenset[tuple[str, int]] | set[tuple[str, int]] = frozenset()
-    """Services whose process was not there at the last look."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        self._mine: set[int] = set()
+        """Processes of the service manager's, at the last look."""
+        self._gone: set[int] = set()
+        """Those that had gone by then, though a service says that it lives by them."""
+        super().__init__(*arguments, **settings)
 
     def is_real(self, path: str) -> bool:
         """What the scheduler starts is PowerShell on Wine."""
@@ -72,13 +77,22 @@ class Machine(WineNode):
 
     def note_ended(self) -> None:
         """A service whose process has ended without a word is stopped: Windows' service manager waits for the process,
-        Wine's goes on to say STOP_PENDING or RUNNING. Not one that starts, whose process Wine's manager waits for."""
-        services = [one for one in self.witness.ask("services") if one["pid"] and one["state"] in LIVE]
-        alive = {one["pid"] for one in self.witness.ask("processes")}
-        gone = {(one["name"], one["pid"]) for one in services if one["pid"] not in alive}
-        for name, _pid in sorted(gone & self._gone):
-            self.witness.ask("ended", name=name)
-        self._gone = gone
+        Wine's goes on to say STOP_PENDING or RUNNING. Not one that starts, whose process Wine's manager waits for.
+
+        The manager itself is asked only when one of its processes has gone, and at the next look again.
+        """
+        running = {one["pid"]: one for one in self.witness.ask("processes")}
+        manager = next((pid for pid, one in running.items() if one["name"].lower() == "services.exe"), 0)
+        mine = {pid for pid, one in running.items() if one["parent"] == manager}
+        before, gone = self._gone, self._mine - mine
+        self._mine, self._gone = mine, set()
+        for one in self.witness.ask("services") if before or gone else ():
+            if one["pid"] in running or one["state"] not in LIVE:
+                continue
+            if one["pid"] in before:
+                self.witness.ask("ended", name=one["name"])
+            elif one["pid"] in gone:
+                self._gone.add(one["pid"])
 
 
 def show_windows(node: Machine) -> None:

@@ -15,6 +15,7 @@ import asyncio  # noqa: E402
 import json  # noqa: E402
 import sys  # noqa: E402
 import threading  # noqa: E402
+import time  # noqa: E402
 from contextlib import suppress  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
@@ -25,7 +26,7 @@ from tests.lab.server.files import make_keys  # noqa: E402
 from tests.windows.hns.server import HnsServer  # noqa: E402
 from tests.wine_node import adapter  # noqa: E402
 from tests.wine_node.machine import STAND_INS, Machine, running, show_windows  # noqa: E402
-from tests.wine_node.occupied import occupied  # noqa: E402
+from tests.wine_node.occupied import occupy  # noqa: E402
 from tests.wine_node.ssh import Sshd  # noqa: E402
 from tests.wine_node.standins import StandIns  # noqa: E402
 
@@ -80,16 +81,30 @@ class Process:
         with self.node.lock:
             return sorted(one["Name"] for one in self.node.hns.networks)
 
-    def do_occupy(self, network: str) -> None:
+    def do_adapters(self) -> list[dict[str, Any]]:
         with self.node.lock:
-            occupied(self.node, network)
+            return self.node.adapters.dump()
 
-    def do_is_open(self) -> bool:
-        """Whether a batch is."""
-        return self.node.prefix.path(STATE).joinpath("open.json").exists()
+    def do_occupy(self) -> None:
+        with self.node.lock:
+            occupy(self.node)
+        time.sleep(BLIP_S + 1)
+
+    def do_is_begun(self) -> bool:
+        """Whether a batch is open of which more than one op was begun."""
+        state = self.node.prefix.path(STATE)
+        try:
+            batch = json.loads((state / "open.json").read_text(encoding="utf-8"))["id"]
+            journal = (state / "batches" / batch / "journal.jsonl").read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            return False
+        return bool(journal.count('"intent"') > 1)
 
     def do_ops(self) -> list[str]:
-        """What the journals say was begun of the ops that were sent, of undo lists and of gates."""
+        """What the journals say was begun of the ops that were sent, of undo lists and of gates; the last journal of
+        all goes with the reset, whose answer has its ops."""
+        for call in self.sshd.calls:
+            self.ops.update(result["op"] for result in call.answered().get("results", []))
         sent = dict(brought for call in self.sshd.calls if (brought := call.batch()))
         for journal in self.node.prefix.path(STATE).glob("batches/*/journal.jsonl"):
             batch = sent.get(journal.parent.name, {})

@@ -75,8 +75,17 @@ class Side(ABC):
         """HNS's, by name."""
 
     @abstractmethod
-    def occupy(self, network: str) -> None:
-        """An endpoint that nothing uses any more, on a network of HNS's, and a policy list of it."""
+    def occupy(self) -> None:
+        """What flanneld and pods leave in HNS (occupied.py)."""
+
+    @abstractmethod
+    def adapters(self) -> list[dict[str, Any]]:
+        """What they are set to."""
+
+    @abstractmethod
+    def lose_address(self) -> None:
+        """The next virtual switch does not bring the node's address back: on Wine none does, whose adapters keep the
+        names that this computer's have."""
 
     @abstractmethod
     def cut_in_batch(self, run: Callable[[], Run]) -> tuple[Run, bool]:

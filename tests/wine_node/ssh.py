@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -130,12 +129,8 @@ def end(node: Machine, process: subprocess.Popen[bytes], call: Call) -> None:
     for pid in pids:
         pids += [one["pid"] for one in running if one["parent"] == pid and one["pid"] not in pids]
     for pid in pids:
-        try:
+        with contextlib.suppress(WinError):  # it has ended
             node.witness.ask("kill", pid=pid, code=1)
-        except WinError as error:
-            print(f"cut: process {pid}: {error}", file=sys.stderr, flush=True)
-    there = [(one["pid"], one["parent"], one["name"]) for one in running]
-    print(f"cut: {pids} of {there}", file=sys.stderr, flush=True)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

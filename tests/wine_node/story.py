@@ -171,8 +171,8 @@ def cni(told: Told) -> None:
 
 
 def flannel(told: Told) -> None:
-    """The network that makes the virtual switch, which cuts every session: taken back where the API is not reached
-    behind it, kept where flanneld is what ends."""
+    """The network that makes the virtual switch, which cuts every session: the node takes it back by itself where the
+    address does not come back."""
     node = told.node
     joined(node)
     source = node.publish("flanneld.exe", node.ends_at_once)
@@ -181,24 +181,23 @@ def flannel(told: Told) -> None:
         "winkube_interface_name": node.adapter,
         "winkube_flannel_url": source.url,
         "winkube_flannel_checksum": source.checksum,
-        "winkube_flannel_service": {"manager": "nssm", "start_timeout": 20, "stop_timeout": 60},
         **cni_sources(node),
         **of_nssm(node),
     }
-    run = node.play(ROLE.format("flannel"), **extra, winkube_api_server="127.0.0.1:9")
-    told.expect("a switch behind which no API answers is taken back", run.rc != 0 and "Rolled back" in run.output, run)
-    told.expect("no network is left", node.networks() == [], run)
+    before = node.adapters()
+    node.lose_address()
     run = node.play(ROLE.format("flannel"), **extra)
-    told.expect("a flanneld that ends is rolled back", run.rc != 0 and "Rolled back" in run.output, run)
-    told.expect("the switch stays", node.networks() == ["External"], run)
-    told.expect("no service is left", node.state("flanneld") == "absent", run)
+    told.expect("a switch that takes the address is taken back", run.rc != 0 and "Rolled back" in run.output, run)
+    told.expect("it is said which adapter has no address", f"vEthernet ({node.adapter}) did not get" in run.output, run)
+    told.expect("no network is left", node.networks() == [], run)
+    told.expect("routes, servers, IPv6, metric and suffix are what they were", node.adapters() == before, run)
 
 
 def reset(told: Told) -> None:
-    """Everything that was made goes, with what pods have left in HNS."""
-    if told.node.networks():
-        told.node.occupy("External")
-    run = told.node.playbook(RESET, winkube_hosts="windows", winkube_reset=True, winkube_drain=False)
+    """Everything that was made goes, with what flanneld and pods have left in HNS."""
+    told.node.occupy()
+    wanted = {"winkube_hosts": "windows", "winkube_reset": True, "winkube_cluster_cidr": "10.244.0.0/16"}
+    run = told.node.playbook(RESET, **wanted)
     told.expect("the node is taken apart", run.rc == 0, run)
     told.expect("no network is left", told.node.networks() == [], run)
     told.expect("no service is left", told.node.state("containerd") == "absent", run)
@@ -235,13 +234,15 @@ CHAPTERS: dict[str, Callable[[Told], None]] = {
     "flannel": flannel,
     "reset": reset,
 }
-NEEDED = ("first", "containerd")
+NEEDED = {"": ("first", "containerd"), "flannel": ("cni",)}
+"""What a chapter builds on; the first of these every chapter."""
 
 
 def tell(told: Told, chosen: Sequence[str] = ()) -> None:
-    """From the bare node on: all chapters in their order, or `NEEDED` and those chosen."""
+    """From the bare node on: all chapters in their order, or those chosen with what they need."""
+    wanted = {*chosen, *NEEDED[""], *(need for name in chosen for need in NEEDED.get(name, ()))}
     for name, chapter in CHAPTERS.items():
-        if not chosen or name in chosen or name in NEEDED:
+        if not chosen or name in wanted:
             began = time.monotonic()
             print(f"{name}, {told.node.name}:", flush=True)
             told.node.begin(name)

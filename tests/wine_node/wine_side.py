@@ -118,21 +118,27 @@ class WineSide(Side):
     def networks(self) -> list[str]:
         return list(self.ask("networks"))
 
-    def occupy(self, network: str) -> None:
-        self.ask("occupy", network=network)
+    def occupy(self) -> None:
+        self.ask("occupy")
+
+    def adapters(self) -> list[dict[str, Any]]:
+        return list(self.ask("adapters"))
+
+    def lose_address(self) -> None:
+        """Nothing has to be done for it."""
 
     def cut_in_batch(self, run: Callable[[], Run]) -> tuple[Run, bool]:
         done: list[Run] = []
         thread = threading.Thread(target=lambda: done.append(run()))
         thread.start()
-        was_open = False
-        while thread.is_alive() and not was_open:
-            was_open = self.ask("is_open")
-            if was_open:
+        begun = False
+        while thread.is_alive() and not begun:
+            begun = self.ask("is_begun")
+            if begun:
                 self.ask("cut")
-            thread.join(0.05)
+            thread.join(0.02)
         thread.join()
-        return done[0], was_open
+        return done[0], begun
 
     def begin(self, chapter: str) -> None:
         self.ask("begin", chapter=chapter)

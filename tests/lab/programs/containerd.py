@@ -31,6 +31,7 @@ _VALUES = {"config", "c", "log-level", "l", "address", "a", "root", "state", "se
 _SWITCHES = {"register-service", "unregister-service", "run-service", "version", "v", "help", "h"}
 _LONG = {"c": "config", "l": "log-level", "a": "address", "v": "version", "h": "help"}
 LEVELS = {"", "trace", "debug", "info", "warn", "warning", "error", "fatal", "panic"}
+SNAPSHOTTER = "io.containerd.snapshotter.v1.windows"
 RECOVERY = FailureActions(86400, (("restart", 15000), ("restart", 15000), ("none", 0)))
 
 
@@ -119,6 +120,19 @@ def prepare(node: SimulatedNode, version: str, flags: dict[str, str]) -> Loaded:
         except WinError as error:
             raise ConfigError(f"mkdir {folder}: {error.text}") from error
     return loaded
+
+
+def _make_folders(node: SimulatedNode, loaded: Loaded, conf_dir: str) -> None:
+    """What plugins make when they are loaded: the snapshotter's folder, and the one that CRI's watches.
+
+    Sources: containerd plugins/snapshots/windows/common.go, newBaseSnapshotter; internal/cri/server/cni_conf_syncer.go,
+    newCNINetConfSyncer.
+    """
+    folders = {SNAPSHOTTER: f"{loaded.root}\\{SNAPSHOTTER}\\snapshots", CRI: conf_dir}
+    for plugin, folder in folders.items():
+        if plugin not in loaded.disabled:
+            with contextlib.suppress(WinError):
+                node.drive.mkdir(folder)
 
 
 def cni_places(loaded: Loaded) -> tuple[str, list[str]]:
@@ -221,6 +235,7 @@ def daemon(
         conf_dir, bin_dirs = cni_places(loaded)
         caller.process.facts.update(version=version, cri="no" if CRI in loaded.disabled else "yes")
         caller.process.facts.update(cni_conf_dir=conf_dir, cni_bin_dirs=";".join(bin_dirs))
+        _make_folders(node, loaded, conf_dir)
         node.pipes.create(loaded.address, caller.process.pid)
         node.pipes.create(f"{loaded.address}.ttrpc", caller.process.pid)
         _, _, port = loaded.tcp_address.rpartition(":")

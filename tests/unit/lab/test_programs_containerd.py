@@ -244,6 +244,28 @@ def test_another_pipe_and_a_switched_off_cri() -> None:
     assert completed.exit_code == 1 and b"unknown service runtime.v1.RuntimeService" in completed.stderr
 
 
+@pytest.mark.parametrize(
+    ("disabled", "made"), [("", True), ("disabled_plugins = ['io.containerd.grpc.v1.cri']", False)]
+)
+def test_the_cri_plugin_makes_the_folder_that_it_watches(disabled: str, made: bool) -> None:
+    """Source: containerd internal/cri/server/cni_conf_syncer.go, newCNINetConfSyncer."""
+    table = "[plugins.'io.containerd.grpc.v1.cri'.cni]\nconf_dir = 'C:\\k\\cni\\config'\n"
+    node = machine(config=f"version = 2\n{disabled}\n{table}")
+    register(node)
+    start(node)
+    node.clock.advance(10)
+    assert node.drive.exists("C:\\k\\cni\\config") == made
+
+
+def test_the_snapshotter_makes_its_folder() -> None:
+    """Source: containerd plugins/snapshots/windows/common.go."""
+    node = machine(config="version = 2\nroot = 'C:\\ProgramData\\containerd\\root'\n")
+    register(node)
+    start(node)
+    node.clock.advance(10)
+    assert node.drive.exists("C:\\ProgramData\\containerd\\root\\io.containerd.snapshotter.v1.windows\\snapshots")
+
+
 def test_a_crash_is_followed_by_the_registered_restart() -> None:
     node = machine()
     register(node)

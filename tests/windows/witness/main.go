@@ -13,6 +13,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -66,6 +67,8 @@ type failure struct {
 }
 
 func (f failure) Error() string { return fmt.Sprintf("%s: %v", f.call, f.err) }
+
+func (f failure) Unwrap() error { return f.err }
 
 func failed(call string, err error) error {
 	if err == nil {
@@ -240,7 +243,13 @@ func with(name string, access uint32, work func(windows.Handle) error) error {
 		return failed("OpenService", err)
 	}
 	defer windows.CloseServiceHandle(found)
-	return work(found)
+	err = work(found)
+	// RPC_S_CALL_FAILED_DNE: on a busy computer Wine's call does not always get to the service manager, and says so.
+	for tries := 0; errors.Is(err, windows.Errno(1727)) && tries < 3; tries++ {
+		time.Sleep(200 * time.Millisecond)
+		err = work(found)
+	}
+	return err
 }
 
 func create(asked request) error {
