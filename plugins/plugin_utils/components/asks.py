@@ -47,6 +47,8 @@ class Asks:
         self.unpinned: dict[str, str] = {}
         """Address -> program and release, for sources without a checksum, or with one that comes only from
         the file's own server."""
+        self.warned: list[str] = []
+        """What the node's task has warned of, in that order."""
         self._controller = controller
         self._shared, self._task = shared, task
         self._answers: dict[str, Any] = {}
@@ -96,7 +98,9 @@ class Asks:
 
     def warn(self, sentence: str) -> None:
         """Show a warning once, even if the node is planned twice."""
-        self.once(f"warning {sentence}", lambda: self._controller.warn_once(sentence))
+        if sentence not in self.warned:
+            self.warned.append(sentence)
+            self._controller.warn_once(sentence)
 
     def hold(self, what: str, enter: Callable[[], AbstractContextManager[T]]) -> T:
         """Something that exists only during a stage, such as a token. `let_go` ends it."""

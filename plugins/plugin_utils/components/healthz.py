@@ -13,10 +13,9 @@ from ..engine import command_line, windows_path
 from ..engine.batch import Op
 from ..engine.reading import Reading
 from ..engine.services.existing import argument
-from ..facts.flags import KUBELET, NEWEST
 from ..facts.windows import KUBELET_PORT as SERVING_PORT
 from .declaration import Daemon, Health, NoHealth
-from .flag_check import CommandLine, read
+from .flag_check import CommandLine
 from .layout import Layout
 
 KUBELET_PORT = 10248
@@ -89,21 +88,6 @@ def by_port_flag(flag: str, default: int, url: str) -> Health:
         return "" if argv is None else url.format((argument(" ".join(argv), flag) or str(default)).rpartition(":")[2])
 
     return Health(url.format(default), find)
-
-
-def kubelet(argv: Sequence[str], config: str) -> tuple[str, str] | None:
-    """`find_kubelet` for a running one; `config` is the text of its configuration file, empty if it was not read."""
-    settings = {name: _setting(config, name) for name in ("healthzPort", "healthzBindAddress")}
-    return find_kubelet(read((("kubelet", argv),), KUBELET, NEWEST), settings)
-
-
-def _setting(config: str, wanted: str) -> str:
-    """One setting of a file that kubeadm wrote, on a line of its own; a YAML parser is not needed."""
-    for row in config.splitlines():
-        key, colon, value = row.partition(":")
-        if colon and key == wanted:
-            return value.strip().strip("'\"")
-    return ""
 
 
 def url_of(where: tuple[str, str] | None) -> str:

@@ -23,6 +23,7 @@ from typing import Any, Protocol
 from ..cluster.client import Cluster
 from ..cluster.error import ClusterError
 from ..cluster.exec import exec_in_pod
+from ..cluster.reading import ClusterReading, read_kubelets
 from ..cluster.rights import is_allowed
 from ..components import networks
 from ..components.host import node_fit
@@ -50,6 +51,7 @@ from ..words.finding import Finding
 from . import checks_certificates, checks_disk, programs
 from .checks_calico import calico_problems
 from .checks_gmsa import ask_gmsa, gmsa_reads
+from .checks_kubelet import complete_drop_ins
 from .checks_setup import BIOS, GUEST
 from .checks_traffic import (
     KUBELET_PORT,
@@ -156,10 +158,20 @@ def quick(machine: Seen, question: Question, cluster: Cluster | None, *, service
     first = _read(machine, (*read_plan(layout), *watched, *network, *expiry.outcome_reads(layout)), expect)
     view = ask(cluster, expected.node_name) if services and cluster is not None else None
     node = view.node if view is not None else cluster.node(expected.node_name) if cluster is not None else None
+    kubelets = _read_kubelets(cluster) if cluster is not None and expected.kubernetes else None
     time.sleep(question.how.watch)
     again = (*watched, *programs.logs(layout, expected, first), *programs.health(layout, expected, first))
     second = first.merge(machine.probe(again), again)
-    return scene_of(first, expect, view, second=second, expected=expected, node=node, asked=cluster is not None)
+    return scene_of(
+        first,
+        expect,
+        view,
+        second=second,
+        expected=expected,
+        node=node,
+        asked=cluster is not None,
+        kubelets=kubelets,
+    )
 
 
 NO_EXEC = (
@@ -173,8 +185,9 @@ NO_KUBELET = (
 
 
 def _read(machine: Seen, queries: Iterable[Query], expect: Expectations) -> Reading:
-    """The answers, and the CNI configuration that the runtime takes, whatever its name."""
-    return complete_cni(machine.read_queries(merge_queries(queries)), expect, machine.probe)
+    """The answers, the CNI configuration that the runtime takes, whatever its name, and the kubelet's drop-ins."""
+    first = complete_cni(machine.read_queries(merge_queries(queries)), expect, machine.probe)
+    return complete_drop_ins(first, expect.layout, machine.probe)
 
 
 def full(
@@ -316,6 +329,7 @@ def diagnose(
             logs=said,
             quiet=quiet_for(question.layout, question.expected, first, second, tried.now),
             working=(question.layout.kubelet_service,) if _is_ready(tried.node) else (),
+            kubelets=tried.objects.kubelets if tried.objects else None,
             tried=tried,
         )
 
@@ -380,7 +394,16 @@ def objects_of(cluster: Cluster, name: str) -> Objects:
         nodes=tuple(cluster.nodes()),
         services=tuple(cluster.items("/api/v1/services")),
         slices=tuple(_optional(cluster, "/apis/discovery.k8s.io/v1/endpointslices")),
+        kubelets=_read_kubelets(cluster),
     )
+
+
+def _read_kubelets(cluster: Cluster) -> ClusterReading | None:
+    """None where the cluster does not say it: the rest of the diagnosis goes on."""
+    try:
+        return read_kubelets(cluster)
+    except ClusterError:
+        return None
 
 
 def _optional(cluster: Cluster, path: str) -> Iterator[Object]:

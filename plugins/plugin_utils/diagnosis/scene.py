@@ -13,6 +13,7 @@ from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
+from ..cluster.reading import ClusterReading
 from ..components import networks
 from ..components.cni.conf import FILE, Conf, ConfError, choose_file, decode, load
 from ..components.containerd.containerd_toml import Document, NotTomlError
@@ -73,7 +74,8 @@ class Scene:
     `first` and `second` are two looks at the machine some seconds apart, the same where there was one. `expected` says
     which programs the node has to have; None: they are not looked at. `logs` are the ends of logs by service; `quiet`
     and `working` as in messages.search. `node` is the Node object, `asked` whether the cluster was asked for it;
-    `cluster` also has Services, EndpointSlices and pods. `tried` is what only diagnose asks; None elsewhere.
+    `cluster` also has Services, EndpointSlices and pods, `kubelets` what kubeadm makes config.yaml of. `tried` is what
+    only diagnose asks; None elsewhere.
     """
 
     expect: Expectations
@@ -103,6 +105,7 @@ class Scene:
     started: tuple[tuple[str, str], ...] = ()
     ports: tuple[Ports, ...] = ()
     cluster: ClusterView | None = None
+    kubelets: ClusterReading | None = None
     macs: frozenset[str] = frozenset()
     vm_adapters: tuple[VmAdapter, ...] = ()
     tried: Tried | None = None
@@ -281,6 +284,7 @@ def scene_of(
     working: Iterable[str] = (),
     node: Object | None = None,
     asked: bool = False,
+    kubelets: ClusterReading | None = None,
     tried: Tried | None = None,
 ) -> Scene:
     """Out of a reading that has the answers to `reads`; what is missing in it is not checked. `vm_adapters` are what a
@@ -320,6 +324,7 @@ def scene_of(
         flanneld=find_arguments(daemon, layout.flanneld_binary) if daemon and expect.flannel else None,
         started=tuple(_find_starts(reading, services, layout)),
         cluster=cluster,
+        kubelets=kubelets,
         macs=frozenset(normalise_mac(str(each.get("mac") or "")) for each in list_adapters(reading)),
         vm_adapters=vm_adapters,
         ports=ports,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
+from ..cluster.reading import ClusterReading
 from ..components.options import option
 from ..engine.secret import NO_TEXT, Secret
 from ..facts.version import Version, VersionError
@@ -48,7 +49,7 @@ class Wanted:
 @dataclass(frozen=True, slots=True)
 class Objects:
     """The cluster's objects that concern the node: its Node (None: there is none), its pods, warnings about them, and
-    everyone's Nodes, Services and EndpointSlices."""
+    everyone's Nodes, Services and EndpointSlices; `kubelets`: what kubeadm makes a node's config.yaml of."""
 
     node: Object | None = None
     pods: tuple[Object, ...] = ()
@@ -56,6 +57,7 @@ class Objects:
     nodes: tuple[Object, ...] = ()
     services: tuple[Object, ...] = ()
     slices: tuple[Object, ...] = ()
+    kubelets: ClusterReading | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ class ConvergingAction(NodeAction):
             self.warn_once(f"{self._host}: {told}")
         facts = self.facts(reading)
         if self._task.check_mode and facts:
-            facts["ansible_facts"][READING]["planned"] = self._collect_steps(run.steps)
+            facts["ansible_facts"][READING] |= self._collect(run.steps)
         result = run.result(diff=self._task.diff)
         if diff := result.get("diff"):
             result["diff"] = self._diff_once(diff)
@@ -74,12 +74,14 @@ class ConvergingAction(NodeAction):
         other = self._host if display.verbosity else self.find_speaker(json.dumps(diff))
         return diff if other == self._host else [{"prepared": f"the same as of {other} (-v shows it)\n"}]
 
-    def _collect_steps(self, steps: Sequence[Step]) -> dict[str, Any]:
-        """What a run in check mode would have changed up to here, by component: `[{text, diff}]`; drift.yml reports
-        it."""
+    def _collect(self, steps: Sequence[Step]) -> dict[str, Any]:
+        """For the report of drift.yml, of a run in check mode up to here: `planned`, what it would have changed, by
+        component (`[{text, diff}]`); `told`, what it has warned of."""
         fact = self.fact() or {}
-        earlier: dict[str, Any] = (fact.get("planned") or {}) if fact.get("run") == RUN_ID else {}
-        return earlier | ({self.topic: [_as_data(step) for step in steps]} if steps else {})
+        earlier: dict[str, Any] = fact if fact.get("run") == RUN_ID else {}
+        planned = {self.topic: [_as_data(step) for step in steps]} if steps else {}
+        told = dict.fromkeys((*(earlier.get("told") or ()), *self._asks.warned))
+        return {"planned": (earlier.get("planned") or {}) | planned, "told": list(told)}
 
 
 class ComponentAction(ConvergingAction):

@@ -201,7 +201,7 @@ def test_once_it_is_configured_it_is_started_and_has_to_be_healthy() -> None:
 def test_the_gate_asks_where_the_kubelet_answers(
     extra: tuple[str, ...], config: dict[str, Any], wanted: str | None
 ) -> None:
-    args = arguments(wanted=settings(extra_arguments=extra), config=config, configured=True)
+    args = arguments(wanted=settings(extra_arguments=extra), values=config, configured=True)
     made = plan(installed(args, joined=True, state="stopped"), args)
     assert made.batch is not None
     (gate,) = made.batch.gate
@@ -500,7 +500,7 @@ def test_the_names_of_kubeadms_files_are_those_of_the_check() -> None:
 @pytest.mark.parametrize(("port", "opened"), [(None, 10250), (10260, 10260)])
 def test_the_firewall_lets_the_cluster_reach_the_kubelets_port(port: int | None, opened: int) -> None:
     networks = (ipaddress.ip_network("10.244.0.0/16"), ipaddress.ip_network("10.7.0.0/24"))
-    args = arguments(sources=networks, config={"port": port} if port else {})
+    args = arguments(sources=networks, values={"port": port} if port else {})
     (rule,) = [one for one in kubelet.build_resources(args) if isinstance(one, FirewallRule)]
     assert (rule.protocol, rule.port, rule.networks) == ("TCP", opened, networks)
     assert not [one for one in kubelet.build_resources(arguments(sources=None)) if isinstance(one, FirewallRule)]

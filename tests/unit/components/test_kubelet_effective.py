@@ -271,7 +271,7 @@ def test_a_flag_of_a_wrong_type() -> None:
 def test_a_foreign_drop_in_that_overrides_ours_is_told_with_both_values() -> None:
     ours = {**WINDOWS, "maxPods": 50, "clusterDomain": "a"}
     found = run({}, ("90-site.conf", text(maxPods=60, clusterDomain="a")), ours=ours)
-    assert find_overriding(found, OURS) == (
+    assert tuple(each.sentence for each in find_overriding(found, OURS)) == (
         rf"{FOLDER}\90-site.conf: maxPods: 60 overrides 50 of {OURS}; it was not changed. Take it out there, or set "
         "the option that gives ours to the same.",
     )

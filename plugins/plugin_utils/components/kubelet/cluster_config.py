@@ -21,6 +21,7 @@ from typing import Any
 
 import yaml
 
+from ...cluster.reading import ClusterReading
 from ...engine.reading import Query, Reading
 from ...engine.resource import Change
 from ...engine.resources.file import File
@@ -31,7 +32,11 @@ from ...facts.version import Line, Version
 from ...foreign.files import ForeignError
 from ...foreign.values import load_yaml, shorten
 from ..flag_check import read
+from ..layout import Layout
+from .drop_ins import text_of
 from .effective import Effective, Part, adapt, effective
+from .kubelet_args import endpoint
+from .places import config_file, instance_file
 from .validation import is_zero
 
 _SOCKET_GATE = "NodeLocalCRISocket"
@@ -88,6 +93,24 @@ class ClusterConfig:
             for each in self.differences
             if (place := found.places.get(each.key, path)) != path
         )
+
+
+def of_cluster(found: ClusterReading, layout: Layout, reading: Reading, version: Version) -> ClusterConfig | None:
+    """config.yaml of this node as the cluster has it; None where both say the same, where there is no such file, and
+    where the cluster has no such configuration or it may not be read."""
+    path = config_file(layout)
+    present = text_of(path, reading)
+    if present is None or found.kubelet_config is None or found.cluster_configuration is None:
+        return None
+    document = build(
+        found.kubelet_config,
+        found.cluster_configuration,
+        version,
+        drive=layout.kubeadm_binary[:2],
+        socket=endpoint(layout.containerd_pipe),
+        instance=text_of(instance_file(layout), reading),
+    )
+    return follow(document, found.kubelet_config_source, path, present, version)
 
 
 def build(

@@ -13,13 +13,15 @@ from ...cluster.client import Cluster
 from ...cluster.endpoint import api_ca
 from ...cluster.reading import have_common_certificate, read_client_ca, read_kubelets
 from ...engine import windows_path
-from ...engine.resource import Refused
+from ...engine.reading import http_query
+from ...engine.resource import Refused, ReliesOn
 from ...engine.resources.file import File
 from ...facts.windows import KUBELET_RULE
 from ...foreign.files import ForeignError
 from ...foreign.values import load_yaml
 from .. import networks
 from ..declaration import Component
+from ..healthz import find_url
 from ..kubernetes_fit import pause_image, release
 from ..shared_arguments import (
     check_skew,
@@ -35,9 +37,9 @@ from ..stage import Given, Resources, Stage
 from . import cluster_config, credentials, drop_ins, kubelet
 from .cluster_config import ClusterConfig, ConfigFile
 from .effective import Effective, find_overriding
-from .kubelet_args import PAUSE_IS_AN_ARGUMENT, Kubelet, endpoint, list_taken_out, resolve_reserved
+from .kubelet_args import PAUSE_IS_AN_ARGUMENT, Kubelet, list_taken_out, resolve_reserved
 from .options import INTERFACE, KubeletOptions
-from .places import config_file, drop_in_dir, env_file, instance_file
+from .places import config_file, drop_in_dir, env_file
 
 
 def build_resources(given: Given[KubeletOptions]) -> Resources:
@@ -65,34 +67,32 @@ def build_resources(given: Given[KubeletOptions]) -> Resources:
         service=running(given, kubelet.DAEMON),
     )
     found = _compute(given, args, follows.text if follows else None)
+    args = replace(args, values=found.values)
     if follows is not None:
         args = replace(args, follows=_write(given, follows, found), rereads=_reads_anew(given, args, found))
     made = kubelet.build_resources(args)
     given.warn(kubelet.warnings(args))
     _check_effective(given, args, found)
-    return made
+    return (*made, *_ask_health(given))
+
+
+def _ask_health(given: Given[KubeletOptions]) -> Resources:
+    """Whether the running kubelet is healthy, where its configuration has another address than the one that is asked
+    with everything else: after a roll back it has to be so again."""
+    service = given.reading.service(given.layout.kubelet_service)
+    url = find_url(kubelet.DAEMON, service, given.layout, given.reading) if service else ""
+    return (ReliesOn(url, (http_query(url, given.layout.kubelet_service),)),) if url else ()
 
 
 def _follow_cluster(given: Given[KubeletOptions], wanted: Kubelet) -> ClusterConfig | None:
     """config.yaml of a kubeadm node, where the cluster's ConfigMap has it otherwise by now. What may not be read is
     said by the run's first task."""
-    path = config_file(given.layout)
-    if not wanted.has_configuration or not kubelet.is_there(path, given.reading):
+    if not wanted.has_configuration:
         return None
     found = given.ask_cluster("kubelets' configuration", read_kubelets)
-    if found is None or found.kubelet_config is None or found.cluster_configuration is None:
+    if found is None:
         return None
-    instance = instance_file(given.layout)
-    document = cluster_config.build(
-        found.kubelet_config,
-        found.cluster_configuration,
-        wanted.version,
-        drive=given.layout.kubeadm_binary[:2],
-        socket=endpoint(given.layout.containerd_pipe),
-        instance=kubelet.text_of(instance, given.reading) if kubelet.is_there(instance, given.reading) else None,
-    )
-    present = kubelet.text_of(path, given.reading)
-    return cluster_config.follow(document, found.kubelet_config_source, path, present, wanted.version)
+    return cluster_config.of_cluster(found, given.layout, given.reading, wanted.version)
 
 
 def _write(given: Given[KubeletOptions], config: ClusterConfig, found: Effective) -> ConfigFile:
@@ -131,7 +131,7 @@ def _check_effective(given: Given[KubeletOptions], args: kubelet.KubeletArgs, fo
         raise Refused(
             *((replace(each, place=place) if each.place == config else each).sentence for each in found.faults)
         )
-    given.warn(find_overriding(found, ours))
+    given.warn(each.sentence for each in find_overriding(found, ours))
     given.warn(found.ignored)
     given.warn(
         f"{config}: {name}: taken out by {ours}: a kubelet {wanted.version} ends on it on Windows."

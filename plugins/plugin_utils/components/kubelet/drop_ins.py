@@ -78,26 +78,37 @@ def compute(
     parts = None
     if folder:
         own = windows_path.join(folder, DROP_IN_NAME)
-        text = ours if ours is not None else _text(own, reading)
+        text = ours if ours is not None else text_of(own, reading)
         parts = [*(() if text is None else (Part(own, text),)), *_list_parts(folder, reading)]
     line = read((("kubelet's arguments", argv),), KUBELET, line_for(version.line))
     return effective(base, parts, line, version)
 
 
+def of_service(argv: Sequence[str], version: Version, reading: Reading) -> Effective | None:
+    """What a kubelet with these arguments on the node runs with after its next start; None where its --config is a file
+    that has not been asked for."""
+    line = read((("kubelet's arguments", argv),), KUBELET, line_for(version.line))
+    config, folder = line.find_last("config"), line.find_last("config-dir")
+    if config is not None and file_key(config.value) not in reading.parts:
+        return None
+    base = config_part(config.value, reading) if config is not None else None
+    return compute(argv, version, reading, base=base, folder=folder.value if folder is not None else "")
+
+
 def config_part(path: str, reading: Reading, text: str | None = None) -> Part:
     """config.yaml with this text, else with the node's, else as the join has yet to write it."""
-    found = _text(path, reading) if text is None else text
+    found = text_of(path, reading) if text is None else text
     return Part(path, _HEAD if found is None else found)
 
 
 def _list_parts(folder: str, reading: Reading) -> Iterator[Part]:
     for path in list_foreign(folder, reading):
-        text = _text(path, reading)
+        text = text_of(path, reading)
         if text is not None:
             yield Part(path, text)
 
 
-def _text(path: str, reading: Reading) -> str | None:
-    """None for a file that is not there, and for one that has not been asked for."""
+def text_of(path: str, reading: Reading) -> str | None:
+    """The text of a file; None for one that is not there, and for one that has not been asked for."""
     there = (reading.parts.get(file_key(path)) or {}).get("exists")
     return reading.text(path) if there else None

@@ -183,8 +183,37 @@ def list_removable(found: Effective) -> tuple[Fault, ...]:
     return tuple(fault for fault in found.faults if fault.kind in {"field", "gate"} and fault.place)
 
 
-def find_overriding(found: Effective, ours: str) -> tuple[str, ...]:
-    """One sentence for each key of our drop-in `ours` that another place sets to another value after it."""
+@dataclass(frozen=True, slots=True)
+class Override:
+    """A key of our drop-in `ours`, where it has the value `own`, that another place sets to another value after it."""
+
+    place: str
+    key: str
+    value: Any
+    ours: str
+    own: Any
+
+    @property
+    def sentence(self) -> str:
+        """Both places and values."""
+        return (
+            f"{self.place}: {self.key}: {_shown(self.value)} overrides {_shown(self.own)} of {self.ours}; it was not "
+            "changed. Take it out there, or set the option that gives ours to the same."
+        )
+
+    @property
+    def seen(self) -> str:
+        """What the other place says."""
+        return f"{self.key}: {_shown(self.value)}"
+
+    @property
+    def wanted(self) -> str:
+        """What ours says."""
+        return f"{_shown(self.own)} of {self.ours}"
+
+
+def find_overriding(found: Effective, ours: str) -> tuple[Override, ...]:
+    """What another place sets otherwise after our drop-in."""
     said = []
     for path, given in found.set_by.items():
         mine = [index for index, (place, _value) in enumerate(given) if place == ours]
@@ -192,10 +221,7 @@ def find_overriding(found: Effective, ours: str) -> tuple[str, ...]:
             continue
         place, value = given[-1]
         if value != given[mine[-1]][1]:
-            said.append(
-                f"{place}: {path}: {_shown(value)} overrides {_shown(given[mine[-1]][1])} of {ours}; it was not "
-                "changed. Take it out there, or set the option that gives ours to the same."
-            )
+            said.append(Override(place, path, value, ours, given[mine[-1]][1]))
     return tuple(said)
 
 

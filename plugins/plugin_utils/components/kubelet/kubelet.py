@@ -26,7 +26,8 @@ from ...engine.resources.firewall_rule import FirewallRule, Network
 from ...engine.resources.programs import Programs, Source
 from ...engine.resources.service import Service
 from ...engine.tools import wait_service
-from ...facts.flags import KUBELET
+from ...facts.flags import KUBELET, NEWEST
+from ...facts.version import Version
 from .. import healthz, inbound, log_runner, networks, nssm
 from ..declaration import Daemon, Health, ServiceKind
 from ..flag_check import read
@@ -56,11 +57,12 @@ STATE = ("pods", "cpu_manager_state", "memory_manager_state")
 class KubeletArgs:
     """The kubelet that is `wanted`, and what was found out for it.
 
-    `kubeadm_flags` is the text of kubeadm-flags.env on the node, `config` that of config.yaml; `configured`: the
-    kubelet has a kubeconfig, without which it cannot run. `ca_pem` is the cluster's CA if the node lacks it;
-    `providers` are its credential providers. `sources` may reach its port: an empty one means everyone, None leaves the
-    firewall alone. `foreign`: drop-ins of others. `follows`: config.yaml, where the cluster has it otherwise by now;
-    `rereads`: whether the kubelet then runs with other values. `mark` is the batch's id.
+    `kubeadm_flags` is the text of kubeadm-flags.env on the node, `config` that of config.yaml; `values`: what the
+    kubelet runs with, by `effective`; `configured`: it has a kubeconfig, without which it cannot run. `ca_pem` is the
+    cluster's CA if the node lacks it; `providers` are its credential providers. `sources` may reach its port: an empty
+    one means everyone, None leaves the firewall alone. `foreign`: drop-ins of others. `follows`: config.yaml, where the
+    cluster has it otherwise by now; `rereads`: whether the kubelet then runs with other values. `mark` is the batch's
+    id.
     """
 
     wanted: Kubelet
@@ -69,6 +71,7 @@ class KubeletArgs:
     configured: bool = False
     kubeadm_flags: str = ""
     config: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
     ca_pem: str = ""
     providers: tuple[credentials.Provider, ...] = ()
     sources: tuple[Network, ...] | None = None
@@ -266,14 +269,14 @@ def _firewall(args: KubeletArgs) -> tuple[FirewallRule, ...]:
     if args.sources is None:
         return ()
     line = read(((kubelet_check.OWN, command_arguments(args)),), KUBELET, args.wanted.version.line)
-    return (inbound.kubelet(args.sources, port_of_kubelet(line, args.config)),)
+    return (inbound.kubelet(args.sources, port_of_kubelet(line, args.values)),)
 
 
 def _build_gate(args: KubeletArgs) -> tuple[Op, ...]:
     """A wait for the kubelet's health address if it has one: under nssm the service state is RUNNING even if the
     kubelet crashes again and again."""
     line = read(((kubelet_check.OWN, command_arguments(args)),), KUBELET, args.wanted.version.line)
-    found = find_kubelet(line, args.config)
+    found = find_kubelet(line, args.values)
     if found is None:
         return (
             wait_service(
@@ -283,8 +286,11 @@ def _build_gate(args: KubeletArgs) -> tuple[Op, ...]:
     return (wait_healthy(healthz.url_of(found), args.service.options.start_timeout),)
 
 
-def _find_health(argv: Sequence[str] | None, layout: Layout, reading: Reading) -> str:
-    return healthz.url_of(healthz.kubelet(argv or (), text_of(config_file(layout), reading)))
+def _find_health(argv: Sequence[str] | None, _layout: Layout, reading: Reading) -> str:
+    """By what a running kubelet was given; its release does not matter for where it is healthy."""
+    given = read(((kubelet_check.OWN, argv or ()),), KUBELET, NEWEST)
+    found = drop_ins.of_service(argv or (), Version(NEWEST.major, NEWEST.minor, 0), reading)
+    return healthz.url_of(find_kubelet(given, found.values if found else {}))
 
 
 DAEMON = Daemon(
