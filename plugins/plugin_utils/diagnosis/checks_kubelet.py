@@ -27,7 +27,7 @@ _DEPTH = 3
 
 
 def complete_drop_ins(reading: Reading, layout: Layout, probe: Probe) -> Reading:
-    """With the drop-ins of others, which nobody knows by name before the folder has been read."""
+    """With the drop-ins of others, whose names are known once the folder has been read."""
     for _level in range(_DEPTH):
         relied = drop_ins.rely_on_foreign(drop_in_dir(layout), reading)
         more = tuple(query for each in relied for query in each.queries if query.key not in reading.parts)
