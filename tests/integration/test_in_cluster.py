@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tests.integration.lab import ROOT, Bench
-from tests.integration.test_host_process import Managed
+from tests.integration.test_host_process import PODS, Managed
 from tests.integration.whole import BRIDGE, OVERLAY, SITE, Whole
 from tests.lab.cluster import shipped, tenants
 from tests.lab.cluster.access import Ask
@@ -17,8 +17,6 @@ from tests.quality.rights_table import COLUMNS, Granted, granted
 LOOK, KEEP = ROOT / "playbooks" / "look.yml", ROOT / "playbooks" / "keep.yml"
 ELSEWHERE = {
     "certificatesigningrequests/approval": "test_certificates.py",
-    "events": "nothing is told by an Event yet",
-    "nodes/status": "no condition is written yet",
     "signers": "test_certificates.py; RBAC asks for it beside the approval",
 }
 """Granted, and asked for by nothing here."""
@@ -35,16 +33,23 @@ def asked(cluster: Cluster, account: str) -> list[Ask]:
     ]
 
 
+def written(cluster: Cluster, account: str) -> list[str]:
+    """Where it changed something, in order; questions about rights are none."""
+    name = f"{shipped.ACCOUNTS}{account}"
+    return [call.path for call in cluster.calls if call.user == name and call.method != "GET" and call.ask is not None]
+
+
 def is_used(one: Granted, asks: Iterable[Ask]) -> bool:
     # From 1.35 on an exec, which is a GET, takes `create` as well.
     verbs = {one.verb} | ({"get"} if (one.resource, one.verb) == ("pods/exec", "create") else set())
-    return any(
-        ask.verb in verbs
+    names = {
+        ask.name
+        for ask in asks
+        if ask.verb in verbs
         and (ask.group, ask.target) == (one.group, one.resource)
         and one.namespace in {"", ask.namespace}
-        and (not one.names or ask.name in one.names)
-        for ask in asks
-    )
+    }
+    return bool(names) and names >= set(one.names)
 
 
 def superfluous(asks: list[Ask], *accounts: str, without: Iterable[Granted] = ()) -> list[Granted]:
@@ -62,17 +67,23 @@ def test_look_and_keep_ask_for_what_they_are_granted(bench: Bench) -> None:
     whole.converge()
     whole.host.set(access="refused")
     cluster = whole.cluster
-    looked = whole.play(LOOK, **access(cluster, "look"))
-    assert looked.rc == 0, looked
     rules = {"winkube_drain_options": tenants.OPTIONS}
-    other = whole.play(LOOK, winkube_kubernetes_version="1.37.0", winkube_look_fail=False, **access(cluster, "look"))
-    assert other.rc == 0 and "OtherRelease" in other.output, other
     tenants.move_in(cluster, "win1")
     kept = whole.play(KEEP, winkube_containerd_log_level="debug", **rules, **access(cluster, "keep"))
     assert kept.rc == 0 and "cordoned win1" in kept.output and "uncordoned win1" in kept.output, kept
+    before = len(written(cluster, "keep"))
     again = whole.play(KEEP, winkube_containerd_log_level="debug", **rules, **access(cluster, "keep"))
+    paths = {
+        path.rpartition("/")[0] if "winkube-node/pods/" in path else path for path in written(cluster, "keep")[before:]
+    }
+    assert paths == {PODS}, "the connection's pods alone"
     assert again.rc == 0 and again.recap["win1"].changed == 0, again
     assert whole.pods() == []
+    looked = whole.play(LOOK, winkube_containerd_log_level="debug", **access(cluster, "look"))
+    assert looked.rc == 0, looked
+    assert written(cluster, "look") == [], "nothing where nothing differs"
+    other = whole.play(LOOK, winkube_kubernetes_version="1.37.0", winkube_look_fail=False, **access(cluster, "look"))
+    assert other.rc == 0 and "OtherRelease" in other.output, other
     assert superfluous(asked(cluster, "look"), "look") == []
     assert superfluous(asked(cluster, "keep"), "keep") == []
 

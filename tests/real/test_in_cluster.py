@@ -20,6 +20,14 @@ from ansible_collections.winkube.node.plugins.plugin_utils.budget.run import Run
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.endpoint import bootstrap_token
 from ansible_collections.winkube.node.plugins.plugin_utils.host_process import pod
+from ansible_collections.winkube.node.plugins.plugin_utils.node_status.condition import (
+    APPLIED,
+    EVENTS,
+    HEALTHY,
+    UP_TO_DATE,
+    Condition,
+    write_report,
+)
 from ansible_collections.winkube.node.plugins.plugin_utils.task import drain
 
 from tests.conftest import ROOT
@@ -175,6 +183,9 @@ LOOK: dict[str, Callable[[Api], Said]] = {
     "mark a Node": lambda api: api.merge(
         "/api/v1/nodes/win1", {"metadata": {"annotations": {"winkube.node/mark": "{}"}}}
     ),
+    "say what was last made true of a Node": lambda api: api.strategic(
+        "/api/v1/nodes/win1/status", {"metadata": {"annotations": {"winkube.node/applied": "x"}}}
+    ),
     "evict a pod": lambda api: api.post(
         f"{PODS}/a/eviction", {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "a"}}
     ),
@@ -296,14 +307,21 @@ def opened(server: Server, account: str) -> Cluster:
     return found
 
 
-def test_look_may_say_what_it_sees(server: Server) -> None:
-    look = server.account(SPACE, "look")
-    assert look.get("/api/v1/nodes").status == 200
-    for kind in ("winkube.node/UpToDate", "winkube.node/Healthy"):
-        said = look.strategic("/api/v1/nodes/win2/status", condition(kind))
-        assert said.status == 200, said
-    kinds = {each["type"] for each in server.admin.get("/api/v1/nodes/win2").body["status"]["conditions"]}
-    assert kinds == {"Ready", "winkube.node/UpToDate", "winkube.node/Healthy"}
+@pytest.mark.parametrize(("account", "applied"), [("look", ""), ("keep", "a1"), ("join", "b2")])
+def test_each_may_say_how_a_node_is(server: Server, account: str, applied: str) -> None:
+    """The code itself: conditions with their Events, and what was last made true but by look."""
+    found = opened(server, account)
+    before = len(server.admin.get(EVENTS).body["items"])
+    (node,) = (each for each in found.nodes() if each["metadata"]["name"] == "win2")
+    wanted = [Condition(kind, "False", "Drifted", f"As {account} sees it.") for kind in (UP_TO_DATE, HEALTHY)]
+    assert write_report(found, node, wanted, "2026-01-01T00:00:00Z", applied=applied)
+    after = server.admin.get("/api/v1/nodes/win2").body
+    assert {each["type"] for each in after["status"]["conditions"]} == {"Ready", UP_TO_DATE, HEALTHY}
+    assert not applied or after["metadata"]["annotations"][APPLIED] == applied
+    assert len(server.admin.get(EVENTS).body["items"]) == before + 2
+    assert write_report(found, after, wanted, "2026-01-01T00:00:00Z", applied=applied) == (), (
+        "nothing where nothing is new"
+    )
 
 
 def test_keep_may_claim_drain_and_uncordon_a_windows_node(server: Server) -> None:
