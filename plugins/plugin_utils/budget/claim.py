@@ -257,20 +257,33 @@ class Claim:
             raise
 
     def _mark(self, wanted: Iterable[Seen]) -> list[str] | None:
-        """The Nodes that got a mark; None, and nothing marked any more, if one has changed since it was read."""
+        """The Nodes that got a mark; None, and nothing marked any more, if one is not as it was judged."""
         mark = Mark(self.run, self.wish.why, self._now(), self.wish.budget.text)
         marked: list[str] = []
         for node in wanted:
             if not self._needs_mark(node):
                 continue
             taken_over = node.mark is not None and node.mark.cordoned
-            if not self._write(node, replace(mark, cordoned=taken_over)):
+            if not self._insist(node, replace(mark, cordoned=taken_over)):
                 self.release(marked)
                 return None
             if node.mark is not None:
                 self.tell(node, "TakenOver", f"{self.run.by} takes it over from {node.mark.describe()}.")
             marked.append(node.name)
         return marked
+
+    def _insist(self, node: Seen, mark: Mark) -> bool:
+        """As `_write`; a Node that has changed is read again: its kubelet writes its status now and then, and of many
+        Nodes there is always one. False for one of which something else is true than when it was judged."""
+        for _attempt in range(TRIES):
+            if self._write(node, mark):
+                return True
+            found = self.api.node(node.name)
+            again = Seen.of(found or {})
+            if found is None or replace(again, version=node.version, counts=node.counts) != node:
+                return False
+            node = again
+        return False
 
     def _forget_dead(self, node: Seen, *, plan: bool) -> Seen:
         serves = node.mark is not None and node.ready and not node.cordoned and not node.paused

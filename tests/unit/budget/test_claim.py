@@ -236,6 +236,34 @@ def test_a_heartbeat_between_reading_and_marking_is_no_reason_to_give_up() -> No
     assert claim(api).take(["win1"]) == ("mark win1",)
 
 
+def test_heartbeats_while_a_large_batch_is_marked_take_nothing_back() -> None:
+    """Failed before, for ten nodes that write their status every few seconds: each began the batch anew, five times."""
+    names = [f"win{number}" for number in range(1, 51)]
+    api, beaten = fleet(*names), set()
+
+    def beat(_number: int) -> None:
+        name = api.requests[-1].rpartition("/")[2]
+        if api.requests[-1].startswith("PATCH") and name not in beaten:
+            beaten.add(name)
+            api.touch(name)
+
+    api.before = beat
+    assert len(claim(api, budget="50").take(names)) == len(names) == len(beaten)
+    assert sum(each.startswith("PATCH") for each in api.requests) == 2 * len(names)
+
+
+def test_a_person_who_cordons_a_node_between_reading_and_marking_is_seen() -> None:
+    api = fleet("win1", "win2")
+
+    def cordon() -> None:
+        api.nodes["win2"]["spec"]["unschedulable"] = True
+        api.touch("win2")
+
+    api.before = _at(3, cordon)
+    assert api.requests == [] and claim(api, budget="2").take(["win1", "win2"]) == ("mark win1",)
+    assert api.marked() == ["win1"], "a person's cordon is not marked"
+
+
 class KilledError(Exception):
     """The process is gone: nothing of it runs any more."""
 
