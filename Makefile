@@ -181,6 +181,10 @@ makers: setup ## a node joins the clusters of kubeadm, kubespray, rke2, k3s and 
 leaks: setup ## secrets of a whole node at -vvv and with ANSIBLE_DEBUG: where each one is after an install, a change, one in vain and a removal; the last line is one JSON object
 	@PYTHONPATH=.venv/collections $(PYTHON) -m tests.leaks
 
+.PHONY: reconcile
+reconcile: setup ## keep.yml, look.yml and a person at once over 23 simulated nodes; runs killed before a real API server; the last line is one JSON object (SEED=n KILLS=n, half an hour)
+	@PYTHONPATH=.venv/collections $(PYTHON) -W ignore -m tests.reconcile --seed $(or $(SEED),1) --kills $(or $(KILLS),200)
+
 soak: setup ## 300 joins, upgrades, pushes and resets of random nodes while something goes wrong; the last line is one JSON object (SEED=n RUNS=n; an hour)
 	@$(PYTHON) -m tests.soak --seed $(or $(SEED),1) --runs $(or $(RUNS),300)
 

@@ -27,7 +27,7 @@ from ..plugin_utils.components.shared_options import Access, BudgetOptions
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.task import node_plan, preflight
-from ..plugin_utils.task.budget import Standing, build_claim, find_standing
+from ..plugin_utils.task.budget import BusyError, Standing, build_claim, find_standing
 from ..plugin_utils.task.fingerprint import make_fingerprint
 from ..plugin_utils.task.node_action import NodeAction
 from ..plugin_utils.task.rendering import Rendering
@@ -140,6 +140,11 @@ class ActionModule(NodeAction):
             told = {"take_over": run.text("take_over"), "events": goes_on and self._writes()}
             claim = build_claim(cluster, read(BudgetOptions, told), self._say)
             return find_standing(cluster, run.text("node_name"), claim)
+        except BusyError as busy:
+            if goes_on and run.text("budget_full") != "report":
+                raise
+            self.warn_once(said := " ".join(busy.sentences))
+            return Standing(run.text("node_name"), busy=said)
         except Refused as refused:
             if goes_on:
                 raise

@@ -93,6 +93,26 @@ plan:
     converged:
       description: Whether nothing differs, so that no further task is needed.
       type: bool
+    node_name:
+      description: The name of the Node; empty where the cluster was not asked.
+      type: str
+    there:
+      description: Whether the cluster has it.
+      type: bool
+    marked:
+      description: Whether a run that is over has left its mark on it, so that this run makes it right.
+      type: bool
+    busy:
+      description: With C(winkube_budget_full=report) the sentence of another run that works on it; empty else.
+      type: str
+    goes_away:
+      description: Whether the run takes the Node away from its pods, so that it asks the budget.
+      type: bool
+    applied:
+      description:
+        - With C(winkube_conditions) the fingerprint of what the run makes true, for
+          M(winkube.node.k8s_windows_conditions); empty for a run with tags.
+      type: str
     whole:
       description: Whether all of it could be planned; a variable may have no value before another task has run.
       type: bool

@@ -26,25 +26,30 @@ from ..node_status.condition import write_event
 from .node_objects import server_now
 
 
+class BusyError(Refused):
+    """Another run works on the Node."""
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
     """Where a Node stands before a run: whether it is `there`, and `marked` by a run that is over, so that this one
-    makes it right."""
+    makes it right. `busy`: the sentence of another run that keeps this one off it, for a run that goes on without."""
 
     node_name: str = ""
     there: bool = False
     marked: bool = False
+    busy: str = ""
 
 
 def find_standing(cluster: Cluster, name: str, claim: Claim) -> Standing:
-    """Of the Node of this name; one list is asked for all nodes of a task. Refused where it is paused, or another run
-    works on it."""
+    """Of the Node of this name; one list is asked for all nodes of a task. Refused where it is paused, BusyError where
+    another run works on it."""
     listed = cluster.items("/api/v1/nodes?labelSelector=kubernetes.io/os%3Dwindows")
     node = next((each for each in map(Seen.of, listed) if each.name == name), None)
     if node is None:
         return Standing(name)
     if sentence := claim.refuse(node):
-        raise Refused(sentence)
+        raise Refused(sentence) if node.paused else BusyError(sentence)
     return Standing(name, there=True, marked=node.mark is not None)
 
 

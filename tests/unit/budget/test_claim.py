@@ -331,3 +331,39 @@ def test_a_cluster_that_fails_after_the_mark_leaves_none() -> None:
     with pytest.raises(ClusterError):
         claim(api).take(["win1"])
     assert api.marked() == []
+
+
+@pytest.mark.parametrize("since", ["1999-01-01T00:00:00Z", "2099-01-01T00:00:00Z", "yesterday"])
+def test_no_clock_decides_whose_a_node_is(since: str) -> None:
+    """The clocks of two controllers may be minutes apart."""
+    api = Api(node("win1", winkube_node__mark=mark(12, since=since)), node("win2"))
+    with pytest.raises(Refused, match="busy with"):
+        claim(api).take(["win1"])
+    with pytest.raises(BudgetFullError):
+        claim(api).take(["win2"])
+    over = Api(node("win1", winkube_node__mark=mark(99, since=since)))
+    assert claim(over).take(["win1"]) == ("mark win1",)
+
+
+def test_others_are_told_of_each_refusal_and_of_a_node_that_is_taken_over() -> None:
+    told: list[tuple[str, str]] = []
+    listening = {"tell": lambda seen, reason, message: told.append((seen.name, reason))}
+    api = Api(node("win1"), node("win2", cordoned=True), node("win3", winkube_node__mark=mark(12)))
+    with pytest.raises(BudgetFullError):
+        replace(claim(api), **listening).take(["win1"])
+    with pytest.raises(Refused):
+        replace(claim(api), **listening).take(["win3"])
+    assert told == [("win1", "BudgetFull"), ("win3", "Busy")]
+    with suppress(BudgetFullError, Refused):
+        replace(claim(api), **listening).plan(["win3"])
+    assert len(told) == 2, "a plan tells nobody"
+    dead = Api(node("win1", cordoned=True, winkube_node__mark=mark(99, cordoned=True)))
+    replace(claim(dead), **listening).take(["win1"])
+    assert told[2:] == [("win1", "TakenOver")]
+
+
+def test_a_node_that_is_gone_needs_no_uncordon() -> None:
+    api = Api(node("win1", cordoned=True, winkube_node__mark=mark(11, cordoned=True)))
+    api.before = lambda number: api.nodes.clear() if number == 2 else None
+    assert claim(api).uncordon("win1") == ()
+    assert claim(Api()).uncordon("win1") == ()
