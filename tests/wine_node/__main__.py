@@ -68,10 +68,8 @@ def main() -> int:
     print(f"lane wine-node: PowerShell {found.version} for Windows, from {found.taken_from}", flush=True)
     with tempfile.TemporaryDirectory(prefix="wine-node-") as folder, on_wine(Path(folder), found.path) as node:
         told = story.Told(node)
-        story.tell(told, given.chapters)
+        story.tell(told, given.chapters, lambda: keep(node))
         summary, calls = of_wine(told, node, whole=not given.chapters), node.ask("calls")
-    REPORT.parent.mkdir(exist_ok=True)
-    REPORT.write_text("".join(json.dumps(call) + "\n" for call in calls), encoding="utf-8")
     failed = list(told.failed)
     summary |= compared(calls, given.chapters, failed)
     for line in NOT_RUN:
@@ -81,6 +79,12 @@ def main() -> int:
         print(lane_reports.record("wine-node", f"PowerShell {found.version} for Windows, on Wine", passed, len(failed)))
     print(json.dumps(summary))
     return 1 if failed or summary["differences_without_a_case"] or summary["twin_importable"] else 0
+
+
+def keep(node: WineSide) -> None:
+    """The calls so far, in the report."""
+    REPORT.parent.mkdir(exist_ok=True)
+    REPORT.write_text("".join(json.dumps(call) + "\n" for call in node.ask("calls")), encoding="utf-8")
 
 
 def of_wine(told: story.Told, node: WineSide, *, whole: bool) -> dict[str, Any]:

@@ -238,8 +238,8 @@ NEEDED = {"": ("first", "containerd"), "flannel": ("cni",)}
 """What a chapter builds on; the first of these every chapter."""
 
 
-def tell(told: Told, chosen: Sequence[str] = ()) -> None:
-    """From the bare node on: all chapters in their order, or those chosen with what they need."""
+def tell(told: Told, chosen: Sequence[str] = (), after: Callable[[], None] = lambda: None) -> None:
+    """From the bare node on: all chapters in their order, or those chosen with what they need. `after`: each."""
     wanted = {*chosen, *NEEDED[""], *(need for name in chosen for need in NEEDED.get(name, ()))}
     for name, chapter in CHAPTERS.items():
         if not chosen or name in wanted:
@@ -248,6 +248,7 @@ def tell(told: Told, chosen: Sequence[str] = ()) -> None:
             told.node.begin(name)
             chapter(told)
             print(f"  {time.monotonic() - began:.0f} s", flush=True)
+            after()
 
 
 def changed(run: Run) -> int:
