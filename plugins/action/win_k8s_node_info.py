@@ -87,7 +87,7 @@ class ActionModule(NodeAction):
         standing = Standing()
         if options["preflight"]:
             self._node.refuse_shared(reading)
-            run = self._run_of(reading, layout, asks)
+            run = self._run_of(reading, layout, asks, tries=options["plan"] and not self._task.check_mode)
             self._known[NETWORK] = dict(run.whole_network())  # what names it need not ask for it again
             if problems := preflight.find_problems(run):
                 raise Refused(*problems)
@@ -116,8 +116,9 @@ class ActionModule(NodeAction):
         }
         return {"changed": False, "node": info, "winkube": {"calls": self._node.calls}} | self.facts(reading)
 
-    def _run_of(self, reading: Reading, layout: Layout, asks: Asks) -> preflight.Run:
-        """The variables as later tasks of this run will see them, and which roles take part in it."""
+    def _run_of(self, reading: Reading, layout: Layout, asks: Asks, *, tries: bool) -> preflight.Run:
+        """The variables as later tasks of this run will see them, and which roles take part in it; `tries`: whether a
+        bootstrap token may be made."""
 
         @cache
         def value(name: str) -> Any:
@@ -127,7 +128,9 @@ class ActionModule(NodeAction):
         def open_cluster(given: Mapping[str, Any]) -> Cluster | None:
             return asks.cluster(read(Access, given))
 
-        return preflight.Run(value, reading, self._takes_part, layout, open_cluster, asks.warn, self.tell_once)
+        return preflight.Run(
+            value, reading, self._takes_part, layout, open_cluster, asks.warn, self.tell_once, tries=tries
+        )
 
     def _find_standing(self, run: preflight.Run, *, goes_on: bool) -> Standing:
         """Where this host's Node stands. Another run, or a person, that keeps this one off it is a refusal where the

@@ -186,3 +186,43 @@ def test_after_a_roll_back_the_kubelet_has_to_be_healthy_as_it_was(bench: Bench)
     path = r"C:\var\lib\kubelet\config.d\90-site.conf"  # larger than what a plan reads
     whole.host.in_turn(lambda: whole.host.node.drive.write(path, b"# site\n" * 20_000 + b"maxPods: 60\n"))
     assert "Rolled back, but kubelet does not answer" in fails_to_change(whole)
+
+
+def list_tokens(whole: Whole) -> list[tuple[str, str]]:
+    """(method, path) of the calls about bootstrap tokens, in their order."""
+    path = "/api/v1/namespaces/kube-system/secrets"
+    return [
+        (call.method, call.path)
+        for call in whole.cluster.calls
+        if call.method in {"POST", "DELETE"} and call.path.startswith(path)
+    ]
+
+
+def test_a_token_is_tried_before_the_first_change_and_deleted(bench: Bench) -> None:
+    """An API server that learns of it some seconds later is asked again."""
+    whole = Whole(bench, OVERLAY, cluster={"token_lag": 4})
+    joined(whole)
+    calls = [method for method, _path in list_tokens(whole)]
+    assert calls == ["POST", "DELETE"] * 2, "one for the trial, one for the join"
+    asked = [call for call in whole.cluster.calls if call.path.endswith("selfsubjectaccessreviews")]
+    statuses = [call.status for call in asked if call.status == 401 or call.user.startswith("system:bootstrap:")]
+    assert statuses[0] == 401 and statuses[-1] == 201, statuses
+
+
+def test_a_cluster_that_takes_no_tokens_is_refused_before_the_first_change(bench: Bench) -> None:
+    """Failed before: kubeadm was let try for five minutes."""
+    whole = Whole(bench, OVERLAY, cluster={"bootstrap_tokens": False})
+    refused(bench, whole, "The cluster does not accept bootstrap tokens", "--enable-bootstrap-token-auth=true")
+    assert [method for method, _path in list_tokens(whole)] == ["POST", "DELETE"]
+
+
+@pytest.mark.parametrize("how", ["check mode", "only"])
+def test_who_only_looks_makes_no_token_and_says_so(bench: Bench, how: str) -> None:
+    whole = Whole(bench, OVERLAY)
+    run = whole.site("--check") if how == "check mode" else whole.site(winkube_preflight="only")
+    assert run.rc == 0, run
+    said = " ".join(run.output.split())
+    assert said.count("Whether the cluster accepts a bootstrap token was not tried, since none was made") == 1, run
+    assert list_tokens(whole) == []
+    asked = {call.path.rpartition("/")[2] for call in whole.cluster.calls if call.method == "POST"}
+    assert "subjectaccessreviews" in asked

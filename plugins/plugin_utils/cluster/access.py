@@ -74,6 +74,14 @@ class Access:
         given = [*([("Authorization", authorization)] if authorization else ()), *self.impersonation]
         return [(name, _check_header(name, value)) for name, value in given]
 
+    def with_token(self, token: Secret[str]) -> Access:
+        """The same server, asked with this token alone: no certificate, and nobody else's identity."""
+        tls = _tls(self.ca_pem, b"", Secret(b""))
+        tls.check_hostname, tls.verify_mode = self.tls.check_hostname, self.tls.verify_mode
+        return Access(
+            self.server, self.ca_pem, tls, self.server_name, self.proxy, lambda: f"Bearer {token.reveal().strip()}"
+        )
+
     def renew(self, certificate: bytes, key: Secret[bytes]) -> None:
         """From now on connections are made with this certificate. ClusterError if it cannot be used."""
         try:

@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from ..engine.clock import Clock
+from ..engine.secret import Secret
 from .access import list_files
 from .answer import Answer, Object, StrangeAnswerError, check_answer, text
 from .connection import Connection, connection
@@ -97,6 +98,22 @@ class Cluster:
             return None
         files = list_files(setting)
         return cls(lambda: connection(files, context), remember)
+
+    def with_token(self, token: Secret[str]) -> Cluster:
+        """The same cluster, asked with this token alone; nothing is remembered."""
+
+        def connect() -> Connection:
+            made = self._connection().with_token
+            if made is None:
+                raise ClusterError("This way to the cluster knows no other credentials.")
+            return made(token)
+
+        return Cluster(connect)
+
+    def find_out(self, what: str, ask: Callable[[], Object]) -> Object:
+        """The result of `ask`, which asks several things of the cluster, as the answer to `what`; asked once where
+        answers are remembered."""
+        return self._ask_once(what, ask) or {}
 
     @property
     def server(self) -> str:

@@ -12,7 +12,7 @@ import json
 import re
 import ssl
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from ..engine.address import mask
+from ..engine.secret import Secret
 from ..engine.time_limit import run_within
 from .access import Access, access
 from .answer import Answer
@@ -80,6 +81,8 @@ class Connection:
     listen: Listen | None = None
     converse: Converse | None = None
     dates: Sequence[str] = ()
+    with_token: Callable[[Secret[str]], Connection] | None = None
+    """The same API, asked with this token alone."""
 
 
 def connection(files: Sequence[Path], context: str) -> Connection:
@@ -92,7 +95,10 @@ def connection(files: Sequence[Path], context: str) -> Connection:
             f"The Python package urllib3 is missing on the controller ({_missing}); it is needed for what is asked of "
             "the cluster: pip install kubernetes, which brings it."
         ) from _missing
-    reached = access(files, context)
+    return _connect(access(files, context))
+
+
+def _connect(reached: Access) -> Connection:
     dates: deque[str] = deque(maxlen=1)
     return Connection(
         reached.server,
@@ -101,6 +107,7 @@ def connection(files: Sequence[Path], context: str) -> Connection:
         _listener(reached),
         _converser(reached),
         dates,
+        lambda token: _connect(reached.with_token(token)),
     )
 
 

@@ -71,7 +71,7 @@ def refuse_own_address(server: str, *, given: bool) -> str:
     )
 
 
-# Bootstrap tokens as `kubeadm token create` makes them, which live no longer than their one join.
+# Bootstrap tokens as `kubeadm token create` makes them, which live no longer than their one use.
 
 LIFETIME = timedelta(minutes=15)
 """How long a token that is not deleted can be used; then the controller manager's token cleaner removes it."""
@@ -88,8 +88,8 @@ def make_token() -> Secret[str]:
     return Secret(".".join("".join(secrets.choice(_LETTERS) for _place in range(length)) for length in (6, 16)))
 
 
-def token_secret(token: Secret[str], node: str, now: datetime) -> Object:
-    """The Secret of the bootstrap token `token`, for the join of `node`.
+def token_secret(token: Secret[str], purpose: str, now: datetime) -> Object:
+    """The Secret of the bootstrap token `token`; `purpose`: what it is for, such as `join of win1`.
 
     Source: kubernetes cmd/kubeadm/app/apis/bootstraptoken/v1/utils.go (fields), defaults.go (usages, group).
     """
@@ -102,7 +102,7 @@ def token_secret(token: Secret[str], node: str, now: datetime) -> Object:
         "stringData": {
             "token-id": identity,
             "token-secret": password,
-            "description": f"winkube.node: join of {node}",
+            "description": f"winkube.node: {purpose}",
             "expiration": (now + LIFETIME).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "usage-bootstrap-signing": "true",
             "usage-bootstrap-authentication": "true",
@@ -112,10 +112,10 @@ def token_secret(token: Secret[str], node: str, now: datetime) -> Object:
 
 
 @contextmanager
-def bootstrap_token(cluster: Cluster, node: str) -> Iterator[Secret[str]]:
-    """A token for the join of `node`; deleted from the cluster afterwards, even after a failure."""
+def bootstrap_token(cluster: Cluster, purpose: str) -> Iterator[Secret[str]]:
+    """A token for a `purpose`, such as `join of win1`; deleted from the cluster afterwards, even after a failure."""
     token = make_token()
-    made = token_secret(token, node, datetime.now(UTC))
+    made = token_secret(token, purpose, datetime.now(UTC))
     cluster.create(SECRETS, made)
     try:
         yield token

@@ -87,7 +87,8 @@ class ClusterReading:
     """`server` and `ca_pem` are the kubeconfig's, `published` what cluster-info says. `kubelet_config`,
     `cluster_configuration` and `kube_proxy` are parsed, None where the cluster has none. `client_ca` is the CA of those
     who call kubelets. `api_addresses`: where API servers are. `lacking`: rights that joining machines do not have;
-    None if it may not be asked. `unseen`: what the kubeconfig's user may not read."""
+    None if it may not be asked. `token_accepted`: whether API servers know a bootstrap token; None if none was tried.
+    `unseen`: what the kubeconfig's user may not read."""
 
     server: str
     ca_pem: bytes = field(default=b"", repr=False)
@@ -103,6 +104,7 @@ class ClusterReading:
     service_ranges: Known | None = None
     api_addresses: tuple[str, ...] = ()
     lacking: tuple[Right, ...] | None = ()
+    token_accepted: bool | None = None
     unseen: tuple[Unseen, ...] = ()
 
     def saw(self, *objects: str) -> bool:

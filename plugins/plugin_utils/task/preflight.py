@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
@@ -20,6 +20,7 @@ from ..cluster.error import FORBIDDEN, ClusterError
 from ..cluster.network import SOURCES, resolve
 from ..cluster.reading import BOOTSTRAP_RIGHTS, KUBEADM_RIGHTS, ClusterReading, read_cluster, read_network
 from ..cluster.rights import is_allowed
+from ..cluster.trial import try_token
 from ..components import networks
 from ..components.containerd import containerd
 from ..components.flag_check import read
@@ -56,6 +57,11 @@ AHEAD_S: Final = 24 * 3600
 """No clock runs ahead so far by itself: the date was set wrong, and tokens and certificates would be over too early."""
 
 
+NOT_TRIED: Final = (
+    "Whether the cluster accepts a bootstrap token was not tried, since none was made: only what its group may do was "
+    "asked."
+)
+
 KNOWING = ("host", "kubelet", "join", "flannel", "kube_proxy")
 """Roles whose options have values of the cluster."""
 
@@ -64,7 +70,8 @@ KNOWING = ("host", "kubelet", "join", "flannel", "kube_proxy")
 class Run:
     """One run for one host. `value`: of the variable of this name, without prefix, None if it is not known; `roles`:
     whether the role of this name takes part (tags); `opened`: the cluster of a kubeconfig, whose answers
-    all hosts of the run share; `warn` and `tell` show a sentence."""
+    all hosts of the run share; `warn` and `tell` show a sentence; `tries`: whether a bootstrap token is made, to try
+    what it may do."""
 
     value: Callable[[str], Any]
     reading: Reading
@@ -73,6 +80,7 @@ class Run:
     opened: Callable[[Mapping[str, Any]], Cluster | None] | None = None
     warn: Callable[[str], None] = lambda _sentence: None
     tell: Callable[[str], None] = lambda _sentence: None
+    tries: bool = False
     _known: dict[str, Any] = field(default_factory=dict)
 
     def cluster(self) -> Cluster | None:
@@ -97,9 +105,20 @@ class Run:
             return None
         if not self.joining:
             return read_network(cluster)
-        brings_own = self.text("join") == "kubeconfig" or bool(self.text("bootstrap_kubeconfig_source"))
         rights = (*BOOTSTRAP_RIGHTS, *(KUBEADM_RIGHTS if self.text("join") == "kubeadm" else ()))
-        return read_cluster(cluster, rights=() if brings_own else rights)
+        if not self.makes_token:
+            return read_cluster(cluster)
+        if not self.tries:
+            return read_cluster(cluster, rights=rights)
+        trial = try_token(cluster, rights)
+        if trial.accepted is None:
+            return read_cluster(cluster, rights=rights)
+        return replace(read_cluster(cluster), lacking=trial.lacking, token_accepted=trial.accepted)
+
+    @property
+    def makes_token(self) -> bool:
+        """Whether the machine joins with a bootstrap token of ours."""
+        return self.text("join") != "kubeconfig" and not self.text("bootstrap_kubeconfig_source")
 
     def network(self, name: str) -> str:
         """A value of the cluster's network, as later tasks will have it; empty if it cannot be known."""
@@ -295,6 +314,8 @@ def _check_cluster(run: Run) -> tuple[str, ...]:
         drop_in=Part(wish.drop_in, kubelet.drop_in_text(wish)) if wish.uses_drop_in else None,
         arguments=read((("kubelet's arguments", arguments(wish)),), KUBELET, line_for(version.line)),
     )
+    if run.joining and run.makes_token and found.token_accepted is None:
+        run.tell(NOT_TRIED)
     if taken := cluster_fit.describe_known(found, wanted):
         run.tell(taken)
     for sentence in cluster_fit.find_notices(found, wanted):
@@ -329,7 +350,7 @@ DRAIN_RIGHTS: tuple[Right, ...] = (
 def _check_rights(run: Run, cluster: Cluster) -> tuple[str, ...]:
     """Asked as `kubectl auth can-i` does: a SelfSubjectAccessReview each, which every user may create."""
     wanted = [*JOIN_RIGHTS]
-    if run.text("join") == "kubeadm":
+    if run.makes_token:
         wanted += TOKEN_RIGHTS
     if run.text("drain").casefold() in {"true", "yes", "1"}:
         wanted += DRAIN_RIGHTS

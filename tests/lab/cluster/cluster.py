@@ -81,6 +81,7 @@ class Cluster:
         self.store = Store(self.now)
         self.api = Api(self.store, self.ca, self.settings.version, self.now)
         self.api.anonymous = self.settings.anonymous != "off"
+        self.api.token_lag = self.settings.token_lag if self.settings.bootstrap_tokens else None
         self.controllers = Controllers(self.store, self.ca, self.settings, self.clock, self.now, self.server_ca)
         self.api.evicted = self.controllers.end_pod
         self.api.admit = self.controllers.workloads.admit

@@ -26,8 +26,9 @@ _CSR = "system:certificates.k8s.io:certificatesigningrequests"
 class Settings:
     """maker: of makers.py; anonymous: `cluster-info` may be read without credentials (kubeadm), `unbound`: nothing may,
     which is a 403 (kubespray's remove_anonymous_access), `off`: 401 (--anonymous-auth=false); kubelet: further fields
-    of the ConfigMap kubelet-config; control_planes: how many API servers there are; backend: `host-gw` or `vxlan`; vni,
-    port: of vxlan; serving: kubelets ask for serving certificates.
+    of the ConfigMap kubelet-config; bootstrap_tokens: --enable-bootstrap-token-auth; token_lag: how often API servers
+    do not know a new bootstrap token; control_planes: how many API servers there are; backend: `host-gw` or `vxlan`;
+    vni, port: of vxlan; serving: kubelets ask for serving certificates.
     client_ca is what KubeletConfiguration has as clientCAFile, empty for the maker's; second_pod_network and
     second_service_network are the IPv6 ranges of a cluster with two families."""
 
@@ -47,6 +48,8 @@ class Settings:
     second_pod_network: str = ""
     second_service_network: str = ""
     anonymous: str = "cluster-info"
+    bootstrap_tokens: bool = True
+    token_lag: int = 0
     control_planes: int = 1
     kubelet: Mapping[str, Any] = field(default_factory=dict)
 

@@ -21,7 +21,7 @@ NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 @pytest.mark.row("JR-01")
 def test_the_secret_is_kubeadms_own_and_ends_in_15_minutes() -> None:
-    assert token_secret(Secret("abcdef.0123456789abcdef"), "win1", NOW) == {
+    assert token_secret(Secret("abcdef.0123456789abcdef"), "join of win1", NOW) == {
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {"name": "bootstrap-token-abcdef", "namespace": "kube-system"},

@@ -144,6 +144,12 @@ def _find_missing(found: ClusterReading, wanted: Wanted) -> Iterator[str]:
             f"winkube_join: kubeadm: the cluster has no ConfigMap {' and no '.join(lacking)} in kube-system, which "
             f"kubeadm reads: it was not made by kubeadm. Set winkube_join: bootstrap_kubeconfig{_other_agent(found)}."
         )
+    elif found.token_accepted is False:
+        yield (
+            "The cluster does not accept bootstrap tokens: one that was made for a trial was answered with 401 for "
+            "10 s. kube-apiserver needs --enable-bootstrap-token-auth=true (kubeadm sets it); or set winkube_join: "
+            f"kubeconfig{_other_agent(found)}."
+        )
     elif found.lacking:
         rights = "; ".join(str(right) for right in found.lacking)
         yield (

@@ -124,7 +124,7 @@ def _material(given: Given[JoinOptions]) -> Generator[Joining]:
         def token(cluster: Cluster) -> Secret[str]:
             if given.check:
                 return CHECK_TOKEN
-            return stack.enter_context(bootstrap_token(cluster, given.options.node_name))
+            return stack.enter_context(bootstrap_token(cluster, f"join of {given.options.node_name}"))
 
         yield material.material(
             _cluster(given),
