@@ -10,10 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.components.options import read
 from ..plugin_utils.components.stage import First, Given, Key, Resources, Stage
 from ..plugin_utils.cri.client import Tls as ClientTls
 from ..plugin_utils.cri_tcp import expiry, node, proof
 from ..plugin_utils.cri_tcp.edit import Address, Listener, effective
+from ..plugin_utils.cri_tcp.options import ClientFiles, CriTcpOptions
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.node.link import NodeError
@@ -37,7 +39,8 @@ class ActionModule(ConvergingAction):
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Plan and act; then ask containerd over the port, whether or not anything was changed."""
         check = self._task.check_mode
-        wanted, own = node.certify(node.of(options, layout), options["certificates"], self._address, not check)
+        how = read(CriTcpOptions, options)
+        wanted, own = node.certify(node.find_wanted(how, layout), self._address, not check)
 
         def build_resources(given: Given[Any]) -> Resources:
             """Firewall rule, config.toml, the restart."""
@@ -77,7 +80,7 @@ class ActionModule(ConvergingAction):
         elif check:
             proven = proof.report_not_asked("check mode")
         else:
-            proven = self._prove(wanted.listener, options, own, encrypted=found.encrypted)
+            proven = self._prove(wanted.listener, how, own, encrypted=found.encrypted)
         cri = {"address": found.address, "encrypted": found.encrypted, "clients_proven": found.clients_proven}
         return result | {"cri": cri | proven}
 
@@ -97,15 +100,15 @@ class ActionModule(ConvergingAction):
         return proof.find_openers(files, self._node.ask_again(known, files))
 
     def _prove(
-        self, listener: Listener, options: Mapping[str, Any], own: ClientTls | None, *, encrypted: bool
+        self, listener: Listener, how: CriTcpOptions, own: ClientTls | None, *, encrypted: bool
     ) -> dict[str, Any]:
         """Whether CRI answers; a warning where no one could ask, NodeError where that has to be proven."""
-        if options["prove"] == "never":
+        if how.prove == "never":
             return proof.report_not_asked("prove: never")
-        required = options["prove"] == "required"
+        required = how.prove == "required"
         try:
             try:
-                found = self._ask_port(listener, options, own, encrypted=encrypted, required=required)
+                found = self._ask_port(listener, how, own, encrypted=encrypted, required=required)
             except proof.UnreachableError as none:
                 found = proof.report_unproven(str(none), required=required)
         except proof.ProofError as error:
@@ -115,14 +118,14 @@ class ActionModule(ConvergingAction):
         return found
 
     def _ask_port(
-        self, listener: Listener, options: Mapping[str, Any], own: ClientTls | None, *, encrypted: bool, required: bool
+        self, listener: Listener, how: CriTcpOptions, own: ClientTls | None, *, encrypted: bool, required: bool
     ) -> dict[str, Any]:
         """Ask CRI for its version: at the node's address, or at a loopback address through Ansible's SSH connection."""
-        files = (own or node.client_tls(options["client_tls"])) if encrypted else None
-        if encrypted and listener.tls is None and not options["client_tls"]:
+        files = (own or node.client_tls(how.client_tls)) if encrypted else None
+        if encrypted and listener.tls is None and how.client_tls == ClientFiles():
             return proof.report_unproven(node.ASKS_STILL, required=required)
         if not listener.address.is_loopback:
-            reached = options["prove_address"] or self._address_of_node(listener.address)
+            reached = how.prove_address or self._address_of_node(listener.address)
             return proof.proof(reached, files, required=required)
         with proof.forward_port(self._ssh_command, listener.address.near, listener.address.port) as reached:
             return proof.proof(reached, files, required=required)
@@ -144,7 +147,7 @@ class ActionModule(ConvergingAction):
         return command
 
 
-def _find_leftover(wanted: node.CriTcpArgs, reading: Reading) -> str:
+def _find_leftover(wanted: node.CriTcp, reading: Reading) -> str:
     """What is left to be done about the port as it was before, or about the firewall; empty if nothing is."""
     off, why = node.firewall_off(wanted, reading)
     if off:

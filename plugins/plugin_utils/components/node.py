@@ -67,7 +67,7 @@ class Node:
         known |= {"service_cidr": told.service_cidr, "dns_service_ip": told.dns_service_ip}
         program = {**known, "version": told.kubernetes_version, "source": {}}
         network = {**known, "managed_by": told.cni_managed_by}
-        dns = {"cluster_dns": [told.dns_service_ip]} if told.dns_service_ip else {}
+        dns = {"cluster_dns": [told.dns_service_ip] if told.dns_service_ip else []}
         containerd = {"version": told.versions.get("containerd") or "", "source": {"url": ""}}
         revisions = [asdict(each) for each in parse_entries(told.windows_revisions)]
         return cls(

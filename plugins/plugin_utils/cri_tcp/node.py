@@ -34,6 +34,7 @@ from . import certs, expiry, kept
 from .certs import ON_NODE, Certificates
 from .edit import Address, Effective, Listener, Tls, certificate_files, edit
 from .expiry import Expiry, Restart
+from .options import ClientFiles, CriTcpOptions, NodeFiles
 
 NAME = "containerd_config_tcp"
 ASKS_STILL = (
@@ -43,20 +44,21 @@ ASKS_STILL = (
 
 
 @dataclass(frozen=True, slots=True)
-class CriTcpArgs:
-    """Checked arguments of containerd_config_tcp. `listener` is None to close. `networks` may reach a port that is not
-    on a loopback address. `certificates` are copied to the node's `certificate_folder`. After `expires_s` (0: never)
-    the node closes the port itself, and restarts containerd if `expires_restart`. `mark` is the id of the batch."""
+class CriTcp:
+    """CRI over TCP as it is wanted on a node. `listener` is None to close. `networks` may reach a port that is not on a
+    loopback address. `certificates` are copied to the node's `certificate_folder`. `mark` is the id of the batch."""
 
+    options: CriTcpOptions
     layout: Layout
     listener: Listener | None
     networks: tuple[Network, ...] = ()
     certificates: Certificates | None = None
-    expires_s: int = 0
-    expires_restart: bool = False
-    start_timeout_s: int = 120
-    stop_timeout_s: int = 120
     mark: str = ""
+
+    @property
+    def expires_s(self) -> int:
+        """The seconds after which the node closes the port itself; 0 for never. Refused for what is no time."""
+        return expiry.seconds(self.options.expires_after) if self.listener else 0
 
 
 def drop_ins(layout: Layout) -> str:
@@ -115,7 +117,7 @@ def warning(found: Effective, networks: tuple[Network, ...]) -> str:
     )
 
 
-def reads(args: CriTcpArgs) -> tuple[Query, ...]:
+def reads(args: CriTcp) -> tuple[Query, ...]:
     """The queries of `build_resources`."""
     tls = args.listener.tls if args.listener else None
     return (
@@ -138,7 +140,7 @@ def rule(port: int = 0, networks: tuple[Network, ...] = ()) -> FirewallRule:
     return FirewallRule(facts.RULE, "TCP", port, networks, wanted=bool(networks))
 
 
-def build_resources(args: CriTcpArgs, reading: Reading) -> tuple[Resource, ...]:
+def build_resources(args: CriTcp, reading: Reading) -> tuple[Resource, ...]:
     """The rule, config.toml and the service. Refused if one of them is impossible."""
     layout = args.layout
     found = _service(layout, reading)
@@ -188,7 +190,7 @@ class NamedFiles:
             raise Refused(*missing)
 
 
-def _earlier_certificates(text: str, args: CriTcpArgs) -> dict[str, str]:
+def _earlier_certificates(text: str, args: CriTcp) -> dict[str, str]:
     """The certificates in config.toml that we do not bring, by key."""
     brought = _certificate_paths(args.layout) if args.certificates else ()
     return {
@@ -233,7 +235,7 @@ def _check_config(layout: Layout, found: Mapping[str, Any]) -> None:
         )
 
 
-def _check_sources(args: CriTcpArgs, reading: Reading) -> None:
+def _check_sources(args: CriTcp, reading: Reading) -> None:
     """Refused if the node would let in machines that it should keep out."""
     found: list[str] = []
     off, why = firewall_off(args, reading)
@@ -259,12 +261,12 @@ def _check_sources(args: CriTcpArgs, reading: Reading) -> None:
         raise Refused(*found)
 
 
-def asks_for_certificates(args: CriTcpArgs) -> bool:
+def asks_for_certificates(args: CriTcp) -> bool:
     """Whether clients need a certificate."""
     return args.certificates is not None or (args.listener is not None and args.listener.tls is not None)
 
 
-def firewall_off(args: CriTcpArgs, reading: Reading) -> tuple[list[str], str]:
+def firewall_off(args: CriTcp, reading: Reading) -> tuple[list[str], str]:
     """The profiles in which the firewall is off, and why, for a sentence. Empty for a port on a loopback address."""
     if not args.networks:
         return [], ""
@@ -287,7 +289,7 @@ def _switch(key: str, reading: Reading) -> str:
     return str(value) if value in (0, 1) else ""
 
 
-def _config(args: CriTcpArgs, reading: Reading) -> File:
+def _config(args: CriTcp, reading: Reading) -> File:
     path = args.layout.containerd_config
     found = reading.file(path)
     if found.get("kind") != "file":
@@ -316,7 +318,7 @@ def _certificate_paths(layout: Layout) -> tuple[str, ...]:
     return astuple(made_files(layout))
 
 
-def _expiry(args: CriTcpArgs, config: File, found: Mapping[str, Any], reading: Reading) -> Expiry:
+def _expiry(args: CriTcp, config: File, found: Mapping[str, Any], reading: Reading) -> Expiry:
     """The planned end. It comes first, so that no port is open without one."""
     layout = args.layout
     if args.listener is None or args.expires_s == 0:
@@ -324,20 +326,20 @@ def _expiry(args: CriTcpArgs, config: File, found: Mapping[str, Any], reading: R
     stays = config.change(reading) is None
     opened = (reading.text(config.path) or "") if stays else config.text
     restart = None
-    if args.expires_restart:
+    if args.options.expires_restart:
         restart = Restart(
             str(found["name"]),
             layout.containerd_binary,
             layout.containerd_pipe,
             args.listener.address,
-            args.start_timeout_s,
-            args.stop_timeout_s,
+            args.options.start_timeout,
+            args.options.stop_timeout,
         )
     closed = _close(opened, config, args, reading)
     return Expiry(layout, layout.backup(args.mark), args.expires_s, opened, closed, restart)
 
 
-def _close(opened: str, config: File, args: CriTcpArgs, reading: Reading) -> str:
+def _close(opened: str, config: File, args: CriTcp, reading: Reading) -> str:
     """The file after the time is over: the one from before, if it is known."""
     present = reading.text(config.path) or ""
     was = kept.before(args.layout, reading)
@@ -346,7 +348,7 @@ def _close(opened: str, config: File, args: CriTcpArgs, reading: Reading) -> str
     return edit(opened, None, config.path, _certificate_paths(args.layout)) if was is None else was
 
 
-def _certificates(args: CriTcpArgs) -> tuple[Resource, ...]:
+def _certificates(args: CriTcp) -> tuple[Resource, ...]:
     """Folder and files, accessible only to administrators."""
     if args.certificates is None:
         return ()
@@ -361,11 +363,13 @@ def _certificates(args: CriTcpArgs) -> tuple[Resource, ...]:
     )
 
 
-def _restart(args: CriTcpArgs, found: Mapping[str, Any], reading: Reading) -> Service:
+def _restart(args: CriTcp, found: Mapping[str, Any], reading: Reading) -> Service:
     layout = args.layout
-    ready = containerd.build_gate(layout, has_ctr=containerd.has_ctr(layout, reading), timeout_s=args.start_timeout_s)
+    ready = containerd.build_gate(
+        layout, has_ctr=containerd.has_ctr(layout, reading), timeout_s=args.options.start_timeout
+    )
     if args.listener is not None:
-        ready = (*ready, gate(args.listener, args.start_timeout_s))
+        ready = (*ready, gate(args.listener, args.options.start_timeout))
     return Service(
         name=str(found["name"]),
         definition=AsFound(found, layout.containerd_binary),
@@ -374,8 +378,8 @@ def _restart(args: CriTcpArgs, found: Mapping[str, Any], reading: Reading) -> Se
             | {file_key(resource.path) for resource in _certificates(args) if isinstance(resource, File)}
         ),
         ready=ready,
-        start_timeout_s=args.start_timeout_s,
-        stop_timeout_s=args.stop_timeout_s,
+        start_timeout_s=args.options.start_timeout,
+        stop_timeout_s=args.options.stop_timeout,
         run=found.get("state") in ACTIVE,
         first_end=True,
     )
@@ -385,52 +389,41 @@ def _profile_query(key: str) -> Query:
     return Query(f"registry:{key}", "registry", (("path", key), ("name", "EnableFirewall")))
 
 
-def of(options: Mapping[str, Any], layout: Layout) -> CriTcpArgs:
-    """The arguments. Refused for a listener that is more open than necessary."""
-    listener: Listener | None = None
-    networks: tuple[Network, ...] = ()
-    if options["state"] == "present":
-        listener = Listener(Address.parse(options["tcp_address"]), _tls(options["tls"]))
-        networks = sources(options["allowed_sources"], "allowed_sources")
-        if found := problems(listener, networks, allow_any_address=options["allow_any_address"]):
-            raise Refused(*found)
-    return CriTcpArgs(
-        layout=layout,
-        listener=listener,
-        networks=networks,
-        expires_s=expiry.seconds(options["expires_after"]) if listener else 0,
-        expires_restart=options["expires_restart"],
-        start_timeout_s=options["start_timeout"],
-        stop_timeout_s=options["stop_timeout"],
-    )
+def find_wanted(options: CriTcpOptions, layout: Layout) -> CriTcp:
+    """What the options want. Refused for a listener that is more open than necessary."""
+    if options.state == "absent":
+        return CriTcp(options, layout, None)
+    listener = Listener(Address.parse(options.tcp_address), _tls(options.tls))
+    networks = sources(options.allowed_sources, "allowed_sources")
+    if found := problems(listener, networks, allow_any_address=options.allow_any_address):
+        raise Refused(*found)
+    expiry.seconds(options.expires_after)
+    return CriTcp(options, layout, listener, networks)
 
 
-def certify(
-    args: CriTcpArgs, given: Mapping[str, Any] | None, host: str, keep: bool
-) -> tuple[CriTcpArgs, ClientTls | None]:
+def certify(args: CriTcp, host: str, keep: bool) -> tuple[CriTcp, ClientTls | None]:
     """Add certificates if they are wanted, and return the client's files: those of the last run while they are valid,
     else new ones, written if `keep`. `host` is Ansible's name for the node."""
-    where = str((given or {}).get("folder") or "")
-    if not where or args.listener is None:
+    wanted = args.options.certificates
+    if not wanted.folder or args.listener is None:
         return args, None
     if args.listener.tls is not None:
         raise Refused("tls and certificates exclude each other: the first names files that are on the node already.")
-    folder = expand_home(where)
+    folder = expand_home(wanted.folder)
     addresses = _addresses(args.listener.address, host)
     now = datetime.datetime.now(datetime.UTC)
     found = certs.load(folder, addresses, now)
     if found is None:
-        found = certs.create(addresses, int((given or {})["days"]), now)
+        found = certs.create(addresses, wanted.days, now)
         if keep:
             certs.keep(folder, found)
     own = ClientTls(*(str(folder / name) for name in ("ca.crt", "client.crt", "client.key")))
     return replace(args, listener=replace(args.listener, tls=made_files(args.layout)), certificates=found), own
 
 
-def client_tls(given: Mapping[str, str] | None) -> ClientTls:
+def client_tls(files: ClientFiles) -> ClientTls:
     """The option `client_tls`."""
-    files = given or {}
-    return ClientTls(*(str(files.get(name) or "") for name in ("ca", "cert", "key", "server_name")))
+    return ClientTls(files.ca, files.cert, files.key, files.server_name)
 
 
 def _addresses(address: Address, host: str) -> list[str]:
@@ -441,9 +434,9 @@ def _addresses(address: Address, host: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _tls(given: Mapping[str, str] | None) -> Tls | None:
+def _tls(given: NodeFiles) -> Tls | None:
     """The option `tls`. Refused if only some of the files are named."""
-    named = {name: path for name in ("ca", "cert", "key") if (path := (given or {}).get(name) or "")}
+    named = {name: path for name, path in asdict(given).items() if path}
     if not named:
         return None
     if len(named) < 3:

@@ -32,7 +32,7 @@ from ..engine.tools import ANY_EXIT, run
 from ..facts import cri_tcp as facts
 from .edit import Effective, effective, imports, not_effective
 from .expiry import Expiry
-from .node import NAME, CriTcpArgs
+from .node import NAME, CriTcp
 
 CANDIDATE, CLOSED = ".winkube-candidate", ".winkube-closed"
 _WITHOUT = frozenset(
@@ -42,7 +42,7 @@ _WITHOUT = frozenset(
 SHOWN = 5
 
 
-def rehearsal(args: CriTcpArgs, resources: tuple[Resource, ...], reading: Reading) -> Batch | None:
+def rehearsal(args: CriTcp, resources: tuple[Resource, ...], reading: Reading) -> Batch | None:
     """A batch in which containerd reads the present config.toml, the new one under another name, and the one that
     closes the port later, before anything stops. All are in one folder, so that they import the same files. None if
     nothing changes and nothing is imported: then the file itself says everything."""
@@ -95,7 +95,7 @@ class Rehearsed:
     afterwards: str = ""
 
 
-def judge_rehearsal(args: CriTcpArgs, batch: Batch, answer: Mapping[str, Any], text: str) -> Rehearsed:
+def judge_rehearsal(args: CriTcp, batch: Batch, answer: Mapping[str, Any], text: str) -> Rehearsed:
     """Judge the node's `answer` to the `rehearsal` in `batch`. To open the port: Refused if containerd does not read
     the new file `text` as wanted. To close it: never refused; the result says what is left."""
     where = args.layout.containerd_config

@@ -16,8 +16,6 @@ from ..components.flag_check import CommandLine, read
 from ..components.healthz import find_arguments
 from ..components.kube_proxy import kube_proxy_args
 from ..components.kubelet import kubelet_args, kubelet_check
-from ..components.kubelet.options import KubeletOptions
-from ..components.shared_options import ProgramSource
 from ..engine import windows_path
 from ..engine.environment import names_of
 from ..facts.flags import KUBE_PROXY, KUBELET, NEWEST, FlagTable
@@ -116,7 +114,7 @@ def _as_seen(service: str, drift: Sequence[str], argv: Sequence[str]) -> Iterato
 
 def _version(scene: Scene) -> Version | None:
     known = scene.tried is not None and scene.expected is not None and scene.expected.kubernetes
-    return scene.tried.wanted.version if known and scene.tried else None
+    return scene.tried.version if known and scene.tried else None
 
 
 def differences(argv: Sequence[str], wanted: Sequence[str], table: FlagTable, version: Version) -> Iterator[str]:
@@ -142,14 +140,7 @@ def _lines(scene: Scene, version: Version) -> Iterator[tuple[str, str, FlagTable
     layout, expected, tried = scene.layout, scene.expected, scene.tried
     if expected is None or tried is None:
         return
-    options = KubeletOptions(
-        version=str(version),
-        node_name=expected.node_name,
-        source=ProgramSource(),
-        join=tried.wanted.join,
-        cluster_dns=(tried.wanted.dns_service_ip,) if tried.wanted.dns_service_ip else (),
-        cluster_domain=tried.wanted.cluster_domain,
-    )
+    options = replace(expected.kubelet, version=str(version))
     yield (
         layout.kubelet_service,
         layout.kubelet_binary,

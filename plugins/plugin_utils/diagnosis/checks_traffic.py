@@ -43,7 +43,7 @@ NOTE_NEW = "New pods get a changed cni.conf, those that run keep the old one."
 
 def commands(tried: Tried, namespace: str) -> dict[str, tuple[str, ...]]:
     """The commands for a pod of the namespace, by name; the short name is that of a service beside the pod."""
-    domain = tried.wanted.cluster_domain
+    domain = tried.expected.kubelet.cluster_domain
     found: dict[str, tuple[str, ...]] = {
         FQDN: _resolve(f"kubernetes.default.svc.{domain}"),
         BETWEEN: _resolve("kubernetes.default"),
@@ -52,8 +52,8 @@ def commands(tried: Tried, namespace: str) -> dict[str, tuple[str, ...]]:
         found[SHORT] = _resolve(beside)
     if address := _service_address(tried.objects):
         found[SERVICE_IP] = (*CURL, f"https://{address}:443/")
-    if tried.wanted.target:
-        found[OUTSIDE] = (*CURL, url(tried.wanted.target))
+    if tried.how.target:
+        found[OUTSIDE] = (*CURL, url(tried.how.target))
     return found
 
 
@@ -71,7 +71,7 @@ def _outside(scene: Scene) -> Iterator[Seen]:
     """Curl out of a pod; the exceptions of OutBoundNAT in the node's CNI configuration."""
     if (tried := _of(scene)) is None:
         return
-    target = tried.wanted.target
+    target = tried.how.target
     given = scene.cni_conf.exceptions() if scene.cni_conf else ()
     exceptions = [str(one) for each in given for one in ranges(each)]
     for address in _addresses(target):
@@ -96,7 +96,7 @@ def _outside(scene: Scene) -> Iterator[Seen]:
 def _outside_untried(scene: Scene) -> Iterator[Seen]:
     if (tried := _of(scene)) is None:
         return
-    target, said = tried.wanted.target, tried.in_pod.said.get(OUTSIDE)
+    target, said = tried.how.target, tried.in_pod.said.get(OUTSIDE)
     if said is None or said.exit_code is None:
         why = "no target outside was given" if not target else (said.first if said else _why(tried))
         hand = f"kubectl exec -n <namespace> <pod of this node> -- {' '.join(CURL)} {url(target or '<address>')}"
@@ -249,12 +249,12 @@ def _names_limits(scene: Scene) -> Iterator[Seen]:
             "names",
             "fully qualified and short names resolve; those in between (kubernetes.default) do not: Windows has one "
             "DNS suffix for a pod, and takes a name with a dot for a whole one",
-            remedy=advice(f"Write names whole: <service>.<namespace>.svc.{tried.wanted.cluster_domain}."),
+            remedy=advice(f"Write names whole: <service>.<namespace>.svc.{tried.expected.kubelet.cluster_domain}."),
         )
 
 
 def _dns_settings(scene: Scene, tried: Tried) -> Iterator[Seen]:
-    layout, wanted = scene.layout, tried.wanted.dns_service_ip
+    layout, wanted = scene.layout, next(iter(tried.expected.kubelet.cluster_dns), "")
     argv = arguments(scene, layout.kubelet_service, layout.kubelet_binary)
     given = line_of(argv, KUBELET, scene).find_last("cluster-dns") if argv is not None else None
     if given is not None and wanted and given.value.split(",")[0] != wanted:
@@ -283,7 +283,7 @@ def _proxy(scene: Scene) -> Iterator[Seen]:
     """The machine's proxy variables, and whether registries are reached, through the proxy if there is one."""
     if (tried := scene.tried) is None:
         return
-    given = {"HTTP_PROXY": tried.wanted.http_proxy, "HTTPS_PROXY": tried.wanted.https_proxy}
+    given = {"HTTP_PROXY": tried.how.http_proxy, "HTTPS_PROXY": tried.how.https_proxy}
     wanted = {name: value for name, value in given.items() if value}
     machine = advice("Run site.yml with the tag host, and restart the machine: services see it only then.")
     for name, value in wanted.items():
@@ -315,7 +315,7 @@ def _proxy_untried(scene: Scene) -> Iterator[Seen]:
     tried = scene.tried
     if tried is None or any(said.exit_code is not None for said in tried.reached.values()):
         return
-    proxy = mask(tried.wanted.https_proxy or tried.wanted.http_proxy)
+    proxy = mask(tried.how.https_proxy or tried.how.http_proxy)
     hand = f"curl.exe -v {f'-x {proxy} ' if proxy else ''}https://registry.k8s.io/v2/"
     why = next((f": {said.first}" for said in tried.reached.values()), "")
     yield Seen(

@@ -63,10 +63,10 @@ def _pause(scene: Scene) -> Iterator[Seen]:
     wrong = list(node_fit.pause_refusals(machine, HostOptions(pause_image=image), []))
     if not wrong:
         return
-    needed, version = "", tried.wanted.version
+    needed, version = "", tried.version
     if version is not None:
         try:
-            needed = pause_image(version.line, tried.wanted.pause_image_source, build)
+            needed = pause_image(version.line, tried.expected.kubelet.pause_image_source, build)
         except NoPauseImageError as error:
             needed = str(error)
     said = f"Needed is {needed}: leave winkube_pause_image empty, or set it to that, and run site.yml."
@@ -88,7 +88,7 @@ def _troubles(pod: Object, tried: Tried) -> Iterator[str]:
     """Why a pod counts as stuck, one piece for each of its containers."""
     status = pod.get("status") or {}
     since = moment(status.get("startTime") or (pod.get("metadata") or {}).get("creationTimestamp"))
-    old = since is not None and tried.now - since > timedelta(seconds=tried.wanted.pod_wait)
+    old = since is not None and tried.now - since > timedelta(seconds=tried.how.pod_wait)
     containers = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
     reason_of_sandbox = _warning(pod, tried)
     for container in containers:
@@ -139,7 +139,7 @@ def _release(build: int) -> str:
 
 def _port_forward(scene: Scene) -> Iterator[Seen]:
     """Kubernetes from 1.15 on, and a pause image with wincat."""
-    version, image = (scene.tried.wanted.version if scene.tried else None), sandbox_image(scene)
+    version, image = (scene.tried.version if scene.tried else None), sandbox_image(scene)
     if version is not None and version.line < PORT_FORWARD:
         yield Seen(
             "kubectl port-forward",

@@ -29,7 +29,7 @@ from ..components import networks
 from ..components.host import node_fit
 from ..components.layout import Layout
 from ..components.node import Node
-from ..components.options import option, read
+from ..components.options import read
 from ..components.registry import read_plan
 from ..cri.client import CriError
 from ..cri.kubelet import KubeletProxy
@@ -66,7 +66,7 @@ from .cluster_view import ClusterView, Object, ask, is_host_process, view_of
 from .expectations import Expectations, network_name
 from .scene import LIMIT, Scene, complete_cni, reads, scene_of
 from .table import KNOWN, findings_in
-from .tried import InPod, Objects, Said, Stats, Tried, Wanted, full_name, moment, pods_of
+from .tried import InPod, Looking, Objects, Said, Stats, Tried, full_name, moment, pods_of
 
 HNS_OBJECTS = ("networks", "endpoints", "policylists", "namespaces")
 TAIL_BYTES = 32 * 1024
@@ -98,18 +98,6 @@ class NotRunError(Exception):
     """A sentence: why a batch was not run on the node."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Looking:
-    """How a node is looked at: the options of win_k8s_diagnose that are about nothing else. `watch` are the seconds
-    between two looks."""
-
-    watch: int = option("Seconds.", default=10)
-    hyperv_adapters: tuple[Mapping[str, Any], ...] | None = option("What Hyper-V hosts told.", default=None)
-    exec_in_pods: bool = option("Whether commands are run in pods.", default=True)
-    stats_samples: int = option("How many.", default=3)
-    stats_interval: int = option("Seconds.", default=2)
-
-
 @dataclass(frozen=True, slots=True)
 class Question:
     """What is asked: `host` is the inventory's name, `adapters` what Hyper-V hosts told (None: no one was asked)."""
@@ -117,7 +105,6 @@ class Question:
     host: str
     layout: Layout
     expected: Node
-    wanted: Wanted = field(default_factory=Wanted)
     how: Looking = field(default_factory=Looking)
     adapters: tuple[VmAdapter, ...] | None = None
 
@@ -126,7 +113,7 @@ class Question:
         """By the options of win_k8s_diagnose. Refused for adapters that are not what Get-VMNetworkAdapter says."""
         how = read(Looking, options)
         adapters = _adapters(how.hyperv_adapters)
-        return cls(host, layout, Node.of(options, layout), read(Wanted, options), how, adapters)
+        return cls(host, layout, Node.of(options, layout), how, adapters)
 
     @classmethod
     def at_once(cls, options: Mapping[str, Any], layout: Layout, host: str) -> Question:
@@ -139,7 +126,7 @@ class Question:
     @property
     def expect(self) -> Expectations:
         """What the network should be."""
-        return Expectations.of(self.layout, self.expected, self.wanted.cluster_domain)
+        return Expectations.of(self.layout, self.expected, self.expected.kubelet.cluster_domain)
 
 
 def _adapters(given: Sequence[Mapping[str, Any]] | None) -> tuple[VmAdapter, ...] | None:
@@ -194,10 +181,10 @@ def full(
     machine: Machine, question: Question, cluster: Cluster | None, no_cluster: str = ""
 ) -> tuple[Scene, tuple[Finding, ...]]:
     """Two looks at the machine, one at the cluster, then what can be tried; and what is wrong in both looks."""
-    layout, expected, expect, wanted = question.layout, question.expected, question.expect, question.wanted
+    layout, expected, expect, how = question.layout, question.expected, question.expect, question.how
     watched = (*programs.reads(layout, expected), *checks_certificates.reads(layout), *checks_disk.reads())
-    proxy = wanted.https_proxy or wanted.http_proxy
-    urls = [registry_url(name) for name in wanted.registries]
+    proxy = how.https_proxy or how.http_proxy
+    urls = [registry_url(name) for name in how.registries]
     queries = (
         *read_plan(layout),
         *watched,
@@ -227,7 +214,8 @@ def full(
     second = first.merge(machine.probe(again), again)
     tried = Tried(
         host=question.host,
-        wanted=wanted,
+        expected=expected,
+        how=how,
         objects=objects,
         no_cluster=why,
         gmsa=gmsa,
@@ -375,7 +363,7 @@ def bug_report(scene: Scene) -> tuple[str, ...]:
     info = (((tried.node if tried else None) or {}).get("status") or {}).get("nodeInfo") or {}
     machine = node_fit.Machine.of(scene.first.parts.get("system") or {})
     facts = {
-        "Kubernetes": str(info.get("kubeletVersion") or (tried.wanted.version if tried else "") or ""),
+        "Kubernetes": str(info.get("kubeletVersion") or (tried.version if tried else "") or ""),
         "Windows": machine.name if machine.build else "",
         "container runtime": str(info.get("containerRuntimeVersion") or ""),
         "network": f"{scene.expected.network_mode}, managed by the {scene.expected.cni_managed_by}"

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any
 
 from ..cluster.reading import ClusterReading
+from ..components.node import Node
 from ..components.options import option
 from ..engine.secret import NO_TEXT, Secret
 from ..facts.version import Version, VersionError
@@ -18,32 +19,25 @@ from ..words.finding import Finding
 from .cluster_view import OVER, Object
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What the node should be, beside components.expected. Empty texts are not known.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looking:
+    """How a node is looked at: the options of win_k8s_diagnose that are about nothing else.
 
-    `target` is an address or URL outside the cluster that pods should reach; `pod_wait` seconds may a pod take to
-    start; `registries` are host names; `http_proxy` and `https_proxy` are URLs; `join` is how the node joined.
+    `watch` are the seconds between two looks. `target` is an address or URL outside the cluster that pods should reach,
+    empty for none; `pod_wait` seconds may a pod take to start; `registries` are host names that should be reached, by
+    the proxies `http_proxy` and `https_proxy`, which are URLs.
     """
 
-    kubernetes_version: str = option("As of win_k8s_diagnose.", default="")
-    join: Literal["kubeadm", "bootstrap_kubeconfig", "kubeconfig"] = option("As there.", default="kubeadm")
-    pause_image_source: str = option("As there.", default="kubernetes")
-    dns_service_ip: str = option("As there.", default="")
-    cluster_domain: str = option("As there.", default="cluster.local")
-    target: str = option("As there.", default="")
-    pod_wait: int = option("As there.", default=300)
-    http_proxy: Secret[str] = option("As there.", default=NO_TEXT)
-    https_proxy: Secret[str] = option("As there.", default=NO_TEXT)
-    registries: tuple[str, ...] = option("As there.", default=())
-
-    @property
-    def version(self) -> Version | None:
-        """The release of Kubernetes, None if it is not known."""
-        try:
-            return Version.parse(self.kubernetes_version)
-        except VersionError:
-            return None
+    watch: int = option("Seconds.", default=10)
+    hyperv_adapters: tuple[Mapping[str, Any], ...] | None = option("What Hyper-V hosts told.", default=None)
+    exec_in_pods: bool = option("Whether commands are run in pods.", default=True)
+    stats_samples: int = option("How many.", default=3)
+    stats_interval: int = option("Seconds.", default=2)
+    target: str = option("An address.", default="")
+    pod_wait: int = option("Seconds.", default=300)
+    http_proxy: Secret[str] = option("A proxy.", default=NO_TEXT)
+    https_proxy: Secret[str] = option("A proxy.", default=NO_TEXT)
+    registries: tuple[str, ...] = option("Host names.", default=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +124,8 @@ class Tried:
     network is its. `hypervisor_asked` is whether a Hyper-V host told of its adapters."""
 
     host: str
-    wanted: Wanted
+    expected: Node
+    how: Looking = field(default_factory=Looking)
     objects: Objects | None = None
     no_cluster: str = ""
     in_pod: InPod = InPod()
@@ -141,6 +136,14 @@ class Tried:
     calico: tuple[Finding, ...] = ()
     gmsa: Gmsa | None = None
     now: datetime = datetime(1970, 1, 1, tzinfo=UTC)
+
+    @property
+    def version(self) -> Version | None:
+        """The release of Kubernetes that is wanted, None if it is not known."""
+        try:
+            return Version.parse(self.expected.kubelet.version)
+        except VersionError:
+            return None
 
     @property
     def node(self) -> Object | None:

@@ -27,9 +27,9 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_opt
     start_option,
     stop_option,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.options import CriTcpOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.gather import Looking
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.tried import Wanted
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.tried import Looking
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import NO_TEXT, Secret
 from ansible_collections.winkube.node.plugins.plugin_utils.task import argument_spec
 
@@ -190,8 +190,8 @@ def _kinds(documented: Mapping[str, Any]) -> dict[str, Any]:
     ("of", "modules"),
     [
         (SharedOptions, ("win_kubelet", "win_containerd", "win_kube_proxy", "win_windows_exporter")),
-        (Wanted, ("win_k8s_diagnose",)),
         (Looking, ("win_k8s_diagnose",)),
+        (CriTcpOptions, ("containerd_config_tcp",)),
         (Expectations, ("hns_check",)),
     ],
     ids=lambda each: getattr(each, "__name__", ""),

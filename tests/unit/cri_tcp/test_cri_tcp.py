@@ -24,6 +24,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.edit import (
     edit,
     effective,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.options import CriTcpOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
@@ -58,13 +59,11 @@ KUBELET = {
 }
 
 
-def arguments(listener: Listener | None = LOOPBACK, networks: Sequence[Any] = ()) -> cri_tcp.CriTcpArgs:
-    return cri_tcp.CriTcpArgs(LAYOUT, listener, tuple(networks), mark="0" * 32)
+def arguments(listener: Listener | None = LOOPBACK, networks: Sequence[Any] = ()) -> cri_tcp.CriTcp:
+    return cri_tcp.CriTcp(CriTcpOptions(expires_after="never"), LAYOUT, listener, tuple(networks), mark="0" * 32)
 
 
-def node(
-    args: cri_tcp.CriTcpArgs, config: str = CONFIG, rules: Sequence[str] = (), **more: Mapping[str, Any]
-) -> Reading:
+def node(args: cri_tcp.CriTcp, config: str = CONFIG, rules: Sequence[str] = (), **more: Mapping[str, Any]) -> Reading:
     service = {**CONTAINERD, **more.pop("service", {})}
     reading = bare(cri_tcp.reads(args), service, KUBELET)
     values = {f"{{{n}}}": {"type": "string", "value": rule} for n, rule in enumerate((OTHER, *rules))}
@@ -76,7 +75,7 @@ def node(
     return reading.merge(parts | more)
 
 
-def plan(args: cri_tcp.CriTcpArgs, reading: Reading) -> Plan:
+def plan(args: cri_tcp.CriTcp, reading: Reading) -> Plan:
     return make_plan(cri_tcp.NAME, cri_tcp.build_resources(args, reading), reading)
 
 

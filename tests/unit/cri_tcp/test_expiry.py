@@ -15,6 +15,7 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components import runner_task
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import expiry, node
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.edit import Address, Listener
+from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.options import CriTcpOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import scene_of
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import diagnose
@@ -36,7 +37,16 @@ TEXT = f'version = 2\n# mine\n[grpc]\n  tcp_address = ""\n[plugins."{CRI}"]\n  d
 LISTENER = Listener(Address.parse("10.7.0.25:8888"))
 HOUR = 3600
 STATE = LAYOUT.state_dir
-ARGS = node.CriTcpArgs(LAYOUT, LISTENER, sources(["192.168.122.1"], "allowed_sources"), expires_s=HOUR)
+NETWORKS = sources(["192.168.122.1"], "allowed_sources")
+
+
+def port(after: str = "1h", *, restart: bool = False) -> node.CriTcp:
+    """The port, open for a time."""
+    return node.CriTcp(CriTcpOptions(expires_after=after, expires_restart=restart), LAYOUT, LISTENER, NETWORKS)
+
+
+ARGS = port()
+SHUT = node.CriTcp(CriTcpOptions(), LAYOUT, None)
 
 
 class Machine:
@@ -55,13 +65,13 @@ class Machine:
         )
         self.probe = link.probe
 
-    def plan(self, args: node.CriTcpArgs) -> Plan:
+    def plan(self, args: node.CriTcp) -> Plan:
         """Read and plan."""
         queries = (system_query(), file_query(LAYOUT.runner, sha256=True), *node.reads(args))
         reading = Reading().merge(self._link.probe(queries), queries)
         return make_plan(node.NAME, node.build_resources(replace(args, mark=uuid.uuid4().hex), reading), reading)
 
-    def run(self, args: node.CriTcpArgs) -> Plan:
+    def run(self, args: node.CriTcp) -> Plan:
         """The same, and do it."""
         plan = self.plan(args)
         if plan.batch is not None:
@@ -99,16 +109,16 @@ OPEN, CLOSED = ("10.7.0.25:8888", False), ("", True)
 @pytest.mark.parametrize("version", ["1.7.35", "2.0.14"])
 def test_closed_although_nobody_came_back(version: str) -> None:
     there = Machine(version)
-    plan = there.run(replace(ARGS, expires_restart=True))
+    plan = there.run(port(restart=True))
     assert plan.steps[0].text.startswith("schedule the end of CRI over TCP for 2026-11-21T09:")
     assert switches(there.config()) == OPEN and there.listens() and there.lets_in()
     task = there.node.tasks.get(expiry.TASK)
     assert task is not None and task.enabled and task.repeat_s == 300.0
     assert there.node.drive.sddl(STATE) == "O:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
 
-    assert there.run(replace(ARGS, expires_restart=True)).batch is None
+    assert there.run(port(restart=True)).batch is None
     there.node.clock.advance(HOUR - 300)
-    assert there.run(replace(ARGS, expires_restart=True)).batch is None  # it is not put off
+    assert there.run(port(restart=True)).batch is None  # it is not put off
     assert there.listens() and there.lets_in() and there.finding() == ""
 
     there.node.clock.advance(900)
@@ -119,9 +129,9 @@ def test_closed_although_nobody_came_back(version: str) -> None:
     assert there.finding() == ""
     assert there.node.services.state("containerd") == "running"
 
-    there.run(node.CriTcpArgs(LAYOUT, None))
+    there.run(SHUT)
     assert there.kept() == []
-    assert there.plan(node.CriTcpArgs(LAYOUT, None)).batch is None
+    assert there.plan(SHUT).batch is None
 
 
 def test_a_node_that_was_off_closes_it_when_it_is_back() -> None:
@@ -135,7 +145,7 @@ def test_a_node_that_was_off_closes_it_when_it_is_back() -> None:
 
 def test_a_file_that_somebody_has_changed_is_left_alone() -> None:
     there = Machine()
-    there.run(replace(ARGS, expires_restart=True))
+    there.run(port(restart=True))
     theirs = there.config() + "\n# somebody else's\n"
     there.node.drive.write(CONFIG, theirs.encode())
     running = there.node.services.runtime("containerd").pid
@@ -146,14 +156,14 @@ def test_a_file_that_somebody_has_changed_is_left_alone() -> None:
     said = there.finding()
     assert f"{LAYOUT.containerd_config} had been changed by somebody since the port was opened" in said
     assert said.endswith("Run containerd_config_tcp with state: absent.")
-    there.run(node.CriTcpArgs(LAYOUT, None))
+    there.run(SHUT)
     assert there.finding() == "" and not there.listens()
     assert "# somebody else's" in there.config()
 
 
 def test_a_file_with_a_byte_order_mark_that_was_open_before_is_closed() -> None:
     there = Machine()
-    there.run(replace(ARGS, expires_s=0))
+    there.run(port("never"))
     there.node.drive.write(CONFIG, b"\xef\xbb\xbf" + there.config().encode())
     there.run(ARGS)
     assert there.node.drive.read(CONFIG).startswith(b"\xef\xbb\xbf"), "it is not written again"
@@ -167,10 +177,10 @@ def test_without_leave_to_restart_a_finding_stays_until_somebody_does() -> None:
     there.node.clock.advance(2 * HOUR)
     assert switches(there.config()) == CLOSED and not there.lets_in()
     assert there.listens() and "containerd has not been restarted since and still listens" in there.finding()
-    plan = there.run(node.CriTcpArgs(LAYOUT, None))
+    plan = there.run(SHUT)
     assert "restart containerd" in " ".join(step.text for step in plan.steps)
     assert not there.listens() and there.finding() == ""
-    assert there.plan(node.CriTcpArgs(LAYOUT, None)).batch is None
+    assert there.plan(SHUT).batch is None
 
 
 def test_a_restart_by_somebody_else_settles_it() -> None:
@@ -188,7 +198,7 @@ def test_a_restart_by_somebody_else_settles_it() -> None:
 def test_closed_by_hand_nothing_is_left_to_happen() -> None:
     there = Machine()
     there.run(ARGS)
-    plan = there.run(node.CriTcpArgs(LAYOUT, None))
+    plan = there.run(SHUT)
     assert plan.steps[0].text == "cancel the planned end of CRI over TCP"
     assert there.node.tasks.get(expiry.TASK) is None and there.kept() == []
     before = there.node.dump()["registry"]
@@ -200,17 +210,17 @@ def test_another_time_is_counted_anew_and_none_takes_the_end_away() -> None:
     there = Machine()
     there.run(ARGS)
     there.node.clock.advance(HOUR / 2)
-    assert there.run(replace(ARGS, expires_s=2 * HOUR)).batch is not None
+    assert there.run(port("2h")).batch is not None
     there.node.clock.advance(HOUR)
     assert there.lets_in(), "the first time would be over"
-    assert there.run(replace(ARGS, expires_s=0)).batch is not None
+    assert there.run(port("never")).batch is not None
     there.node.clock.advance(5 * HOUR)
     assert there.lets_in() and there.listens() and there.finding() == ""
 
 
 def test_a_step_that_fails_is_said() -> None:
     there = Machine()
-    there.run(replace(ARGS, expires_restart=True))
+    there.run(port(restart=True))
     path = f"{STATE}\\expiry.json"
     document = json.loads(there.node.drive.read(path))
     document["same"][1]["args"]["args"][1] = "nobody"
@@ -230,7 +240,7 @@ def test_a_port_that_another_file_keeps_open_is_said() -> None:
     there.node.drive.mkdir(node.drop_ins(LAYOUT))
     more = f'version = 2\n[grpc]\n  tcp_address = "10.7.0.25:8888"\n[plugins."{CRI}"]\n  disable_tcp_service = false\n'
     there.node.drive.write(f"{node.drop_ins(LAYOUT)}\\more.toml", more.encode())
-    there.run(replace(ARGS, expires_restart=True))
+    there.run(port(restart=True))
     there.node.clock.advance(2 * HOUR)
     assert switches(there.config()) == CLOSED and there.listens()
     said = (

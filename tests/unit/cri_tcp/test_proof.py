@@ -14,6 +14,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cri.client import Tls
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import node as cri_tcp
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import proof as cri_tcp_proof
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.edit import edit
+from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.options import CriTcpOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 
@@ -43,7 +44,7 @@ CANDIDATE = f"{LAYOUT.containerd_config}{cri_tcp_proof.CANDIDATE}"
 CLOSED = f"{LAYOUT.containerd_config}{cri_tcp_proof.CLOSED}"
 
 
-def judged(args: cri_tcp.CriTcpArgs, dumps: dict[str, str], text: str = CONFIG) -> cri_tcp_proof.Rehearsed:
+def judged(args: cri_tcp.CriTcp, dumps: dict[str, str], text: str = CONFIG) -> cri_tcp_proof.Rehearsed:
     """What is made of these answers of containerd, by the files that it read."""
     ops = [Op("run", {"program": "c", "args": ["--config", path, "config", "dump"]}) for path in dumps]
     answer = {"results": [{"n": n, "stdout": dump} for n, dump in enumerate(dumps.values())]}
@@ -70,7 +71,7 @@ def test_a_file_that_would_do() -> None:
 
 def test_the_file_that_closes_the_port_later_is_tried_as_well() -> None:
     """A file that config.toml imports may name the address: config.toml is closed then, and the port is not."""
-    args, reading = replace(arguments(), expires_s=3600), node(arguments())
+    args, reading = replace(arguments(), options=CriTcpOptions(expires_after="1h")), node(arguments())
     reading = reading.merge({"system": {"clock": "2026-11-21T08:00:00Z", "machine": "x"}, "task:expiry": {}}, ())
     batch = cri_tcp_proof.rehearsal(args, cri_tcp.build_resources(args, reading), reading)
     assert batch is not None

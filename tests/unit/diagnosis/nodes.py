@@ -19,11 +19,11 @@ from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import gath
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import Scene
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.tried import (
     InPod,
+    Looking,
     Objects,
     Said,
     Stats,
     Tried,
-    Wanted,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
 from ansible_collections.winkube.node.plugins.plugin_utils.network.virtual_machine import VmAdapter
@@ -97,7 +97,7 @@ class Node:
     events: list[Parts] = field(default_factory=list)
     layout: Layout = LAYOUT
     expected: WantedNode = field(default_factory=lambda: wanted_node("1.27.4"))
-    wanted: Wanted = field(default_factory=Wanted)
+    how: Looking = field(default_factory=Looking)
     no_cluster: str = ""
     later: Callable[[Parts], None] = lambda parts: None
     """What is otherwise in the second look."""
@@ -120,13 +120,14 @@ class Node:
         )
         tried = Tried(
             host="win1",
-            wanted=self.wanted,
+            expected=self.expected,
+            how=self.how,
             objects=None if self.no_cluster else objects,
             no_cluster=self.no_cluster,
             now=NOW,
             **self.more,
         )
-        question = gather.Question("win1", self.layout, self.expected, self.wanted, adapters=self.adapters)
+        question = gather.Question("win1", self.layout, self.expected, self.how, adapters=self.adapters)
         logs = gather.log_texts(self.layout, self.expected, first, second)
         return gather.diagnose(first, second, question, tried, logs)
 
@@ -145,8 +146,11 @@ class Node:
     def find(self, identity: str) -> list[Finding]:
         return [one for one in self.looked()[1] if one.id == identity]
 
-    def want(self, **changes: Any) -> None:
-        self.wanted = replace(self.wanted, **changes)
+    def look(self, **changes: Any) -> None:
+        self.how = replace(self.how, **changes)
+
+    def want_release(self, version: str) -> None:
+        self.expect(kubelet=replace(self.expected.kubelet, version=version))
 
     def expect(self, **changes: Any) -> None:
         self.expected = replace(self.expected, **changes)
@@ -394,18 +398,14 @@ def healthy(overlay: bool = False) -> Node:
         ],
         [node_object("win1", "10.244.3.0/24"), node_object("linux1", "10.244.0.0/24", "192.168.122.10")],
         expected=wanted_node(
-            "1.27.4",
+            "1.37.1" if overlay else "1.27.4",
             network_mode="overlay" if overlay else "l2bridge",
             network_name="vxlan0" if overlay else "",
             cluster_cidr="10.244.0.0/16",
             service_cidr="10.96.0.0/12",
-        ),
-        wanted=Wanted(
-            kubernetes_version="1.37.1" if overlay else "1.27.4",
             dns_service_ip="10.96.0.10",
-            target="http://203.0.113.7/",
-            registries=("registry.k8s.io",),
         ),
+        how=Looking(target="http://203.0.113.7/", registries=("registry.k8s.io",)),
         more={
             "in_pod": InPod("default/web", "", dict.fromkeys(COMMANDS, Said(0))),
             "reached": {"https://registry.k8s.io/v2/": Said(0, "200")},

@@ -15,7 +15,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.node impor
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import checks_workloads, gather
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.checks_traffic import commands
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import diagnose
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.tried import Objects, Said
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.tried import Looking, Objects, Said
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query, Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
@@ -248,7 +248,7 @@ def test_containerds_own_folder_wins_over_the_layouts(name: str) -> None:
     elsewhere = toml.replace(LAYOUT.cni_conf_dir, "D:/cni/conf")
     config["content"] = base64.b64encode(elsewhere.encode()).decode()
     conf = node.parts[file_key(rf"{LAYOUT.cni_conf_dir}\cni.conf")]
-    question = gather.Question("win1", LAYOUT, node.expected, how=gather.Looking(watch=0))
+    question = gather.Question("win1", LAYOUT, node.expected, how=Looking(watch=0))
     node.parts |= {file_key(folder): {"exists": True, "kind": "directory", "entries": [name]}}
     node.parts |= {file_key(rf"{folder}\{name}"): conf}
     scene = gather.quick(Machine(node.parts), question, None)
@@ -269,7 +269,7 @@ def test_a_configuration_of_an_unusual_name_is_read_where_the_runtime_takes_it(n
     node.parts[file_key(folder)] = {"exists": True, "kind": "directory", "entries": names}
     node.parts |= {file_key(rf"{folder}\{name}"): conf for name in names}
     machine = Machine(node.parts)
-    scene = gather.quick(machine, gather.Question("win1", LAYOUT, node.expected, how=gather.Looking(watch=0)), None)
+    scene = gather.quick(machine, gather.Question("win1", LAYOUT, node.expected, how=Looking(watch=0)), None)
     assert scene.cni_file == names[0]
     assert scene.cni_conf is not None
     assert scene.cni_conf.name == "cbr0"

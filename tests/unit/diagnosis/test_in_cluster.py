@@ -52,7 +52,7 @@ def found_in(lab: Cluster, **wanted: Any) -> tuple[Node, dict[str, Finding]]:
     cluster = client.Cluster.open({"kubeconfig": str(lab.kubeconfig)})
     assert cluster is not None
     node = healthy()
-    node.want(target=TARGET, **wanted)
+    node.look(target=TARGET, **wanted)
     objects = gather.objects_of(cluster, "win1")
     node.node, node.pods, node.services, node.slices, node.events = (
         dict(objects.node or {}),

@@ -31,7 +31,7 @@ def test_the_exceptions_on_the_disk_against_the_target() -> None:
     node = healthy()
     node.file(CNI_CONF, conf("10.244.0.0/16", "10.96.0.0/12", "192.168.122.0/24", "203.0.113.0/24"))
     broken(node, "traffic.outside", "cover 203.0.113.7", remedy="winkube_exception_list")
-    node.want(target="203.0.114.1")
+    node.look(target="203.0.114.1")
     fine(node, "traffic.outside")
 
 
@@ -56,7 +56,7 @@ def test_curl_in_a_pod_never_ping() -> None:
         "--max-time 10 http://203.0.113.7/. Do not ping."
     )
     noted(node, "traffic.outside-not-tried", "no pod with a network of its own runs on this node", remedy=hand)
-    node.want(target="203.0.114.1")
+    node.look(target="203.0.114.1")
     noted(node, "traffic.outside-not-tried", remedy=" http://203.0.114.1/")
 
 
@@ -188,7 +188,7 @@ PROXY = "http://proxy.example.com:80/"
 @pytest.mark.row("TS-18")
 def test_a_proxy_that_the_machine_does_not_know() -> None:
     node = healthy()
-    node.want(http_proxy=Secret(PROXY), https_proxy=Secret("http://user:secret@proxy.example.com:443/"))
+    node.look(http_proxy=Secret(PROXY), https_proxy=Secret("http://user:secret@proxy.example.com:443/"))
     broken(
         node,
         "host.proxy",

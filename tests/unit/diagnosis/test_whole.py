@@ -108,7 +108,6 @@ def test_what_a_bug_report_has_to_say() -> None:
 def test_a_machine_with_containerd_alone() -> None:
     node = healthy()
     node.expected = wanted_node("")
-    node.want(kubernetes_version="")
     node.no_cluster = "the node runs no Kubernetes."
     fine(node)
 

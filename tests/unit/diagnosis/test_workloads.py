@@ -57,7 +57,7 @@ def test_a_pod_that_waits_for_its_first_or_for_any_container() -> None:
         "pod default/stuck: Pending since 2026-11-21T08:00:00Z (no space left).",
         remedy="kubectl describe pod -n default stuck says more.",
     )
-    node.want(pod_wait=3601)
+    node.look(pod_wait=3601)
     fine(node, "pod.stuck")
 
 
@@ -67,7 +67,7 @@ def test_a_young_pod_is_not_stuck_but_one_that_fails_is() -> None:
     stuck(node, "ContainerCreating")
     node.pods[-1]["status"]["startTime"] = "2026-11-21T08:58:00Z"
     fine(node, "pod.stuck")
-    node.want(pod_wait=60)
+    node.look(pod_wait=60)
     broken(node, "pod.stuck", "ContainerCreating")
 
 
@@ -125,9 +125,9 @@ def test_port_forward_needs_wincat() -> None:
     broken(node, "pod.port-forward", "unable to do port forwarding: wincat not found", remedy="wincat.exe")
     node.file(LAYOUT.containerd_config, config.replace("registry.k8s.io/pause:3.9", "mcr.microsoft.com/k/pause:1.4.1"))
     fine(node, "pod.port-forward")
-    node.want(kubernetes_version="1.14.10")
+    node.want_release("1.14.10")
     broken(node, "pod.port-forward", "Kubernetes 1.14 cannot forward ports")
-    node.want(kubernetes_version="1.15.0")
+    node.want_release("1.15.0")
     fine(node, "pod.port-forward")
 
 
