@@ -84,18 +84,25 @@ class ActionModule(NodeAction):
         if reading is None:
             reading = self._node.read_queries(read_plan(layout, self._components(options)))
         asks = Asks(self, self._host, shared=Path(C.DEFAULT_LOCAL_TMP), task=str(self._task._uuid))
-        standing = Standing()
+        known = {*node_plan.ANSIBLES_TAGS, *map(str, self._task.tags)}
+        if options["plan"] and (slip := node_plan.correct_tag(self._tags("run"), known)):
+            raise Refused(slip)
+        standing, arguments = Standing(), node_plan.RoleArguments(self)
+        plan = node_plan.NodePlan({}, (), whole=False, reading=reading)
         if options["preflight"]:
             self._node.refuse_shared(reading)
             run = self._run_of(reading, layout, asks, tries=options["plan"] and not self._task.check_mode)
             self._known[NETWORK] = dict(run.whole_network())  # what names it need not ask for it again
-            if problems := preflight.find_problems(run):
+            if options["plan"] and run.can_plan:
+                plan = node_plan.plan_node(arguments, self._node, reading, self._in_run, asks)
+            if problems := preflight.find_problems(run, arguments.find_node(layout), plan.refusals):
                 raise Refused(*problems)
             standing = self._find_standing(run, goes_on=options["plan"] or run.text("preflight") in {"first", "only"})
+        elif options["plan"]:
+            plan = node_plan.plan_node(arguments, self._node, reading, self._in_run, asks)
+            if plan.refusals:
+                raise Refused(*plan.refusals)
         if options["plan"]:
-            if slip := node_plan.correct_tag(self._tags("run"), {*node_plan.ANSIBLES_TAGS, *map(str, self._task.tags)}):
-                raise Refused(slip)
-            plan = node_plan.plan_node(self, self._node, reading, self._in_run, asks)
             goes_away = standing.there and (
                 standing.marked or plan.restarts or (plan.interrupts and self._is_on("winkube_drain"))
             )
@@ -103,6 +110,7 @@ class ActionModule(NodeAction):
             told = {"changed": False, "plan": shown, "winkube": {"calls": self._node.calls}}
             ends = plan.converged and not standing.marked and not self._is_on("winkube_golden_image")
             return told if ends else told | self.facts(plan.reading)
+        reading = plan.reading
         system = reading.parts.get("system", {})
         info = {
             "system": system,
@@ -163,7 +171,7 @@ class ActionModule(NodeAction):
         return self._is_on("winkube_conditions") and not self._task.check_mode
 
     def _applied(self) -> str:
-        """The fingerprint of what this run makes true; empty without winkube_conditions, and if it takes only a part."""
+        """The fingerprint of what this run makes true; empty without winkube_conditions, and if it takes a part."""
         if not self._is_on("winkube_conditions") or self._tags("skip") or self._tags("run") - {"all"}:
             return ""
         return make_fingerprint(self._templar, self._given)

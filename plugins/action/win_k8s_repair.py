@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.join import join
+from ..plugin_utils.components.kubernetes_fit import check_node_name
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.stage import Given, Key, Resources, Stage
 from ..plugin_utils.diagnosis import cni_mend, gather
@@ -91,7 +92,7 @@ class ActionModule(ConvergingAction):
         return self.converge(stages, options, needed=cni_reads(self._node.layout))[1]
 
     def _cluster(self, options: dict[str, Any]) -> Cluster | None:
-        join.check_name(options["node_name"])
+        check_node_name(options["node_name"])
         return self._asks.cluster(self._shared.cluster)
 
     def _network(self, options: dict[str, Any]) -> dict[str, Any]:

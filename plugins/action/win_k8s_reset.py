@@ -12,7 +12,7 @@ from typing import Any
 from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.components import log_limit, registry
 from ..plugin_utils.components.containerd import defender
-from ..plugin_utils.components.join import join
+from ..plugin_utils.components.kubernetes_fit import check_node_name
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.stage import Given, Resources, Stage
 from ..plugin_utils.cri_tcp.expiry import Expiry, task_file
@@ -91,7 +91,7 @@ class ActionModule(ConvergingAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """What can be rolled back in one batch, then the Node object, then what is deleted for good."""
-        join.check_name(options["node_name"])
+        check_node_name(options["node_name"])
         owned.check(options["keep"])
         cluster = self._asks.cluster(self._shared.cluster)
         wanted = Wanted(options, layout)

@@ -35,12 +35,12 @@ attributes:
 options:
   preflight:
     description:
-      - Whether to refuse here what a later task of the run would refuse, as far as the variables and the reading tell.
-        C(site.yml) does, so that all of it is said for all hosts before the first change.
-      - These are versions that do not go together, address ranges and the DNS address in them, the network mode, the
-        network adapter, the Node's name, proxies, a kubeconfig that is not there, and downloads for which nothing
-        vouches; room on the disk for a machine that lacks its programs; before a join the node's clock, and what the
-        user of the kubeconfig may do in the cluster.
+      - Whether to refuse here what a later task of the run would refuse. C(site.yml) does, so that all of it is said
+        for all hosts before the first change.
+      - This is what the cluster says of the node's network and version, and a kubeconfig that is not there; proxies;
+        the drives and the room on them for a machine that lacks its programs; before a join the node's clock, and what
+        the user of the kubeconfig may do in the cluster. With O(plan) it is also what each component refuses of its
+        own plan, all at once.
     type: bool
     default: false
   plan:

@@ -1,11 +1,12 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Releases in options, and what the wanted Kubernetes means for containerd: the sandbox image, and whether the two
-work together."""
+"""Releases and Nodes' names in options, and what the wanted Kubernetes means for containerd: the sandbox image, and
+whether the two work together."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from ..engine.resource import Refused
@@ -13,6 +14,19 @@ from ..facts.containerd import UnsupportedVersionError
 from ..facts.kubernetes import SUPPORTED, NoPauseImageError, pair
 from ..facts.kubernetes import pause_image as known_image
 from ..facts.version import Line, Version, VersionError
+
+_NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+"""Source: kubernetes.io, Object Names and IDs: DNS subdomain names, 253 characters."""
+
+
+def check_node_name(name: str) -> None:
+    """Refused unless `name` is a valid Node name, so that kubelet, kube-proxy and flanneld use the same one."""
+    if len(name) > 253 or not _NODE_NAME.fullmatch(name):
+        better = re.sub("[^a-z0-9.-]", "-", name.lower()).strip("-.") or "win1"
+        raise Refused(
+            f"winkube_node_name: '{name}' cannot be the name of a Node: lower-case letters, digits, '-' and '.', with "
+            f"a letter or digit at both ends; for example '{better}'."
+        )
 
 
 def release(text: str, what: str) -> Version:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -13,11 +14,27 @@ from .reading import Query, Reading, file_query
 
 
 class Refused(Exception):  # noqa: N818 - reads as a sentence at the place where it is raised
-    """The wanted state is impossible, and nothing was done. `sentences` say why, one each."""
+    """The wanted state is impossible, and nothing was done. `sentences` say why, one each; `lacking` are those about
+    what somebody else brings, by who does."""
 
-    def __init__(self, *sentences: str) -> None:
-        super().__init__("\n".join(sentences))
-        self.sentences = sentences
+    def __init__(self, *sentences: str, lacking: Mapping[str, str] | None = None) -> None:
+        self.lacking = dict(lacking or {})
+        self.sentences = (*sentences, *self.lacking.values())
+        super().__init__("\n".join(self.sentences))
+
+    def list_own(self, refused: Collection[str]) -> tuple[str, ...]:
+        """The sentences without those that only follow: who brings it is `refused`."""
+        follow = {sentence for who, sentence in self.lacking.items() if who in refused}
+        return tuple(sentence for sentence in self.sentences if sentence not in follow)
+
+
+def list_refusals(check: Callable[[], object]) -> tuple[str, ...]:
+    """Why `check` refuses; nothing if it does not. For what is said together with other refusals."""
+    try:
+        check()
+    except Refused as refused:
+        return refused.sentences
+    return ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@
 """All components of a run planned by its first task, as the later ones would in check mode.
 
 Which components, in which order and on which condition is read from playbooks/tasks/node.yml, which is what the run
-does; the arguments of each are those that its role passes. Each one's prediction is the reading of the next.
+does; the arguments of each are those that its role passes. Each one's prediction is the reading of the next. Behind a
+component that is refused the others are planned as well, so that all is said at once.
 """
 
 from __future__ import annotations
@@ -12,23 +13,28 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError, AnsibleUndefinedVariable
 from ansible.module_utils.common.yaml import yaml_load
 from ansible.template import trust_as_template
 
+from ..cluster.error import ClusterError
 from ..components.asks import Asks
 from ..components.declaration import Component
+from ..components.layout import Layout
+from ..components.node import Node
 from ..components.options import arguments
 from ..components.registry import COMPONENTS
 from ..engine.address import mask
 from ..engine.reading import Query, Reading
+from ..engine.resource import Refused
 from ..foreign.spelling import meant
+from ..node.link import NodeError
 from .argument_spec import check_arguments
 from .converge import Converge
-from .node_action import NodeAction
 from .screen import display
 from .task_node import TaskNode
 from .variables import NAME
@@ -51,7 +57,8 @@ class NodePlan:
     """`steps`: what would be changed, by component; only the components that differ. `looked`: the components that
     were planned. `whole`: every component that takes part was. `reading`: the node as it is, with whatever was read
     besides. `unpinned`: the programs that would be downloaded, and for which nothing vouches but the server that they
-    come from. `interrupts`: whether pods notice it; `restarts`: whether the machine is restarted."""
+    come from. `interrupts`: whether pods notice it; `restarts`: whether the machine is restarted. `refusals`: why it
+    cannot be done, a sentence each."""
 
     steps: Mapping[str, tuple[str, ...]]
     looked: tuple[str, ...]
@@ -60,6 +67,7 @@ class NodePlan:
     unpinned: tuple[str, ...] = ()
     interrupts: bool = False
     restarts: bool = False
+    refusals: tuple[str, ...] = ()
 
     def to_result(self) -> dict[str, Any]:
         """As the task's result has it."""
@@ -103,26 +111,69 @@ def correct_tag(run: Collection[str], known: Collection[str]) -> str:
     return ""
 
 
+class Variables(Protocol):
+    """The run's variables, as its first task sees them."""
+
+    def render_value(self, value: Any) -> Any:
+        """A value with its templates filled in. AnsibleError if that cannot be done now."""
+
+    def variable(self, name: str) -> Any:
+        """A variable as it stands; None if there is none."""
+
+
+class RoleArguments:
+    """What the roles of a run pass to their modules for one host, each read once."""
+
+    def __init__(self, variables: Variables) -> None:
+        self.variables = variables
+        self._read: dict[str, tuple[Mapping[str, Any], Any]] = {}
+
+    def read(self, part: Part) -> tuple[Mapping[str, Any], Any]:
+        """The module's options, checked, and the same as the component reads them. AnsibleError if they cannot be
+        rendered now, AnsibleActionFail for one that is wrong."""
+        made = part.component
+        if made.role not in self._read:
+            options = check_arguments(made.module, self.variables.render_value(part.arguments))
+            self._read[made.role] = options, made.interface.read(options)
+        return self._read[made.role]
+
+    def find_node(self, layout: Layout) -> Node | None:
+        """The node as all roles together want it, whatever the run's tags, but for the optional ones. None if that
+        cannot be rendered now."""
+        own: dict[str, Any] = {}
+        for part in list_parts():
+            if not part.component.optional:
+                try:
+                    own[part.component.role] = self.read(part)[1]
+                except AnsibleError as error:
+                    display.vv(f"{part.component.role}: its arguments are not known yet: {error}")
+                    return None
+        versions = {role: str(getattr(options, "version", "")) for role, options in own.items()}
+        return Node(layout=layout, versions=versions, **own)
+
+
 def plan_node(
-    first: NodeAction, node: TaskNode, reading: Reading, wanted: Callable[[Part], bool], asks: Asks
+    arguments_of: RoleArguments, node: TaskNode, reading: Reading, wanted: Callable[[Part], bool], asks: Asks
 ) -> NodePlan:
     """Plans the node of a task.
 
     Args:
-        first: The task's action, for the run's variables.
+        arguments_of: What the roles pass.
         node: The node, which is only read.
         reading: What is known of it.
         wanted: Whether the run comes to a part; AnsibleError where that cannot be told.
         asks: The cluster's answers, kept.
 
     Raises:
-        What the component's own task would: Refused, NodeError, what connections raise. What cannot be rendered yet is
-        left to that task, and so are the components behind it.
+        What the component's own task would, but for Refused and what the cluster does not answer, which the plan has:
+        NodeError, what connections raise. What cannot be rendered yet is left to that task, and so are the components
+        behind it.
     """
     found, now = reading, replace(reading, predicted=False)
     steps: dict[str, tuple[str, ...]] = {}
     looked: list[str] = []
     runs: list[Converge] = []
+    refused: dict[str, tuple[str, ...]] = {}
 
     def note(parts: Mapping[str, Any], queries: Sequence[Query]) -> None:
         nonlocal found
@@ -132,7 +183,8 @@ def plan_node(
     def build_plan(whole: bool) -> NodePlan:
         restarts = any(run.restarts for run in runs)
         interrupts = restarts or not whole or any(run.interrupts for run in runs)
-        return NodePlan(steps, tuple(looked), whole, found, _find_unpinned(asks, steps), interrupts, restarts)
+        unpinned, refusals = _find_unpinned(asks, steps), tuple(chain.from_iterable(refused.values()))
+        return NodePlan(steps, tuple(looked), whole, found, unpinned, interrupts, restarts, refusals)
 
     node.link.noted = note
     try:
@@ -141,23 +193,27 @@ def plan_node(
                 continue
             made = part.component
             looked.append(made.role)
-            options = check_arguments(made.module, first.render_value(part.arguments))
-            own = made.interface.read(options)
+            options, own = arguments_of.read(part)
             run = Converge(made.name, node, options, asks, check=True, needed=made.reads(node.layout), own=own)
             runs.append(run)
-            now = run.run_stages(made.stages, now, after=made.after).reading
+            try:
+                now = run.run_stages(made.stages, now, after=made.after).reading
+            except (Refused, NodeError) as error:
+                refused[made.role] = _list_refusals(error, refused)
+                now = replace(now, predicted=True)
+                continue
             told = run.result(diff=False)
             if told["changed"]:
                 steps[made.role] = tuple(str(step["text"]) for step in told["steps"])
     except (AnsibleActionFail, AnsibleConnectionFailure):
         raise
     except AnsibleUndefinedVariable as error:
-        if (name := _find_undefined(first, part.arguments)) is None:
+        if (name := _find_undefined(arguments_of.variables, part.arguments)) is None:
             return build_plan(whole=False)
         raise AnsibleActionFail(
             f"{name}: a variable that it uses is not defined for {node.name}: {error}. Define it for the Windows nodes "
             "as well, in the group_vars of a group that they are in.",
-            obj=first.variable(name),
+            obj=arguments_of.variables.variable(name),
         ) from None
     except AnsibleError as error:
         display.vv(f"{reading.machine}: not planned to its end: {error}")
@@ -165,16 +221,26 @@ def plan_node(
     return build_plan(whole=True)
 
 
-def _find_undefined(first: NodeAction, template: Any) -> str | None:
+def _list_refusals(error: Refused | NodeError, refused: Collection[str]) -> tuple[str, ...]:
+    """The sentences of a component behind those that are `refused`. NodeError for one of the node's, not the
+    cluster's."""
+    if isinstance(error, Refused):
+        return error.list_own(refused)
+    if isinstance(error.__cause__, ClusterError):
+        return (str(error.__cause__),)
+    raise error
+
+
+def _find_undefined(variables: Variables, template: Any) -> str | None:
     """The variable of the collection, among those that a template names, in whose own text something is not defined."""
     for name in dict.fromkeys(NAME.findall(str(template))):
-        value = first.variable(name)
+        value = variables.variable(name)
         if not isinstance(value, str) or "{" not in value:
             continue
         try:
-            first.render_value(value)
+            variables.render_value(value)
         except AnsibleUndefinedVariable:
-            return _find_undefined(first, value) or name
+            return _find_undefined(variables, value) or name
         except AnsibleError:
             continue
     return None

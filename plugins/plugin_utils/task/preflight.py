@@ -1,17 +1,17 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a later task of a run would refuse, as far as variables and the first reading tell: said by the first task, for
-all hosts, before anything is changed on one of them. The checks are those of the components themselves."""
+"""What a later task of a run would refuse, said by the first one for all hosts, before anything is changed on one of
+them: what the components refuse of their own plan (`node_plan.py`), and what the cluster and the whole machine say of
+it."""
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -22,24 +22,12 @@ from ..cluster.reading import BOOTSTRAP_RIGHTS, KUBEADM_RIGHTS, ClusterReading, 
 from ..cluster.rights import is_allowed
 from ..cluster.trial import try_token
 from ..components import networks
-from ..components.containerd import containerd
-from ..components.flag_check import read
-from ..components.flannel import flannel, flannel_conf
-from ..components.join import cluster_fit, join
-from ..components.kube_proxy import kube_proxy
-from ..components.kubelet import kubelet
-from ..components.kubelet.effective import Part
-from ..components.kubelet.kubelet_args import Kubelet, arguments
-from ..components.kubelet.options import KubeletOptions
-from ..components.kubernetes_fit import check_pair, kubernetes_line, release
+from ..components.expected import SERVICE
+from ..components.join import cluster_fit
 from ..components.layout import Layout
-from ..components.options import read as read_options
-from ..components.source import as_meant, source
+from ..components.node import Node
 from ..engine.address import mask
 from ..engine.reading import Reading, file_key
-from ..engine.resource import Refused
-from ..facts.calico import MODE as CALICO
-from ..facts.flags import KUBELET, line_for
 from ..words.cause import ERROR
 
 PREFIX = "winkube_"
@@ -62,6 +50,8 @@ NOT_TRIED: Final = (
     "asked."
 )
 
+PLANNED_WITH = ("cluster_cidr", "service_cidr", "dns_service_ip", "cluster_domain")
+"""What components make their arguments of, of the values of the cluster's network."""
 KNOWING = ("host", "kubelet", "join", "flannel", "kube_proxy")
 """Roles whose options have values of the cluster."""
 
@@ -120,12 +110,9 @@ class Run:
         """Whether the machine joins with a bootstrap token of ours."""
         return self.text("join") != "kubeconfig" and not self.text("bootstrap_kubeconfig_source")
 
-    def network(self, name: str) -> str:
-        """A value of the cluster's network, as later tasks will have it; empty if it cannot be known."""
-        return self.whole_network()[name]
-
     def whole_network(self) -> Mapping[str, str]:
-        """All of them by name, as the variable winkube_network has them."""
+        """The values of the cluster's network by name, as the variable winkube_network has them; empty if one cannot be
+        known."""
         if "network" not in self._known:
             given = {each: self.text(each) for each in SOURCES}
             try:
@@ -164,77 +151,47 @@ class Run:
         found = self.reading.parts.get(file_key(getattr(self.layout, what)))
         return not isinstance(found, Mapping) or bool(found.get("exists"))
 
-    def ours(self, what: str) -> bool:
-        return self.text(f"{what}_managed_by") == "service"
+    @property
+    def can_plan(self) -> bool:
+        """Whether the network is known, of which components make their arguments; if not, why is said of the
+        cluster."""
+        known = self.whole_network()
+        return not isinstance(self._known.get("cluster"), ClusterError) and all(known[name] for name in PLANNED_WITH)
 
 
-def find_problems(run: Run) -> tuple[str, ...]:
-    """One sentence for each thing that cannot work, in the order of the components."""
-    found = [
-        *_check_names(run), *_check_proxies(run), *_check_drives(run), *_check_room(run), *_check_versions(run),
-        *_check_cluster(run), *_check_network(run), *_check_kubeconfig(run), *_check_sources(run),
-    ]  # fmt: skip
+def find_problems(run: Run, node: Node | None, refusals: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """One sentence for each thing that cannot work.
+
+    Args:
+        run: The run, for one host.
+        node: The node as the variables want it; None if they cannot be rendered yet.
+        refusals: What the components refuse of their own plan, if they were planned.
+    """
+    found = [*_check_proxies(run), *_check_drives(run, node), *_check_room(run), *_check_cluster(run, node), *refusals]
+    if node is not None:
+        found += _check_network(run, node)
+    found += _check_kubeconfig(run)
     return tuple(dict.fromkeys(found))
 
 
-def _collect_refusals(check: Callable[[], object]) -> tuple[str, ...]:
-    try:
-        check()
-    except Refused as refused:
-        return refused.sentences
-    except ClusterError as error:
-        return (str(error),)
-    return ()
-
-
-def _check_versions(run: Run) -> tuple[str, ...]:
-    wanted = run.text("containerd_version")
-    if not (wanted and run.text("container_runtime") == "containerd" and run.roles("containerd")):
+def _check_network(run: Run, node: Node) -> tuple[str, ...]:
+    """Of a network that the cluster brings. One of the node's own is the role flannel's to check."""
+    if run.golden_image or not run.kubernetes or node.cni_managed_by == SERVICE:
         return ()
-
-    def check() -> None:
-        version = release(wanted, f"{PREFIX}containerd_version")
-        check_pair(kubernetes_line(run.text("kubernetes_version")), version, lambda _untested: None)
-
-    return _collect_refusals(check)
+    return (*_check_two_families(run, node), *(_check_calico(run, node) if node.calico else ()))
 
 
-def _check_network(run: Run) -> tuple[str, ...]:
-    """Where the network is the cluster's, so are its ranges; they are not compared then."""
-    if run.golden_image or not run.kubernetes:
-        return ()
-    mode = run.text("network_mode")
-    if not run.ours("cni"):
-        return (*_check_two_families(run, mode), *(_check_calico(run) if mode == CALICO else ()))
-    if not run.roles("flannel"):
-        return ()
-    ranges = (run.network("cluster_cidr"), run.network("service_cidr"), run.network("dns_service_ip"))
-    if not all(ranges):
-        return ()  # which was said
-
-    def check_ranges() -> None:
-        name, address = run.text("interface_name"), run.text("management_ip")
-        own = networks.management(run.reading, interface_name=name, address=address)
-        if found := networks.range_problems(*ranges, mode, own.subnet):
-            raise Refused(*found)
-
-    return (
-        *_collect_refusals(lambda: flannel_conf.check_mode(mode, run.reading.build)),
-        *_collect_refusals(check_ranges),
-    )
-
-
-def _check_two_families(run: Run, mode: str) -> Iterator[str]:
+def _check_two_families(run: Run, node: Node) -> Iterator[str]:
     """IPv4 and IPv6 with a network that the cluster brings: its DaemonSets say which."""
-    named = {name: run.network(name) for name in ("cluster_cidr", "service_cidr")}
+    named = {"cluster_cidr": node.cluster_cidr, "service_cidr": node.service_cidr}
     for name, text in named.items():
         if not networks.has_two_families(text):
             continue
-        if why := networks.two_families_problem(mode, _name_network(run), run.reading.build):
+        if why := networks.two_families_problem(node.flannel.network_mode, _name_network(run), run.reading.build):
             yield f"{PREFIX}{name}: {text} has two families, {why}"
 
 
-def _check_calico(run: Run) -> tuple[str, ...]:
+def _check_calico(run: Run, node: Node) -> tuple[str, ...]:
     """What keeps Calico off this node, before it joins; nothing where no one may look, or there is no cluster yet."""
     from ..calico import judge as calico  # only a cluster with Calico needs it
     from ..calico.view import build_wanted, look
@@ -245,9 +202,9 @@ def _check_calico(run: Run) -> tuple[str, ...]:
             return ()
         needed = build_wanted(
             cluster.server,
-            cluster_cidr=run.network("cluster_cidr"),
-            service_cidr=run.network("service_cidr"),
-            api_server=run.network("api_server"),
+            cluster_cidr=node.cluster_cidr,
+            service_cidr=node.service_cidr,
+            api_server=run.whole_network()["api_server"],
             cni_bin_dir=run.layout.cni_bin_dir,
             cni_conf_dir=run.layout.cni_conf_dir,
         )
@@ -287,46 +244,23 @@ def _check_kubeconfig(run: Run) -> tuple[str, ...]:
         return (str(error),)
 
 
-def _check_cluster(run: Run) -> tuple[str, ...]:
+def _check_cluster(run: Run, node: Node | None) -> tuple[str, ...]:
     """The cluster, read once for all nodes, held against what this one is to be."""
     try:
         found = run.read_cluster()
     except ClusterError as error:
         return (str(error),)
-    if found is None:
+    if found is None or node is None:
         return ()
-    join_by = run.text("join")
-    version = release(run.text("kubernetes_version"), f"{PREFIX}kubernetes_version")
-    told = {"version": str(version), "node_name": "", "source": {}, "join": join_by}
-    wish = Kubelet(read_options(KubeletOptions, told), run.layout)
-    wanted = cluster_fit.Wanted(
-        join=join_by,
-        version=version,
-        service_cidr=run.text("service_cidr"),
-        dns_service_ip=run.text("dns_service_ip"),
-        cluster_domain=run.text("cluster_domain"),
-        cluster_cidr=run.text("cluster_cidr"),
-        api_server=run.text("api_server"),
-        joining=run.joining,
-        own_network=run.ours("cni"),
-        cluster_dns=_given_dns(run),
-        drive=run.layout.kubeadm_binary[:2],
-        drop_in=Part(wish.drop_in, kubelet.drop_in_text(wish)) if wish.uses_drop_in else None,
-        arguments=read((("kubelet's arguments", arguments(wish)),), KUBELET, line_for(version.line)),
-    )
     if run.joining and run.makes_token and found.token_accepted is None:
         run.tell(NOT_TRIED)
+    given = {name: run.text(name) for name in SOURCES}
+    wanted = cluster_fit.Newcomer(node.kubelet, run.layout, given, run.joining, node.cni_managed_by == SERVICE)
     if taken := cluster_fit.describe_known(found, wanted):
         run.tell(taken)
     for sentence in cluster_fit.find_notices(found, wanted):
         run.warn(sentence)
     return cluster_fit.find_misfits(found, wanted)
-
-
-def _given_dns(run: Run) -> tuple[str, ...]:
-    """The addresses of winkube_kubelet_cluster_dns."""
-    found = run.value("kubelet_cluster_dns")
-    return tuple(str(each) for each in found if each) if isinstance(found, list) else ()
 
 
 Right = tuple[str, str, str, str, str]
@@ -385,20 +319,7 @@ def _utc(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-PATHS = ("cni_data_dir", "flannel_net_conf")
-"""Variables of paths on the node that the layout does not have."""
 _DRIVE = re.compile(r"[A-Za-z]:")
-_NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-
-
-def _check_names(run: Run) -> Iterator[str]:
-    """The Node's name. Source: kubernetes.io, Object Names and IDs: DNS subdomain names, 253 characters."""
-    name = run.text("node_name")
-    if run.kubernetes and name and (len(name) > 253 or not _NODE_NAME.fullmatch(name)):
-        yield (
-            f"winkube_node_name: '{name}' is not a Node's name: lower-case letters, digits, '-' and '.', up to 253, "
-            "beginning and ending with a letter or digit."
-        )
 
 
 def _check_proxies(run: Run) -> Iterator[str]:
@@ -422,11 +343,12 @@ def _is_proxy(value: str) -> bool:
     return parts.scheme in {"http", "https"} and bool(parts.hostname) and port != 0 and parts.path in {"", "/"}
 
 
-def _check_drives(run: Run) -> Iterator[str]:
+def _check_drives(run: Run, node: Node | None) -> Iterator[str]:
     """Every path's drive: a batch would end at its first folder there. Nothing is said where no drive was read."""
     there = sorted(run.reading.free_bytes)
     places = {each.name: getattr(run.layout, each.name) for each in fields(run.layout)}
-    places |= {name: run.text(name) for name in PATHS}
+    if node is not None:
+        places |= {"cni_data_dir": node.kube_proxy.cni_data_dir, "flannel_net_conf": node.flannel.net_conf}
     wanted: dict[str, dict[str, str]] = {}
     for name, path in places.items():
         if isinstance(path, str) and _DRIVE.match(path):
@@ -456,30 +378,3 @@ def _check_room(run: Run) -> Iterator[str]:
                 f"{ROOM_BYTES // 1024**3} GB while they are installed; images of containers come on top. Make room, or "
                 "a larger volume."
             )
-
-
-def _check_sources(run: Run) -> tuple[str, ...]:
-    """That something vouches for each download: a checksum or a sum file. What the publisher lists is not read here."""
-    containerd_wanted = run.text("container_runtime") == "containerd"
-    wanted = (
-        ("containerd", containerd.NAME, "containerd", containerd_wanted),
-        ("kubelet", kubelet.NAME, "kubelet", run.kubernetes),
-        ("join", join.KUBEADM, "kubeadm", run.kubernetes and run.text("join") == "kubeadm"),
-        ("flannel", flannel.PROGRAM, "flannel", run.kubernetes and run.ours("cni")),
-        ("kube_proxy", kube_proxy.NAME, "kube_proxy", run.kubernetes and run.ours("kube_proxy")),
-    )
-    return tuple(
-        sentence
-        for role, component, prefix, needed in wanted
-        if needed and run.roles(role) and run.text(f"{prefix}_url")
-        for sentence in _collect_refusals(partial(_check_source, run, component, prefix))
-    )
-
-
-def _check_source(run: Run, component: str, prefix: str) -> None:
-    checksum = as_meant(run.text(f"{prefix}_checksum"))
-    unverified: Collection[str] = run.value("allow_unverified") or ()
-    if checksum.startswith("https://"):
-        return
-    url = run.text(f"{prefix}_url")
-    source(component=component, version="", url=url, checksum=checksum, unverified=unverified, read_url=str)

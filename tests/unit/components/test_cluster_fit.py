@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,14 +17,17 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster.reading impor
     read_cluster,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.cluster_fit import (
-    Wanted,
+    Newcomer,
     describe_known,
     find_misfits,
     find_notices,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Version
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.options import KubeletOptions
+from ansible_collections.winkube.node.plugins.plugin_utils.components.options import read
 
 from tests.unit.cluster.fake import Fake
+
+from .nodes import LAYOUT
 
 MAPS = "/api/v1/namespaces/kube-system/configmaps"
 READING = ClusterReading(
@@ -34,15 +38,22 @@ READING = ClusterReading(
     kubernetes_address="10.96.0.1",
     api_addresses=("10.0.0.10:6443",),
 )
-DROP_IN_FREE = Version.parse("1.37.1")
-WANTED = Wanted(
-    join="bootstrap_kubeconfig",
-    version=DROP_IN_FREE,
-    service_cidr="10.96.0.0/12",
-    dns_service_ip="10.96.0.10",
-    cluster_domain="cluster.local",
-    cluster_cidr="10.244.0.0/16",
-)
+GIVEN: Mapping[str, str] = {
+    "service_cidr": "10.96.0.0/12",
+    "dns_service_ip": "10.96.0.10",
+    "cluster_domain": "cluster.local",
+    "cluster_cidr": "10.244.0.0/16",
+    "api_server": "",
+}
+
+
+def newcomer(join: str = "bootstrap_kubeconfig", *, joining: bool = True, dns: str = "", **given: str) -> Newcomer:
+    """A node of which the variables say this of the cluster."""
+    told = {"version": "1.37.1", "node_name": "win1", "source": {}, "join": join, "cluster_dns": [dns] if dns else []}
+    return Newcomer(read(KubeletOptions, told), LAYOUT, {**GIVEN, **given}, joining)
+
+
+WANTED = newcomer()
 
 
 def test_what_fits_is_not_told() -> None:
@@ -60,7 +71,7 @@ def test_what_fits_is_not_told() -> None:
     ],
 )
 def test_a_contradiction_has_both_values_and_where_each_stands(changes: dict[str, Any], sentence: str) -> None:
-    (said,) = find_misfits(READING, replace(WANTED, **changes))
+    (said,) = find_misfits(READING, newcomer(**changes))
     (name, value), *_ = changes.items()
     assert said.startswith(f"winkube_{name}: {value}, ")
     assert sentence in said
@@ -70,15 +81,15 @@ def test_what_neither_a_variable_nor_the_cluster_says_has_to_be_set() -> None:
     """Failed before: kubeadm's defaults were taken."""
     bare = ClusterReading(server="https://10.0.0.10:6443")
     given: dict[str, Any] = dict.fromkeys(("service_cidr", "cluster_cidr", "dns_service_ip", "cluster_domain"), "")
-    said = find_misfits(bare, replace(WANTED, joining=False, **given))
+    said = find_misfits(bare, newcomer(joining=False, **given))
     assert [each.partition(":")[0] for each in said] == [f"winkube_{name}" for name in given]
     assert "no ServiceCIDR kubernetes and no ConfigMap kube-system/kubeadm-config): set it." in said[0]
-    assert find_misfits(READING, replace(WANTED, **given)) == ()
+    assert find_misfits(READING, newcomer(**given)) == ()
 
 
 def test_what_was_taken_from_the_cluster_is_said_with_its_source() -> None:
-    assert describe_known(READING, replace(WANTED, api_server="10.0.0.9:6443")) == ""
-    assert describe_known(READING, replace(WANTED, dns_service_ip="")) == (
+    assert describe_known(READING, newcomer(api_server="10.0.0.9:6443")) == ""
+    assert describe_known(READING, newcomer(dns_service_ip="")) == (
         "Taken from the cluster: dns_service_ip 10.96.0.10 (Service kube-system/kube-dns), "
         "api_server https://10.0.0.10:6443 (the kubeconfig)."
     )
@@ -86,16 +97,16 @@ def test_what_was_taken_from_the_cluster_is_said_with_its_source() -> None:
 
 @pytest.mark.parametrize("given", ["127.0.0.1:6443", "https://localhost:6443", "https://169.254.1.1:6443"])
 def test_an_address_of_each_machines_own_is_refused(given: str) -> None:
-    (said,) = find_misfits(READING, replace(WANTED, api_server=given))
+    (said,) = find_misfits(READING, newcomer(api_server=given))
     assert said.startswith(f"winkube_api_server: {given} is the node's own address there")
     local = replace(READING, server="https://127.0.0.1:6443")
     (said,) = find_misfits(local, WANTED)
     assert said.startswith("The cluster says https://127.0.0.1:6443 of itself") and "set winkube_api_server" in said
-    assert find_misfits(local, replace(WANTED, joining=False)) == ()
+    assert find_misfits(local, newcomer(joining=False)) == ()
 
 
 def test_other_dns_for_pods_is_told_and_not_refused() -> None:
-    other = replace(WANTED, cluster_dns=("169.254.25.10",))
+    other = newcomer(dns="169.254.25.10")
     assert find_misfits(READING, other) == ()
     (said,) = find_notices(READING, other)
     assert said.startswith("winkube_kubelet_cluster_dns: 169.254.25.10; the cluster's DNS is 10.96.0.10")
@@ -104,13 +115,13 @@ def test_other_dns_for_pods_is_told_and_not_refused() -> None:
 def test_one_family_of_two_is_compared_with_its_own() -> None:
     both = replace(READING, service_ranges=Known("10.96.0.0/12,fd00:10:96::/112", "ServiceCIDR kubernetes"))
     assert find_misfits(both, WANTED) == ()
-    assert find_misfits(both, replace(WANTED, service_cidr="10.96.0.0/12,fd00::/112")) != ()
+    assert find_misfits(both, newcomer(service_cidr="10.96.0.0/12,fd00::/112")) != ()
 
 
 def test_where_nobody_says_the_range_the_address_of_the_api_has_to_lie_in_it() -> None:
     unknown = replace(READING, cluster_configuration=None)
     assert find_misfits(unknown, WANTED) == ()
-    (said,) = find_misfits(unknown, replace(WANTED, service_cidr="10.43.0.0/16"))
+    (said,) = find_misfits(unknown, newcomer(service_cidr="10.43.0.0/16"))
     assert "does not contain 10.96.0.1, the address of the Service default/kubernetes" in said
 
 
@@ -138,7 +149,7 @@ def test_all_nodes_on_one_of_several_control_planes_is_told() -> None:
     several = replace(READING, api_addresses=("10.0.0.10:6443", "10.0.0.11:6443"))
     (said,) = find_notices(several, WANTED)
     assert "one of 2 control planes" in said and "winkube_api_server" in said
-    assert find_notices(several, replace(WANTED, api_server="https://vip.example.com:6443")) == ()
+    assert find_notices(several, newcomer(api_server="https://vip.example.com:6443")) == ()
 
 
 @pytest.mark.parametrize(

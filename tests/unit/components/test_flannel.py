@@ -151,7 +151,7 @@ def test_flanneld_gets_the_name_of_its_node() -> None:
 @pytest.mark.row("FL-03")
 @pytest.mark.parametrize("name", ["", "WIN1"])
 def test_a_name_that_no_node_has_is_refused(name: str) -> None:
-    with pytest.raises(Refused, match=f"winkube_node_name: '{name}' is not a Node's name"):
+    with pytest.raises(Refused, match=f"winkube_node_name: '{name}' cannot be the name of a Node"):
         flannel.check(release=Version.parse("0.28.0"), node_name=name, warn=lambda text: None)
 
 

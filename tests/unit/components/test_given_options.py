@@ -260,7 +260,7 @@ def made_by_flannel(found: Reading, said: list[str], **more: Any) -> tuple[Resou
     [
         pytest.param({"network_mode": "nat"}, "flannel has no backend for nat", marks=pytest.mark.row("NW-02")),
         pytest.param({"network_mode": "overlay"}, "on Windows Server, version 1803", marks=pytest.mark.row("NW-12")),
-        pytest.param({"node_name": "WIN1"}, "'WIN1' is not a Node's name", marks=pytest.mark.row("FL-03")),
+        pytest.param({"node_name": "WIN1"}, "'WIN1' cannot be the name of a Node", marks=pytest.mark.row("FL-03")),
         pytest.param({}, r"C:\k\cni\host-local.exe is missing on the node", marks=pytest.mark.row("NW-31")),
     ],
 )

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join import join, joining
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.joining import Joining
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kubernetes_fit import check_node_name
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import security
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
@@ -103,13 +104,13 @@ def test_the_machine_has_to_be_the_node_that_it_is_said_to_be() -> None:
 @pytest.mark.parametrize("name", ["WIN1", "win_1", "-win1", "win1.", "", "a" * 254])
 def test_a_name_that_no_node_can_have_is_refused(name: str) -> None:
     with pytest.raises(Refused, match=r"winkube_node_name: .* cannot be the name of a Node"):
-        join.check_name(name)
+        check_node_name(name)
 
 
 @pytest.mark.row("HP-13")
 @pytest.mark.parametrize("name", ["win1", "win1.example.com", "1", "a" * 253])
 def test_other_names_are_fine(name: str) -> None:
-    join.check_name(name)
+    check_node_name(name)
 
 
 @pytest.mark.row("HP-01")

@@ -36,7 +36,7 @@ def build_resources(given: Given[ContainerdOptions]) -> Resources:
 def arguments(given: Given[ContainerdOptions]) -> containerd.ContainerdArgs:
     """The component's arguments from the module's options."""
     options, layout, reading = given.options, given.layout, given.reading
-    version = release(options.version, "containerd version")
+    version = release(options.version, "winkube_containerd_version")
     check_pair(kubernetes_line(options.kubernetes_version), version, given.asks.warn)
     wanted = Containerd(options, layout, _sandbox(options, reading))
     if problems := containerd_config.problems(wanted):

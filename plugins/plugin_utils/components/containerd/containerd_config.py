@@ -48,7 +48,7 @@ class Containerd:
     @property
     def version(self) -> Version:
         """The release. Refused if it is none."""
-        return release(self.options.version, "containerd version")
+        return release(self.options.version, "winkube_containerd_version")
 
     @property
     def pipe(self) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from ...engine.batch import Batch
 from ...engine.plan import Step
-from ...engine.resource import Change, Refused
+from ...engine.resource import Change, Refused, list_refusals
 from ...engine.resources.hns_network import HnsNetwork
 from ...facts.calico import hns_mode
 from ...facts.windows import VXLAN_RULE
@@ -45,7 +45,8 @@ def build_resources(given: Given[FlannelOptions]) -> Resources:
     flannel_conf.check_mode(options.network_mode, reading.build)
     address = management(given.reading, options.address)
     found = answers.problems(options, check=given.is_unsettled) if answers else ()
-    if problems := (*flannel.range_problems(options, address), *found):
+    unvouched = list_refusals(lambda: source_of(given, flannel.PROGRAM, options.version))
+    if problems := (*flannel.range_problems(options, address), *found, *unvouched):
         raise Refused(*problems)
     flannel.prerequisites(layout, reading)
     network = flannel_conf.network_name(options.network_mode, options.network_name)

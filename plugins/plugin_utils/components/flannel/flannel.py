@@ -30,7 +30,7 @@ from .. import inbound, networks, nssm
 from ..cni import cni
 from ..cni.conf import FILE
 from ..declaration import Daemon, NoHealth, ServiceKind
-from ..kubernetes_fit import kubernetes_line
+from ..kubernetes_fit import check_node_name, kubernetes_line
 from ..layout import Layout
 from ..networks import Management
 from ..service import Running, service_of
@@ -93,14 +93,11 @@ def arguments(args: Flanneld) -> tuple[str, ...]:
 
 
 def check(*, release: Version, node_name: str, warn: Callable[[str], None]) -> None:
-    """Checks that do not need the node. Refused for an invalid node name."""
+    """Checks that do not need the node. Refused for an invalid node name: flanneld looks for the Node of this name,
+    which is the kubelet's --hostname-override."""
     if release < facts.LOCAL_PODS_FROM:
         warn(f"flannel {release}: with vxlan a node cannot reach its own pods; {facts.LOCAL_PODS_FROM} and later can.")
-    if not node_name or node_name != node_name.lower():
-        raise Refused(
-            f"winkube_node_name: '{node_name}' is not a Node's name (lower case); flanneld looks for the Node of this "
-            "name, which is the kubelet's --hostname-override."
-        )
+    check_node_name(node_name)
 
 
 def build_resources(args: Flanneld) -> tuple[Resource, ...]:

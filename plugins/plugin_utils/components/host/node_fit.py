@@ -161,7 +161,7 @@ def _containerd(line: Line, containerd: Version | None, warnings: list[str]) -> 
 
 def find_containerd(wanted: HostOptions) -> Version | None:
     """The release of containerd; None for none. Refused if the text is not a release."""
-    return release(wanted.containerd_version, "containerd version") if wanted.containerd_version else None
+    return release(wanted.containerd_version, "winkube_containerd_version") if wanted.containerd_version else None
 
 
 def pause_refusals(machine: Machine, wanted: HostOptions, warnings: list[str]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ipaddress
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -22,9 +22,16 @@ from ...cluster.reading import (
     is_reachable_by_others,
     with_scheme,
 )
+from ...facts.flags import KUBELET, line_for
 from ...facts.version import Version
-from ..flag_check import CommandLine
+from .. import flag_check
 from ..kubelet.effective import Effective, Part, adapt, effective
+from ..kubelet.kubelet import drop_in_text
+from ..kubelet.kubelet_args import Kubelet, arguments
+from ..kubelet.options import KubeletOptions
+from ..kubernetes_fit import release
+from ..layout import Layout
+from ..options import read
 
 PATCHES_SINCE = 25
 """The first minor whose kubeadm patches the KubeletConfiguration that it writes. Source: kubernetes
@@ -33,72 +40,65 @@ MANIFEST = "examples/rbac/bootstrap.yml"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What the variables say of the cluster, empty where they say nothing; the way to join and the release. `joining`:
-    it has not joined yet; `own_network`: the network of pods is not the cluster's; `cluster_dns`:
-    what the kubelet is told."""
+class Newcomer:
+    """The node that shall be in the cluster: its `kubelet`, and what the variables say of the cluster, by the names of
+    SOURCES, empty where they say nothing. `joining`: it has not joined yet; `own_network`: the network of pods is not
+    the cluster's."""
 
-    join: str
-    version: Version
+    kubelet: KubeletOptions
+    layout: Layout
+    given: Mapping[str, str]
     joining: bool = True
     own_network: bool = True
-    cluster_dns: tuple[str, ...] = ()
-    service_cidr: str = ""
-    dns_service_ip: str = ""
-    cluster_domain: str = ""
-    cluster_cidr: str = ""
-    api_server: str = ""
-    drive: str = "C:"
-    drop_in: Part | None = None
-    arguments: CommandLine = field(default_factory=lambda: CommandLine((), ()))
+
+    @property
+    def version(self) -> Version:
+        """The release. Refused if it is none."""
+        return release(self.kubelet.version, "winkube_kubernetes_version")
 
 
-def find_misfits(found: ClusterReading, wanted: Wanted) -> tuple[str, ...]:
+def find_misfits(found: ClusterReading, node: Newcomer) -> tuple[str, ...]:
     """Why a node of these variables would not work in this cluster, a sentence each."""
-    said = (*_find_contradictions(found, wanted), *_find_unknown(found, wanted), *_find_own_address(found, wanted))
-    if wanted.joining:
-        said += (*_find_missing(found, wanted), *_kubelet(found, wanted))
+    said = (*_find_contradictions(found, node), *_find_unknown(found, node), *_find_own_address(found, node))
+    if node.joining:
+        said += (*_find_missing(found, node), *_kubelet(found, node))
     return tuple(dict.fromkeys(said))
 
 
-def _find_contradictions(found: ClusterReading, wanted: Wanted) -> Iterator[str]:
+def _find_contradictions(found: ClusterReading, node: Newcomer) -> Iterator[str]:
     known = list_known(found)
     for name, given, same in (
-        ("service_cidr", wanted.service_cidr, _same_ranges),
-        ("cluster_cidr", wanted.cluster_cidr if wanted.own_network else "", _same_ranges),
-        ("dns_service_ip", wanted.dns_service_ip, _same_text),
-        ("cluster_domain", wanted.cluster_domain, _same_text),
+        ("service_cidr", node.given["service_cidr"], _same_ranges),
+        ("cluster_cidr", node.given["cluster_cidr"] if node.own_network else "", _same_ranges),
+        ("dns_service_ip", node.given["dns_service_ip"], _same_text),
+        ("cluster_domain", node.given["cluster_domain"], _same_text),
     ):
         if given and name in known and not same(given, known[name].value):
             yield _contradiction(name, given, known[name])
-    if found.kubernetes_address and wanted.service_cidr and found.service_cidr() is None:
+    services = node.given["service_cidr"]
+    if found.kubernetes_address and services and found.service_cidr() is None:
         address = ipaddress.ip_address(found.kubernetes_address)
-        if not any(address in each for each in _ranges(wanted.service_cidr)):
+        if not any(address in each for each in _ranges(services)):
             yield (
-                f"winkube_service_cidr: {wanted.service_cidr} does not contain {found.kubernetes_address}, the address "
+                f"winkube_service_cidr: {services} does not contain {found.kubernetes_address}, the address "
                 f"of the {KUBERNETES}: it is not this cluster's range of Services."
             )
 
 
-def _find_unknown(found: ClusterReading, wanted: Wanted) -> Iterator[str]:
+def _find_unknown(found: ClusterReading, node: Newcomer) -> Iterator[str]:
     """What neither a variable nor the cluster says, and a node needs."""
     known = list_known(found)
-    for name, given in (
-        ("service_cidr", wanted.service_cidr),
-        ("cluster_cidr", wanted.cluster_cidr),
-        ("dns_service_ip", wanted.dns_service_ip),
-        ("cluster_domain", wanted.cluster_domain),
-    ):
-        if not given and name not in known:
+    for name in ("service_cidr", "cluster_cidr", "dns_service_ip", "cluster_domain"):
+        if not node.given[name] and name not in known:
             yield f"winkube_{name}: the cluster does not say it (no {' and no '.join(SOURCES[name])}): set it."
 
 
-def _find_own_address(found: ClusterReading, wanted: Wanted) -> Iterator[str]:
+def _find_own_address(found: ClusterReading, node: Newcomer) -> Iterator[str]:
     """An address of the API that means each machine itself."""
-    given = wanted.api_server
+    given = node.given["api_server"]
     if given and not is_reachable_by_others(given):
         yield refuse_own_address(given, given=True)
-    elif not given and wanted.joining and found.api_server() is None:
+    elif not given and node.joining and found.api_server() is None:
         yield refuse_own_address(found.published.server if found.published else found.server, given=False)
 
 
@@ -128,10 +128,10 @@ def _same_text(one: str, other: str) -> bool:
     return one.strip().rstrip(".").casefold() == other.strip().rstrip(".").casefold()
 
 
-def _find_missing(found: ClusterReading, wanted: Wanted) -> Iterator[str]:
+def _find_missing(found: ClusterReading, node: Newcomer) -> Iterator[str]:
     """What the way of joining needs of the cluster."""
     seen = found.saw(KUBEADM_CONFIG, found.kubelet_config_source)
-    if wanted.join == "kubeadm" and not found.has_kubeadm and seen:
+    if node.kubelet.join == "kubeadm" and not found.has_kubeadm and seen:
         lacking = [
             name
             for name, there in (
@@ -163,21 +163,27 @@ def _other_agent(found: ClusterReading) -> str:
     return " (rke2 has a Windows agent of its own, which brings all of a node)" if found.has_two_cas else ""
 
 
-def compute_kubelet(found: ClusterReading, wanted: Wanted) -> Effective | None:
+def compute_kubelet(found: ClusterReading, node: Newcomer) -> Effective | None:
     """What a kubelet that joins by kubeadm would run with; None where the cluster's configuration is not known."""
-    if wanted.join != "kubeadm" or found.kubelet_config is None:
+    if node.kubelet.join != "kubeadm" or found.kubelet_config is None:
         return None
-    adapted = adapt(found.kubelet_config, found.cluster_configuration or {}, wanted.drive, wanted.version)
+    drive = node.layout.kubeadm_binary[:2]
+    adapted = adapt(found.kubelet_config, found.cluster_configuration or {}, drive, node.version)
     base = Part(found.kubelet_config_source, json.dumps(adapted))
-    drop_ins = [wanted.drop_in] if wanted.drop_in is not None else None
-    return effective(base, drop_ins, wanted.arguments, wanted.version)
+    # What every kubelet of this release gets. The user's own options are the kubelet's to judge, on its machine.
+    told = {"version": str(node.version), "node_name": "", "source": {}, "join": node.kubelet.join}
+    plain = Kubelet(read(KubeletOptions, told), node.layout)
+    drop_ins = [Part(plain.drop_in, drop_in_text(plain))] if plain.uses_drop_in else None
+    line = line_for(node.version.line)
+    given = flag_check.read((("kubelet's arguments", arguments(plain)),), KUBELET, line)
+    return effective(base, drop_ins, given, node.version)
 
 
-def _kubelet(found: ClusterReading, wanted: Wanted) -> Iterator[str]:
-    made = compute_kubelet(found, wanted)
+def _kubelet(found: ClusterReading, node: Newcomer) -> Iterator[str]:
+    made = compute_kubelet(found, node)
     for fault in made.faults if made else ():
         taken_out = fault.kind == "gate" and fault.place == found.kubelet_config_source
-        if not (taken_out and wanted.version.minor >= PATCHES_SINCE):
+        if not (taken_out and node.version.minor >= PATCHES_SINCE):
             yield fault.sentence
 
 
@@ -186,23 +192,24 @@ def build_patch(gates: tuple[str, ...]) -> Mapping[str, Any]:
     return {"featureGates": dict.fromkeys(gates)}
 
 
-def describe_known(found: ClusterReading, wanted: Wanted) -> str:
+def describe_known(found: ClusterReading, node: Newcomer) -> str:
     """The values that were not typed, each with its source, in one sentence; empty if all were."""
-    given = {name: getattr(wanted, name) for name in SOURCES}
-    taken = [f"{name} {known.value} ({known.source})" for name, known in list_known(found).items() if not given[name]]
+    known = list_known(found)
+    taken = [f"{name} {each.value} ({each.source})" for name, each in known.items() if not node.given[name]]
     return f"Taken from the cluster: {', '.join(taken)}." if taken else ""
 
 
-def find_notices(found: ClusterReading, wanted: Wanted) -> tuple[str, ...]:
+def find_notices(found: ClusterReading, node: Newcomer) -> tuple[str, ...]:
     """What works, and a person should know, a sentence each."""
     said = [each.sentence for each in found.unseen]
-    if wanted.cluster_dns and found.dns and not any(_same_text(each, found.dns.value) for each in wanted.cluster_dns):
+    told = tuple(filter(None, node.kubelet.cluster_dns))
+    if told and found.dns and not any(_same_text(each, found.dns.value) for each in told):
         said.append(
-            f"winkube_kubelet_cluster_dns: {', '.join(wanted.cluster_dns)}; the cluster's DNS is {found.dns.value} "
+            f"winkube_kubelet_cluster_dns: {', '.join(told)}; the cluster's DNS is {found.dns.value} "
             f"({found.dns.source}). Pods on this node ask only the first: something has to answer there."
         )
     known = found.api_server()
-    server = wanted.api_server or (known.value if known else "")
+    server = node.given["api_server"] or (known.value if known else "")
     host = urlsplit(with_scheme(server)).hostname or ""
     others = [each for each in found.api_addresses if each.rpartition(":")[0].strip("[]") != host]
     if others and len(others) < len(found.api_addresses):

@@ -19,6 +19,7 @@ from ...engine.resources.file import File
 from ...engine.secret import Secret
 from ..declaration import Component
 from ..kubelet.places import cert_dir
+from ..kubernetes_fit import check_node_name
 from ..shared_arguments import kubernetes_version, source_of
 from ..stage import After, Given, Probe, Resources, Stage
 from . import join, joining, material, node_object
@@ -35,7 +36,7 @@ def look(given: Given[JoinOptions]) -> None:
     """Decide whether the machine must and may join, and find the identities of flanneld and kube-proxy."""
     if given.shared.golden_image:
         return
-    join.check_name(given.options.node_name)
+    check_node_name(given.options.node_name)
     if joins(given):
         material.check_possible(_cluster(given), given.options, given.layout, given.reading)
     _identities(given)

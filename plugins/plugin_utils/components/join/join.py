@@ -37,7 +37,6 @@ Way = Literal["kubeadm", "bootstrap_kubeconfig", "kubeconfig"]
 KUBEADM_DIRS = (r"C:\etc\kubernetes", r"C:\var\lib\kubelet")
 """Where kubeadm writes, on its working drive. Source: kubernetes cmd/kubeadm/app/constants/constants.go,
 KubernetesDir and KubeletRunDirectory."""
-_NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _COMMON_NAME = re.compile(r"(?:^|,\s*)CN\s*=\s*\"?([^,\"]+)")
 REJOIN = "playbooks/repair.yml -e winkube_repair=rejoin"
 
@@ -119,16 +118,6 @@ def build_reader(service: str, program: str, path: str, reading: Reading) -> tup
         return ()
     # A service that crashes and waits for its restart rests; only a new kubeconfig starts it.
     return (Service(service, AsFound(found, program), frozenset({file_key(path)}), retries=True, rests=True),)
-
-
-def check_name(name: str) -> None:
-    """Refused unless `name` is a valid Node name, so that kubelet, kube-proxy and flanneld use the same one."""
-    if len(name) > 253 or not _NODE_NAME.fullmatch(name):
-        better = re.sub("[^a-z0-9.-]", "-", name.lower()).strip("-.") or "win1"
-        raise Refused(
-            f"winkube_node_name: '{name}' cannot be the name of a Node: lower-case letters, digits, '-' and '.', with "
-            f"a letter or digit at both ends; for example '{better}'."
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +203,10 @@ def check_places(layout: Layout, way: Way, reading: Reading) -> None:
     """Refused if a join cannot work: there is no kubelet service, or kubeadm does not know the folders."""
     if reading.service(layout.kubelet_service) is None:
         raise Refused(
-            f"There is no service {layout.kubelet_service} on this machine, and a join ends by starting it: run the "
-            "role kubelet (winkube.node.win_kubelet) first."
+            lacking={
+                "kubelet": f"There is no service {layout.kubelet_service} on this machine, and a join ends by starting "
+                "it: run the role kubelet (winkube.node.win_kubelet) first."
+            }
         )
     found = (layout.kubernetes_dir, layout.kubelet_dir)
     wrong = [place for place, known in zip(found, KUBEADM_DIRS, strict=True) if not windows_path.is_same(place, known)]

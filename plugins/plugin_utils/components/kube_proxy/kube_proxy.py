@@ -61,14 +61,14 @@ class KubeProxyArgs:
 def build_resources(args: KubeProxyArgs, reading: Reading) -> tuple[Resource, ...]:
     """Folders, program, service. Refused if kube-proxy would not start with its arguments, or has no kubeconfig."""
     layout = args.wanted.layout
-    problems = kube_proxy_args.problems(args.wanted)
+    problems, lacking = kube_proxy_args.problems(args.wanted), {}
     if not reading.parts.get(file_key(layout.kube_proxy_kubeconfig), {"exists": True}).get("exists"):
-        problems.append(
+        lacking["join"] = (
             f"kube-proxy: there is no {layout.kube_proxy_kubeconfig} on the node. The role join writes it; that needs "
             "winkube_cluster.kubeconfig, or your own file (winkube_kube_proxy_kubeconfig_source)."
         )
-    if problems:
-        raise Refused(*problems)
+    if problems or lacking:
+        raise Refused(*problems, lacking=lacking)
     service = _service(args)
     return (
         *_folders(layout),

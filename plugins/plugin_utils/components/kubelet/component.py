@@ -22,7 +22,7 @@ from ...foreign.values import load_yaml
 from .. import networks
 from ..declaration import Component
 from ..healthz import find_url
-from ..kubernetes_fit import pause_image, release
+from ..kubernetes_fit import check_node_name, pause_image, release
 from ..shared_arguments import (
     check_skew,
     feature_gates,
@@ -48,6 +48,8 @@ def build_resources(given: Given[KubeletOptions]) -> Resources:
     configured = kubelet.is_configured(layout, reading)
     if given.shared.golden_image and configured:
         raise kubelet.refuse_image(layout)
+    if not given.shared.golden_image:
+        check_node_name(given.options.node_name)
     wanted = Kubelet(resolve(given), layout, _wants_serving_certificate(given))
     providers = _providers(given)
     credentials.check(providers, wanted.version, wanted.options.feature_gates)
