@@ -15,6 +15,7 @@ from ..components.kubelet.places import config_file, drop_in_dir
 from ..components.layout import Layout
 from ..engine import windows_path
 from ..engine.reading import Reading
+from ..facts.flags import OLDEST
 from ..facts.version import Version
 from ..words.cause import ERROR, WARNING, Area, Cause
 from ..words.finding import Seen
@@ -38,10 +39,12 @@ def complete_drop_ins(reading: Reading, layout: Layout, probe: Probe) -> Reading
 
 
 def _release(scene: Scene) -> Version | None:
-    """The wanted release, by which the kubelet is judged; None for a node without Kubernetes."""
+    """The wanted release, by which the kubelet is judged; None for a node without Kubernetes, and for a release whose
+    flags are not known."""
     if scene.expected is None or not scene.expected.kubernetes:
         return None
-    return Version.parse(scene.expected.kubelet.version)
+    found = Version.parse(scene.expected.kubelet.version)
+    return found if found.line >= OLDEST else None
 
 
 def _effective(scene: Scene) -> Effective | None:

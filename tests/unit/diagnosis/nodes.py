@@ -288,14 +288,14 @@ def slice_of(name: str, namespace: str, *addresses: str, ready: bool = True) -> 
     }
 
 
-def node_object(name: str, cidr: str, address: str = ADDRESS) -> Parts:
+def node_object(name: str, cidr: str, address: str = ADDRESS, release: str = "1.27.4") -> Parts:
     return {
         "metadata": {"name": name, "labels": {"kubernetes.io/os": "windows"}},
         "spec": {"podCIDR": cidr},
         "status": {
             "addresses": [{"type": "InternalIP", "address": address}],
             "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "ok"}],
-            "nodeInfo": {"kubeletVersion": "v1.27.4", "containerRuntimeVersion": "containerd://1.6.36"},
+            "nodeInfo": {"kubeletVersion": f"v{release}", "containerRuntimeVersion": "containerd://1.6.36"},
         },
     }
 
@@ -381,10 +381,11 @@ def healthy(overlay: bool = False) -> Node:
         "variable:http_proxy": {"exists": False},
         "variable:https_proxy": {"exists": False},
     }
+    release = "1.37.1" if overlay else "1.27.4"
     return Node(
         overlay,
         parts,
-        node_object("win1", "10.244.3.0/24"),
+        node_object("win1", "10.244.3.0/24", release=release),
         [pod("web")],
         [
             service("kubernetes", "default", "10.96.0.1", ports=[{"port": 443, "protocol": "TCP"}]),
@@ -398,7 +399,7 @@ def healthy(overlay: bool = False) -> Node:
         ],
         [node_object("win1", "10.244.3.0/24"), node_object("linux1", "10.244.0.0/24", "192.168.122.10")],
         expected=wanted_node(
-            "1.37.1" if overlay else "1.27.4",
+            release,
             network_mode="overlay" if overlay else "l2bridge",
             network_name="vxlan0" if overlay else "",
             cluster_cidr="10.244.0.0/16",
