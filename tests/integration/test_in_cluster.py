@@ -90,8 +90,11 @@ def test_look_and_keep_ask_for_what_they_are_granted(bench: Bench) -> None:
 
 def test_join_asks_for_what_it_is_granted(bench: Bench) -> None:
     whole = Whole(bench, BRIDGE)
-    joined = whole.site(playbook=SITE, **access(whole.cluster, "join"))
+    joined = whole.site(playbook=SITE, winkube_approve_serving=False, **access(whole.cluster, "join"))
     assert joined.rc == 0, joined
     asks = asked(whole.cluster, "join")
+    assert not any(ask.resource == "certificatesigningrequests" for ask in asks), (
+        "nothing is approved unless it is asked"
+    )
     of_keep = [*granted(*COLUMNS["keep"]), *granted(*COLUMNS["look"])]
     assert superfluous(asks, "join", without=of_keep) == []

@@ -45,6 +45,7 @@ FILES = (
     FOLDER / "cron.yml",
     FOLDER / "join" / "rights.yml",
     FOLDER / "join" / "cron.yml",
+    FOLDER / "serving-certificates" / "rights.yml",
     EXAMPLES / "rbac" / "site.yml",
 )
 SPACE, PODS = "winkube", "/api/v1/namespaces/winkube-node/pods"
@@ -409,7 +410,9 @@ def rendered(folder: Path) -> list[dict[str, Any]]:
     return list(yaml.safe_load_all(done.stdout))
 
 
-@pytest.mark.parametrize("components", [(), ("join", "alerts")], ids=["as it is", "with all of it"])
+@pytest.mark.parametrize(
+    "components", [(), ("join", "serving-certificates", "alerts")], ids=["as it is", "with all of it"]
+)
 def test_kustomize_makes_what_the_server_takes(server: Server, tmp_path: Path, components: tuple[str, ...]) -> None:
     """Each image by its digest; the digest that is shipped is no image's, since nobody publishes one."""
     folder = Path(shutil.copytree(FOLDER, tmp_path / "in-cluster"))
@@ -418,7 +421,7 @@ def test_kustomize_makes_what_the_server_takes(server: Server, tmp_path: Path, c
     file.write_text(yaml.safe_dump(wanted), encoding="utf-8")
     found = rendered(folder)
     jobs = {each["metadata"]["name"]: each for each in found if each["kind"] == "CronJob"}
-    assert set(jobs) == {"look", "keep", *components} - {"alerts"}
+    assert set(jobs) == {"look", "keep", *components} - {"alerts", "serving-certificates"}
     for name, job in jobs.items():
         spec = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]
         (image,) = {each["image"] for each in spec["containers"]}

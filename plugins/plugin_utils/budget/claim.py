@@ -28,8 +28,9 @@ from .mark import ANNOTATION, PAUSED, Mark
 from .run import Place, Run, is_over
 
 NOT_FOUND, CONFLICT = 404, 409
-TRIES = 5
-"""So often is a Node read again that changes under our hands."""
+TRIES = 30
+"""So often is a Node read again that changes under our hands. Of many Nodes that are busy, one may do so ten times in a
+row; nothing else is lost by another try."""
 SHORTEST_S, LONGEST_S = 1.0, 10.0
 SAY_EVERY_S = 60.0
 

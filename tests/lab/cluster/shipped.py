@@ -16,7 +16,12 @@ USER = "shipped"
 """How the users begin whose rights are the files'."""
 ACCOUNTS = "system:serviceaccount:winkube:"
 """How the names of the accounts of examples/in-cluster begin."""
-OF_ACCOUNTS = ("in-cluster/namespaces", "in-cluster/rights", "in-cluster/join/rights")
+OF_ACCOUNTS = (
+    "in-cluster/namespaces",
+    "in-cluster/rights",
+    "in-cluster/join/rights",
+    "in-cluster/serving-certificates/rights",
+)
 BEFORE = {"site": ("accounts",)}
 """What an administrator applies before a file."""
 

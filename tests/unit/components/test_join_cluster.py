@@ -164,6 +164,14 @@ def test_a_serving_certificate_of_this_node_is_approved_once() -> None:
     assert look_after(fake.cluster, JOINED, Time().clock).steps == ()
 
 
+def test_a_serving_certificate_is_left_to_others_where_it_is_not_asked_for() -> None:
+    fake, _ = cluster_with_node()
+    add_request(fake, "10.0.0.21")
+    left = replace(JOINED, options=replace(OPTIONS, approve_serving=False))
+    report = look_after(fake.cluster, left, Time().clock)
+    assert (report.steps, report.warnings, fake.writes) == ((), (), [])
+
+
 @pytest.mark.row("JR-01")
 def test_one_for_another_address_is_not() -> None:
     fake, _ = cluster_with_node()

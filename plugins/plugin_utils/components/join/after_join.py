@@ -191,7 +191,10 @@ def _certificates(
     cluster: Cluster, joined: Joined, clock: Clock, node: Mapping[str, Any], *, check: bool
 ) -> tuple[list[str], list[str]]:
     """Handle every request of this node for a serving certificate: approve it if it is right, else warn."""
-    steps, warnings = [], []
+    steps: list[str] = []
+    warnings: list[str] = []
+    if not joined.options.approve_serving:
+        return steps, warnings
     for found in _requests(cluster, joined, clock, 0 if check else joined.csr_timeout_s):
         label = str(found["metadata"]["name"])
         try:

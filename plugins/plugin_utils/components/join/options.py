@@ -117,6 +117,12 @@ class JoinOptions:
         ),
         type="path",
     )
+    approve_serving: bool = option(
+        "Whether to approve the certificate that the kubelet asks the cluster for, to serve logs and exec with, if its "
+        "names and addresses are those of the Node.",
+        default=True,
+        variable=Variable("winkube_approve_serving"),
+    )
     allow_cluster_admin: bool = option(
         "Whether a cluster administrator's kubeconfig may go to the node.",
         default=False,
