@@ -23,6 +23,7 @@ from typing import Any
 
 from tests import lane_reports
 from tests.pwsh import program
+from tests.real import build
 from tests.wine import chroot
 from tests.wine_node import compare, story
 from tests.wine_node.calls import ROOT
@@ -65,6 +66,10 @@ def main() -> int:
     if found is None:
         print(f"lane wine-node: left out: {program.lacking('windows')}")
         return 0
+    lacking = ["@".join(each) for each in story.PROGRAMS if not build.program(*each, "windows").exists()]
+    if lacking:
+        print(f"lane wine-node: not built: python -m tests.real.build --windows {' '.join(lacking)}")
+        return 1
     print(f"lane wine-node: PowerShell {found.version} for Windows, from {found.taken_from}", flush=True)
     with tempfile.TemporaryDirectory(prefix="wine-node-") as folder, on_wine(Path(folder), found.path) as node:
         told = story.Told(node)

@@ -24,6 +24,13 @@ KUBERNETES = "1.37.1"
 CNI = "1.9.0"
 RELEASE = ("containerd", "ctr", "containerd-shim-runhcs-v1")
 CNI_PLUGINS = ("win-bridge", "win-overlay", "host-local")
+PROGRAMS = (
+    *(("containerd", version) for version in (CONTAINERD, NEWER)),
+    ("ctr", CONTAINERD),
+    *((name, KUBERNETES) for name in ("kubelet", "kube-proxy")),
+    *((name, CNI) for name in CNI_PLUGINS),
+)
+"""Upstream's: name and version."""
 READING = """
 - hosts: windows
   gather_facts: false
@@ -288,7 +295,8 @@ def archive_of(node: Side, name: str, version: str = CONTAINERD, **instead: byte
     """The roles' variables for a release archive; `instead` has other bytes for one of its programs."""
 
     def archive() -> bytes:
-        members = {f"bin/{each}.exe": node.program(each, version) for each in RELEASE}
+        # Of ctr one release is built (tests/real/build.py): nothing here depends on which.
+        members = {f"bin/{each}.exe": node.program(each, CONTAINERD if each == "ctr" else version) for each in RELEASE}
         return tar_gz(members | {f"bin/{each}.exe": data for each, data in instead.items()})
 
     source = node.publish(f"{name}.tar.gz", archive)
