@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes what Calico's operator needs for Windows nodes, and reports; documented in modules/k8s_windows_calico.py."""
+"""Writes what Calico needs for Windows nodes, and reports; documented in modules/k8s_windows_calico.py."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..plugin_utils.calico.view import build_wanted, look
 from ..plugin_utils.task.cluster_action import ClusterAction
 from ..plugin_utils.words.cause import ERROR
 
-OF_THE_NODES = ("cluster_cidr", "service_cidr", "api_server", "cni_bin_dir", "cni_conf_dir")
+OF_THE_NODES = ("cluster_cidr", "service_cidr", "dns_service_ip", "api_server", "cni_bin_dir", "cni_conf_dir")
 
 
 class ActionModule(ClusterAction):

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: k8s_windows_calico
-short_description: What Calico's operator needs so that Windows nodes get a VXLAN network
+short_description: What Calico needs so that Windows nodes get a VXLAN network
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
   - Writes what the operator (C(tigera-operator)) wants for Windows. That is the C(Installation) (C(windowsDataplane
     HNS), the Services' networks, VXLAN, no BGP), strict affinity of Calico's IPAM, the ConfigMap
     C(kubernetes-services-endpoint) beside the operator, and Calico's own API server. It does not install the operator.
+  - Where manifests have installed Calico without its operator, as kubespray does, it writes the DaemonSet
+    C(calico-node-windows) beside C(calico-node), with the images of the same registry and release, and strict affinity.
+    A backend other than VXLAN, etcd as datastore, eBPF and host-local addresses are refused.
   - Reports what keeps Windows nodes out, from the operator's release to images that a node cannot pull.
   - BGP and the encapsulation of a Calico that runs are changed with O(adopt=true) only, since Linux nodes feel it.
   - Asks the cluster only; makes no remote call. C(examples/rbac/calico.yml) has the rights that it needs.
@@ -42,6 +45,10 @@ options:
     description: The Services' network, as the API server has it.
     type: str
     default: 10.96.0.0/12
+  dns_service_ip:
+    description: The address of the cluster's DNS, for the DaemonSet beside Calico's manifests; the operator finds it.
+    type: str
+    default: ''
   api_server:
     description:
       - Where nodes reach the API server, such as V(10.0.0.1:6443). Empty for the address in O(cluster.kubeconfig).
@@ -63,8 +70,8 @@ options:
   kube_proxy_image:
     description:
       - The image of a DaemonSet C(kube-system/kube-proxy-windows) that runs kube-proxy in HostProcess pods, such as
-        V(sigwindowstools/kube-proxy:v1.35.2-calico-hostprocess). It uses the account and the ConfigMap C(kube-proxy)
-        that kubeadm makes.
+        V(sigwindowstools/kube-proxy:v1.35.2-calico-hostprocess). It uses the account C(kube-proxy) that kubeadm makes,
+        and a ConfigMap C(kube-proxy-windows) with the API server's own address.
       - Empty where someone else runs kube-proxy on Windows nodes.
     type: str
     default: ''
@@ -101,7 +108,7 @@ steps:
       type: str
   sample: [{text: created the Installation default, state: done}]
 calico:
-  description: The release line of Calico as its operator reports it; empty if it has reported none.
+  description: The release line of Calico, as its operator or the tag of its image says it; empty if neither does.
   returned: always
   type: str
   sample: '3.31'

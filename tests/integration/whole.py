@@ -17,6 +17,7 @@ from tests.lab.server.source import SourceServer
 
 SITE = ROOT / "playbooks" / "site.yml"
 BASE = downloads.BASE
+CALICO = ROOT / "playbooks" / "calico.yml"
 DIAGNOSE = ("diagnose", "diagnose-kubelet", "diagnose-exec")
 """Files of examples/rbac for all questions of the diagnosis."""
 
@@ -49,6 +50,8 @@ class Kind:
 
 BRIDGE = Kind("l2bridge", "nssm", "1.27.4", "1.7.28", "host-gw")
 OVERLAY = Kind("overlay", "sc", "1.37.1", "2.3.7", "vxlan")
+VXLAN = Kind("calico", "sc", "1.37.1", "2.3.7", "vxlan", "kubespray")
+"""Beside kubespray's own default, Calico by manifests."""
 KINDS = {"l2bridge, nssm, 1.27": BRIDGE, "overlay, sc, 1.37": OVERLAY}
 
 
@@ -81,6 +84,8 @@ class Whole:
         self.host: NodeHost = bench.node(self.name, **{"address": "192.168.122.231", "containers": False, **spec})
         settings: dict[str, Any] = {"version": server or kind.kubernetes, "backend": kind.backend}
         settings |= {"maker": kind.maker, **makers.ALL[kind.maker].settings}
+        if makers.ALL[kind.maker].network == "calico" and kind.mode != "calico":
+            settings["network"] = "flannel"
         settings |= SECOND if kind.two_families else {}
         settings |= dict(cluster or {})
         self.cluster: Cluster = bench.cluster_of(name, **settings) if name else bench.cluster(**settings)
@@ -94,6 +99,8 @@ class Whole:
             more.setdefault("winkube_cluster", {"kubeconfig": str(self.cluster.shipped("diagnose"))})
         if Path(playbook).stem == "diagnose":
             more.setdefault("winkube_cluster", {"kubeconfig": str(self.cluster.shipped(*DIAGNOSE))})
+        if Path(playbook) == CALICO:
+            more.setdefault("winkube_cluster", {"kubeconfig": str(self.cluster.shipped("calico"))})
         if Path(playbook).stem == "repair":  # by the name of a finding it looks as the diagnosis does
             rights = dict.fromkeys((*self.RIGHTS, *DIAGNOSE))
             more.setdefault("winkube_cluster", {"kubeconfig": str(self.cluster.shipped(*rights))})

@@ -19,7 +19,7 @@ import yaml
 
 from tests.integration.lab import Bench
 from tests.integration.site import differences
-from tests.integration.whole import OVERLAY, Whole
+from tests.integration.whole import CALICO, OVERLAY, VXLAN, Whole
 from tests.lab.cluster import makers, shipped
 
 DROP_IN = "C:\\var\\lib\\kubelet\\config.d\\50-winkube.conf"
@@ -27,13 +27,16 @@ _DOMAIN = {"winkube_cluster_domain": "cluster.local"}
 """What no object of a cluster says that kubeadm has not made; all other values come from the cluster."""
 _TWO_CAS = {"winkube_cluster_cidr": makers.ALL["k3s"].settings["pod_network"]} | _DOMAIN
 _BOOTSTRAP = {"winkube_join": "bootstrap_kubeconfig"}
+_FLANNEL = {"network": "flannel"}
+_PROXY = {"winkube_calico_kube_proxy_image": "sigwindowstools/kube-proxy:v1.37.1-calico-hostprocess"}
 _CLUSTERS = {"winkube_cni_managed_by": "cluster", "winkube_kube_proxy_managed_by": "cluster"}
 
 
 @dataclass(frozen=True)
 class Case:
     """`refused`: the sentence in which it has to be; empty: it joins. `manifests`: files of examples/rbac that are
-    applied. `network`: whose it is, for the table."""
+    applied. `network`: whose it is, for the table. `calico`: the variables of calico.yml, which is run before; None:
+    it is not."""
 
     name: str
     maker: str
@@ -42,17 +45,21 @@ class Case:
     variables: Mapping[str, Any] = field(default_factory=dict)
     manifests: tuple[str, ...] = ()
     refused: str = ""
+    calico: Mapping[str, Any] | None = None
 
 
 CASES = (
     Case("kubeadm", "kubeadm"),
     Case("kubeadm, anonymous off", "kubeadm", settings={"anonymous": "off"}),
-    Case("kubespray", "kubespray"),
-    Case("kubespray, hardened", "kubespray", settings={"anonymous": "unbound", "serving": True}),
-    Case("kubespray, three control planes", "kubespray", settings={"control_planes": 3}),
+    Case("kubespray", "kubespray", "calico, kubespray's", calico=_PROXY),
+    Case("kubespray, without calico.yml", "kubespray", "calico, kubespray's", refused="Run calico.yml"),
+    Case("kubespray, flannel", "kubespray", settings=_FLANNEL),
+    Case("kubespray, hardened", "kubespray", settings=_FLANNEL | {"anonymous": "unbound", "serving": True}),
+    Case("kubespray, three control planes", "kubespray", settings=_FLANNEL | {"control_planes": 3}),
     Case(
         "kubespray, our default ranges",
         "kubespray",
+        settings=_FLANNEL,
         variables={"winkube_service_cidr": "10.96.0.0/12", "winkube_dns_service_ip": "10.96.0.10"},
         refused="but the cluster has 10.233.0.0/18 (ServiceCIDR kubernetes)",
     ),
@@ -74,6 +81,12 @@ CASES = (
 )
 
 
+class Calicos(Whole):
+    """site.yml looks at Calico's objects as well."""
+
+    RIGHTS = ("site", "calico")
+
+
 @dataclass
 class Outcome:
     """What came of a case."""
@@ -89,10 +102,15 @@ class Outcome:
 def run(case: Case, folder: Path) -> Outcome:
     bench = Bench(folder)
     try:
-        whole = Whole(bench, replace(OVERLAY, maker=case.maker), cluster=case.settings)
+        kind = VXLAN if case.network.startswith("calico") else replace(OVERLAY, maker=case.maker)
+        whole = (
+            Calicos(bench, kind, cluster=case.settings) if kind is VXLAN else Whole(bench, kind, cluster=case.settings)
+        )
         shipped.grant(whole.cluster.store, *case.manifests)
         before = bench.dump()
         given = dict(case.variables)
+        if case.calico is not None and (brought := whole.site(playbook=CALICO, **case.calico)).rc != 0:
+            return Outcome(said=" ".join(brought.output.split()))
         if not whole.cluster.settings.has_kubeadm:  # no cluster-info, and the kubeconfig says 127.0.0.1
             given["winkube_api_server"] = whole.cluster.published
         first = whole.site(**given)

@@ -51,7 +51,7 @@ def infra_repo(walk: Walk) -> None:
     (home / "winkube.node").symlink_to(walk.place.clone)
     for number in (1, 2):
         walk.bench.node(f"win{number}", f"192.168.10.2{number}", containers=False)
-    cluster = walk.whole(**kubespray.SETTINGS)
+    cluster = walk.whole(**kubespray.SETTINGS, network="flannel")
     kinds = (replace(KIND, kubernetes="1.37.0"), replace(KIND, containerd="2.3.8"))
     write_sums(walk.bench.lab.sources, walk.bench.directory, *kinds)
     inventory = walk.folder / "inventory" / "mycluster"
@@ -88,9 +88,14 @@ def ten_nodes(walk: Walk) -> None:
 
 
 def beside_the_link(walk: Walk) -> None:
-    """What the page's table says."""
+    """What the page's table says, with kubespray's default network; the variables of flannel go."""
     folder = walk.folder / "inventory" / "mycluster" / "group_vars" / "windows_nodes"
-    shutil.copy(walk.folder / "later" / "winkube.yml", folder)
+    text = (walk.folder / "later" / "winkube.yml").read_text(encoding="utf-8")
+    kept = [line for line in text.splitlines() if "winkube_network_mode" not in line and "flannel" not in line]
+    page = (ROOT / "docs" / "beside-kubespray.md").read_text(encoding="utf-8")
+    given = re.search(r"^winkube_network_mode: calico\nwinkube_calico_kube_proxy_image: \S+", page, re.MULTILINE)
+    assert given is not None
+    (folder / "winkube.yml").write_text("\n".join([*kept, given[0], ""]), encoding="utf-8")
 
 
 def in_a_clone_of_kubernetes(walk: Walk) -> None:
@@ -316,7 +321,8 @@ PAGES = (
                 "cluster.yml)",
                 left_out="kubespray is not here",
             ),
-            Step(f"{BESIDE} -e winkube_preflight=only", first=beside_the_link),
+            Step(f"{BESIDE.replace('.site', '.calico')}", first=beside_the_link),
+            Step(f"{BESIDE} -e winkube_preflight=only"),
             Step(BESIDE),
         ),
         ten_nodes,

@@ -19,9 +19,23 @@ from ..words.cause import ERROR, WARNING, Cause
 from ..words.causes import CAUSES
 from ..words.finding import Finding, Seen
 from ..words.remedies import advice
-from .view import View, Wanted, available, conditions, folders, is_same_folder, name_of, os_of, part, pools_of
+from .view import (
+    View,
+    Wanted,
+    available,
+    conditions,
+    container_of,
+    folders,
+    is_same_folder,
+    name_of,
+    os_of,
+    part,
+    pools_of,
+    space,
+)
 
 SITE = "docs.tigera.io/calico/latest/getting-started/kubernetes/windows-calico"
+_HOST_LOCAL = re.compile(r'"type"\s*:\s*"host-local"')
 _KERNEL = re.compile(r"10\.0\.(\d{5})\.(\d+)")
 
 
@@ -50,8 +64,49 @@ def rule_of(problem: Finding) -> Rule:
 
 
 def _find_missing_operator(view: View, _wanted: Wanted) -> Iterator[Seen]:
-    if not view.operator:
-        yield Seen("the cluster", "it has no Deployment tigera-operator")
+    if not view.operator and not view.by_manifests:
+        yield Seen("the cluster", "it has no Deployment tigera-operator and no DaemonSet calico-node")
+
+
+def _find_routes(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    """kubespray calls it calico_network_backend: bird, vxlan or none."""
+    said = part(view.config, "data").get(facts.BACKEND_KEY)
+    if view.by_manifests and view.config is not None and said != "vxlan":
+        yield Seen(_config(view), f"{facts.BACKEND_KEY} is {said or 'not set'}", "vxlan")
+
+
+def _find_etcd(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    if view.by_manifests and facts.ETCD_KEY in part(view.config, "data"):
+        yield Seen(_config(view), f"it has {facts.ETCD_KEY}")
+
+
+def _find_host_local(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    """A template, which is JSON only once its words have been filled in."""
+    if view.by_manifests and _HOST_LOCAL.search(str(part(view.config, "data").get(facts.CNI_KEY) or "")):
+        yield Seen(_config(view), f"the ipam of {facts.CNI_KEY} is host-local", "calico-ipam")
+
+
+def _find_ebpf(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    if part(view.felix, "spec").get("bpfEnabled") is True:
+        yield Seen("FelixConfiguration default", "bpfEnabled is true")
+
+
+def _find_missing_windows_set(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    if view.by_manifests and view.windows_set is None:
+        yield Seen(f"DaemonSet {space(view.linux or {})}/{facts.DAEMON_SET}", "it is not there")
+
+
+def _find_other_release(view: View, _wanted: Wanted) -> Iterator[Seen]:
+    image = str(container_of(view.windows_set, "felix").get("image") or "")
+    if not view.by_manifests or not image:
+        return
+    on_windows, on_linux = image.rpartition(":")[2], view.linux_image.rpartition(":")[2]
+    if on_windows != on_linux:
+        yield Seen(f"DaemonSet {space(view.linux or {})}/{facts.DAEMON_SET}", f"it runs {on_windows}", on_linux)
+
+
+def _config(view: View) -> str:
+    return f"ConfigMap {space(view.linux or {})}/{facts.CONFIG_MAP}"
 
 
 def _find_missing_installation(view: View, _wanted: Wanted) -> Iterator[Seen]:
@@ -203,7 +258,8 @@ def _endpoint_name(view: View, _wanted: Wanted) -> Iterator[Seen]:
 
 
 def _affinity(view: View, _wanted: Wanted) -> Iterator[Seen]:
-    if view.installation is not None and part(view.ipam, "spec").get("strictAffinity") is not True:
+    there = view.installation is not None or view.by_manifests
+    if there and part(view.ipam, "spec").get("strictAffinity") is not True:
         said = "there is none" if view.ipam is None else "strictAffinity is false"
         yield Seen(f"{view.api.ipam_kind} default", said, "strictAffinity: true")
 
@@ -217,15 +273,15 @@ def _find_missing_api(view: View, _wanted: Wanted) -> Iterator[Seen]:
 
 
 def _vni(view: View, _wanted: Wanted) -> Iterator[Seen]:
-    vni = part(view.felix, "spec").get("vxlanVNI")
+    where, vni = view.felix_value("vxlanVNI", "FELIX_VXLANVNI")
     if isinstance(vni, int) and vni < facts.LEAST_VNI:
-        yield Seen("FelixConfiguration default", f"vxlanVNI is {vni}", f"{facts.LEAST_VNI} or more")
+        yield Seen(where, f"it is {vni}", f"{facts.LEAST_VNI} or more")
 
 
 def _port(view: View, _wanted: Wanted) -> Iterator[Seen]:
-    port = part(view.felix, "spec").get("vxlanPort")
+    where, port = view.felix_value("vxlanPort", "FELIX_VXLANPORT")
     if isinstance(port, int) and port != facts.PORT:
-        yield Seen("FelixConfiguration default", f"vxlanPort is {port}", str(facts.PORT))
+        yield Seen(where, f"it is {port}", str(facts.PORT))
 
 
 # -- what came of it ---------------------------------------------------------------------------------------------------
@@ -286,8 +342,8 @@ RULES: tuple[Rule, ...] = (
         _cause(
             "calico.no-operator",
             ERROR,
-            "Calico's operator is not installed",
-            "Calico on Windows is run by its operator.",
+            "Calico is not installed",
+            "Windows nodes get it after Linux nodes: by its operator, or beside the manifests that kubespray has.",
             "Install it as docs.tigera.io/calico says (tigera-operator.yaml or the Helm chart), then run calico.yml.",
             "projectcalico/calico#10536",
         ),
@@ -295,11 +351,75 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         _cause(
+            "calico.routes",
+            ERROR,
+            "Calico's Linux nodes are not set up for VXLAN",
+            "Windows nodes reach their pods by VXLAN only.",
+            "Change it to vxlan (kubespray: calico_network_backend), with a pool whose vxlanMode is Always; pods on "
+            "Linux nodes lose their network meanwhile.",
+        ),
+        _find_routes,
+    ),
+    Rule(
+        _cause(
+            "calico.etcd",
+            ERROR,
+            "Calico keeps its data in etcd",
+            "A Windows node would need etcd's certificates, and its pods do not get them here.",
+            "Move Calico to the Kubernetes datastore (kubespray: calico_datastore: kdd).",
+        ),
+        _find_etcd,
+    ),
+    Rule(
+        _cause(
+            "calico.host-local",
+            ERROR,
+            "Calico gives pods addresses by host-local",
+            "Calico's VXLAN on Windows needs calico-ipam.",
+            "Use calico-ipam (kubespray: calico_ipam_host_local: false).",
+        ),
+        _find_host_local,
+    ),
+    Rule(
+        _cause(
+            "calico.ebpf",
+            ERROR,
+            "Calico runs in eBPF mode",
+            "Calico does not support Windows nodes beside it.",
+            "Set bpfEnabled to false (kubespray: calico_bpf_enabled) and let kube-proxy run on Linux nodes again.",
+        ),
+        _find_ebpf,
+    ),
+    Rule(
+        _cause(
+            "calico.no-windows",
+            ERROR,
+            "Nothing brings Calico to Windows nodes",
+            "The manifests that installed Calico have no Windows part.",
+            "Run calico.yml, which makes the DaemonSet calico-node-windows.",
+        ),
+        _find_missing_windows_set,
+        written=True,
+    ),
+    Rule(
+        _cause(
+            "calico.other-release",
+            WARNING,
+            "Windows nodes run another Calico than Linux nodes",
+            "Calico tests one release on all nodes.",
+            "Run calico.yml.",
+        ),
+        _find_other_release,
+        written=True,
+        before=False,
+    ),
+    Rule(
+        _cause(
             "calico.old",
             ERROR,
             "Calico is too old for HostProcess pods",
-            "Its operator has no Windows part yet.",
-            "Update the operator.",
+            "There are no images of it for HostProcess pods.",
+            "Update Calico.",
             "kubernetes-sigs/sig-windows-tools#371",
         ),
         _find_old_release,
@@ -473,7 +593,8 @@ RULES: tuple[Rule, ...] = (
             ERROR,
             "Linux nodes may borrow addresses of Windows nodes",
             "Calico's IPAM refuses Windows pods: global strict affinity should not be false for Windows node.",
-            "Run calico.yml.",
+            "Run calico.yml; with kubespray set calico_ipam_strictaffinity: true as well, since its next run sets it "
+            "back.",
             "Azure/AKS-Edge#43",
         ),
         _affinity,
@@ -499,7 +620,7 @@ RULES: tuple[Rule, ...] = (
             ERROR,
             "The VNI is too small for Windows",
             "Calico's CNI plugin ends with 'Windows does not support VXLANVNI < 4096'.",
-            "Set vxlanVNI of the FelixConfiguration default to 4096; Linux nodes change it, too.",
+            "Set it to 4096 (kubespray: calico_vxlan_vni); Linux nodes change it, too.",
             "projectcalico/felix#1992",
         ),
         _vni,
@@ -510,7 +631,7 @@ RULES: tuple[Rule, ...] = (
             ERROR,
             "VXLAN uses a port that Windows does not have",
             "Windows uses port 4789 for VXLAN, and no other.",
-            "Set vxlanPort of the FelixConfiguration default to 4789; Linux nodes change it, too.",
+            "Set it to 4789 (kubespray: calico_vxlan_port); Linux nodes change it, too.",
             "projectcalico/calico#10692",
         ),
         _port,

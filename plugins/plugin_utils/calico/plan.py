@@ -14,7 +14,6 @@ from ..cluster.change import Change
 from ..cluster.client import Cluster, wait_for
 from ..engine.resource import Refused
 from ..facts import calico as facts
-from ..facts.node_labels import OS_LABEL
 from ..words.cause import ERROR
 from .judge import problems, rule_of
 from .view import (
@@ -30,7 +29,9 @@ from .view import (
     name_of,
     part,
     pools_of,
+    space,
 )
+from .windows_pods import calico_node, find_difference, kube_proxy, proxy_config
 
 CRDS_S = 300
 """Seconds that the operator may take to make the CRDs of a newly installed Calico."""
@@ -55,13 +56,20 @@ def plan(view: View, wanted: Wanted, options: Options) -> tuple[Change, ...]:
     ]
     if hindering:
         raise Refused(*hindering)
+    if view.by_manifests:
+        return (
+            *_user_pools(view, options),
+            *_affinity(view),
+            *_calico_node(view, wanted),
+            *_kube_proxy(view, wanted, options),
+        )
     return (
         *_endpoint(view, wanted),
         *_installation(view, wanted, options),
         *_user_pools(view, options),
         *_affinity(view),
         *_api_server(view),
-        *_kube_proxy(view, options),
+        *_kube_proxy(view, wanted, options),
     )
 
 
@@ -73,11 +81,7 @@ def _endpoint(view: View, wanted: Wanted) -> Iterator[Change]:
     ids = {each.id for each in problems(view, wanted)}
     if not ids & {"calico.no-endpoint", "calico.endpoint-address", "calico.endpoint-name"}:
         return
-    if not wanted.host or not wanted.port:
-        raise Refused(
-            "winkube_api_server: it is empty, and no kubeconfig says where nodes reach the API server; name it, such "
-            "as 10.0.0.1:6443."
-        )
+    _need_address(wanted)
     body = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -96,6 +100,14 @@ def _endpoint(view: View, wanted: Wanted) -> Iterator[Change]:
         after = {"data": body["data"]}
         path = f"{maps}/{facts.ENDPOINT_MAP}"
         yield Change(f"change {text}", before, after, partial(_patch, path, after))
+
+
+def _need_address(wanted: Wanted) -> None:
+    if not wanted.host or not wanted.port:
+        raise Refused(
+            "winkube_api_server: it is empty, and no kubeconfig says where nodes reach the API server; name it, such "
+            "as 10.0.0.1:6443."
+        )
 
 
 # -- the Installation --------------------------------------------------------------------------------------------------
@@ -195,7 +207,7 @@ def _names(patch: Mapping[str, Any]) -> Iterator[str]:
 
 def _user_pools(view: View, options: Options) -> Iterator[Change]:
     """Pools that are in no Installation are patched themselves; the operator would revert its own."""
-    if view.installation is None or view.network.get("ipPools"):
+    if not view.by_manifests and (view.installation is None or view.network.get("ipPools")):
         return
     for pool in view.pools:
         spec = part(pool, "spec")
@@ -259,78 +271,60 @@ def _api_server(view: View) -> Iterator[Change]:
     yield Change("create the APIServer default", {}, body, partial(_create, API_SERVERS, body))
 
 
-KUBE_PROXY = "kube-proxy-windows"
-_SETS = "/apis/apps/v1/namespaces/kube-system/daemonsets"
+# -- the pods for Windows that no operator makes -----------------------------------------------------------------------
 
 
-def _kube_proxy(view: View, options: Options) -> Iterator[Change]:
+def _calico_node(view: View, wanted: Wanted) -> Iterator[Change]:
+    _need_address(wanted)
+    if not wanted.dns or not wanted.services:
+        raise Refused(
+            "winkube_dns_service_ip, winkube_service_cidr: Calico's CNI configuration on Windows has both, and neither "
+            "the cluster nor a variable says them."
+        )
+    if view.release is None:
+        raise Refused(
+            f"DaemonSet {space(view.linux or {})}/{facts.LINUX_SET}: its image is {view.linux_image}, whose tag is no "
+            "release of Calico, such as v3.31.2; which images Windows nodes need is not known."
+        )
+    yield from _daemon_set(view, calico_node(view, wanted, view.release))
+
+
+def _kube_proxy(view: View, wanted: Wanted, options: Options) -> Iterator[Change]:
     if not options.kube_proxy_image:
         return
-    body = kube_proxy(options.kube_proxy_image)
-    found = next((each for each in view.daemon_sets if name_of(each) == KUBE_PROXY), None)
+    _need_address(wanted)
+    config = proxy_config(wanted)
+    path, text = "/api/v1/namespaces/kube-system/configmaps", f"the ConfigMap kube-system/{facts.PROXY}"
+    if view.proxy is None:
+        yield Change(f"create {text}", {}, config, partial(_create, path, config))
+    elif part(view.proxy, "data") != config["data"]:
+        before, after = {"data": dict(part(view.proxy, "data"))}, {"data": config["data"]}
+        yield Change(f"change {text}", before, after, partial(_patch, f"{path}/{facts.PROXY}", after))
+    yield from _daemon_set(view, kube_proxy(options.kube_proxy_image, config))
+
+
+def _daemon_set(view: View, wanted: dict[str, Any]) -> Iterator[Change]:
+    name, home = name_of(wanted), space(wanted)
+    collection = f"/apis/apps/v1/namespaces/{home}/daemonsets"
+    found = next((each for each in view.daemon_sets if (space(each), name_of(each)) == (home, name)), None)
     if found is None:
-        yield Change(
-            f"create the DaemonSet kube-system/{KUBE_PROXY}",
-            {},
-            body,
-            partial(_create, _SETS, body),
-        )
+        yield Change(f"create the DaemonSet {home}/{name}", {}, wanted, partial(_create, collection, wanted))
         return
-    containers = part(part(part(found, "spec"), "template"), "spec").get("containers") or ()
-    images = {str(each.get("name")): str(each.get("image")) for each in containers}
-    if images.get("kube-proxy") == options.kube_proxy_image:
+    differing = tuple(find_difference(part(found, "spec"), wanted["spec"]))
+    if not differing:
         return
-    after = {"containers": [{"name": "kube-proxy", "image": options.kube_proxy_image}]}
-    patch = {"spec": {"template": {"spec": after}}}
+    before, after = {"spec": dict(part(found, "spec"))}, {"spec": wanted["spec"]}
+    fields = ", ".join(each.removeprefix("template.spec.") for each in differing)
     yield Change(
-        f"change the image of the DaemonSet kube-system/{KUBE_PROXY}",
-        {"containers": [{"name": name, "image": image} for name, image in images.items()]},
+        f"change {fields} of the DaemonSet {home}/{name}",
+        before,
         after,
-        partial(_patch, f"{_SETS}/{KUBE_PROXY}", patch, kind="strategic"),
+        partial(_patch, f"{collection}/{name}", after),
     )
 
 
-def kube_proxy(image: str) -> dict[str, Any]:
-    """kube-proxy in HostProcess pods; its image waits for Calico's network and takes the source VIP from its endpoint.
-
-    Source: kubernetes-sigs/sig-windows-tools hostprocess/calico/kube-proxy (kube-proxy.yml, start.ps1): the account and
-    the ConfigMap kube-proxy are kubeadm's.
-    """
-    labels = {"k8s-app": KUBE_PROXY}
-    of_node = {"name": "NODENAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}
-    of_pod = {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
-    folder = "$env:CONTAINER_SANDBOX_MOUNT_POINT/kube-proxy/"
-    container = {
-        "name": "kube-proxy",
-        "image": image,
-        "args": [f"{folder}start.ps1"],
-        "workingDir": folder,
-        "env": [of_node, of_pod],
-        "volumeMounts": [{"name": "kube-proxy", "mountPath": "/var/lib/kube-proxy"}],
-    }
-    pod = {
-        "serviceAccountName": "kube-proxy",
-        "hostNetwork": True,
-        "securityContext": {"windowsOptions": {"hostProcess": True, "runAsUserName": "NT AUTHORITY\\system"}},
-        "nodeSelector": {OS_LABEL: "windows"},
-        "tolerations": [{"operator": "Exists"}],
-        "priorityClassName": "system-node-critical",
-        "containers": [container],
-        "volumes": [{"name": "kube-proxy", "configMap": {"name": "kube-proxy"}}],
-    }
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": {"name": KUBE_PROXY, "namespace": "kube-system", "labels": labels},
-        "spec": {
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": pod},
-        },
-    }
-
-
-def _patch(path: str, body: Object, cluster: Cluster, kind: str = "merge") -> None:
-    cluster.patch(path, body, kind)
+def _patch(path: str, body: Object, cluster: Cluster) -> None:
+    cluster.patch(path, body)
 
 
 def _create(collection: str, body: Object, cluster: Cluster) -> None:

@@ -26,7 +26,7 @@ DEPLOYMENTS = "/apis/apps/v1/deployments"
 SERVICE = "/apis/apiregistration.k8s.io/v1/apiservices/v3.projectcalico.org"
 """Whether Calico's own API is served, by its API server or, without one, as CRDs."""
 GROUP = "/apis/crd.projectcalico.org/v1"
-PODS = f"/api/v1/namespaces/{facts.NAMESPACE}/pods?labelSelector=k8s-app%3D{facts.DAEMON_SET}"
+PODS = f"/api/v1/pods?labelSelector=k8s-app%3D{facts.DAEMON_SET}"
 OPERATOR = "tigera-operator"
 
 
@@ -50,11 +50,12 @@ STORED = Api("crd.projectcalico.org/v1", "IPAMConfig", "ipamconfigs")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the nodes need from Calico. Networks and CNI folders are the nodes'; empty ones are not compared. `host`
-    and `port` are the API server's for the nodes."""
+    """What the nodes need from Calico. Networks and CNI folders are the nodes'; empty ones are not compared. `dns` is
+    the address of the cluster's DNS; `host` and `port` are the API server's for the nodes."""
 
     pods: str = ""
     services: tuple[str, ...] = ()
+    dns: str = ""
     host: str = ""
     port: str = ""
     bin_dir: str = ""
@@ -65,7 +66,8 @@ class Wanted:
 class View:
     """The objects; None or empty if missing. `operator` is the operator's namespace, empty for none; `elsewhere` are
     other namespaces with its ConfigMap. `served` is the APIService of Calico's own API, `api_server` whether the
-    operator should run one, `stored` whether the CRDs behind it exist. `kubernetes` is the API server's release."""
+    operator should run one, `stored` whether the CRDs behind it exist. `config` is the ConfigMap of a Calico that
+    manifests have installed, `proxy` that of kube-proxy on Windows. `kubernetes` is the API server's release."""
 
     operator: str = ""
     installation: Object | None = None
@@ -76,6 +78,8 @@ class View:
     stored: bool = True
     ipam: Object | None = None
     felix: Object | None = None
+    config: Object | None = None
+    proxy: Object | None = None
     pools: tuple[Object, ...] = ()
     status: Object | None = None
     daemon_sets: tuple[Object, ...] = ()
@@ -101,11 +105,44 @@ class View:
 
     @property
     def release(self) -> Line | None:
-        """Calico's release as the operator reports it; None if it has not reported yet."""
+        """Calico's release: as the operator reports it, else by the tag of the image on Linux; None if neither says
+        it."""
+        said = part(self.installation, "status").get("calicoVersion")
         try:
-            return Line.parse(str(part(self.installation, "status").get("calicoVersion") or ""))
+            return Line.parse(str(said or self.linux_image.rpartition(":")[2]))
         except VersionError:
             return None
+
+    @property
+    def by_manifests(self) -> bool:
+        """Whether Calico was installed without an operator, as kubespray does."""
+        return not self.operator and self.linux is not None
+
+    @property
+    def linux(self) -> Object | None:
+        """Calico's DaemonSet for Linux nodes, where manifests have made it."""
+        return self._set(facts.LINUX_SET)
+
+    @property
+    def linux_image(self) -> str:
+        """Its image; empty without one."""
+        return str(container_of(self.linux, facts.LINUX_CONTAINER).get("image") or "")
+
+    @property
+    def windows_set(self) -> Object | None:
+        """Calico's DaemonSet for Windows nodes, beside the one for Linux."""
+        return self._set(facts.DAEMON_SET)
+
+    def _set(self, name: str) -> Object | None:
+        found = (each for each in self.daemon_sets if name_of(each) == name)
+        return next((each for each in found if space(each) != facts.NAMESPACE), None)
+
+    def felix_value(self, field: str, variable: str) -> tuple[str, Any]:
+        """A setting of Felix, and where it stands: a variable of the DaemonSet comes before the FelixConfiguration."""
+        for each in container_of(self.linux, facts.LINUX_CONTAINER).get("env") or ():
+            if each.get("name") == variable and str(each.get("value") or "").isdigit():
+                return f"{variable} of the DaemonSet {space(self.linux or {})}/{facts.LINUX_SET}", int(each["value"])
+        return f"{field} of the FelixConfiguration default", part(self.felix, "spec").get(field)
 
     @property
     def api(self) -> Api:
@@ -119,7 +156,14 @@ class View:
 
 
 def build_wanted(
-    server: str, *, cluster_cidr: str, service_cidr: str, cni_bin_dir: str, cni_conf_dir: str, api_server: str = ""
+    server: str,
+    *,
+    cluster_cidr: str,
+    service_cidr: str,
+    cni_bin_dir: str,
+    cni_conf_dir: str,
+    api_server: str = "",
+    dns_service_ip: str = "",
 ) -> Wanted:
     """From the options of these names. `server` is the API server's address in the kubeconfig, used if no other is
     given."""
@@ -127,6 +171,7 @@ def build_wanted(
     return Wanted(
         pods=cluster_cidr,
         services=tuple(each.strip() for each in service_cidr.split(",") if each.strip()),
+        dns=dns_service_ip,
         host=split.hostname or "",
         port=str(split.port or 443),
         bin_dir=cni_bin_dir,
@@ -138,6 +183,13 @@ def part(found: Object | None, name: str) -> Object:
     """A mapping inside an object; empty if it is missing or something else."""
     inner = (found or {}).get(name)
     return inner if isinstance(inner, Mapping) else {}
+
+
+def container_of(daemon_set: Object | None, name: str) -> Object:
+    """A container of a DaemonSet by its name; empty for another name."""
+    pod = part(part(part(daemon_set, "spec"), "template"), "spec")
+    listed = (*(pod.get("initContainers") or ()), *(pod.get("containers") or ()))
+    return next((each for each in listed if each.get("name") == name), {})
 
 
 def name_of(found: Object) -> str:
@@ -192,9 +244,11 @@ def is_same_folder(one: str, other: str) -> bool:
 
 
 def look(cluster: Cluster) -> View:
-    """Read everything with about fourteen requests. ClusterError if one fails; an unknown resource counts as
+    """Read everything with about sixteen requests. ClusterError if one fails; an unknown resource counts as
     missing."""
     operator = next((space(each) for each in cluster.items(DEPLOYMENTS) if name_of(each) == OPERATOR), "")
+    sets = View(operator=operator, daemon_sets=tuple(cluster.daemon_sets()))
+    home = space(sets.linux or {}) if sets.by_manifests else ""
     maps = [each for each in _config_maps(cluster) if name_of(each) == facts.ENDPOINT_MAP]
     served = cluster.get(SERVICE)
     api = OWN if available(served) else STORED
@@ -210,7 +264,9 @@ def look(cluster: Cluster) -> View:
         felix=cluster.get(f"{api.path('felixconfigurations')}/default"),
         pools=tuple(cluster.items(api.path("ippools"))),
         status=cluster.get(f"{STATUSES}/{facts.STATUS}"),
-        daemon_sets=tuple(cluster.daemon_sets()),
+        config=cluster.config_map(home, facts.CONFIG_MAP) if home else None,
+        proxy=cluster.config_map("kube-system", facts.PROXY),
+        daemon_sets=sets.daemon_sets,
         pods=tuple(cluster.items(PODS)),
         nodes=tuple(cluster.nodes()),
         kubernetes=cluster.version(),

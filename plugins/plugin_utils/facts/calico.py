@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Calico on Windows with VXLAN, set up by its operator: which releases go together, and what Windows cannot do.
+"""Calico on Windows with VXLAN: which releases go together, how its programs are started, and what Windows cannot do.
 
 Sources: tigera/operator 40788b9b (2026-08-21) and its branches release-v1.32 to v1.44; projectcalico/calico 87c15906
 (2026-08-22) and its tags; tigera/docs of that week, the folders calico_versioned_docs/version-3.29 to 3.32.
@@ -15,7 +15,7 @@ from typing import Final
 from .version import Line
 
 OPERATOR_FROM: Final = Line(3, 27)
-"""The first Calico whose operator runs its Windows part in HostProcess pods. Source: tigera/docs, Calico for Windows,
+"""The first Calico with images for HostProcess pods, which its operator runs. Source: tigera/docs, Calico for Windows,
 Requirements, Linux platform requirements; operator release-v1.32 pkg/render/windows.go."""
 
 KUBERNETES_FROM: Final = Line(1, 22)
@@ -86,6 +86,68 @@ DAEMON_SET: Final = "calico-node-windows"
 STATUS: Final = "calico-windows"
 """Source: operator pkg/common (CalicoNamespace, WindowsDaemonSetName); windows_controller.go, the name of its
 TigeraStatus."""
+
+
+LINUX_SET: Final = "calico-node"
+LINUX_CONTAINER: Final = "calico-node"
+CONFIG_MAP: Final = "calico-config"
+BACKEND_KEY: Final = "calico_backend"
+ETCD_KEY: Final = "etcd_endpoints"
+CNI_KEY: Final = "cni_network_config"
+"""What Calico's manifests, and kubespray's, make for Linux nodes: a DaemonSet with one container, and the ConfigMap
+beside it. Sources: calico charts/calico/templates/calico-node.yaml, calico-config.yaml; kubespray 46dbdd3
+roles/network_plugin/calico/templates."""
+
+ACCOUNT: Final = "calico-node"
+"""The DaemonSet's ServiceAccount, which also may make tokens for calico-cni-plugin. Source: likewise, calico-cr.yml."""
+
+NODE_IMAGE: Final = ("/node", "/node-windows")
+CNI_IMAGE: Final = ("/node", "/cni-windows")
+"""The end of the Linux image's repository, and of the Windows image of the same tag. Source: operator
+pkg/components/calico.go of each branch from release-v1.32 on."""
+
+PROXY: Final = "kube-proxy-windows"
+"""The DaemonSet of kube-proxy on Windows nodes. Source: kubernetes-sigs/sig-windows-tools 401ee6fc
+hostprocess/calico/kube-proxy/kube-proxy.yml."""
+
+MOUNT: Final = "$env:CONTAINER_SANDBOX_MOUNT_POINT"
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """How the images' programs are started, from a release on."""
+
+    since: Line
+    install: tuple[str, ...]
+    alive: tuple[str, ...]
+    ready: tuple[str, ...]
+    stop: tuple[str, ...]
+
+
+_NODE: Final = f"{MOUNT}/CalicoWindows/calico-node.exe"
+_ONE: Final = (f"{MOUNT}/CalicoWindows/calico.exe", "component", "node")
+PROGRAMS: Final = (
+    Programs(
+        Line(3, 27),
+        (f"{MOUNT}/opt/cni/bin/install.exe",),
+        (_NODE, "-felix-live"),
+        (_NODE, "-felix-ready"),
+        (_NODE, "-shutdown"),
+    ),
+    Programs(
+        Line(3, 33),
+        (f"{MOUNT}/opt/cni/bin/calico.exe", "component", "cni", "install"),
+        (*_ONE, "health", "--felix-live"),
+        (*_ONE, "health", "--felix-ready"),
+        (*_ONE, "shutdown"),
+    ),
+)
+"""Source: operator pkg/render/windows.go of release-v1.32 to v1.42 (3.27 to 3.32) and release-v1.44 (3.33)."""
+
+
+def programs(calico: Line) -> Programs:
+    """The row of a release that has images for Windows."""
+    return next(row for row in reversed(PROGRAMS) if row.since <= calico)
 
 
 MODE: Final = "calico"

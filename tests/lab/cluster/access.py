@@ -120,7 +120,7 @@ def _service_account(store: Store, token: str) -> User | None:
 
 def allowed(store: Store, user: User, ask: Ask) -> bool:
     """RBAC over the roles and bindings in the store, and a node's own rights."""
-    if "system:masters" in user.groups or _node_may(user, ask) or _everyone_may(user, ask):
+    if "system:masters" in user.groups or _node_may(store, user, ask) or _everyone_may(user, ask):
         return True
     rules = [
         rule
@@ -148,7 +148,7 @@ def _everyone_may(user: User, ask: Ask) -> bool:
     return ask.path.startswith(("/api", "/apis")) or own
 
 
-def _node_may(user: User, ask: Ask) -> bool:
+def _node_may(store: Store, user: User, ask: Ask) -> bool:
     """The node authorizer with NodeRestriction, as far as a kubelet needs it."""
     if "system:nodes" not in user.groups or not user.name.startswith("system:node:"):
         return False
@@ -161,13 +161,28 @@ def _node_may(user: User, ask: Ask) -> bool:
         return ask.namespace == "kube-node-lease" and ask.name in {"", own}
     if ask.resource in {"services", "runtimeclasses"}:
         return ask.verb in {"get", "list", "watch"}
-    if ask.resource in {"configmaps", "secrets"}:
-        return False  # only those that a pod of the node mounts; the lab's kubelet mounts none
+    if ask.resource in {"configmaps", "secrets", "serviceaccounts"}:
+        return any(_needs(pod, ask) for pod in store.list(BY_NAME["Pod"]) if pod["spec"].get("nodeName") == own)
     if ask.resource == "pods":
         return ask.verb in {"get", "list", "watch", "create", "delete", "patch", "update"}
     if ask.resource == "events":
         return ask.verb in {"create", "patch", "update"}
     return ask.resource == "certificatesigningrequests" and ask.verb in {"get", "create", "list", "watch"}
+
+
+def _needs(pod: dict[str, Any], ask: Ask) -> bool:
+    """Whether a pod mounts this ConfigMap, or runs under this account, whose token its kubelet asks for.
+
+    Source: kubernetes plugin/pkg/auth/authorizer/node/graph.go, AddPod; node_authorizer.go, authorizeCreateToken.
+    """
+    spec = pod["spec"]
+    if ask.namespace != pod["metadata"]["namespace"]:
+        return False
+    if ask.resource == "serviceaccounts":
+        own = str(spec.get("serviceAccountName") or "default")
+        return (ask.verb, ask.subresource, ask.name) == ("create", "token", own)
+    mounted = [(volume.get("configMap") or {}).get("name") for volume in spec.get("volumes") or ()]
+    return ask.resource == "configmaps" and ask.verb == "get" and bool(ask.name) and ask.name in mounted
 
 
 def _bound(binding: dict[str, Any], user: User) -> bool:

@@ -58,6 +58,11 @@ class NodeClient:
         self._node, self._access, self._insecure = node, access, insecure
 
     @property
+    def ca(self) -> bytes:
+        """Of the API server's certificate, PEM."""
+        return self._access.ca
+
+    @property
     def server(self) -> str:
         return self._access.server
 

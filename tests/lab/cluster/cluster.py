@@ -25,6 +25,7 @@ from tests.lab.cluster import host_process, kubeconfig, makers, pod_programs, sh
 from tests.lab.cluster.access import encoded
 from tests.lab.cluster.api import Api, Call, Request, Response
 from tests.lab.cluster.controllers import Controllers, ready
+from tests.lab.cluster.custom import STORED
 from tests.lab.cluster.flows import Flows
 from tests.lab.cluster.pki import Authority, BadCertificateError, Identity, key_hash
 from tests.lab.cluster.seed import BOOTSTRAPPERS, Settings, fill
@@ -80,9 +81,15 @@ class Cluster:
         """When each machine's kubelet renewed its lease, by the machine's clock."""
         self.store = Store(self.now)
         self.api = Api(self.store, self.ca, self.settings.version, self.now)
+        if self.settings.has_calico:
+            self.api.served.add(STORED)
         self.api.anonymous = self.settings.anonymous != "off"
         self.api.token_lag = self.settings.token_lag if self.settings.bootstrap_tokens else None
         self.controllers = Controllers(self.store, self.ca, self.settings, self.clock, self.now, self.server_ca)
+        if self.settings.has_calico:
+            # Source: kubespray's kubeadm-config.v1beta4.yaml.j2: allocate-node-cidrs is false, unless addresses are
+            # host-local's.
+            self.controllers.cidr_after_s = None
         self.api.evicted = self.controllers.end_pod
         self.api.admit = self.controllers.workloads.admit
         self.api.log = self._log

@@ -224,7 +224,7 @@ class Flows:
     def need_tunnel(self, here: str, there: str) -> None:
         """With vxlan, packets between two nodes come as UDP, and each of them has to let the other's in."""
         settings = self._cluster.settings
-        if settings.backend != "vxlan" or here == there:
+        if not settings.tunnels or here == there:
             return
         for own, other in ((here, there), (there, here)):
             machine = self._cluster.machine_of(own)
@@ -240,7 +240,7 @@ class Flows:
         not translated, and gets no answer. Source: microsoft/SDN Kubernetes/windows/helper.psm1 (its list for overlay
         has pods and services alone)."""
         machine = self._cluster.machine_of(place.node) if place.kind == "pod" else None
-        if machine is None or self._cluster.settings.backend != "vxlan":
+        if machine is None or not self._cluster.settings.tunnels:
             return
         endpoints = machine.in_turn(lambda: machine.node.hns.endpoints)
         own = [item for item in endpoints if item.get("IPAddress") == place.address]

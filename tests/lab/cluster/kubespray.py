@@ -47,6 +47,38 @@ PROXY_HEALTHZ = Recorded(
 FLANNEL_NAMESPACE = Recorded("kube-system", _FLANNEL)
 """flannel's own manifest has kube-flannel."""
 FLANNEL_DAEMON_SET = Recorded("kube-flannel", _FLANNEL)
+_CALICO = "roles/network_plugin/calico_defaults/defaults/main.yml"
+_CALICO_TASKS = "roles/network_plugin/calico/tasks/install.yml"
+_CALICO_NODE = "roles/network_plugin/calico/templates/calico-node.yml.j2"
+_CALICO_CONFIG = "roles/network_plugin/calico/templates/calico-config.yml.j2"
+NETWORK_PLUGIN = Recorded("calico", "inventory/sample/group_vars/k8s_cluster/k8s-cluster.yml", "kube_network_plugin")
+CALICO_IMAGE = Recorded(
+    "quay.io/calico/node:v3.31.7",
+    _CALICO_NODE,
+    "calico_node_image_repo",
+    "roles/kubespray_defaults/defaults/main/download.yml",
+)
+"""calico_version is the first key of calicoctl_binary_checksums in roles/kubespray_defaults/vars/main/checksums.yml."""
+CALICO_NAMESPACE = Recorded("kube-system", _CALICO_NODE)
+CALICO_BACKEND = Recorded("vxlan", _CALICO_CONFIG, "calico_network_backend", _CALICO)
+CALICO_CLUSTER_TYPE = Recorded("kubespray", _CALICO_CONFIG)
+CALICO_VNI = Recorded(4096, _CALICO_NODE, "calico_vxlan_vni", _CALICO)
+CALICO_PORT = Recorded(4789, _CALICO_NODE, "calico_vxlan_port", _CALICO)
+CALICO_POOL = Recorded("default-pool", _CALICO_TASKS, "calico_pool_name", _CALICO)
+CALICO_IPIP = Recorded("Never", _CALICO_TASKS, "calico_ipip_mode", _CALICO)
+CALICO_VXLAN = Recorded("Always", _CALICO_TASKS, "calico_vxlan_mode", _CALICO)
+CALICO_BLOCK = Recorded(26, _CALICO_TASKS, "calico_pool_blocksize", _CALICO)
+CALICO_AFFINITY = Recorded(
+    False, "roles/network_plugin/calico/templates/calico-ipamconfig.yml.j2", "calico_ipam_strictaffinity", _CALICO
+)
+CALICO_EBPF = Recorded(False, _CALICO_TASKS, "calico_bpf_enabled", _CALICO)
+PROXY_SERVER = Recorded("https://127.0.0.1:6443", "roles/kubernetes/kubeadm/tasks/main.yml")
+"""Of the ConfigMap kube-proxy's kubeconfig, where no load balancer stands before the control planes."""
+SERVICES_ENDPOINT = Recorded(
+    {"KUBERNETES_SERVICE_HOST": "localhost", "KUBERNETES_SERVICE_PORT": "6443"},
+    "roles/network_plugin/calico/templates/kubernetes-services-endpoint.yml.j2",
+    "kube_apiserver_global_endpoint",
+)
 DIRECT_ROUTING = Recorded(
     False, _FLANNEL, "flannel_vxlan_direct_routing", "roles/network_plugin/flannel/defaults/main.yml"
 )

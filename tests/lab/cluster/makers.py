@@ -17,12 +17,14 @@ _CSR = "system:certificates.k8s.io:certificatesigningrequests"
 @dataclass(frozen=True)
 class Maker:
     """kubeadm: its ConfigMaps and bindings are there. two_cas: callers' certificates are of another CA than the API
-    server's, and it verifies those of kubelets. flannel_map: flannel has its ConfigMap. windows_sets: DaemonSets for
+    server's, and it verifies those of kubelets. flannel_map: flannel has its ConfigMap. network: whose it is on Linux
+    nodes, as long as nobody says otherwise; windows_sets: DaemonSets for
     Windows nodes, of the network and kube-proxy. settings: of seed.Settings."""
 
     kubeadm: bool = True
     two_cas: bool = False
     flannel_map: bool = True
+    network: str = "flannel"
     bindings: tuple[Binding, ...] = ()
     windows_sets: tuple[str, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
@@ -44,7 +46,7 @@ _K3S: dict[str, Any] = {
 }
 ALL = {
     "kubeadm": Maker(),
-    "kubespray": Maker(settings=dict(kubespray.SETTINGS)),
+    "kubespray": Maker(network=str(kubespray.NETWORK_PLUGIN.value), settings=dict(kubespray.SETTINGS)),
     "k3s": Maker(kubeadm=False, two_cas=True, flannel_map=False, settings=_K3S),
     "rke2": Maker(kubeadm=False, two_cas=True, settings=_K3S),
     "k0s": Maker(

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from tests.lab.cluster import kubeconfig, kubespray, makers
+from tests.lab.cluster import calico, kubeconfig, kubespray, makers
 from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.cluster.store import Object, Store
 
@@ -27,8 +27,9 @@ class Settings:
     """maker: of makers.py; anonymous: `cluster-info` may be read without credentials (kubeadm), `unbound`: nothing may,
     which is a 403 (kubespray's remove_anonymous_access), `off`: 401 (--anonymous-auth=false); kubelet: further fields
     of the ConfigMap kubelet-config; bootstrap_tokens: --enable-bootstrap-token-auth; token_lag: how often API servers
-    do not know a new bootstrap token; control_planes: how many API servers there are; backend: `host-gw` or `vxlan`;
-    vni, port: of vxlan; serving: kubelets ask for serving certificates.
+    do not know a new bootstrap token; control_planes: how many API servers there are; network: `flannel` or `calico`,
+    empty for the maker's; calico: of calico.DEFAULTS, what is otherwise; backend: `host-gw` or `vxlan`; vni, port: of
+    vxlan; serving: kubelets ask for serving certificates.
     client_ca is what KubeletConfiguration has as clientCAFile, empty for the maker's; second_pod_network and
     second_service_network are the IPv6 ranges of a cluster with two families."""
 
@@ -51,6 +52,8 @@ class Settings:
     bootstrap_tokens: bool = True
     token_lag: int = 0
     control_planes: int = 1
+    network: str = ""
+    calico: Mapping[str, Any] = field(default_factory=dict)
     kubelet: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -63,6 +66,16 @@ class Settings:
     def has_kubeadm(self) -> bool:
         """Whether kubeadm's ConfigMaps and bindings are there."""
         return makers.ALL[self.maker].kubeadm
+
+    @property
+    def has_calico(self) -> bool:
+        """Whether manifests have installed Calico on the Linux nodes."""
+        return (self.network or makers.ALL[self.maker].network) == "calico"
+
+    @property
+    def tunnels(self) -> bool:
+        """Whether packets between the pods of two nodes go through VXLAN."""
+        return self.backend == "vxlan" or self.has_calico
 
     @property
     def certificates(self) -> str:
@@ -110,6 +123,8 @@ def fill(store: Store, settings: Settings, port: int, ca: bytes, client_ca: byte
     )
     _service_range(store, settings)
     _workloads(store, settings, port)
+    if settings.has_calico:
+        calico.fill(store, settings.pod_network, settings.calico)
     store.create(BY_NAME["Node"], "", control_plane(settings))
 
 
@@ -169,6 +184,13 @@ def _roles(store: Store, settings: Settings) -> None:
     _bind(store, "kubeadm:node-autoapprove-bootstrap", f"{_CSR}:nodeclient", "Group", BOOTSTRAPPERS)
     _bind(store, "kubeadm:node-autoapprove-certificate-rotation", f"{_CSR}:selfnodeclient", "Group", "system:nodes")
     _bind(store, "kubeadm:get-nodes", "kubeadm:get-nodes", "Group", BOOTSTRAPPERS)
+    # Source: kubernetes cmd/kubeadm/app/phases/addons/proxy/proxy.go, EnsureProxyAddon.
+    _put(store, "ServiceAccount", "kube-system", "kube-proxy", {})
+    of_proxy = {
+        "roleRef": {"apiGroup": _RBAC, "kind": "ClusterRole", "name": "system:node-proxier"},
+        "subjects": [{"kind": "ServiceAccount", "name": "kube-proxy", "namespace": "kube-system"}],
+    }
+    _put(store, "ClusterRoleBinding", "", "kubeadm:node-proxier", of_proxy)
     readable = {
         ("kube-system", "kubeadm:nodes-kubeadm-config"): ["kubeadm-config"],
         ("kube-system", "kubeadm:kubelet-config"): [settings.kubelet_config],
@@ -259,7 +281,7 @@ def _config_maps(store: Store, settings: Settings, server: str, ca: bytes) -> No
         for name in ("kubeadm-config", settings.kubelet_config, "kube-proxy"):
             del maps["kube-system", name]
         del maps["kube-public", "cluster-info"]
-    if not makers.ALL[settings.maker].flannel_map:
+    if settings.has_calico or not makers.ALL[settings.maker].flannel_map:
         del maps[settings.flannel_namespace, "kube-flannel-cfg"]
     for (namespace, name), data in maps.items():
         _put(store, "ConfigMap", namespace, name, {"data": data})
@@ -326,7 +348,8 @@ def _workloads(store: Store, settings: Settings, port: int) -> None:
         scheduled = ("currentNumberScheduled", "desiredNumberScheduled", "numberReady")
         status = {**dict.fromkeys(scheduled, 1), "numberMisscheduled": 0}
         daemon_set: Object = {"selector": {"matchLabels": {"app": name}}, "template": template}
-        _put(store, "DaemonSet", namespace, name, {"spec": daemon_set, "status": status})
+        if name not in ("kube-flannel", "kube-flannel-ds") or not settings.has_calico:
+            _put(store, "DaemonSet", namespace, name, {"spec": daemon_set, "status": status})
 
 
 def control_plane(settings: Settings) -> Object:
@@ -351,8 +374,7 @@ def control_plane(settings: Settings) -> Object:
             },
         },
         "spec": {
-            "podCIDR": f"{network}/24",
-            "podCIDRs": [f"{network}/24"],
+            **({} if settings.has_calico else {"podCIDR": f"{network}/24", "podCIDRs": [f"{network}/24"]}),
             "taints": [{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}],
         },
         "status": {

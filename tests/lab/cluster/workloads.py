@@ -15,6 +15,7 @@ import ipaddress
 from collections.abc import Callable
 from typing import Any
 
+from tests.lab.cluster.daemon_sets import DaemonSets
 from tests.lab.cluster.host_process import is_host_process
 from tests.lab.cluster.jobs import Jobs
 from tests.lab.cluster.kinds import ALL, BY_NAME, Kind
@@ -26,7 +27,7 @@ from tests.lab.machine.pods import image_problem, running, second_address, waiti
 POD, SERVICE, SLICE = BY_NAME["Pod"], BY_NAME["Service"], BY_NAME["EndpointSlice"]
 DEPLOYMENT, NAMESPACE, NODE = BY_NAME["Deployment"], BY_NAME["Namespace"], BY_NAME["Node"]
 FIRST_NODE_PORT = 30000
-_WATCHED = {"Pod", "Service", "Deployment", "Job", "Namespace", "Node"}
+_WATCHED = {"Pod", "Service", "Deployment", "DaemonSet", "Job", "Namespace", "Node"}
 
 
 class Workloads:
@@ -38,6 +39,7 @@ class Workloads:
         self.unpullable: dict[str, set[str]] = {}
         """Node -> registries that it does not reach; for Nodes without a machine."""
         self.jobs = Jobs(store, clock)
+        self.daemon_sets = DaemonSets(store, lambda pod: self.end_pod(pod))
         self._due = False
 
     def changed(self, what: str, kind: Kind, found: Object) -> None:
@@ -116,6 +118,7 @@ class Workloads:
         for item in deployments.values():
             self._roll_out(item)
         self.jobs.work()
+        self.daemon_sets.work()
         for pod in self.store.list(POD):
             if not pod["spec"].get("nodeName"):
                 self._schedule(pod)

@@ -74,6 +74,8 @@ class Pods:
         self.closed: dict[str, str] = {}
         self.alive: dict[str, float] = {}
         """A HostProcess pod's uid -> when its own volume was last written to, or it was started: the node's clock."""
+        self.programs: dict[str, int] = {}
+        """A HostProcess pod's uid -> the process of its image."""
         self._conf: Object | None = None
         self._spec: Object = {}
         self._shim: str | None = None
@@ -109,6 +111,7 @@ class Pods:
             self._forget(sandbox)
         self.sandboxes.clear()
         self.alive.clear()
+        self.programs.clear()
 
     def _status(self, pod: Object, subnet: str, runtime: str) -> Object:
         node, uid = self._node, str(pod["metadata"]["uid"])
@@ -176,6 +179,7 @@ class Pods:
             hns.delete_namespace(space["ID"])
             raise
         hns.attach_endpoint(endpoint["ID"], space["ID"])
+        self._node.services.start_later("vmcompute")  # the shim asks it for a container; it is started on demand
         self._node.drive.mkdir(f"{SANDBOXES}\\{sandbox_id(uid)}", SYSTEM)
         return Sandbox(
             uid,

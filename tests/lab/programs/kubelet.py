@@ -14,12 +14,20 @@ from tests.lab.cluster.client import MERGE, NodeClient, RefusedError, Unreachabl
 from tests.lab.cluster.workloads import scheduled
 from tests.lab.machine.pods import waiting
 from tests.lab.machine.program import Caller, Run, text
-from tests.lab.programs import containers, kubelet_config, kubelet_credentials, kubelet_node, kubelet_shutdown
+from tests.lab.programs import (
+    calico_node,
+    containers,
+    kubelet_config,
+    kubelet_credentials,
+    kubelet_node,
+    kubelet_shutdown,
+)
 from tests.lab.programs.cri import Runtime, connect, delegate, network_problem
 from tests.lab.programs.daemon import NO_CONTROLLER, Daemon, ExitError, Steps, unanswering, version_of
 from tests.lab.programs.daemon import run as run_daemon
 from tests.lab.programs.daemon import serve as serve_daemon
 from tests.lab.programs.flags import FlagError, Flags, known, minor_of, parse
+from tests.lab.programs.host_process_images import Images
 from tests.lab.programs.kubelet_bootstrap import ServingCertificate, client
 from tests.lab.programs.lookup import NotFoundError, look_up
 
@@ -124,6 +132,7 @@ class _Loop:
         self.reported_at = -STATUS_S
         self.problem: str | None = None
         self.has_runtime = False
+        self.images = Images(daemon)
         self.handler = kubelet_shutdown.handler(daemon, config.document)
 
     def run(self) -> Steps:
@@ -207,12 +216,14 @@ class _Loop:
             elif not (pods or node.pods.sandboxes):
                 return
             spec = api.get(f"/api/v1/nodes/{self.name}").get("spec") or {}
-            subnet = str(spec.get("podCIDR") or "")
+            subnet = calico_node.range_of(node) or str(spec.get("podCIDR") or "")
             conf = delegate(node, self.runtime, subnet)
             found = node.pods.sync(
                 pods, subnet, self.runtime.version, conf, shim=self.runtime.shim, keep=bool(self.problem), spec=spec
             )
             self._show_in_containerd()
+            hosted = [pod for pod in pods if pod["spec"].get("hostNetwork")]
+            found |= self.images.sync(api, [pod for pod in hosted if _runs(found[str(pod["metadata"]["uid"])])])
             for pod in pods:
                 metadata = pod["metadata"]
                 status = self._without_powershell(pod) or found[str(metadata["uid"])]
@@ -262,6 +273,10 @@ class _Loop:
             return f"container runtime is down: {found}"
         self.runtime = found
         return network_problem(self.daemon.node, found)
+
+
+def _runs(status: dict[str, Any]) -> bool:
+    return status.get("phase") == "Running"
 
 
 def _going(pod: dict[str, Any]) -> bool:

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.calico.judge import problems
-from ansible_collections.winkube.node.plugins.plugin_utils.calico.plan import Options, kube_proxy, plan
+from ansible_collections.winkube.node.plugins.plugin_utils.calico.plan import Options, plan
 from ansible_collections.winkube.node.plugins.plugin_utils.calico.view import Wanted, look
+from ansible_collections.winkube.node.plugins.plugin_utils.calico.windows_pods import kube_proxy, proxy_config
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
@@ -165,15 +166,18 @@ def test_no_operator_is_refused(lab: Lab) -> None:
 def test_kube_proxy_is_brought_where_its_image_is_named(lab: Lab) -> None:
     whole(lab)
     image = "sigwindowstools/kube-proxy:v1.35.2-calico-hostprocess"
-    assert applied(lab, Options(kube_proxy_image=image)) == ["create the DaemonSet kube-system/kube-proxy-windows"]
+    assert applied(lab, Options(kube_proxy_image=image)) == [
+        "create the ConfigMap kube-system/kube-proxy-windows",
+        "create the DaemonSet kube-system/kube-proxy-windows",
+    ]
     assert applied(lab, Options(kube_proxy_image=image)) == []
     newer = image.replace("1.35.2", "1.35.3")
     assert applied(lab, Options(kube_proxy_image=newer)) == [
-        "change the image of the DaemonSet kube-system/kube-proxy-windows"
+        "change containers.kube-proxy.image of the DaemonSet kube-system/kube-proxy-windows"
     ]
     made = lab.store.get(BY_NAME["DaemonSet"], "kube-system", "kube-proxy-windows")["spec"]["template"]["spec"]
     (container,) = made["containers"]
-    wanted = kube_proxy(newer)["spec"]["template"]["spec"]["containers"][0]
+    wanted = kube_proxy(newer, proxy_config(WANTED))["spec"]["template"]["spec"]["containers"][0]
     assert container == wanted, "only the image has changed"
 
 

@@ -55,6 +55,34 @@ def spec(version: str = "v3.31.7", **changes: Any) -> dict[str, Any]:
     return installation(found, version)
 
 
+def manifests(windows_tag: str = "v3.31.7", **other: Any) -> View:
+    """Calico as kubespray installs it, with the DaemonSet of calico.yml beside it (no `windows_tag`: without)."""
+    home, of_windows = "kube-system", {"name": "felix", "image": f"quay.io/calico/node-windows:{windows_tag}"}
+    linux = {"name": "calico-node", "image": "quay.io/calico/node:v3.31.7", "env": other.pop("env", [])}
+    sets = [("calico-node", linux), *([("calico-node-windows", of_windows)] if windows_tag else ())]
+    given: dict[str, Any] = {
+        "operator": "",
+        "installation": None,
+        "endpoint": None,
+        "served": None,
+        "api_server": False,
+        "felix": {"spec": {}},
+        "config": {"data": {"calico_backend": "vxlan", "cni_network_config": '{"ipam": {"type": "calico-ipam"}}'}},
+        "daemon_sets": tuple(
+            {
+                "metadata": {"name": name, "namespace": home},
+                "spec": {"template": {"spec": {"containers": [container]}}},
+            }
+            for name, container in sets
+        ),
+    }
+    return view(**(given | other))
+
+
+def config(**data: str) -> dict[str, Any]:
+    return {"data": {"calico_backend": "vxlan", **data}}
+
+
 def pool(**changes: Any) -> dict[str, Any]:
     return {"ipPools": [{**POOL, **changes}]}
 
@@ -202,6 +230,7 @@ HEALTHY: tuple[tuple[str, View], ...] = (
         "ipPools": [{**POOL, "cidr": "10.244.0.0/17"}, {**POOL, "cidr": "10.244.128.0/17"}]}))),
     ("Windows Server 2019 and 2025 beside 2022", view(
         nodes=(LINUX, windows("a", 20348), windows("b", 17763), windows("c", 26100)))),
+    ("kubespray's, with its part for Windows", manifests()),
     ("folders with a drive", view(installation=spec(windowsNodes={"cniBinDir": "c:/opt/cni/bin"}))),
     ("pods that start", view(pods=waiting("PodInitializing", "", "felix"))),
     ("a load balancer's name", view(
@@ -228,6 +257,8 @@ def test_the_figures() -> None:
         *("calico.endpoint-address", "calico.endpoint-name"),
         *("calico.kubernetes", "calico.windows-revision", "calico.no-linux", "calico.no-installation"),
         *("calico.pool", "calico.block-size", "calico.degraded", "calico.no-daemonset"),
+        *("calico.routes", "calico.etcd", "calico.host-local", "calico.ebpf"),
+        *("calico.no-windows", "calico.other-release"),
     }, "these are shown below"
 
 
@@ -245,6 +276,16 @@ def test_the_figures() -> None:
         (view(installation=spec(network=pool(blockSize=30))), WANTED, "calico.block-size"),
         (view(status=degraded("ResourceReadError", "no secret typha-certs")), WANTED, "calico.degraded"),
         (view(daemon_sets=()), WANTED, "calico.no-daemonset"),
+        (manifests(config=config(calico_backend="bird")), WANTED, "calico.routes"),
+        (manifests(config=config(etcd_endpoints="https://10.0.0.1:2379")), WANTED, "calico.etcd"),
+        (manifests(config=config(cni_network_config='{"ipam": {"type" : "host-local"}}')), WANTED, "calico.host-local"),
+        (manifests(felix={"spec": {"bpfEnabled": True}}), WANTED, "calico.ebpf"),
+        (view(felix={"spec": {"bpfEnabled": True}}), WANTED, "calico.ebpf"),
+        (manifests(""), WANTED, "calico.no-windows"),
+        (manifests("v3.30.1"), WANTED, "calico.other-release"),
+        (manifests(ipam=None), WANTED, "calico.affinity"),
+        (manifests(env=[{"name": "FELIX_VXLANVNI", "value": "1"}]), WANTED, "calico.vni"),
+        (manifests(env=[{"name": "FELIX_VXLANPORT", "value": "8472"}]), WANTED, "calico.vxlan-port"),
     ],
 )
 def test_what_no_public_case_shows(cluster: View, wanted: Wanted, first: str) -> None:

@@ -1,0 +1,100 @@
+"""Windows nodes beside kubespray's default network: Calico by manifests, without an operator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.integration.lab import ROOT, Bench
+from tests.integration.site import differences
+from tests.integration.whole import CALICO, DIAGNOSE, VXLAN, Whole
+from tests.lab.cluster.custom import STORED, kind_of
+from tests.lab.cluster.kinds import BY_NAME
+
+PROXY = {"winkube_calico_kube_proxy_image": "sigwindowstools/kube-proxy:v1.37.1-calico-hostprocess"}
+NODE = {"kubernetes.io/os": "windows"}
+
+
+class Beside(Whole):
+    """A node beside kubespray's Calico; site.yml looks at Calico's objects as well."""
+
+    RIGHTS = ("site", "calico")
+
+    def __init__(self, bench: Bench, **more: Any) -> None:
+        super().__init__(bench, VXLAN, **more)
+        # Calico's own way to log on, and the tokens that a kubelet gives to pods.
+        upstreams = ("\\calico-kubeconfig", "\\serviceaccount\\token")
+        for account in ("kube-proxy", "calico-node"):
+            bench.lawful[f"token of the Secret {account}-request"] = upstreams
+
+
+def pod_on(whole: Beside, name: str = "web") -> dict[str, Any]:
+    container = {
+        "name": name,
+        "image": "mcr.microsoft.com/windows/nanoserver:ltsc2022",
+        "command": ["powershell", "-Command", "http://*:80/"],
+    }
+    spec = {"nodeSelector": NODE, "tolerations": [{"operator": "Exists"}], "containers": [container]}
+    body = {"metadata": {"name": name, "labels": {"app": name}}, "spec": spec}
+    whole.cluster.request("POST", "/api/v1/namespaces/default/pods", body)
+    for _ in ("the scheduler", "the kubelet"):
+        whole.cluster.advance(60)
+    return whole.cluster.request("GET", f"/api/v1/namespaces/default/pods/{name}")
+
+
+def test_a_node_joins_beside_kubesprays_calico_and_its_pods_resolve(bench: Bench) -> None:
+    whole = Beside(bench)
+    made = whole.site(playbook=CALICO, **PROXY)
+    assert made.rc == 0, made
+    assert "created the DaemonSet kube-system/calico-node-windows" in made.output, made
+    assert whole.site(playbook=CALICO, **PROXY).recap["win1"].changed == 0
+    run = whole.converge(**PROXY)
+    whole.cluster.advance(120)
+    assert whole.cluster.is_ready("win1"), run
+    pod = pod_on(whole)
+    assert pod["status"]["phase"] == "Running", pod["status"]
+    flows = whole.cluster.flows
+    place = flows.place_of("default", "web")
+    assert flows.resolve(place, "kubernetes.default.svc.cluster.local") == "10.233.0.1"
+    assert "podCIDR" not in whole.cluster.nodes["win1"]["spec"], "kubespray lets Calico alone give addresses out"
+    verified = whole.site(playbook=whole.VERIFY)
+    assert verified.rc == 0 and "checks" in verified.output, verified
+    rights = {"winkube_cluster": {"kubeconfig": str(whole.cluster.shipped(*DIAGNOSE, "calico"))}}
+    diagnosed = whole.site(playbook=ROOT / "playbooks" / "diagnose.yml", **rights)
+    assert "win1: 0 errors, 1 warning" in diagnosed.output, diagnosed
+    assert "Calico 3.31: the cluster is Kubernetes 1.37" in diagnosed.output, diagnosed
+    assert whole.converge(**PROXY).recap["win1"].changed == 0
+    assert whole.cluster.overstepped == []
+
+
+def test_the_plan_names_the_command_before_anything_is_touched(bench: Bench) -> None:
+    whole = Beside(bench)
+    before = bench.dump()
+    run = whole.site()
+    said = " ".join(run.output.split())
+    assert run.rc != 0
+    for sentence in ("strictAffinity is false", "calico_ipam_strictaffinity: true", "Run calico.yml"):
+        assert sentence in said, run
+    assert differences(before, bench.dump()) == []
+
+
+@pytest.mark.parametrize(
+    ("calico", "sentence"),
+    [
+        ({"backend": "bird"}, "calico_backend is bird; wanted vxlan"),
+        ({"datastore": "etcd"}, "it has etcd_endpoints"),
+        ({"ebpf": True}, "bpfEnabled is true"),
+        ({"ipam": "host-local"}, "is host-local"),
+        ({"vni": 1}, "FELIX_VXLANVNI of the DaemonSet kube-system/calico-node: it is 1; wanted 4096 or more"),
+    ],
+)
+def test_what_windows_does_not_have_is_refused_in_one_sentence(
+    bench: Bench, calico: dict[str, Any], sentence: str
+) -> None:
+    whole = Beside(bench, cluster={"calico": calico})
+    before = [dict(each) for each in whole.cluster.store.list(BY_NAME["DaemonSet"])]
+    run = whole.site(playbook=CALICO)
+    assert run.rc != 0 and sentence in " ".join(run.output.split()), run
+    assert [dict(each) for each in whole.cluster.store.list(BY_NAME["DaemonSet"])] == before
+    assert whole.cluster.store.get(kind_of(STORED, "IPAMConfig"), "", "default")["spec"]["strictAffinity"] is False
