@@ -45,13 +45,13 @@ class ActionModule(ClusterAction):
     def _write(self, cluster: Cluster, node: dict[str, Any], wanted: Wanted) -> tuple[str, ...]:
         """The condition that a look may set; a cluster that does not take it is a warning."""
         found = look_condition(node, wanted)
-        if found is None or not (steps := plan_report(node, [found])) or self._task.check_mode:
-            return () if found is None else plan_report(node, [found])
+        steps = () if found is None else plan_report(node, [found])
+        if not steps or self._task.check_mode:
+            return steps
         try:
             if (now := cluster.node(wanted.node_name)) is None or (found := look_condition(now, wanted)) is None:
                 return ()
-            steps = write_report(cluster, now, [found], server_now(cluster))
+            return write_report(cluster, now, [found], server_now(cluster))
         except ClusterError as error:
             display.warning(f"The condition of the Node {wanted.node_name} was not written: {error}")
             return ()
-        return steps

@@ -162,8 +162,8 @@ def test_two_runs_at_once_take_one_node_after_the_other(bench: Bench) -> None:
 def test_an_api_server_that_goes_away_in_mid_run(one: Kept) -> None:
     with started(one) as run:
         until(lambda: is_under_change(one))
-        one.cluster.server.trouble = Trouble("reset", of=lambda request: request.path.startswith("/api"))
+        one.cluster.https.trouble = Trouble("reset", of=lambda request: request.path.startswith("/api"))
         said = ended(run)
     assert run.returncode != 0 and "[ERROR]" in said, said
-    one.cluster.server.trouble = lambda request: ""
+    one.cluster.https.trouble = lambda request: ""
     mended(one)

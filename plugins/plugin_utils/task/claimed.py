@@ -20,8 +20,8 @@ from pathlib import Path
 
 from ansible import constants
 
-from ..budget.claim import Claim, Wish
-from ..budget.count import Budget
+from ..budget.claim import BudgetFullError, Claim, Wish
+from ..budget.count import Budget, Seen
 from ..cluster.client import Cluster
 from ..cluster.error import ClusterError
 from ..components.shared_options import Access
@@ -39,14 +39,15 @@ def folder() -> Path:
 
 @contextmanager
 def noted(names: Collection[str], cluster: Access) -> Iterator[None]:
-    """Within it these Nodes get their marks; an error takes the notes back, since it took the marks back as well."""
+    """Within it these Nodes get their marks. A refusal takes the notes back, since it leaves no mark; after any other
+    error the end of the run looks once more."""
     here = folder()
     here.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name in names:
         (here / name).write_text(json.dumps({"node": name, "cluster": asdict(cluster)}), encoding="utf-8")
     try:
         yield
-    except BaseException:
+    except (BudgetFullError, Refused):
         forget(names)
         raise
 
@@ -66,9 +67,12 @@ def give_back_at_end() -> None:
         for note in sorted(here.glob("*")):
             with suppress(OSError, ValueError, ClusterError, Refused):
                 found = json.loads(note.read_text(encoding="utf-8"))
-                if (cluster := Cluster.open(found["cluster"])) is not None:
-                    Claim(cluster, this_run(), Wish(Budget("1"))).uncordon(found["node"])
-                    display.display(f"{found['node']}: nothing was changed on it; its Node is as before this run.")
+                if (cluster := Cluster.open(found["cluster"])) is None:
+                    continue
+                name, claim = found["node"], Claim(cluster, this_run(), Wish(Budget("1")))
+                if claim.is_own(Seen.of(cluster.node(name) or {}).mark):
+                    claim.uncordon(name)
+                    display.display(f"{name}: nothing was changed on it; its Node is as before this run.")
         shutil.rmtree(here, ignore_errors=True)
 
     at_end(here.exists, give_back)

@@ -347,7 +347,7 @@ def test_no_clock_decides_whose_a_node_is(since: str) -> None:
 
 def test_others_are_told_of_each_refusal_and_of_a_node_that_is_taken_over() -> None:
     told: list[tuple[str, str]] = []
-    listening = {"tell": lambda seen, reason, message: told.append((seen.name, reason))}
+    listening: dict[str, Any] = {"tell": lambda seen, reason, message: told.append((seen.name, reason))}
     api = Api(node("win1"), node("win2", cordoned=True), node("win3", winkube_node__mark=mark(12)))
     with pytest.raises(BudgetFullError):
         replace(claim(api), **listening).take(["win1"])
