@@ -13,7 +13,7 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,6 +104,11 @@ class Server:
     folder: Path
 
     @property
+    def audit(self) -> Path:
+        """The log of who has asked for what."""
+        return self.folder / "audit.json"
+
+    @property
     def admin(self) -> Api:
         return Api(self.address, ADMIN)
 
@@ -152,15 +157,26 @@ def until(what: Callable[[], bool], why: str, patience_s: float = START_S) -> No
         time.sleep(0.2)
 
 
+REQUESTS = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived"],
+    "rules": [{"level": "Metadata"}],
+}
+"""An audit policy: each request, without bodies."""
+
+
 @contextmanager
-def running(folder: Path) -> Iterator[Server]:
-    """Both programs, ready, with their logs in `folder`; they end with it."""
+def running(folder: Path, *, audit: Mapping[str, Any] = REQUESTS, without: Sequence[str] = ()) -> Iterator[Server]:
+    """Both programs, ready, with their logs in `folder`; they end with it. `without`: these admission plugins."""
     client, peer, secure = _free_ports(3)
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
     )
     (folder / "sa.key").write_bytes(private)
+    (folder / "audit.yml").write_text(yaml.safe_dump(dict(audit)), encoding="utf-8")
+    (folder / "audit.json").touch()
     (folder / "tokens.csv").write_text(f'{ADMIN},admin,1,"system:masters"\n', encoding="utf-8")
     etcd = [
         build.program("etcd", build.ETCD), "--data-dir", folder / "etcd", "--unsafe-no-fsync",
@@ -174,13 +190,19 @@ def running(folder: Path) -> Iterator[Server]:
         f"--token-auth-file={folder / 'tokens.csv'}", f"--service-account-key-file={folder / 'sa.key'}",
         f"--service-account-signing-key-file={folder / 'sa.key'}", "--service-account-issuer=https://real.invalid",
         "--service-cluster-ip-range=10.96.0.0/16", "--authorization-mode=Node,RBAC", "--allow-privileged=true",
-        f"--audit-log-path={folder / 'audit.json'}", f"--audit-policy-file={_audit_policy(folder)}",
+        f"--audit-log-path={folder / 'audit.json'}", f"--audit-policy-file={folder / 'audit.yml'}",
+        f"--disable-admission-plugins={','.join(without)}", "--advertise-address=192.0.2.1",
     ]  # fmt: skip
     started: list[subprocess.Popen[bytes]] = []
     try:
         for name, line in (("etcd", etcd), ("kube-apiserver", api)):
             with (folder / f"{name}.log").open("wb") as log:
-                started.append(subprocess.Popen([str(word) for word in line], stdout=log, stderr=subprocess.STDOUT))
+                words = [str(word) for word in line]
+                started.append(
+                    subprocess.Popen(
+                        words, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+                    )
+                )
         server = Server(f"https://127.0.0.1:{secure}", folder)
 
         def is_ready() -> bool:
@@ -201,12 +223,3 @@ def running(folder: Path) -> Iterator[Server]:
                 each.wait(30)
             except subprocess.TimeoutExpired:
                 each.kill()
-
-
-def _audit_policy(folder: Path) -> Path:
-    """Who has asked for what; of requests that change something, with their answers."""
-    path = folder / "audit.yml"
-    rules = [{"level": "Metadata"}]
-    policy = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": rules}
-    path.write_text(yaml.safe_dump(policy), encoding="utf-8")
-    return path
