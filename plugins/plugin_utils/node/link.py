@@ -210,6 +210,7 @@ class Link:
     def _read_again(self, args: dict[str, Any], silence: Silence) -> dict[str, Any]:
         self.notice(f"{silence} Reading again.")
         cause: Exception = silence
+        told = started = self.clock.now()
         for pause in _pauses(self.reconnect_s, self.clock):
             self.clock.sleep(pause)
             try:
@@ -217,6 +218,7 @@ class Link:
                 return self._run("node_probe", args, self.answer_s)
             except Exception as error:  # as in apply
                 cause = error
+                told = self._say_waiting("reading", started, told, error)
         raise OutcomeUnknown(
             f"{self.host} could not be read: it went silent, and did not answer for {self.reconnect_s:g} s. Run the "
             f"playbook again when the node can be reached. The last attempt said: {cause}",
@@ -277,6 +279,7 @@ class Link:
             self.notice(f"{what} while batch {batch_id} was under way ({why}); asking the node what became of it")
         follow = encode(add_hns_text(self._envelope("follow", batch_id, batch)))
         cause: Exception = lost
+        told = started = self.clock.now()
         failures = int(failed)
         limit_s = self._follow_limit(batch)
         for pause in _pauses(self.reconnect_s, self.clock):
@@ -288,6 +291,7 @@ class Link:
             except Exception as error:  # as in apply
                 cause, failures = error, 0
                 limit_s = min(2 * limit_s, self._submit_limit(batch))
+                told = self._say_waiting(batch.component, started, told, error)
                 continue
             if _is_answer(answer):
                 answer = self._take(answer, batch_id, batch)
@@ -309,6 +313,14 @@ class Link:
             f"The last attempt said: {cause}",
             cause,
         )
+
+    def _say_waiting(self, subject: str, started: float, told: float, last: Exception) -> float:
+        """Says every `progress_s` that the node is still waited for; when that was said last."""
+        now = self.clock.now()
+        if now - told < self.progress_s:
+            return told
+        self.said(f"{subject}: waiting for the node to answer, {now - started:.0f} s so far; last seen: {last}")
+        return now
 
     def _report_loss(self, answer: dict[str, Any], batch_id: str, lost: Exception) -> dict[str, Any]:
         if answer.get("outcome") != "unknown":

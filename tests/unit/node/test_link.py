@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -232,6 +233,23 @@ def test_a_node_that_does_not_come_back_is_given_up_after_the_time_and_says_so()
     assert isinstance(raised.value.cause, ConnectionResetError)
     assert 100 <= node.time < 120
     assert node.kinds().count("submit") == 1
+
+
+@pytest.mark.parametrize("ask", ["batch", "reading"])
+def test_who_waits_for_a_silent_node_is_told_so_again_and_again(ask: str) -> None:
+    node = Node(ConnectionResetError("gone") if ask == "batch" else Never())
+    said: list[str] = []
+    moments = [0.0]
+
+    def hear(sentence: str) -> None:
+        said.append(sentence)
+        moments.append(node.time)
+
+    link = node.link(reconnect_s=100, progress_s=8.0, said=hear)
+    with pytest.raises(OutcomeUnknown):
+        link.apply(BATCH, ID) if ask == "batch" else link.probe([system_query()])
+    assert all("waiting for the node to answer" in each for each in said), said
+    assert max(later - one for one, later in pairwise(moments)) <= 15, moments
 
 
 def test_a_batch_that_is_still_running_is_followed() -> None:
