@@ -12,6 +12,7 @@ from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.join import join
 from ..plugin_utils.components.kubernetes_fit import check_node_name
 from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.components.options import read
 from ..plugin_utils.components.stage import Given, Key, Resources, Stage
 from ..plugin_utils.diagnosis import cni_mend, gather
 from ..plugin_utils.diagnosis.scene import cni_reads, complete_cni
@@ -20,6 +21,7 @@ from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.node.link import NodeError
 from ..plugin_utils.node_status.condition import Condition, healthy, write_report
 from ..plugin_utils.repair import COMPONENT, check_options, hns, network, rejoin, restart, take_over
+from ..plugin_utils.repair.options import RepairOptions
 from ..plugin_utils.task.component_action import ConvergingAction
 from ..plugin_utils.task.node_objects import server_now
 from ..plugin_utils.task.node_repair import NodeRepair, repair_result
@@ -36,52 +38,53 @@ class ActionModule(ConvergingAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """What the option `action` says."""
-        check_options(options)
-        cause = options["finding"] or options["action"]
+        how = read(RepairOptions, options)
+        check_options(how)
+        cause = how.finding or how.action
         try:
-            result: dict[str, Any] = self._work[options["action"]](self, options)
+            result: dict[str, Any] = self._work[how.action](self, options, how)
         except NodeError as error:
             if self._node.link.accepted:
-                self._say_health(options, healthy(cause, str(error)))
+                self._say_health(how, healthy(cause, str(error)))
             raise
-        self._say_health(options, healthy())
+        self._say_health(how, healthy())
         return result
 
-    def _say_health(self, options: dict[str, Any], condition: Condition) -> None:
+    def _say_health(self, how: RepairOptions, condition: Condition) -> None:
         """The condition Healthy: False after a repair that was tried in vain, True again after one that was not. A
         cluster that does not take it is a warning: the machine is as it is."""
-        if not options["conditions"] or self._task.check_mode:
+        if not how.conditions or self._task.check_mode:
             return
-        name = options["node_name"]
+        name = how.node_name
         try:
-            cluster = self._cluster(options)
+            cluster = self._cluster(how)
             node = cluster.node(name) if cluster is not None else None
             if cluster is not None and node is not None:
                 write_report(cluster, node, [condition], server_now(cluster))
         except ClusterError as error:
             self.warn_once(f"The condition {condition.type} of the Node {name} was not written: {error}")
 
-    def _rejoin(self, options: dict[str, Any]) -> dict[str, Any]:
+    def _rejoin(self, options: dict[str, Any], how: RepairOptions) -> dict[str, Any]:
         """Ask the cluster for the Node, look at the machine, and remove what is in the way."""
         layout = self._node.layout
-        if (cluster := self._cluster(options)) is None:
+        if (cluster := self._cluster(how)) is None:
             said = "Whether a node was deleted only the cluster can say"
             raise Refused(f"{said}: set winkube_cluster.kubeconfig to a kubeconfig on the controller.")
-        node = cluster.node(options["node_name"])
+        node = cluster.node(how.node_name)
 
         def build_resources(given: Given[Any]) -> Resources:
             """The clean-up; nothing for a machine that is not a previously deleted node."""
-            ours = hns.Ours(hns.list_own_names(options["network_name"]), options["cluster_cidr"])
-            situation = join.Situation(layout, options["join"], options["node_name"], given.reading, node, asked=True)
-            found = rejoin.past(situation, ours, always=options["always"])
+            ours = hns.Ours(hns.list_own_names(how.network_name), how.cluster_cidr)
+            situation = join.Situation(layout, how.join, how.node_name, given.reading, node, asked=True)
+            found = rejoin.past(situation, ours, always=how.always)
             given.learned.note(PAST, found)
-            return (rejoin.Leftovers(layout, found, ours, conf=options["cni_managed_by"] == "service"),)
+            return (rejoin.Leftovers(layout, found, ours, conf=how.cni_managed_by == "service"),)
 
         stages = (Stage("clean-up", build_resources),)
         ran, result = self.converge(stages, options, needed=rejoin.reads(layout))
         return result | rejoin.as_data(ran.learned.get(PAST) or rejoin.Past(), rejoin.roles(layout, ran.reading))
 
-    def _cni_conf(self, options: dict[str, Any]) -> dict[str, Any]:
+    def _cni_conf(self, options: dict[str, Any], how: RepairOptions) -> dict[str, Any]:
         """Mend the CNI configuration that the runtime takes."""
 
         def build_resources(given: Given[Any]) -> Resources:
@@ -91,36 +94,36 @@ class ActionModule(ConvergingAction):
         stages = (Stage("cni.conf", build_resources),)
         return self.converge(stages, options, needed=cni_reads(self._node.layout))[1]
 
-    def _cluster(self, options: dict[str, Any]) -> Cluster | None:
-        check_node_name(options["node_name"])
+    def _cluster(self, how: RepairOptions) -> Cluster | None:
+        check_node_name(how.node_name)
         return self._asks.cluster(self._shared.cluster)
 
-    def _network(self, options: dict[str, Any]) -> dict[str, Any]:
-        layout, cluster = self._node.layout, self._cluster(options)
+    def _network(self, options: dict[str, Any], how: RepairOptions) -> dict[str, Any]:
+        layout, cluster = self._node.layout, self._cluster(how)
         nodes = None if cluster is None else list(cluster.nodes())
         repair = NodeRepair(self._node, self.begin(options), network.reads(layout))
-        wanted = network.Wanted.of(options, layout, nodes, hns.list_recorded(layout, repair.seen))
+        wanted = network.NodeNetwork.of(how, layout, nodes, hns.list_recorded(layout, repair.seen))
         if stuck := network.repair(wanted, repair):
             raise NodeError(f"{self.topic}: {stuck}")
         result = repair.result(diff=self._task.diff)
-        if options["finding"] and options["switch_mode"]:  # roles make what the removed network held
+        if how.finding and how.switch_mode:  # roles make what the removed network held
             result["roles"] = list(rejoin.roles(layout, repair.seen))
         return result
 
-    def _restart(self, options: dict[str, Any]) -> dict[str, Any]:
+    def _restart(self, options: dict[str, Any], how: RepairOptions) -> dict[str, Any]:
         repair = NodeRepair(self._node, self.begin(options), restart.reads(self._node.layout))
-        batch, text = restart.batch(self._node.layout, options["services"], repair.seen)
+        batch, text = restart.batch(self._node.layout, how.services, repair.seen)
         if text:
             repair.apply(batch, text)
         return repair.result(diff=self._task.diff)
 
-    def _finding(self, options: dict[str, Any]) -> dict[str, Any]:
+    def _finding(self, options: dict[str, Any], how: RepairOptions) -> dict[str, Any]:
         """What mends a finding that the node has: an action of this module, or roles that follow. Of another one it is
         said that the node does not have it, and nothing is done."""
-        remedy_of(options["finding"])
+        remedy_of(how.finding)
         question = gather.Question.at_once(options, self._node.layout, self._host)
-        scene = gather.quick(self._node, question, self._cluster(options), services=True)
-        found = mendable(options["finding"], scene, self._host)
+        scene = gather.quick(self._node, question, self._cluster(how), services=True)
+        found = mendable(how.finding, scene, self._host)
         nothing = repair_result(self._node, (), diff=self._task.diff)
         if found.remedy is None:
             self.warn_once(f"{self._host}: {found.why}")
@@ -129,9 +132,10 @@ class ActionModule(ConvergingAction):
         if remedy.action == Action.CONVERGE:
             return {**nothing, "roles": list(remedy.on), "steps": [{"text": remedy.text, "state": "planned"}]}
         options |= remedy.arguments
-        return self._work[options["action"]](self, options)
+        how = read(RepairOptions, options)
+        return self._work[how.action](self, options, how)
 
-    def _take_over(self, options: dict[str, Any]) -> dict[str, Any]:
+    def _take_over(self, options: dict[str, Any], how: RepairOptions) -> dict[str, Any]:
         layout = self._node.layout
         repair = NodeRepair(self._node, self.begin(options), take_over.reads(layout))
         take_over.refuse_misnamed(layout, repair.seen)
@@ -141,9 +145,9 @@ class ActionModule(ConvergingAction):
             repair.apply(batch, *(each.text for each in going))
         return repair.result(diff=self._task.diff) | take_over.as_data(services, going)
 
-    def _acknowledge(self, options: dict[str, Any]) -> dict[str, Any]:
+    def _acknowledge(self, options: dict[str, Any], how: RepairOptions) -> dict[str, Any]:
         """Say that someone has looked; NodeError if the node is not blocked by this batch."""
-        batch = options["batch"]
+        batch = how.batch
         if not self._task.check_mode and self._node.link.acknowledge(batch).get("outcome") != "done":
             raise NodeError(f"The node is not blocked by batch {batch}: nothing to acknowledge.")
         return repair_result(self._node, (f"acknowledge the failed batch {batch}",), diff=self._task.diff)

@@ -11,10 +11,8 @@ Private to the collection: playbooks use its modules.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from ..engine.resource import Refused
+from .options import RepairOptions
 
 COMPONENT = "repair"
 """The name of win_k8s_repair's work in errors and in the journal."""
@@ -35,12 +33,12 @@ ONCE = {
 """Options for single use, each with the only action that reads it."""
 
 
-def check_options(options: Mapping[str, Any]) -> None:
+def check_options(options: RepairOptions) -> None:
     """Refused if an option that the action needs is missing, or if one is set that it ignores."""
-    action = options["action"]
+    action = options.action
     needed = NEEDED.get(action, "action")
-    if not options[needed]:
+    if not getattr(options, needed):
         raise Refused(f"The action {action} needs {needed}: set it (for repair.yml, winkube_{needed}).")
     for name, one in ONCE.items():
-        if options[name] and one != action:
+        if getattr(options, name) and one != action:
             raise Refused(f"{name} has no effect with the action {action}: leave it out, or choose the action {one}.")

@@ -31,6 +31,7 @@ from ..engine.tools import halt, start_ops, wait_pipe, wait_service
 from ..facts.flannel import BACKENDS
 from ..network.model import Endpoint, Hns, Network
 from . import COMPONENT, hns, rejoin, stopping
+from .options import RepairOptions
 
 PAUSE_S = 10
 """Seconds between the two reads of endpoints: a pod in the making has no namespace for a moment."""
@@ -39,58 +40,39 @@ AUTO = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What the node should be. `network` is flannel's HNS network, `pod_cidr` its Node's range (empty: unknown),
-    `timeout_s` how long to wait for the network after a launch of flanneld, `retries` how many further launches,
-    `nodes` all Nodes of the cluster (None: unknown). Other fields are named as the module's options."""
+class NodeNetwork:
+    """The network that a node should have. `ours` is what counts as ours in HNS, `pod_cidr` its Node's range (empty:
+    unknown), `nodes` are all Nodes of the cluster (None: unknown)."""
 
+    options: RepairOptions
     layout: Layout
-    node_name: str
-    mode: str
-    network: str
-    cluster: str
     ours: hns.Ours
     pod_cidr: str = ""
-    timeout_s: int = 120
-    retries: int = 2
     nodes: Sequence[Mapping[str, Any]] | None = None
-    interface_name: str = "Ethernet"
-    management_ip: str = ""
-    switch_mode: bool = False
-    remove_policy_lists: bool = False
-    generate_subnet_env: bool = False
-    subnet: str = ""
 
     @classmethod
     def of(
         cls,
-        options: Mapping[str, Any],
+        options: RepairOptions,
         layout: Layout,
         nodes: Sequence[Mapping[str, Any]] | None,
         recorded: tuple[str, ...],
-    ) -> Wanted:
-        """From the module's options; `recorded` are the ids of the networks that batches made."""
-        mode, name = options["network_mode"], options["network_name"]
-        flannel_conf.check_mode(mode, None)
-        own = next((each for each in nodes or () if _name(each) == options["node_name"]), {})
-        return cls(
-            layout=layout,
-            node_name=options["node_name"],
-            mode=mode,
-            network=flannel_conf.network_name(mode, name if mode == "overlay" else ""),
-            cluster=options["cluster_cidr"],
-            ours=hns.Ours(hns.list_own_names(name), options["cluster_cidr"], recorded),
-            pod_cidr=str((own.get("spec") or {}).get("podCIDR") or ""),
-            timeout_s=options["network_timeout"],
-            nodes=nodes,
-            retries=options["retries"],
-            interface_name=options["interface_name"],
-            management_ip=options["management_ip"],
-            switch_mode=options["switch_mode"],
-            remove_policy_lists=options["remove_policy_lists"],
-            generate_subnet_env=options["generate_subnet_env"],
-            subnet=options["subnet"],
-        )
+    ) -> NodeNetwork:
+        """By the module's options; `recorded` are the ids of the networks that batches made."""
+        flannel_conf.check_mode(options.network_mode, None)
+        own = next((each for each in nodes or () if _name(each) == options.node_name), {})
+        ours = hns.Ours(hns.list_own_names(options.network_name), options.cluster_cidr, recorded)
+        return cls(options, layout, ours, str((own.get("spec") or {}).get("podCIDR") or ""), nodes)
+
+    @property
+    def mode(self) -> str:
+        """The kind of network."""
+        return self.options.network_mode
+
+    @property
+    def network(self) -> str:
+        """flannel's HNS network."""
+        return flannel_conf.network_name(self.mode, self.options.network_name if self.mode == "overlay" else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +113,10 @@ def reads(layout: Layout) -> tuple[Query, ...]:
     )
 
 
-def repair(wanted: Wanted, node: Node) -> str:
+def repair(wanted: NodeNetwork, node: Node) -> str:
     """Apply remedies one by one, each chosen by the state that the one before left; why flanneld is still stuck,
     empty if it is not. Refused for a problem that no restart fixes."""
-    if wanted.switch_mode and (going := find_other_mode(wanted, node.seen)):
+    if wanted.options.switch_mode and (going := find_other_mode(wanted, node.seen)):
         node.send(switch_mode(wanted, going, node.seen))
         return ""  # nothing works until site.yml has made the networks of the other mode
     _refuse_other_life(wanted, node.seen)
@@ -147,12 +129,12 @@ def repair(wanted: Wanted, node: Node) -> str:
         node.send(start_in_order(wanted, names, node.seen))
     if stuck := _launch(wanted, node):
         return stuck
-    if wanted.remove_policy_lists and (lists := remove_policy_lists(wanted, node.seen)):
+    if wanted.options.remove_policy_lists and (lists := remove_policy_lists(wanted, node.seen)):
         node.send(lists)
     return ""
 
 
-def _refuse_other_life(wanted: Wanted, reading: Reading) -> None:
+def _refuse_other_life(wanted: NodeNetwork, reading: Reading) -> None:
     """Refused for a node that must join again, and for a network of the other mode. A lease that alone has another
     range than podCIDR and network was edited: a new launch makes flanneld write it again."""
     network = hns.hns(reading).network(wanted.network)
@@ -172,19 +154,20 @@ def _refuse_other_life(wanted: Wanted, reading: Reading) -> None:
         )
 
 
-def _launch(wanted: Wanted, node: Node) -> str:
+def _launch(wanted: NodeNetwork, node: Node) -> str:
     """Launch flanneld again, a limited number of times; then, if allowed, write subnet.env in its place: a lease is
     useless without its network."""
-    made = launch_until_there(wanted, 1 + wanted.retries, node.seen, node.attempt, node.look)
+    made = launch_until_there(wanted, 1 + wanted.options.retries, node.seen, node.attempt, node.look)
     if not made or not made[-1].error:
         return ""
-    if not wanted.generate_subnet_env or waits_for_network(wanted, node.seen):
+    if not wanted.options.generate_subnet_env or waits_for_network(wanted, node.seen):
         return (
             f"flanneld was launched {len(made)} times, and its network {wanted.network} or its "
             f"{subnet_env.path(wanted.layout)} did not come. The last time: {made[-1].error}"
         )
-    found = networks.management(node.seen, interface_name=wanted.interface_name, address=wanted.management_ip)
-    node.send(write_lease(wanted, wanted.subnet, wanted.nodes, found.adapter.mtu, node.seen))
+    options = wanted.options
+    found = networks.management(node.seen, interface_name=options.interface_name, address=options.management_ip)
+    node.send(write_lease(wanted, options.subnet, wanted.nodes, found.adapter.mtu, node.seen))
     return ""
 
 
@@ -195,7 +178,7 @@ def _name(node: Mapping[str, Any]) -> str:
 # -- what is wrong -----------------------------------------------------------------------------------------------------
 
 
-def waits_for_network(wanted: Wanted, reading: Reading) -> str:
+def waits_for_network(wanted: NodeNetwork, reading: Reading) -> str:
     """Why flanneld counts as stuck: its network is missing, or has no management address. Empty if it is not stuck."""
     service = wanted.layout.flanneld_service
     if reading.service(service) is None:
@@ -211,7 +194,7 @@ def waits_for_network(wanted: Wanted, reading: Reading) -> str:
     return ""
 
 
-def lacks_lease(wanted: Wanted, reading: Reading) -> str:
+def lacks_lease(wanted: NodeNetwork, reading: Reading) -> str:
     """A clause if flanneld has not written subnet.env, or one that does not fit this node; else empty."""
     if reading.service(wanted.layout.flanneld_service) is None:
         return ""
@@ -219,7 +202,7 @@ def lacks_lease(wanted: Wanted, reading: Reading) -> str:
     text = reading.text(path)
     if text is None:
         return f"there is no {path}, so pods cannot start"
-    cluster = str(networks.list_pod_ranges(wanted.cluster)[0])
+    cluster = str(networks.list_pod_ranges(wanted.options.cluster_cidr)[0])
     wrong = list(subnet_env.problems(text, cluster=cluster, mode=wanted.mode, mtu=0))
     if (
         not wrong
@@ -230,7 +213,7 @@ def lacks_lease(wanted: Wanted, reading: Reading) -> str:
     return f"{path} does not fit: {'; '.join(wrong)}" if wrong else ""
 
 
-def find_down(wanted: Wanted, reading: Reading) -> tuple[str, ...]:
+def find_down(wanted: NodeNetwork, reading: Reading) -> tuple[str, ...]:
     """Our services that did not start with the machine, in the order of a first boot, without those of start type
     manual or disabled."""
     return tuple(
@@ -240,14 +223,14 @@ def find_down(wanted: Wanted, reading: Reading) -> tuple[str, ...]:
     )
 
 
-def find_other_mode(wanted: Wanted, reading: Reading) -> tuple[Network, ...]:
+def find_other_mode(wanted: NodeNetwork, reading: Reading) -> tuple[Network, ...]:
     """Our networks on the node's adapters with another type than the mode's. A virtual switch has one type, so they
     block the mode."""
     kind = BACKENDS[wanted.mode].hns_type.casefold()
     return tuple(each for each in hns.hns(reading).networks if wanted.ours.owns(each) and each.type != kind)
 
 
-def find_blocking(wanted: Wanted, before: Hns, now: Hns) -> tuple[Endpoint, ...]:
+def find_blocking(wanted: NodeNetwork, before: Hns, now: Hns) -> tuple[Endpoint, ...]:
     """Endpoints of dead pods that keep an address from others.
 
     Each is on our networks, was seen twice, and has neither namespace nor container; and its address also belongs to
@@ -267,7 +250,7 @@ def find_blocking(wanted: Wanted, before: Hns, now: Hns) -> tuple[Endpoint, ...]
     )
 
 
-def _find_dead(wanted: Wanted, found: Hns) -> tuple[Endpoint, ...]:
+def _find_dead(wanted: NodeNetwork, found: Hns) -> tuple[Endpoint, ...]:
     mine = {each.id: each for each in found.networks if wanted.ours.owns(each)}
     return tuple(
         each
@@ -289,7 +272,7 @@ def _is_outside(address: str, cidr: ipaddress.IPv4Network | ipaddress.IPv6Networ
 # -- what is done about it ---------------------------------------------------------------------------------------------
 
 
-def remove_endpoints(wanted: Wanted, dead: Sequence[Endpoint], reading: Reading) -> Remedy:
+def remove_endpoints(wanted: NodeNetwork, dead: Sequence[Endpoint], reading: Reading) -> Remedy:
     """Remove the dead endpoints by id."""
     named = ", ".join(each.label for each in dead)
     return _remedy(
@@ -301,7 +284,7 @@ def remove_endpoints(wanted: Wanted, dead: Sequence[Endpoint], reading: Reading)
     )
 
 
-def remove_policy_lists(wanted: Wanted, reading: Reading) -> Remedy | None:
+def remove_policy_lists(wanted: NodeNetwork, reading: Reading) -> Remedy | None:
     """Clean what an earlier kube-proxy left in HNS: stop kube-proxy, remove all policy lists, start it.
 
     Source: microsoft/SDN Kubernetes/windows/start-kubeproxy.ps1, `Get-HnsPolicyList | Remove-HnsPolicyList`.
@@ -324,7 +307,7 @@ def remove_policy_lists(wanted: Wanted, reading: Reading) -> Remedy | None:
     )
 
 
-def relaunch(wanted: Wanted, why: str, reading: Reading) -> Remedy:
+def relaunch(wanted: NodeNetwork, why: str, reading: Reading) -> Remedy:
     """Stop and start flanneld, until its network and its lease exist. Refused if it is not told its node, since it
     would end the same way."""
     layout = wanted.layout
@@ -334,12 +317,12 @@ def relaunch(wanted: Wanted, why: str, reading: Reading) -> Remedy:
     stop = stopping.stop((service,), reading) if found.get("state") in ACTIVE else ()
     return _remedy(
         why,
-        f"relaunch {service}, with {wanted.timeout_s} s for its network {wanted.network}",
+        f"relaunch {service}, with {wanted.options.network_timeout} s for its network {wanted.network}",
         (
             *stop,
             *_start(service, reading, stopping.TIMEOUT_S),
-            virtual_switch.wait_network(wanted.network, wanted.timeout_s),
-            Op("wait", {"for": "file", "path": subnet_env.path(layout), "timeout_s": wanted.timeout_s}),
+            virtual_switch.wait_network(wanted.network, wanted.options.network_timeout),
+            Op("wait", {"for": "file", "path": subnet_env.path(layout), "timeout_s": wanted.options.network_timeout}),
         ),
         wanted,
         reading,
@@ -355,7 +338,7 @@ class Launch:
 
 
 def launch_until_there(
-    wanted: Wanted, tries: int, reading: Reading, send: Callable[[Remedy], str], look: Callable[[], Reading]
+    wanted: NodeNetwork, tries: int, reading: Reading, send: Callable[[Remedy], str], look: Callable[[], Reading]
 ) -> tuple[Launch, ...]:
     """Launch flanneld again, at most `tries` times, until its network and its lease exist; empty if they do already.
     `send` returns why an attempt was rolled back, `look` reads the node again."""
@@ -372,24 +355,24 @@ def launch_until_there(
     return tuple(made)
 
 
-def start_in_order(wanted: Wanted, names: Sequence[str], reading: Reading) -> Remedy:
+def start_in_order(wanted: NodeNetwork, names: Sequence[str], reading: Reading) -> Remedy:
     """Start services that stayed down after a boot, each after its prerequisites: containerd's pipe, flannel's
     network."""
     layout = wanted.layout
     ops: list[Op] = []
     for name in names:
-        ops += _start(name, reading, wanted.timeout_s)
+        ops += _start(name, reading, wanted.options.network_timeout)
         if name == layout.containerd_service:
-            ops.append(wait_pipe(layout.containerd_pipe, wanted.timeout_s))
+            ops.append(wait_pipe(layout.containerd_pipe, wanted.options.network_timeout))
         elif name == layout.flanneld_service:
-            ops.append(virtual_switch.wait_network(wanted.network, wanted.timeout_s))
+            ops.append(virtual_switch.wait_network(wanted.network, wanted.options.network_timeout))
         else:
-            ops.append(wait_service(name, RUNNING, wanted.timeout_s, stable_s=10))
+            ops.append(wait_service(name, RUNNING, wanted.options.network_timeout, stable_s=10))
     states = ", ".join(f"{name} is {(reading.service(name) or {}).get('state')}" for name in names)
     return _remedy(states, f"start {', '.join(names)} in this order", tuple(ops), wanted, reading)
 
 
-def switch_mode(wanted: Wanted, going: Sequence[Network], reading: Reading) -> Remedy:
+def switch_mode(wanted: NodeNetwork, going: Sequence[Network], reading: Reading) -> Remedy:
     """Remove the networks of the other mode while kube-proxy, kubelet and flanneld are stopped; the site playbook
     makes the new ones. Refused while they are in use."""
     layout = wanted.layout
@@ -414,7 +397,7 @@ def switch_mode(wanted: Wanted, going: Sequence[Network], reading: Reading) -> R
 
 
 def write_lease(
-    wanted: Wanted, subnet: str, nodes: Iterable[Mapping[str, Any]] | None, mtu: int, reading: Reading
+    wanted: NodeNetwork, subnet: str, nodes: Iterable[Mapping[str, Any]] | None, mtu: int, reading: Reading
 ) -> Remedy:
     """Write subnet.env as flanneld would, if flanneld does not. `subnet` is the node's range, empty for its Node's
     podCIDR; `nodes` are all Nodes. Refused for a range that is another node's, or that cannot be compared."""
@@ -431,7 +414,7 @@ def write_lease(
     return _remedy(why, f"write {path}: {', '.join(text.split())}", (made, write), wanted, reading)
 
 
-def lease(wanted: Wanted, subnet: str, nodes: Iterable[Mapping[str, Any]] | None, mtu: int) -> str:
+def lease(wanted: NodeNetwork, subnet: str, nodes: Iterable[Mapping[str, Any]] | None, mtu: int) -> str:
     """The text of subnet.env, with a range that only this node has."""
     if nodes is None:
         raise Refused(
@@ -441,16 +424,18 @@ def lease(wanted: Wanted, subnet: str, nodes: Iterable[Mapping[str, Any]] | None
     given = subnet or wanted.pod_cidr
     if not given:
         raise Refused(
-            f"The Node {wanted.node_name} has no podCIDR, so its range is unknown: the controller manager needs "
-            "--allocate-node-cidrs; or name one with winkube_repair_subnet."
+            f"The Node {wanted.options.node_name} has no podCIDR, so its range is unknown: the controller manager "
+            "needs --allocate-node-cidrs; or name one with winkube_repair_subnet."
         )
     span = networks.ipv4(networks.ranges(given, "winkube_repair_subnet"))
-    if not wanted.cluster:
+    if not wanted.options.cluster_cidr:
         raise Refused("winkube_cluster_cidr: it is empty, and the cluster does not say the pods' range: set it.")
-    cluster = networks.list_pod_ranges(wanted.cluster)
+    cluster = networks.list_pod_ranges(wanted.options.cluster_cidr)
     if not span or not any(span[0].subnet_of(cover) for cover in cluster):
-        raise Refused(f"winkube_repair_subnet: {given} does not lie in winkube_cluster_cidr {wanted.cluster}.")
-    if taken := find_user(span[0], wanted.node_name, nodes):
+        raise Refused(
+            f"winkube_repair_subnet: {given} does not lie in winkube_cluster_cidr {wanted.options.cluster_cidr}."
+        )
+    if taken := find_user(span[0], wanted.options.node_name, nodes):
         raise Refused(
             f"winkube_repair_subnet: {span[0]} overlaps {taken[1]} of the node {taken[0]}: with one range for two "
             "nodes, the traffic for their pods goes to one of them. Choose a range that no node has."
@@ -495,7 +480,7 @@ def _start(name: str, reading: Reading, timeout_s: int) -> tuple[Op, ...]:
     return (start if ran else start.with_undo(halt(name, timeout_s)), *waits)
 
 
-def _remedy(why: str, text: str, ops: tuple[Op, ...], wanted: Wanted, reading: Reading) -> Remedy:
+def _remedy(why: str, text: str, ops: tuple[Op, ...], wanted: NodeNetwork, reading: Reading) -> Remedy:
     batch = Batch(
         component=COMPONENT,
         ops=ops,
@@ -505,7 +490,7 @@ def _remedy(why: str, text: str, ops: tuple[Op, ...], wanted: Wanted, reading: R
     return Remedy(why, text, batch)
 
 
-def _refuse_without_name(wanted: Wanted, found: Mapping[str, Any]) -> None:
+def _refuse_without_name(wanted: NodeNetwork, found: Mapping[str, Any]) -> None:
     parameters = found.get("nssm") or {}
     entries = [
         *(found.get("environment") or ()),
@@ -513,7 +498,11 @@ def _refuse_without_name(wanted: Wanted, found: Mapping[str, Any]) -> None:
     ]
     line = f"{Existing(found).program} {parameters.get('AppParameters') or found.get('image_path')}"
     lacks = [
-        *([] if fingerprint(f"NODE_NAME={wanted.node_name}") in entries else [f"NODE_NAME={wanted.node_name}"]),
+        *(
+            []
+            if fingerprint(f"NODE_NAME={wanted.options.node_name}") in entries
+            else [f"NODE_NAME={wanted.options.node_name}"]
+        ),
         *(word for word in ("--kubeconfig-file", "--iface", "--ip-masq", "--kube-subnet-mgr") if word not in line),
     ]
     if lacks:

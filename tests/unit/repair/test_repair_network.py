@@ -7,12 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.components import options as table
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.network.parse import parse
 from ansible_collections.winkube.node.plugins.plugin_utils.repair import check_options, hns, network
-from ansible_collections.winkube.node.plugins.plugin_utils.repair.network import Remedy, Wanted
+from ansible_collections.winkube.node.plugins.plugin_utils.repair.network import NodeNetwork, Remedy
+from ansible_collections.winkube.node.plugins.plugin_utils.repair.options import RepairOptions
 
 from tests.lab.machine.hns import Object
 from tests.unit.components.nodes import LAYOUT
@@ -23,7 +25,15 @@ from .repair_machine import NEW, OLD, SUBNET_ENV, Machine, env
 pytestmark = pytest.mark.slow
 
 OURS = hns.Ours(hns.list_own_names(""), "10.244.0.0/16")
-WANTED = Wanted(LAYOUT, "win1", "l2bridge", "cbr0", "10.244.0.0/16", OURS, OLD, timeout_s=60)
+
+
+def wanted_network(**options: Any) -> NodeNetwork:
+    """What win_k8s_repair wants by these options."""
+    told = {"action": "network", "node_name": "win1", "network_timeout": 60, **options}
+    return NodeNetwork(table.read(RepairOptions, told), LAYOUT, OURS, OLD)
+
+
+WANTED = wanted_network()
 ARGUMENTS = "--kubeconfig-file=C:\\flannel\\flanneld.kubeconfig --iface=10.0.2.15 --ip-masq=1 --kube-subnet-mgr=1"
 KEY = "HKLM\\SYSTEM\\CurrentControlSet\\Services\\flanneld"
 
@@ -110,7 +120,7 @@ def test_one_that_is_not_told_its_node_or_lacks_an_argument_is_refused() -> None
     with pytest.raises(Refused, match=r"flanneld is to be launched again, but it lacks NODE_NAME=win1 and"):
         network.relaunch(WANTED, "", read(machine(named=False)))
     with pytest.raises(Refused, match=r"lacks NODE_NAME=win2 and"):
-        network.relaunch(replace(WANTED, node_name="win2"), "", read(machine()))
+        network.relaunch(wanted_network(node_name="win2"), "", read(machine()))
     made = machine()
     made.node.registry.set(KEY, "ImagePath", "expand_string", f'"{LAYOUT.flanneld_binary}" --run 1')
     with pytest.raises(Refused, match="lacks --kubeconfig-file, --iface, --ip-masq, --kube-subnet-mgr and"):
@@ -146,7 +156,7 @@ def test_the_generated_file_has_the_nodes_own_range() -> None:
     remedy = network.write_lease(WANTED, "", nodes(win1=OLD, win2=NEW), 1500, read(made))
     assert made.send(remedy.batch)["outcome"] == "done"
     assert made.node.drive.read(SUBNET_ENV) == env()
-    overlay = replace(WANTED, mode="overlay")
+    overlay = wanted_network(network_mode="overlay")
     assert "FLANNEL_MTU=1450\n" in network.lease(overlay, "", nodes(win1=OLD), 1500)
 
 
@@ -249,7 +259,10 @@ def test_the_other_modes_networks_go_but_not_those_of_others() -> None:
     assert made.send(network.switch_mode(wanted, going, read(made)).batch)["outcome"] == "done"
     assert made.networks() == ["nat"]
     assert made.addresses("Ethernet")
-    assert network.find_other_mode(replace(wanted, mode="overlay"), read(made)) == ()
+    assert (
+        network.find_other_mode(replace(wanted, options=replace(wanted.options, network_mode="overlay")), read(made))
+        == ()
+    )
 
 
 def test_cut_anywhere_no_service_stays_down() -> None:
@@ -304,7 +317,7 @@ def repaired(made: Machine, *, works: bool = False, **options: Any) -> list[str]
     """What is done, and why flanneld is still stuck."""
     node = Told(made, works)
     node.look()
-    stuck = network.repair(replace(WANTED, nodes=nodes(win1=OLD), **options), node)
+    stuck = network.repair(replace(wanted_network(**options), nodes=nodes(win1=OLD)), node)
     return [*node.texts, *([stuck] if stuck else [])]
 
 
@@ -364,11 +377,11 @@ OPTIONS = {"services": [], "finding": "", "node_name": "win1", "always": False, 
 )
 def test_options_that_an_action_lacks_or_does_nothing_with_are_refused(given: dict[str, Any], sentence: str) -> None:
     with pytest.raises(Refused, match=sentence):
-        check_options(OPTIONS | given)
+        check_options(table.read(RepairOptions, OPTIONS | given))
 
 
 @pytest.mark.parametrize(
     "given", [{"action": "rejoin", "always": True}, {"action": "take_over", "node_name": ""}, {"action": "network"}]
 )
 def test_options_that_fit_the_action_are_taken(given: dict[str, Any]) -> None:
-    check_options(OPTIONS | given)
+    check_options(table.read(RepairOptions, OPTIONS | given))
