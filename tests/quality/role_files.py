@@ -14,9 +14,9 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.options im
     Given,
     Option,
     Variable,
-    arguments,
     role_variables,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_options import arguments
 
 WIDTH = 130
 LONGEST = 110

@@ -5,7 +5,7 @@
 
 A field has its type, its default and, in its metadata, what `option` takes. The table generates the module's
 documentation and argument_spec, and the role's defaults, specification, task and table of variables. The first task of
-a run plans with it too: `arguments` says which variable sets which option. `read` makes the dataclass of a module's
+a run plans with it too: `list_templates` says what sets which option. `read` makes the dataclass of a module's
 options, and from there on everything reads attributes. An option is secret (no_log) where its type is `Secret`, or a
 dict of such.
 """
@@ -15,7 +15,7 @@ dict of such.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from types import NoneType, UnionType
@@ -57,7 +57,8 @@ class Option:
     """An option of a module.
 
     `variable` sets it in the role: a variable of that role, or an expression of shared ones. An option without one has
-    a variable per suboption, or none. `default` None: it has none. Several descriptions are paragraphs.
+    a variable per suboption, or none. `default` None: it has none. Several descriptions are paragraphs. `fragment`
+    documents an option that modules share.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Option:
     choices: tuple[str, ...] = ()
     options: tuple[Option, ...] = ()
     variable: Variable | str = ""
+    fragment: str = ""
 
     @property
     def secret(self) -> bool:
@@ -139,6 +141,7 @@ class _About:
     choices: tuple[str, ...] = ()
     flag: str = ""
     setting: str = ""
+    fragment: str = ""
     default: Mapping[str, Any] | None = None
     of: type[Any] | None = None
     prefix: str | None = None
@@ -154,6 +157,7 @@ def option(
     choices: tuple[str, ...] = (),
     flag: str = "",
     setting: str = "",
+    fragment: str = "",
 ) -> Any:
     """A field of a dataclass of options. Without `default` the option is required.
 
@@ -165,8 +169,9 @@ def option(
         choices: Where they are not a Literal's.
         flag: The program's flag that gets the value, without dashes.
         setting: The field of the program's configuration file that gets it.
+        fragment: The one in doc_fragments/ that documents it, if modules share it.
     """
-    metadata = {_ABOUT: _About(description, variable, type, choices, flag, setting)}
+    metadata = {_ABOUT: _About(description, variable, type, choices, flag, setting, fragment)}
     if isinstance(default, Mapping):
         return field(default_factory=lambda: dict(default), metadata=metadata)
     return field(metadata=metadata) if default is MISSING else field(default=default, metadata=metadata)
@@ -179,12 +184,13 @@ def suboptions(
     required: bool = False,
     default: Mapping[str, Any] | None = None,
     variable: Variable | str = "",
+    fragment: str = "",
     **own: Any,
 ) -> T:
     """A field whose value is a dataclass of options itself. `own` are fields of it, by name, that are another option
     here than in the class; None: there is no such option here, and it has the class's default. The default is made of
     theirs; `default` is what the documentation says besides."""
-    about = _About(description, variable, default=default, of=of, own=own)
+    about = _About(description, variable, fragment=fragment, default=default, of=of, own=own)
     if required:
         return cast(T, field(metadata={_ABOUT: about}))
     return field(default_factory=lambda: _read(of, about.own, {}), metadata={_ABOUT: about})
@@ -262,6 +268,7 @@ def _row(name: str, hint: Any, each: Field[Any]) -> Option:
         about.choices or kind.choices,
         kind.options,
         about.variable,
+        about.fragment,
     )
 
 
@@ -352,47 +359,9 @@ def _value(hint: Any, about: _About, found: Any) -> Any:
     return found
 
 
-SHARED: Mapping[str, Mapping[str, Any]] = {
-    "nssm": {
-        "nssm_source": {"url": "winkube_nssm_url", "checksum": "winkube_nssm_checksum"},
-        "log": {"max_mb": "winkube_log_max_mb", "keep_days": "winkube_log_keep_days"},
-    },
-    "log_runner": {
-        "log_runner_source": {
-            "version": "winkube_log_runner_version",
-            "url": "winkube_log_runner_url",
-            "checksum": "winkube_log_runner_checksum",
-        }
-    },
-    "inbound": {"firewall": {"enabled": "winkube_firewall", "sources": "winkube_firewall_sources"}},
-    "cluster": {"cluster": "winkube_cluster"},
-    "golden_image": {"golden_image": "winkube_golden_image"},
-    "pushed_builds": {"keep_pushed_builds": "winkube_keep_pushed_builds"},
-    "drain": {"drain": "winkube_node_drain"},
-    "node": {
-        "node": "winkube_node",
-        "reading_max_age": "winkube_reading_max_age",
-        "runner": "winkube_runner",
-        "reconnect_timeout": "winkube_reconnect_timeout",
-        "answer_timeout": "winkube_answer_timeout",
-    },
-}
-"""The variables for the options of the shared fragments, in a task's order."""
-
-
 def document(options: tuple[Option, ...]) -> dict[str, Any]:
     """Options by name, in the form of a module's documentation."""
     return {option.name: option.document() for option in options}
-
-
-def arguments(interface: Interface) -> dict[str, Any]:
-    """The module's options as templates of the collection's variables, as the role's task passes them. The caller
-    has Ansible fill them in."""
-    found = _templates(interface.rows)
-    for fragment, names in SHARED.items():
-        if fragment in interface.shared:
-            found |= _list_templates(names)
-    return found
 
 
 def list_secrets(interface: Interface) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -416,21 +385,16 @@ def _template(option: Option) -> str:
     return "{{ " + (own.name if isinstance(own, Variable) else own) + " }}"
 
 
-def _templates(options: tuple[Option, ...]) -> dict[str, Any]:
+def list_templates(options: Iterable[Option]) -> dict[str, Any]:
+    """Options by name as templates of the collection's variables, as a role's task passes them. The caller has Ansible
+    fill them in."""
     found: dict[str, Any] = {}
     for option in options:
         if option.variable:
             found[option.name] = _template(option)
-        elif inner := _templates(option.options):
+        elif inner := list_templates(option.options):
             found[option.name] = inner
     return found
-
-
-def _list_templates(names: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        option: "{{ " + name + " }}" if isinstance(name, str) else _list_templates(name)
-        for option, name in names.items()
-    }
 
 
 @dataclass(frozen=True, slots=True)

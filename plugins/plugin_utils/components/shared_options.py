@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..engine.secret import Secret
-from .options import Variable, option, suboptions
+from .options import Interface, Variable, list_options, list_templates, option, suboptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,26 +60,32 @@ class Access:
 class Firewall:
     """The inbound rule for a program's port."""
 
-    enabled: bool = option("Whether there is one.", default=True)
-    sources: tuple[str, ...] = option("Who may come in.", default=())
+    enabled: bool = option("Whether there is one.", default=True, variable="winkube_firewall")
+    sources: tuple[str, ...] = option("Who may come in.", default=(), variable="winkube_firewall_sources")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NssmSource:
     """Where nssm.exe comes from."""
 
-    url: str = option("Its zip.", default="https://nssm.cc/release/nssm-2.24.zip")
-    checksum: str = option("Its checksum.", default="")
+    url: str = option("Its zip.", default="https://nssm.cc/release/nssm-2.24.zip", variable="winkube_nssm_url")
+    checksum: str = option("Its checksum.", default="", variable="winkube_nssm_checksum")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogRunnerSource:
     """Where kube-log-runner.exe comes from."""
 
-    version: str = option("Its release.", default="1.37.1")
-    url: str = option("The program.", default="https://dl.k8s.io/release/v1.37.1/bin/windows/amd64/kube-log-runner.exe")
+    version: str = option("Its release.", default="1.37.1", variable="winkube_log_runner_version")
+    url: str = option(
+        "The program.",
+        default="https://dl.k8s.io/release/v1.37.1/bin/windows/amd64/kube-log-runner.exe",
+        variable="winkube_log_runner_url",
+    )
     checksum: str = option(
-        "Its checksum.", default="https://dl.k8s.io/release/v1.37.1/bin/windows/amd64/kube-log-runner.exe.sha256"
+        "Its checksum.",
+        default="https://dl.k8s.io/release/v1.37.1/bin/windows/amd64/kube-log-runner.exe.sha256",
+        variable="winkube_log_runner_checksum",
     )
 
 
@@ -87,8 +93,8 @@ class LogRunnerSource:
 class LogOptions:
     """When a log gets a new file, and how long kube-log-runner keeps old ones (nssm keeps them forever)."""
 
-    max_mb: int = option("Megabytes.", default=10)
-    keep_days: int = option("Days.", default=14)
+    max_mb: int = option("Megabytes.", default=10, variable="winkube_log_max_mb")
+    keep_days: int = option("Days.", default=14, variable="winkube_log_keep_days")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,20 +130,35 @@ class SharedOptions:
     """The options of the fragments in doc_fragments/, which document them; a module has those of the fragments that it
     extends. They are the same for all components of a node."""
 
-    nssm_source: NssmSource = suboptions(NssmSource, "nssm.exe.")
-    log: LogOptions = suboptions(LogOptions, "Logs.")
-    log_runner_source: LogRunnerSource = suboptions(LogRunnerSource, "kube-log-runner.exe.")
-    firewall: Firewall = suboptions(Firewall, "The firewall.")
-    cluster: Access = suboptions(Access, "The cluster.")
-    golden_image: bool = option("Whether the machine becomes an image.", default=False)
-    keep_pushed_builds: bool = option("Whether.", default=False)
-    drain: DrainOptions = suboptions(DrainOptions, "Draining.")
-    node: Mapping[str, Any] = option("Places on the node.", default={})
+    nssm_source: NssmSource = suboptions(NssmSource, "nssm.exe.", fragment="nssm")
+    log: LogOptions = suboptions(LogOptions, "Logs.", fragment="nssm")
+    log_runner_source: LogRunnerSource = suboptions(LogRunnerSource, "kube-log-runner.exe.", fragment="log_runner")
+    firewall: Firewall = suboptions(Firewall, "The firewall.", fragment="inbound")
+    cluster: Access = suboptions(Access, "The cluster.", variable="winkube_cluster", fragment="cluster")
+    golden_image: bool = option(
+        "Whether the machine becomes an image.",
+        default=False,
+        variable="winkube_golden_image",
+        fragment="golden_image",
+    )
+    keep_pushed_builds: bool = option(
+        "Whether.", default=False, variable="winkube_keep_pushed_builds", fragment="pushed_builds"
+    )
+    drain: DrainOptions = suboptions(DrainOptions, "Draining.", variable="winkube_node_drain", fragment="drain")
+    node: Mapping[str, Any] = option("Places on the node.", default={}, variable="winkube_node", fragment="node")
     refresh: bool = option("Whether the node is read again.", default=False)
-    reading_max_age: int = option("Seconds.", default=300)
-    runner: Literal["task", "inline"] = option("How changes are worked off.", default="task")
-    reconnect_timeout: int = option("Seconds.", default=300)
-    answer_timeout: int = option("Seconds.", default=300)
+    reading_max_age: int = option("Seconds.", default=300, variable="winkube_reading_max_age", fragment="node")
+    runner: Literal["task", "inline"] = option(
+        "How changes are worked off.", default="task", variable="winkube_runner", fragment="node"
+    )
+    reconnect_timeout: int = option("Seconds.", default=300, variable="winkube_reconnect_timeout", fragment="node")
+    answer_timeout: int = option("Seconds.", default=300, variable="winkube_answer_timeout", fragment="node")
+
+
+def arguments(interface: Interface) -> dict[str, Any]:
+    """A module's options as its role's task passes them (`list_templates`): its own, and those of its fragments."""
+    shared = (row for row in list_options(SharedOptions) if row.fragment in interface.shared)
+    return list_templates((*interface.rows, *shared))
 
 
 def unverified_option(*names: str) -> Any:

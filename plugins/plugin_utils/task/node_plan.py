@@ -26,8 +26,8 @@ from ..components.asks import Asks
 from ..components.declaration import Component
 from ..components.layout import Layout
 from ..components.node import Node
-from ..components.options import arguments
 from ..components.registry import COMPONENTS
+from ..components.shared_options import arguments
 from ..engine.address import mask
 from ..engine.reading import Query, Reading
 from ..engine.resource import Refused

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import options
+from ansible_collections.winkube.node.plugins.plugin_utils.components import shared_options
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args, kubelet_check
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.options import KubeletOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.components.options import (
@@ -296,7 +296,7 @@ def test_a_plain_flag_is_one_line_in_the_table_of_options() -> None:
     assert added.document() == {"description": "Pods.", "type": "int"}
     assert [each.variable.name for each in role_variables((added,))] == ["winkube_kubelet_max_pods"]
     interface = Interface("win_kubelet", "", "", WithMaxPods)
-    assert options.arguments(interface)["max_pods"] == "{{ winkube_kubelet_max_pods }}"
+    assert shared_options.arguments(interface)["max_pods"] == "{{ winkube_kubelet_max_pods }}"
     given = {"version": "1.37.1", "node_name": "win1", "source": {"url": "https://example.com/kubelet.exe"}}
     for join, argument in (("kubeconfig", True), ("kubeadm", False)):
         set_, unset = (

@@ -24,6 +24,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.registry i
 from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_options import (
     ServiceOptions,
     SharedOptions,
+    arguments,
     start_option,
     stop_option,
 )
@@ -115,7 +116,7 @@ def test_the_annotation_tells_type_elements_choices_and_suboptions() -> None:
 
 
 def test_arguments_are_templates_of_the_variables() -> None:
-    assert tables.arguments(TABLE) == {
+    assert arguments(TABLE) == {
         "port": "{{ winkube_agent_port }}",
         "join": "{{ winkube_join | default('') }}",
         "source": {"url": "{{ winkube_agent_url }}"},
@@ -167,9 +168,9 @@ def test_module_and_table_agree(component: Component) -> None:
     assert documentation["short_description"] == interface.summary
     assert fragments == {*interface.shared, f"components.{component.role}", "attributes"}
     assert "options" not in documentation, "they stand in the table"
-    assert set(tables.arguments(interface)) <= set(argument_spec.load_spec(interface.module))
+    assert set(arguments(interface)) <= set(argument_spec.load_spec(interface.module))
     required = {option.name for option in interface.rows if option.required}
-    assert required <= set(tables.arguments(interface)), "the role gives every option that has to be given"
+    assert required <= set(arguments(interface)), "the role gives every option that has to be given"
 
 
 def test_every_place_of_the_layout_is_declared_by_what_lies_there() -> None:
