@@ -57,7 +57,7 @@ class CriTcp:
 
     @property
     def expires_s(self) -> int:
-        """The seconds after which the node closes the port itself; 0 for never. Refused for what is no time."""
+        """The seconds after which the node closes the port itself; 0 for never. Refused for what is not a time."""
         return expiry.seconds(self.options.expires_after) if self.listener else 0
 
 

@@ -73,7 +73,7 @@ class Fit:
 
 
 def problems(machine: Machine, wanted: HostOptions) -> Fit:
-    """All reasons why the machine cannot become that node, and warnings if it can. Refused for what is no release."""
+    """All reasons why the machine cannot become that node, and warnings if it can. Refused for an invalid release."""
     refusals: list[str] = []
     warnings: list[str] = []
     line = kubernetes_line(wanted.kubernetes_version)
