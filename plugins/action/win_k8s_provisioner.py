@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ansible import constants as C  # noqa: N812 - as Ansible names it
+
 from ..plugin_utils.components.kubelet import kubelet, places
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.engine.batch import Batch
@@ -75,7 +77,7 @@ class ActionModule(ConvergingAction):
         def read() -> Reading:
             return provision.read_patiently(self._node.read_queries(queries), queries, self._node.probe)
 
-        with tempfile.TemporaryDirectory(prefix="winkube-") as folder:
+        with tempfile.TemporaryDirectory(prefix="winkube-", dir=C.DEFAULT_LOCAL_TMP) as folder:
             origins = self._find_origins(items, options, Path(folder))
             delivery = Delivery(replace(self._node, warn_once=self._warn), layout, options)
             reading = self._reuse_reading(queries) or read()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 @dataclass(frozen=True)
 class Page:
     """What a GET whose target begins with `start` is answered, if the request has the header `header` (any: empty), and
-    has not the header `lacks`."""
+    has not the header `lacks`; without `says_length` it ends where the connection ends. `pause_s` comes before it."""
 
     start: str
     status: int = 200
@@ -22,6 +23,8 @@ class Page:
     headers: Mapping[str, str] = field(default_factory=dict)
     header: str = ""
     lacks: str = ""
+    says_length: bool = True
+    pause_s: float = 0
 
     @property
     def request(self) -> str:
@@ -30,7 +33,8 @@ class Page:
 
     def raw(self) -> bytes:
         """The whole answer."""
-        given = {"Content-Length": str(len(self.body)), **self.headers, "Connection": "close"}
+        length = {"Content-Length": str(len(self.body))} if self.says_length else {}
+        given = {**length, **self.headers, "Connection": "close"}
         lines = [f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}", *map(": ".join, given.items())]
         return "\r\n".join([*lines, "", ""]).encode() + self.body
 
@@ -45,6 +49,8 @@ PAGES = (
     Page("http://behind-the-door", 407, b"who are you", headers={"Proxy-Authenticate": 'Basic realm="door"'}),
     Page("/hello ", body=b"hello"),
     Page("/big ", body=b"x" * 5000),
+    Page("/stream-of-five ", body=b"hello", says_length=False),
+    Page("/stream ", body=b"x" * 5000, says_length=False),
     Page("/page ", body=b"<!DOCTYPE html><html>log in first</html>"),
     Page("/moved ", 302, headers={"Location": "/hello"}),
     Page("/round ", 302, headers={"Location": "/round"}),
@@ -52,6 +58,7 @@ PAGES = (
     Page("/secret ", body=b"told", header="X-Token: open-sesame\r\n"),
     Page("/secret ", 403, b"who are you"),
     Page("/sick ", 503, b"not yet"),
+    Page("/late ", body=b"at last", pause_s=3),
     Page("", 404, b"nothing here"),
 )
 """The first that fits answers."""
@@ -63,7 +70,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         headers = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items()).lower()
         fits = (page for page in PAGES if self.requestline.startswith(page.request) and page.header.lower() in headers)
-        self.wfile.write(next(page for page in fits if not (page.lacks and page.lacks.lower() in headers)).raw())
+        page = next(page for page in fits if not (page.lacks and page.lacks.lower() in headers))
+        time.sleep(page.pause_s)
+        self.wfile.write(page.raw())
         self.close_connection = True
 
     def log_message(self, format: str, *args: object) -> None:

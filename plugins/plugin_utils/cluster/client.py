@@ -10,7 +10,8 @@ import copy
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from contextlib import suppress
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any, TypeVar
@@ -132,6 +133,14 @@ class Cluster:
             return parsedate_to_datetime(self._connection().dates[-1])
         except (IndexError, ValueError):
             return None
+
+    def now(self) -> datetime:
+        """The API server's clock, so that controllers agree on what is over whatever their own clocks say; this
+        controller's, where the server tells none."""
+        if self.server_time is None:
+            with suppress(ClusterError):
+                self._request("GET", "/version")
+        return self.server_time or datetime.now(UTC)
 
     def get(self, path: str) -> Object | None:
         """The object at `path` (`/api/v1/nodes/win1`), None if there is none. ClusterError for everything else."""

@@ -113,9 +113,11 @@ def token_secret(token: Secret[str], purpose: str, now: datetime) -> Object:
 
 @contextmanager
 def bootstrap_token(cluster: Cluster, purpose: str) -> Iterator[Secret[str]]:
-    """A token for a `purpose`, such as `join of win1`; deleted from the cluster afterwards, even after a failure."""
+    """A token for a `purpose`, such as `join of win1`; deleted from the cluster afterwards, even after a failure. It
+    ends by the later of two clocks, the API server's and this controller's: by one that is behind it would be over when
+    it is made."""
     token = make_token()
-    made = token_secret(token, purpose, datetime.now(UTC))
+    made = token_secret(token, purpose, max(cluster.now(), datetime.now(UTC)))
     cluster.create(SECRETS, made)
     try:
         yield token

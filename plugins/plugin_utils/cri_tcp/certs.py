@@ -30,8 +30,8 @@ NAMES = ("ca.crt", "server.crt", "server.key", "client.crt", "client.key")
 """The files on the controller; the first three go to the node."""
 ON_NODE = NAMES[:3]
 MAX_DAYS = 30
-_SKEW = datetime.timedelta(minutes=10)
-"""The node's clock may be this far behind the controller's."""
+_SKEW = datetime.timedelta(days=1)
+"""The node's clock may be this far behind the controller's: hours, where one of them takes local time for UTC."""
 
 
 @dataclass(frozen=True, slots=True)

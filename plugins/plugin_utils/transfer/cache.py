@@ -27,9 +27,14 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def default_folder(environment: Mapping[str, str] | None = None) -> Path:
-    """`winkube/builds` in XDG_CACHE_HOME or ~/.cache, by this process' environment or the given one."""
+    """`winkube/builds` in XDG_CACHE_HOME or ~/.cache, by this process' environment or the given one. A user without a
+    home, as in some containers, gets a folder that nobody can make."""
     named = (os.environ if environment is None else environment).get("XDG_CACHE_HOME", "")
-    return (Path(named) if named.startswith("/") else Path.home() / ".cache") / "winkube" / "builds"
+    try:
+        start = Path(named) if named.startswith("/") else Path.home() / ".cache"
+    except RuntimeError:
+        start = Path(os.devnull)
+    return start / "winkube" / "builds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,10 @@ class PushCache:
 
     def has(self, sha256: str) -> bool:
         """Whether a build of this sha256 is in the cache; quick, since only `find` verifies the content."""
-        return bool(_SHA256.fullmatch(sha256)) and self._build(sha256).is_file()
+        try:
+            return bool(_SHA256.fullmatch(sha256)) and self._build(sha256).is_file()
+        except OSError:  # the folder is another user's, as after sudo
+            return False
 
     def find(self, sha256: str) -> bytes | None:
         """The build of this sha256, if it is in the cache and intact."""

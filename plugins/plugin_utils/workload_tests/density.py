@@ -14,7 +14,7 @@ import math
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from ..cluster import run_namespace
@@ -64,7 +64,8 @@ class Sample:
 def run(context: Context, options: Mapping[str, Any]) -> Outcome:
     """Make the pods, measure, delete them; fails for pods that did not start and for exceeded limits. Refused,
     ClusterError."""
-    cluster, now = context.cluster(), datetime.now(UTC)
+    cluster = context.cluster()
+    now = cluster.now()
     nodes = select_nodes(windows_nodes(cluster.nodes()), options["nodes"])
     wish = Wish(
         f"winkube-density-{uuid.uuid4().hex[:8]}",

@@ -15,7 +15,6 @@ import shlex
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +54,8 @@ class Wish:
 
 def run(context: Context, options: Mapping[str, Any]) -> Outcome:
     """Run the suite; broken tests fail it. Refused, ClusterError, OSError if the report cannot be written."""
-    cluster, now = context.cluster(), datetime.now(UTC)
+    cluster = context.cluster()
+    now = cluster.now()
     wish = Wish(
         f"winkube-readiness-{uuid.uuid4().hex[:8]}",
         run_namespace.until(now, options["timeout"] + options["start_timeout"]),

@@ -234,7 +234,13 @@ def members(download: Download | None = None) -> dict[str, str]:
 
     bootstrap, _ = payload("node_probe", {"request": ARGUMENT}, False)
     web = [
-        {"start": page.request, "header": page.header, "lacks": page.lacks, "data": _base64(page.raw())}
+        {
+            "start": page.request,
+            "header": page.header,
+            "lacks": page.lacks,
+            "pause_ms": int(page.pause_s * 1000),
+            "data": _base64(page.raw()),
+        }
         for page in PAGES
     ]
     cases = list(lines(download))

@@ -366,6 +366,7 @@ function Start-NodeWeb {
                 start = [string]$row['start']
                 header = [string]$row['header']
                 lacks = [string]$row['lacks']
+                pause_ms = [int]$row['pause_ms']
                 data = [byte[]][Convert]::FromBase64String([string]$row['data'])
             })
     }

@@ -39,6 +39,7 @@ while ($true) {
             }
             if ($begins -and $has) {
                 [byte[]]$data = $row['data']
+                [System.Threading.Thread]::Sleep([int]$row['pause_ms'])
                 $stream.Write($data, 0, $data.Length)
                 $stream.Flush()
                 $null = $client.Client.Shutdown([System.Net.Sockets.SocketShutdown]::Send)

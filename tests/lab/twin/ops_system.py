@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,9 +29,18 @@ SHOWN = 400
 ENCODINGS = {"oem": "cp437", "utf-8": "utf-8", "utf-16": "utf-16-le"}
 
 
+def _machine_key(args: Args) -> str:
+    """The key of `path` as the registry has it; only the machine's own part is written."""
+    path = str(args["path"])
+    found = re.fullmatch(r"(?:HKLM:?|HKEY_LOCAL_MACHINE)\\(.+?)\\*", path, re.IGNORECASE)
+    if found is None:
+        raise OpError(f"{path} is not below HKLM; nothing else is written.", path=path)
+    return f"HKLM\\{found[1]}"
+
+
 def registry_set(work: Work, args: Args) -> OpRun:
     yield 0.01
-    path, name, kind = str(args["path"]), str(args["name"]), str(args["type"])
+    path, name, kind = _machine_key(args), str(args["name"]), str(args["type"])
     if kind not in TYPES:
         raise OpError(f"{path}\\{name}: there is no registry type {kind!r}; there are {', '.join(TYPES)}.")
     value = args["value"]
@@ -55,8 +65,10 @@ def registry_set(work: Work, args: Args) -> OpRun:
 
 def registry_remove(work: Work, args: Args) -> OpRun:
     yield 0.01
-    path, name = str(args["path"]), args.get("name")
+    path, name = _machine_key(args), args.get("name")
     work.seam("removing")
+    if name is None and path.count("\\") == 1 and work.node.registry.exists(path):
+        raise OpError(f"{path} is a root; it is not removed.", path=path)
     if name is None:
         return {"changed": work.node.registry.delete_key(path)}
     return {"changed": work.node.registry.delete_value(path, str(name))}

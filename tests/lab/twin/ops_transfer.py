@@ -7,7 +7,7 @@ import io
 import re
 import tarfile
 import zipfile
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote, urljoin
 
@@ -34,7 +34,7 @@ def fetch(work: Work, args: Args) -> OpRun:
     refuse_odd_parents(work, path)
     part = f"{path}.part"
     try:
-        data = _local(work, url) if url.lower().startswith("file:") else _download(work, url, args)
+        data = _local(work, url, args) if url.lower().startswith("file:") else _download(work, url, args)
         yield min(2.0, 0.2 + len(data) / 50e6)
         yield from retried(work, lambda: drive.write(part, data[: len(data) // 2], flush=False))
         work.seam("half")
@@ -60,12 +60,15 @@ def _without_secrets(text: str, *addresses: str) -> str:
     return text
 
 
-def _local(work: Work, url: str) -> bytes:
+def _local(work: Work, url: str, args: Args) -> bytes:
     path = unquote(url.split(":", 1)[1].lstrip("/")).replace("/", "\\")
     source = dotnet.long_path(path)
     if not work.node.drive.is_file(source):
         raise OpError(f"{url}: there is no file {path} on the node.", url=url)
-    return work.node.drive.read(source)
+    data = work.node.drive.read(source)
+    if args.get("max_bytes") and len(data) > int(args["max_bytes"]):
+        raise OpError(f"{url}: wanted at most {args['max_bytes']} bytes, the file has {len(data)}.", url=url)
+    return data
 
 
 def _download(work: Work, url: str, args: Args) -> bytes:
@@ -200,13 +203,21 @@ def _member_end(data: bytes, start: int, stands: int, made: int) -> int:
     raise EOFError("it is cut short, or something that is no gzip stands behind its data")
 
 
+_KINDS: tuple[tuple[Callable[[tarfile.TarInfo], bool], str], ...] = (
+    (tarfile.TarInfo.isdir, "directory"),
+    (tarfile.TarInfo.isreg, "file"),
+    (tarfile.TarInfo.issym, "link"),
+    (tarfile.TarInfo.islnk, "link"),
+)
+
+
 def _tar(data: bytes) -> list[Member]:
     if not _has_end(data):
         raise EOFError("it has no end: it is cut short")
     with tarfile.open(fileobj=io.BytesIO(data)) as opened:
         result = []
         for info in opened.getmembers():
-            kind = "directory" if info.isdir() else "file" if info.isreg() else "link"
+            kind = next((kind for is_one, kind in _KINDS if is_one(info)), "special file")
             stream = opened.extractfile(info) if kind == "file" else None
             result.append(Member(info.name, kind, stream.read() if stream else None))
         return result

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.answer import Answer
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.connection import Connection
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.endpoint import (
     bootstrap_token,
     make_token,
@@ -53,3 +58,24 @@ def test_a_token_is_there_while_it_is_used_and_gone_after_a_failure() -> None:
         raise RuntimeError
     assert fake.objects == {}
     assert [method for method, _, _ in fake.writes] == ["POST", "DELETE"]
+
+
+def test_a_token_of_a_controller_whose_clock_is_behind_is_not_over_when_it_is_made() -> None:
+    fake, dates = Fake(), list[str]()
+
+    def send(method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> Answer:
+        dates.append("Fri, 21 Nov 2036 12:00:00 GMT")
+        return Answer(*fake.send(method, path, body, content_type))
+
+    cluster = Cluster(lambda: Connection("https://api", b"", send, dates=dates))
+    with bootstrap_token(cluster, "win1"):
+        (made,) = fake.objects.values()
+        assert base64.b64decode(made["data"]["expiration"]).decode() == "2036-11-21T12:15:00Z"
+
+
+def test_a_server_that_tells_no_time_is_no_reason_to_make_none() -> None:
+    fake = Fake()
+    with bootstrap_token(fake.cluster, "win1"):
+        (made,) = fake.objects.values()
+    ends = datetime.fromisoformat(base64.b64decode(made["data"]["expiration"]).decode())
+    assert 14 < (ends - datetime.now(UTC)).total_seconds() / 60 < 16

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 from dataclasses import replace
 
 import pytest
 
+from tests.contract.archives import archive
 from tests.integration.troubles import PAGE
 from tests.lab.machine.faults import Fault
 from tests.lab.machine.node import SimulatedNode
@@ -17,6 +19,7 @@ from tests.lab.twin.task import PATH as TASK
 
 ANN = "S-1-5-21-1-2-3-1001"
 DIR = op("mkdir", path="C:\\k", undo=[op("remove", path="C:\\k", only_if_empty=True)])
+UNDO_OLD = op("restore", path="C:\\old", backup="C:\\k\\kept")
 FILE = op("write", path="C:\\k\\f", content=content("x" * 1000), undo=[op("remove", path="C:\\k\\f")])
 
 
@@ -45,6 +48,63 @@ def test_a_disk_that_fills_under_a_batch_stops_it_until_there_is_room_then_it_is
     end = apply(node, session, envelope(kind="follow", batch_id=first["batch"], runner_text=None))
     assert end["outcome"] == "undone", end
     assert not node.drive.exists("C:\\k")
+
+
+MEMBERS = {"archive": "zip", "members": {"one": "1" * 3000, "two": "2" * 3000}}
+KEY = "HKLM\\SOFTWARE\\winkube-test"
+WORK = [
+    DIR,
+    FILE,
+    op(
+        "write",
+        path="C:\\k\\a.zip",
+        content=base64.b64encode(archive(MEMBERS)).decode(),
+        undo=[op("remove", path="C:\\k\\a.zip")],
+    ),
+    op(
+        "unpack",
+        archive="C:\\k\\a.zip",
+        destination="C:\\k\\out",
+        members=[{"from": name, "to": name} for name in ("one", "two")],
+        undo=[
+            op("remove", path="C:\\k\\out\\one"),
+            op("remove", path="C:\\k\\out\\two"),
+            op("remove", path="C:\\k\\out", only_if_empty=True),
+        ],
+    ),
+    op("fetch", url="file:///C:/k/f", path="C:\\k\\g", sha256=None, undo=[op("remove", path="C:\\k\\g")]),
+    op("write", path="C:\\old", content=content("new"), backup="C:\\k\\kept", undo=[UNDO_OLD]),
+    op("move", source_path="C:\\k\\g", to="C:\\k\\h", undo=[op("move", source_path="C:\\k\\h", to="C:\\k\\g")]),
+    op("registry_set", path=KEY, name="n", type="string", value="v", undo=[op("registry_remove", path=KEY)]),
+    op("remove", path="C:\\k\\a.zip"),
+]
+"""One of each op that writes to the disk, or looks at what was written."""
+
+
+@pytest.mark.parametrize("when", ["before", "in", "after"])
+@pytest.mark.parametrize("number", range(len(WORK)), ids=[each["op"] for each in WORK])
+def test_a_disk_that_fills_in_any_op_of_a_batch_leaves_the_node_as_it_was(
+    node: SimulatedNode, session: Session, number: int, when: str
+) -> None:
+    node.drive.write("C:\\old", b"old")
+    node.faults.arm(Fault("disk_full", number, when))  # type: ignore[arg-type]
+    first = apply(node, session, envelope(WORK, follow_s=30))
+    assert first["answer"] == "accepted", first
+    node.faults.disk_full_after = None
+    node.clock.advance(121)
+    assert not node.drive.exists(f"{STATE_DIR}\\open.json"), "within two minutes of room"
+    end = apply(node, session, envelope(kind="follow", batch_id=first["batch"], runner_text=None))
+    if (number, when) == (0, "before"):
+        assert end["outcome"] == "done", "nothing had begun: it is done when there is room"
+        return
+    assert end["outcome"] == "undone", end
+    assert node.drive.read("C:\\old") == b"old"
+    assert not node.drive.exists("C:\\k"), node.drive.listdir("C:\\k")
+    assert not node.registry.exists(KEY)
+    again = apply(node, session, envelope(WORK, batch_id="b" * 32))
+    assert again["outcome"] == "done", again
+    assert node.drive.read("C:\\old") == b"new"
+    assert node.drive.exists("C:\\k\\h")
 
 
 def started_within(node: SimulatedNode, seconds: int) -> list[float]:

@@ -6,6 +6,7 @@ import hashlib
 import os
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,49 @@ def test_nobody_else_can_read_it(tmp_path: Path) -> None:
     sha256 = kept(cache, b"build")
     assert cache.folder.stat().st_mode & 0o777 == 0o700
     assert (cache.folder / sha256).stat().st_mode & 0o077 == 0
+
+
+@contextmanager
+def closed(folder: Path) -> Iterator[None]:
+    """As for another user, whose folder it is not."""
+    if os.geteuid():
+        folder.chmod(0)
+    else:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if os.geteuid() == 65534:
+            os.seteuid(0)
+        else:
+            folder.chmod(0o700)
+
+
+def test_the_folder_of_another_user_is_as_good_as_none(tmp_path: Path) -> None:
+    """After sudo -E two users have one XDG_CACHE_HOME."""
+    cache = PushCache(tmp_path / "builds")
+    sha256 = kept(cache, b"a build")
+    with closed(cache.folder):
+        assert not cache.has(sha256)
+        assert cache.find(sha256) is None
+        assert not cache.keep(b"another", hashlib.sha256(b"another").hexdigest())
+        with cache.parts("key", lambda: iter([b"1", b"2"])) as parts:
+            assert [part.read_bytes() for part in parts] == [b"1", b"2"]
+    assert cache.find(sha256) == b"a build"
+
+
+def test_a_user_without_a_home_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(*_: object) -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", nobody)
+    cache = PushCache(default_folder({}))
+    sha256 = hashlib.sha256(b"a build").hexdigest()
+    assert not cache.keep(b"a build", sha256)
+    assert not cache.has(sha256)
+    assert cache.find(sha256) is None
+    with cache.parts("key", lambda: iter([b"1"])) as parts:
+        assert [part.read_bytes() for part in parts] == [b"1"]
 
 
 def test_a_damaged_build_is_not_used(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import secrets
 import shlex
 from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import Any
 
 from ...cluster import run_namespace
@@ -51,13 +50,14 @@ def _run_all(context: Context, options: Options) -> Outcome:
 
 
 def _start(context: Context, options: Options) -> Outcome:
-    cluster, now = context.cluster(), datetime.now(UTC)
+    cluster = context.cluster()
+    now = cluster.now()
     namespace = options["namespace"] or f"winkube-smoke-{secrets.token_hex(3)}"
     if context.check_mode:
         return Outcome(True, (f"run the checks in the namespace {namespace} of their own",), {"commands": []})
     swept = context.sweep(cluster, manifests.LABEL, now)
     settings = _settings(context, options, namespace)
-    load = workload.Workload(cluster, settings, context.clock, lambda: datetime.now(UTC))
+    load = workload.Workload(cluster, settings, context.clock, cluster.now)
     if not options["keep"]:
         noted = {"test": "smoke", "label": manifests.LABEL, "name": namespace, "run": load.run_id}
         interrupted.note(context.folder, noted, context.access)
