@@ -398,7 +398,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "join.token",
-        r"could not find a JWS signature|token id \S+ is invalid|invalid bootstrap token",
+        r"could not find a JWS signature|failed to verify JWS signature|token id \S+ is invalid|"
+        "invalid bootstrap token",
         "kubernetes/kubernetes cmd/kubeadm/app/discovery/token/token.go",
     ),
     Message(

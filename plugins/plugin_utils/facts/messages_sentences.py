@@ -79,6 +79,42 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"admission plugin \"(?:Mutating|Validating)AdmissionWebhook\" failed to complete",
         "kubernetes/apiserver pkg/admission/metrics; pkg/endpoints/handlers/create.go",
     ),
+    Message(
+        "join.anonymous",
+        r"configmaps \"cluster-info\" is forbidden: User \"system:anonymous\"|"
+        r"(?:request|reading)(?: the)? cluster-info\b.{0,200}(?:Unauthorized|forbidden: User \"system:anonymous)",
+        "kubernetes/kubernetes v1.37.2 cmd/kubeadm/app/discovery/token/token.go, file/file.go",
+    ),
+    Message(
+        "join.bindings",
+        r"is forbidden: User \"system:bootstrap:\w+\" cannot (?:create|get|list|watch) ",
+        "kubernetes/kubernetes v1.37.2 cmd/kubeadm/app/phases/bootstraptoken/node/tlsbootstrap.go; "
+        "kubernetes/apiserver pkg/endpoints/handlers/responsewriters/errors.go",
+    ),
+    Message(
+        "join.not-kubeadm",
+        r"unable to fetch the kubeadm-config ConfigMap.{0,200}configmaps \"kube\w+-config\S*\" not found|"
+        r"could not download the kubelet configuration.{0,200}configmaps \"kubelet-config\S*\" not found",
+        "kubernetes/kubernetes v1.37.2 cmd/kubeadm/app/cmd/join.go, componentconfigs/kubelet.go",
+    ),
+    Message(
+        "join.no-credentials",
+        "could not find authentication credentials for the TLS bootstrap process",
+        "kubernetes/kubernetes v1.37.2 cmd/kubeadm/app/discovery/discovery.go",
+    ),
+    Message(
+        "cluster.tls-version",
+        r"tls: client offered only unsupported versions|tls: protocol version not supported|"
+        "tls: server selected unsupported protocol version",
+        "golang/go src/crypto/tls/handshake_server.go, handshake_client.go, alert.go",
+    ),
+    Message(
+        "cluster.own-address",
+        r"dial tcp (?:127\.\d+\.\d+\.\d+|\[::1\]):(?:6443|8443): connect(?:ex)?: (?:connection refused|No connection)|"
+        r"connection to the server (?:localhost|127\.\d+\.\d+\.\d+|\[::1\]):(?:6443|8443) was refused",
+        "kubernetes-sigs/kubespray roles/kubernetes/node/templates/loadbalancer/nginx.conf.j2 (commit 46dbdd3); "
+        "kubernetes/kubectl pkg/cmd/util/helpers.go",
+    ),
     Rule(
         "cluster.denied",
         (

@@ -30,7 +30,7 @@ CAUSES: tuple[Cause, ...] = (
         "A feature gate is unknown or locked in this release",
         "Gates are removed some releases after they are done; a locked one may not be set to another value.",
         "Take the gate out of the arguments, a file in config.d, config.yaml, or ConfigMap kube-system/kubelet-config, "
-        "from which a join writes config.yaml.",
+        "from which a join and site.yml write config.yaml.",
     ),
     logged(
         "start.kubelet-config",
@@ -38,7 +38,7 @@ CAUSES: tuple[Cause, ...] = (
         "The file is not there (the node has not joined yet), a drop-in lacks apiVersion and kind, or a key has a "
         "value that this release or Windows refuses (userNamespaces, singleProcessOOMKill, enforceNodeAllocatable).",
         "Join the node (site.yml with the tag join), or mend the key that the line names: in config.d, in config.yaml, "
-        "or in ConfigMap kube-system/kubelet-config, from which a join writes config.yaml.",
+        "or in ConfigMap kube-system/kubelet-config, from which a join and site.yml write config.yaml.",
     ),
     logged(
         "start.client-ca",
@@ -167,6 +167,21 @@ CAUSES: tuple[Cause, ...] = (
         "The API server cannot be reached",
         "No route, a firewall, a wrong address in the kubeconfig, a name that DNS does not know, or a proxy setting.",
         "curl.exe -k https://<address>:6443/healthz on the node; then the kubeconfig, DNS and NO_PROXY.",
+    ),
+    logged(
+        "cluster.own-address",
+        "The address of the API is the node's own",
+        "The kubeconfig says 127.0.0.1 or localhost, where nothing listens on a Windows node: kubespray's nginx is on "
+        "Linux nodes alone, and ConfigMaps kube-system/kube-proxy and kube-public/cluster-info may say it.",
+        "Set winkube_api_server to an address that other machines reach; run site.yml with the tags join, flannel and "
+        "kube_proxy.",
+    ),
+    logged(
+        "cluster.tls-version",
+        "Two programs have no TLS version in common",
+        "tlsMinVersion of the kubelet's configuration (ConfigMap kube-system/kubelet-config, a file in config.d) or "
+        "--tls-min-version of another server is higher than what its caller speaks.",
+        "Bring the caller up to date, or lower tlsMinVersion where it is set, and run site.yml with the tag kubelet.",
     ),
     logged(
         "start.no-kubeconfig",
@@ -456,6 +471,36 @@ CAUSES: tuple[Cause, ...] = (
         "The join's token is not valid",
         "Tokens end after 24 hours.",
         "Make a new one on the control plane (kubeadm token create) and join again.",
+    ),
+    logged(
+        "join.bindings",
+        "Machines that join lack rights in the cluster",
+        "The bindings of kubeadm for the group of bootstrap tokens are missing (rke2, k3s), or the token is of another "
+        "group.",
+        "kubectl apply -f examples/rbac/bootstrap.yml; where kubeadm made the cluster: kubeadm init phase "
+        "bootstrap-token.",
+    ),
+    logged(
+        "join.not-kubeadm",
+        "The cluster lacks the ConfigMaps that kubeadm reads",
+        "It was not made by kubeadm (rke2, k3s, k0s), or somebody has deleted kubeadm-config or kubelet-config of "
+        "kube-system.",
+        "Set winkube_join: bootstrap_kubeconfig; where kubeadm made the cluster: kubeadm init phase upload-config all, "
+        "which writes both ConfigMaps.",
+    ),
+    logged(
+        "join.anonymous",
+        "The cluster answers nobody without credentials",
+        "kubeadm asks for ConfigMap kube-public/cluster-info without any: the RoleBinding for system:anonymous was "
+        "removed (kubespray's hardening), or kube-apiserver has --anonymous-auth=false.",
+        "Join by a discovery file with the token in it, as the role join does; or let system:anonymous read "
+        "kube-public/cluster-info again (RoleBinding kubeadm:bootstrap-signer-clusterinfo).",
+    ),
+    logged(
+        "join.no-credentials",
+        "kubeadm has no credentials for the join",
+        "The kubeconfig of discovery.file has an address and a CA, and no token.",
+        "Put the token into the user of that file, or into discovery.tlsBootstrapToken of the JoinConfiguration.",
     ),
     logged(
         "join.ca-hash",

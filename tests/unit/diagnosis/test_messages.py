@@ -239,3 +239,68 @@ def test_what_has_no_known_cause_has_its_own_place(line: str, place: str) -> Non
     found = meanings(line, "win1")
     assert found[0]["cause"].startswith("Not known: ")
     assert place in found[0]["cause"]
+
+
+BOOTSTRAP = 'is forbidden: User "system:bootstrap:k2jx0p" cannot'
+REFUSED_DIAL = "connectex: No connection could be made because the target machine actively refused it."
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        (
+            f'failed to get config map: configmaps "kubeadm-config" {BOOTSTRAP} get resource "configmaps"',
+            "join.bindings",
+        ),
+        (f'certificatesigningrequests.certificates.k8s.io {BOOTSTRAP} create resource "x"', "join.bindings"),
+        (f'nodes "win1" {BOOTSTRAP} get resource "nodes" in API group "" at the cluster scope', "join.bindings"),
+        (
+            "error execution phase preflight: unable to fetch the kubeadm-config ConfigMap: failed to get config map: "
+            'configmaps "kubeadm-config" not found',
+            "join.not-kubeadm",
+        ),
+        (
+            'could not download the kubelet configuration from ConfigMap "kubelet-config": configmaps "kubelet-config" '
+            "not found",
+            "join.not-kubeadm",
+        ),
+        (
+            '[discovery] Failed to request cluster-info, will try again: configmaps "cluster-info" is forbidden: User '
+            '"system:anonymous" cannot get resource "configmaps" in API group "" in the namespace "kube-public"',
+            "join.anonymous",
+        ),
+        ("Abort reading the cluster-info ConfigMap after timeout of 5m0s: Unauthorized", "join.anonymous"),
+        ("[discovery] Failed to request cluster-info, will try again: Unauthorized", "join.anonymous"),
+        ("failed to verify JWS signature of received cluster info object, can't trust this API Server", "join.token"),
+        ("could not find authentication credentials for the TLS bootstrap process. Please use", "join.no-credentials"),
+        (
+            "http: TLS handshake error from 10.0.0.9:5: tls: client offered only unsupported versions: [303]",
+            "cluster.tls-version",
+        ),
+        (
+            'Get "https://10.0.0.21:10250/metrics": remote error: tls: protocol version not supported',
+            "cluster.tls-version",
+        ),
+        (f'Get "https://127.0.0.1:6443/api/v1/nodes": dial tcp 127.0.0.1:6443: {REFUSED_DIAL}', "cluster.own-address"),
+        (
+            "The connection to the server localhost:6443 was refused - did you specify the right host",
+            "cluster.own-address",
+        ),
+        ("invalid configuration: defaultPodSysctls is not supported on Windows", "start.kubelet-config"),
+        (r"failed to load kubelet dropin file, path: C:\k\x.conf, no apiVersion/kind", "start.kubelet-config"),
+        ("cannot set feature gate WinDSR to false, feature is locked to true", "start.feature-gate"),
+    ],
+)
+def test_what_upstream_says_where_a_node_and_its_cluster_do_not_fit(line: str, cause: str) -> None:
+    """In the texts of kubelet, kubeadm, the API server and Go; each cause names the ConfigMap, file or flag."""
+    assert about(line) == (cause,)
+    remedy = table.KNOWN[cause].remedy.text
+    named = ("ConfigMap", "config", "kubeadm", "winkube_", "examples/rbac", "tlsMinVersion", "tlsBootstrapToken")
+    assert any(word in remedy for word in named)
+
+
+def test_the_nodes_own_refusals_keep_their_causes() -> None:
+    assert about(f"dial tcp 127.0.0.1:10248: {REFUSED_DIAL}") == ("host.no-listener",)
+    assert about('secrets "x" is forbidden: User "system:node:win1" cannot get resource "secrets"') == (
+        "cluster.denied",
+    )
