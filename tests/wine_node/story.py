@@ -84,12 +84,13 @@ def containerd(told: Told) -> None:
 
 
 def rollback(told: Told) -> None:
-    """A value of the registry that the node has noted itself is back, too: `present` of an undo."""
+    """A value of the registry that the node has noted itself is back, too (`present` of an undo), and a file that was
+    written over (`restore`)."""
     run = converge(told.node, **service(WINKUBE_TEST="one"))
     told.expect("a variable of the service is set", changed(run) == 1, run)
     told.expect("it is in the registry", variables(told.node) == ["WINKUBE_TEST=one"])
     broken = archive_of(told.node, "broken", containerd=told.node.ends_at_once())
-    run = converge(told.node, **service(WINKUBE_TEST="two"), **broken)
+    run = converge(told.node, **service(WINKUBE_TEST="two"), **broken, winkube_containerd_log_level="debug")
     told.expect("a containerd that ends at once is rolled back", run.rc != 0 and "Rolled back." in run.output, run)
     told.expect("the variable is what it was", variables(told.node) == ["WINKUBE_TEST=one"], run)
     told.expect("containerd runs", told.node.state("containerd") == "running")
