@@ -97,7 +97,8 @@ def hns_network_remove(work: Work, args: Args) -> OpRun:
             code=answer["ErrorCode"],
         )
     work.seam("removed")
-    _record(work, rest)
+    if rest != made:
+        _record(work, rest)
     return {"changed": True}
 
 
