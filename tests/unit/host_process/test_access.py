@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pytest
@@ -24,10 +23,6 @@ class Objects:
 
     def __init__(self, *namespaces: str) -> None:
         self.at: dict[str, Any] = {f"{NAMESPACES}/{name}": {} for name in namespaces}
-        self.time = datetime(2020, 11, 21, tzinfo=UTC)
-
-    def now(self) -> datetime:
-        return self.time
 
     def get(self, path: str) -> Any:
         return self.at.get(path)
@@ -81,16 +76,3 @@ def test_a_namespace_with_another_runs_pod_stays() -> None:
     with pytest.raises(ClusterError, match="The namespace ops is in use"):
         remove(objects, "namespace")
     assert list(objects.at) == [f"{NAMESPACES}/ops", other.path]
-
-
-def test_the_clock_of_the_cluster_says_whose_time_is_up_not_the_controllers() -> None:
-    """A controller some hours ahead would else delete the pods of the others' runs."""
-    objects = Objects("ops")
-    made(objects)
-    other = Wanted("win2", "ops", "registry/any:1", "f" * 16, "ben@ci (pid 8)", 600)
-    made(objects, other)
-    assert {WANTED.path, other.path} <= set(objects.at)
-    objects.time += timedelta(hours=1)
-    later = Wanted("win3", "ops", "registry/any:1", "e" * 16, "eve@ci (pid 9)", 600)
-    made(objects, later)
-    assert set(objects.at) == {f"{NAMESPACES}/ops", later.path}
