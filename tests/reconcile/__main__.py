@@ -20,7 +20,7 @@ from typing import Any
 from tests.reconcile import apiserver, lab, real
 
 NOT_RUN = ("pods_running_after_5_min: a kube-controller-manager with Jobs that end, fail and are killed",)
-SMALL = lab.Fleet(right=1, drifting=2, cordoned=1, paused=0, dead=0, new=1)
+SMALL = lab.Fleet(right=1, drifting=2, cordoned=1, paused=0, dead=1, new=1)
 
 
 def say(line: str) -> None:
@@ -31,7 +31,7 @@ def say(line: str) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make reconcile", description="nodes that stay right by themselves")
     parser.add_argument("--seed", type=int, default=1, help="what the person does")
-    parser.add_argument("--small", action="store_true", help="5 nodes in place of 23")
+    parser.add_argument("--small", action="store_true", help="6 nodes in place of 23")
     parser.add_argument("--kills", type=int, default=200, help="runs that are killed before the real API server")
     options = parser.parse_args(arguments)
     fleet = SMALL if options.small else lab.Fleet()

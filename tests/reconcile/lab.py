@@ -76,12 +76,17 @@ class Judge:
     mistaken: int = 0
     looks: int = 0
     seen: set[frozenset[str]] = field(default_factory=set)
+    served: set[str] = field(default_factory=set)
+    """Nodes that were Ready once: others are in neither number."""
     _end: threading.Event = field(default_factory=threading.Event)
 
     def look(self) -> None:
         with self.whole.cluster.api.lock:
             nodes = dict(self.whole.cluster.nodes)
-        away = frozenset(name for name, node in nodes.items() if _is_windows(node) and _is_away(node))
+        self.served |= {name for name, node in nodes.items() if _is_ready(node)}
+        away = frozenset(
+            name for name in self.served & set(nodes) if _is_windows(nodes[name]) and _is_away(nodes[name])
+        )
         self.looks += 1
         self.most = max(self.most, len(away))
         if away not in self.seen:
@@ -111,13 +116,14 @@ def _is_windows(node: Object) -> bool:
 
 def _is_away(node: Object) -> bool:
     """As docs/budget.md has it, without the marks: a mark alone takes nothing away."""
-    metadata = node["metadata"]
-    if PAUSED in (metadata.get("annotations") or {}):
+    if PAUSED in (node["metadata"].get("annotations") or {}):
         return False
-    ready: Object = next((each for each in node["status"].get("conditions") or () if each["type"] == "Ready"), {})
-    if ready.get("status") == "True":
-        return bool(node["spec"].get("unschedulable"))
-    return bool(ready) and ready.get("lastTransitionTime") != metadata["creationTimestamp"]
+    return bool(node["spec"].get("unschedulable")) or not _is_ready(node)
+
+
+def _is_ready(node: Object) -> bool:
+    conditions = node["status"].get("conditions") or ()
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
 
 
 def _address(number: int) -> str:
@@ -233,7 +239,8 @@ def spend(folder: Path, fleet: Fleet, seed: int, log: Callable[[str], None]) -> 
         log(f"{fleet.count - fleet.new} nodes are made")
         night.prepare()
         before = night.batches()
-        judge = Judge(night.whole, next(iter(night.names["cordoned"]), ""))
+        members = {name for kind, names in night.names.items() if kind != "new" for name in names}
+        judge = Judge(night.whole, next(iter(night.names["cordoned"]), ""), served=members)
         with judge.looking():
             nights = _go_on(night)
         changed = night.batches() - before
@@ -257,6 +264,7 @@ def spend(folder: Path, fleet: Fleet, seed: int, log: Callable[[str], None]) -> 
             "most_away": judge.most,
             "looks_of_the_judge": judge.looks,
             "runs_of_keep": nights,
+            "away_at_once": [sorted(away) for away in judge.seen if len(away) > BUDGET],
         }
     finally:
         night.bench.close()
