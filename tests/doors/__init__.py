@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any
 
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.reading import KUBEADM_RIGHTS, read_cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.components.asks import Asks
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import COMPONENTS
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op
@@ -29,7 +30,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Link
 from ansible_collections.winkube.node.plugins.plugin_utils.task.converge import Converge
 from ansible_collections.winkube.node.plugins.plugin_utils.task.task_node import TaskNode
 
-from tests.doors.arguments import API_OBJECTS, arguments, rendered
+from tests.doors.arguments import API_OBJECTS, DOCUMENTS, KUBE_SYSTEM, OF_READING, arguments, rendered
 from tests.unit.cluster.fake import SERVER, Fake
 from tests.unit.components.nodes import LAYOUT, Controller
 from tests.unit.repair.repair_machine import SUBNET_ENV, Machine, env
@@ -206,7 +207,7 @@ class RecordedLink(Link):
         return super().probe(queries, again=again)
 
 
-_REFUSALS = (", expected ", " is not ", "it is not valid YAML", "is nested deeper")
+_REFUSALS = (", expected ", " is not ", "it is not valid YAML", "is nested deeper", "are nested more than")
 """What a refusal of a field says: the second of a secret, the third of a kubeconfig in a ConfigMap."""
 _IDENTITY = ("kind", "name", "gitVersion", "metadata")
 """Fields that tell an API object from something else: "was answered with 200, but not with an object of nodes"."""
@@ -371,3 +372,39 @@ def attack_objects(bench: Bench, count: Count) -> None:
                 judge(count, name, bench.plan_all, honest, who, _field(path))
         bench.fake.objects[where] = copy.deepcopy(found)
     count.written_on_a_node += len(bench.fake.writes)
+
+
+def attack_cluster_reading(count: Count) -> None:
+    """Each leaf of each object, and of each document in a ConfigMap, that the reading of a cluster is made of."""
+    fake = Fake(b"pem")
+    passed = [0.0]
+    fake.cluster.clock = Clock(lambda: passed[0], lambda seconds: passed.__setitem__(0, passed[0] + seconds))
+    fake.objects |= OF_READING
+    for (name, key), document in DOCUMENTS.items():
+        fake.objects[f"{KUBE_SYSTEM}/configmaps/{name}"] = {"data": {key: json.dumps(document)}}
+
+    def read() -> str:
+        return say(lambda: repr(read_cluster(fake.cluster, rights=KUBEADM_RIGHTS)))
+
+    honest, host = read(), SERVER.partition("://")[2]
+    told = [(where, "", found) for where, found in OF_READING.items()]
+    told += [(f"{KUBE_SYSTEM}/configmaps/{name}", key, document) for (name, key), document in DOCUMENTS.items()]
+    for where, key, whole in told:
+        count.answers += 1
+        kept = fake.objects[where]
+        for path, value in leaves(whole):
+            count.leaves += 1
+            for kind, lie in lies(value, of_list=isinstance(path[-1], int)):
+                if kind in ("null", "missing") and path != ("kind",):
+                    continue  # another honest answer: nothing but this has to be there
+                changed = with_lie(whole, path, lie)
+                try:
+                    fake.objects[where] = {"data": {key: json.dumps(changed)}} if key else changed
+                except RecursionError:
+                    continue  # no program writes it
+                # Of a text that is too long or nested too deeply to be read no field is known.
+                field = key if key and kind in ("10 MB", "depth") else _field(path)
+                who = where.rpartition("/")[2] if key else host
+                judge(count, f"{where} {key} {'.'.join(map(str, path))} ({kind})", read, honest, who, field)
+        fake.objects[where] = kept
+    count.written_on_a_node += len(fake.writes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tests.doors import Bench, Count, attack_answers, attack_objects, attack_readings
+from tests.doors import Bench, Count, attack_answers, attack_cluster_reading, attack_objects, attack_readings
 
 
 def main() -> int:
@@ -17,6 +17,7 @@ def main() -> int:
     options = parser.parse_args()
     bench, count = Bench(), Count()
     attack_answers(count)
+    attack_cluster_reading(count)
     attack_readings(bench, count, options.every)
     attack_objects(bench, count)
     for line in count.told[:200]:

@@ -66,6 +66,66 @@ def rendered(component: str) -> Callable[[dict[str, Any]], str]:
     return lambda _variables: TEMPLATES.get(component, "{}")
 
 
+KUBE_SYSTEM = "/api/v1/namespaces/kube-system"
+DOCUMENTS: dict[tuple[str, str], dict[str, Any]] = {
+    ("kubeadm-config", "ClusterConfiguration"): {
+        "networking": {"serviceSubnet": "10.96.0.0/12", "podSubnet": "10.244.0.0/16", "dnsDomain": "cluster.local"},
+        "certificatesDir": "/etc/kubernetes/pki",
+        "featureGates": {"NodeLocalCRISocket": True},
+    },
+    ("kubelet-config", "kubelet"): {
+        "clusterDomain": "cluster.local",
+        "clusterDNS": ["10.96.0.10"],
+        "staticPodPath": "/etc/kubernetes/manifests",
+        "authentication": {
+            "anonymous": {"enabled": False},
+            "webhook": {"enabled": True},
+            "x509": {"clientCAFile": "/etc/kubernetes/pki/ca.crt"},
+        },
+        "authorization": {"mode": "Webhook"},
+        "featureGates": {"NodeLogQuery": True},
+    },
+    ("kube-flannel-cfg", "net-conf.json"): {
+        "Network": "10.244.0.0/16",
+        "Backend": {"Type": "vxlan", "VNI": 4096, "Port": 4789, "DirectRouting": False, "GBP": False},
+    },
+}
+"""The documents in ConfigMaps of kube-system: by name and key."""
+OF_READING: dict[str, dict[str, Any]] = {
+    f"{KUBE_SYSTEM}/services/kube-dns": {
+        "kind": "Service",
+        "metadata": {"name": "kube-dns", "labels": {"k8s-app": "kube-dns"}},
+        "spec": {"clusterIP": "10.96.0.10"},
+    },
+    "/api/v1/namespaces/default/services/kubernetes": {
+        "kind": "Service",
+        "metadata": {"name": "kubernetes"},
+        "spec": {"clusterIP": "10.96.0.1"},
+    },
+    "/apis/networking.k8s.io/v1/servicecidrs/kubernetes": {
+        "kind": "ServiceCIDR",
+        "metadata": {"name": "kubernetes"},
+        "spec": {"cidrs": ["10.96.0.0/12"]},
+    },
+    "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes": {
+        "kind": "EndpointSlice",
+        "metadata": {"name": "kubernetes", "labels": {"kubernetes.io/service-name": "kubernetes"}},
+        "endpoints": [{"addresses": ["10.0.0.4"]}],
+        "ports": [{"name": "https", "port": 6443}],
+    },
+    "/apis/authorization.k8s.io/v1/subjectaccessreviews": {
+        "kind": "SubjectAccessReview",
+        "metadata": {},
+        "status": {"allowed": True},
+    },
+    f"{KUBE_SYSTEM}/configmaps/extension-apiserver-authentication": {
+        "kind": "ConfigMap",
+        "metadata": {"name": "extension-apiserver-authentication"},
+        "data": {"client-ca-file": "pem"},
+    },
+}
+"""What the reading of a cluster asks for besides."""
+
 CA = {"certificate-authority-data": "cGVt"}
 API_OBJECTS: dict[str, dict[str, Any]] = {
     "/version": {"major": "1", "minor": "37", "gitVersion": "v1.37.1"},

@@ -84,7 +84,12 @@ def _check_fields(method: str, where: str, path: str, said: Object) -> Object:
         return objects.check(plural, said)
     except Unexpected as error:
         field = f"{error.path} is not {error.expected}" if plural == "secrets" else str(error)
-        raise ClusterError(f"{method} {where}: the API's answer is not used, since in it {field}.") from None
+        raise refuse_field(method, where, field) from None
+
+
+def refuse_field(method: str, where: str, field: str) -> ClusterError:
+    """The error for a field that is not of its kind; `field` is a clause."""
+    return ClusterError(f"{method} {where}: the API's answer is not used, since in it {field}.")
 
 
 def refusal(method: str, where: str, path: str, answer: Answer) -> ClusterError:

@@ -1,7 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The Kubernetes API from the controller: objects by path, as plain JSON. Requests that fail temporarily are
+"""The Kubernetes API from the controller: objects by path, as plain JSON or as the dataclasses that
+a Record makes. Requests that fail temporarily are
 repeated."""
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from functools import cache
 from typing import Any, TypeVar
 
 from ..engine.clock import Clock
+from ..engine.gate import Record, Unexpected
 from ..engine.secret import Secret
 from .access import list_files
-from .answer import Answer, Object, StrangeAnswerError, check_answer, text
+from .answer import Answer, Object, StrangeAnswerError, check_answer, refuse_field, text
 from .connection import Connection, connection
 from .error import FORBIDDEN, ClusterError
+from .records import CONFIG_MAP, ConfigMap
 
 T = TypeVar("T")
 
@@ -154,10 +157,25 @@ class Cluster:
         """POST `body` to the collection `path`."""
         return self._request("POST", path, body) or {}
 
-    def ask(self, path: str, body: Mapping[str, Any]) -> Object:
+    def read(self, path: str, record: Record[T]) -> T | None:
+        """The object at `path` as a dataclass, None if there is none. ClusterError."""
+        found = self._ask_once(path, lambda: self._request("GET", path, missing=True))
+        return None if found is None else self._make("GET", path, record, found)
+
+    def read_all(self, path: str, record: Record[T]) -> tuple[T, ...]:
+        """The objects of the collection `path` as dataclasses; see `items`."""
+        return tuple(self._make("GET", path, record, each) for each in self.items(path))
+
+    def ask(self, path: str, body: Mapping[str, Any], record: Record[T]) -> T:
         """POST a question, such as an access review, of which nothing is kept; its answer may be remembered."""
         what = f"{path} {json.dumps(body, sort_keys=True)}"
-        return self._ask_once(what, lambda: self._request("POST", path, body)) or {}
+        return self._make("POST", path, record, self._ask_once(what, lambda: self._request("POST", path, body)))
+
+    def _make(self, method: str, path: str, record: Record[T], found: object) -> T:
+        try:
+            return record(found, "")
+        except Unexpected as error:
+            raise refuse_field(method, f"{self.server}{path}", str(error)) from None
 
     def patch(self, path: str, body: Mapping[str, Any], kind: str = "merge") -> Object:
         """PATCH the object at `path`; `kind` is `merge` or `strategic`."""
@@ -244,9 +262,9 @@ class Cluster:
         """The DaemonSets of all namespaces."""
         return self.items("/apis/apps/v1/daemonsets")
 
-    def config_map(self, namespace: str, name: str) -> Object | None:
+    def config_map(self, namespace: str, name: str) -> ConfigMap | None:
         """A ConfigMap."""
-        return self.get(f"/api/v1/namespaces/{namespace}/configmaps/{name}")
+        return self.read(f"/api/v1/namespaces/{namespace}/configmaps/{name}", CONFIG_MAP)
 
     def _request(
         self,

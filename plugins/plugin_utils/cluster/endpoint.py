@@ -54,7 +54,7 @@ def api_ca(cluster: Cluster) -> bytes:
 
 def _published(cluster: Cluster) -> Kubeconfig | None:
     published = cluster.config_map("kube-public", "cluster-info")
-    text = str(((published or {}).get("data") or {}).get("kubeconfig") or "")
+    text = published.data.get("kubeconfig", "") if published else ""
     return kubeconfig(text, "ConfigMap kube-public/cluster-info") if text else None
 
 

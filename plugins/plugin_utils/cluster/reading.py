@@ -10,18 +10,30 @@ API server's own: kubernetes pkg/controlplane/controller/clusterauthenticationtr
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import urlsplit
 
+from ..engine.gate import Record, Unexpected
 from ..foreign.files import ForeignError
 from ..foreign.values import load_json, load_yaml
-from .answer import Object
 from .client import Cluster
 from .documents import Kubeconfig, kubeconfig
 from .error import FORBIDDEN, ClusterError
+from .records import (
+    CLUSTER_CONFIGURATION,
+    ENDPOINT_SLICE,
+    KUBELET_DOCUMENT,
+    NET_CONF,
+    REVIEW,
+    SERVICE,
+    SERVICE_CIDR,
+    ClusterConfiguration,
+    ConfigMap,
+    KubeletDocument,
+)
 
 T = TypeVar("T")
 
@@ -84,19 +96,18 @@ phases/kubelet/config.go, phases/uploadconfig/uploadconfig.go."""
 
 @dataclass(frozen=True, slots=True)
 class ClusterReading:
-    """`server` and `ca_pem` are the kubeconfig's, `published` what cluster-info says. `kubelet_config`,
-    `cluster_configuration` and `kube_proxy` are parsed, None where the cluster has none. `client_ca` is the CA of those
-    who call kubelets. `api_addresses`: where API servers are. `lacking`: rights that joining machines do not have;
-    None if it may not be asked. `token_accepted`: whether API servers know a bootstrap token; None if none was tried.
-    `unseen`: what the kubeconfig's user may not read."""
+    """`server` and `ca_pem` are the kubeconfig's, `published` what cluster-info says. `kubelet_config` and
+    `cluster_configuration`: None where the cluster has none. `client_ca` is the CA of those who call kubelets.
+    `api_addresses`: where API servers are. `lacking`: rights that joining machines do not have; None if it may not be
+    asked. `token_accepted`: whether API servers know a bootstrap token; None if none was tried. `unseen`: what the
+    kubeconfig's user may not read."""
 
     server: str
     ca_pem: bytes = field(default=b"", repr=False)
     published: Kubeconfig | None = None
-    kubelet_config: Mapping[str, Any] | None = None
+    kubelet_config: KubeletDocument | None = None
     kubelet_config_source: str = KUBELET_CONFIG
-    cluster_configuration: Mapping[str, Any] | None = None
-    kube_proxy: Mapping[str, Any] | None = None
+    cluster_configuration: ClusterConfiguration | None = None
     pod_network: Known | None = None
     client_ca: bytes = field(default=b"", repr=False)
     kubernetes_address: str = ""
@@ -128,23 +139,21 @@ class ClusterReading:
         return (self.published.ca_pem if self.published else b"") or self.ca_pem
 
     @property
-    def networking(self) -> Mapping[str, Any]:
-        """kubeadm's ranges and domain."""
-        found = (self.cluster_configuration or {}).get("networking")
-        return found if isinstance(found, Mapping) else {}
+    def _of_kubeadm(self) -> ClusterConfiguration:
+        return self.cluster_configuration or ClusterConfiguration()
 
     def service_cidr(self) -> Known | None:
         """The range of Services."""
-        return self.service_ranges or self._of_kubeadm("serviceSubnet")
+        return self.service_ranges or _known(self._of_kubeadm.service_subnet)
 
     def cluster_cidr(self) -> Known | None:
         """The range of pods."""
-        return self.pod_network or self._of_kubeadm("podSubnet")
+        return self.pod_network or _known(self._of_kubeadm.pod_subnet)
 
     def cluster_domain(self) -> Known | None:
         """The domain of Services."""
-        said = str((self.kubelet_config or {}).get("clusterDomain") or "")
-        return Known(said, self.kubelet_config_source) if said else self._of_kubeadm("dnsDomain")
+        said = (self.kubelet_config or {}).get("clusterDomain")
+        return Known(said, self.kubelet_config_source) if said else _known(self._of_kubeadm.dns_domain)
 
     def api_server(self) -> Known | None:
         """The address of the API as nodes may reach it: never one of this machine or of this link."""
@@ -158,9 +167,9 @@ class ClusterReading:
             None,
         )
 
-    def _of_kubeadm(self, name: str) -> Known | None:
-        value = str(self.networking.get(name) or "")
-        return Known(value, KUBEADM_CONFIG) if value else None
+
+def _known(value: str) -> Known | None:
+    return Known(value, KUBEADM_CONFIG) if value else None
 
 
 def is_reachable_by_others(server: str) -> bool:
@@ -194,7 +203,7 @@ def read_network(cluster: Cluster) -> ClusterReading:
     return _Reader(cluster).read_network()
 
 
-def read_kubelet_config(cluster: Cluster) -> Mapping[str, Any] | None:
+def read_kubelet_config(cluster: Cluster) -> KubeletDocument | None:
     """The cluster's KubeletConfiguration; None if there is none, or it may not be read. ClusterError."""
     return _Reader(cluster).read_kubelet()[1]
 
@@ -216,8 +225,7 @@ def read_kubelets(cluster: Cluster) -> ClusterReading:
 def read_client_ca(cluster: Cluster, api_ca: bytes) -> bytes:
     """The CA of those who call kubelets: what the API server publishes of its own --client-ca-file; `api_ca`, that of
     its certificate, where it is not published or may not be read. ClusterError."""
-    found = _Reader(cluster).data("kube-system", "extension-apiserver-authentication")
-    return found.get("client-ca-file", "").encode() or api_ca
+    return _Reader(cluster).read_client_ca() or api_ca
 
 
 def have_common_certificate(one: bytes, other: bytes) -> bool:
@@ -232,7 +240,7 @@ class _Reader:
         self.unseen: list[Unseen] = []
 
     def read_network(self) -> ClusterReading:
-        info = self.data("kube-public", "cluster-info").get("kubeconfig")
+        info = self._config_map("kube-public", "cluster-info").data.get("kubeconfig")
         source, kubelet = self.read_kubelet()
         return ClusterReading(
             server=self.cluster.server,
@@ -249,12 +257,11 @@ class _Reader:
 
     def read(self, rights: Sequence[Right]) -> ClusterReading:
         network = self.read_network()
-        authentication = self.data("kube-system", "extension-apiserver-authentication")
+        kubernetes = self._get("/api/v1/namespaces/default/services/kubernetes", KUBERNETES, SERVICE)
         return replace(
             network,
-            kube_proxy=self._document(self.data("kube-system", "kube-proxy"), "config.conf"),
-            client_ca=authentication.get("client-ca-file", "").encode(),
-            kubernetes_address=_address(self._get("/api/v1/namespaces/default/services/kubernetes", KUBERNETES)),
+            client_ca=self.read_client_ca(),
+            kubernetes_address=kubernetes.address if kubernetes else "",
             api_addresses=self._endpoints(),
             lacking=self._lacking(rights),
             unseen=tuple(self.unseen),
@@ -270,83 +277,96 @@ class _Reader:
             self.unseen.append(Unseen(what, f"{sentence} (examples/rbac/site.yml)."))
             return None
 
-    def _get(self, path: str, what: str) -> Object | None:
-        return self._ask(lambda: self.cluster.get(path), what, f"{what} was not read: the kubeconfig's user may not")
+    def _get(self, path: str, what: str, record: Record[T]) -> T | None:
+        said = f"{what} was not read: the kubeconfig's user may not"
+        return self._ask(lambda: self.cluster.read(path, record), what, said)
 
-    def _items(self, path: str, what: str) -> list[Object]:
+    def _list(self, path: str, what: str, record: Record[T]) -> tuple[T, ...]:
         said = f"{what} were not read: the kubeconfig's user may not"
-        return self._ask(lambda: self.cluster.items(path), what, said) or []
+        return self._ask(lambda: self.cluster.read_all(path, record), what, said) or ()
 
-    def data(self, namespace: str, name: str) -> dict[str, str]:
-        path = f"/api/v1/namespaces/{namespace}/configmaps/{name}"
-        found = (self._get(path, f"ConfigMap {namespace}/{name}") or {}).get("data")
-        return {str(key): str(value) for key, value in found.items()} if isinstance(found, Mapping) else {}
+    def _config_map(self, namespace: str, name: str) -> ConfigMap:
+        what = f"ConfigMap {namespace}/{name}"
+        said = f"{what} was not read: the kubeconfig's user may not"
+        return self._ask(lambda: self.cluster.config_map(namespace, name), what, said) or ConfigMap()
 
-    def _document(self, data: Mapping[str, str], key: str) -> Mapping[str, Any] | None:
+    def read_client_ca(self) -> bytes:
+        """What the API server publishes of its own --client-ca-file; empty without it."""
+        return (
+            self._config_map("kube-system", "extension-apiserver-authentication")
+            .data.get("client-ca-file", "")
+            .encode()
+        )
+
+    def _document(
+        self,
+        name: str,
+        key: str,
+        shape: Callable[[object, str], T],
+        load: Callable[[str], object] = load_yaml,
+        namespace: str = "kube-system",
+    ) -> T | None:
         """A document in a ConfigMap. ClusterError if it is there and cannot be read."""
-        if key not in data:
+        text = self._config_map(namespace, name).data.get(key)
+        if text is None:
             return None
+        where = f"ConfigMap {namespace}/{name}"
         try:
-            found = load_yaml(data[key])
-        except ForeignError:
-            found = None
-        if not isinstance(found, Mapping):
-            raise ClusterError(
-                f"{key} in a ConfigMap of kube-system is not YAML with a mapping; kubeadm cannot read it."
-            )
-        return found
+            return shape(load(text), key)
+        except ForeignError as error:
+            raise ClusterError(f"{where}: {key} cannot be read: {error}") from error
+        except Unexpected as error:
+            raise ClusterError(f"{where} is not used, since in it {error}.") from error
 
-    def read_configuration(self) -> Mapping[str, Any] | None:
+    def read_configuration(self) -> ClusterConfiguration | None:
         """kubeadm's ClusterConfiguration; None where there is none, or it may not be read."""
-        return self._document(self.data("kube-system", "kubeadm-config"), "ClusterConfiguration")
+        return self._document("kubeadm-config", "ClusterConfiguration", CLUSTER_CONFIGURATION)
 
-    def read_kubelet(self) -> tuple[str, Mapping[str, Any] | None]:
+    def read_kubelet(self) -> tuple[str, KubeletDocument | None]:
         """Its source, and itself. From 1.24 on its name has no release in it. Source: kubernetes v1.23.17, v1.24.17
         cmd/kubeadm/app/constants/constants.go."""
-        found = self._document(self.data("kube-system", "kubelet-config"), "kubelet")
+        found = self._document("kubelet-config", "kubelet", KUBELET_DOCUMENT)
         if found is not None or any(each.what == KUBELET_CONFIG for each in self.unseen):
             return KUBELET_CONFIG, found
         major, minor, _patch = self.cluster.version().split(".")
         if int(minor) >= 24:
             return KUBELET_CONFIG, None
         name = f"kubelet-config-{major}.{minor}"
-        return f"ConfigMap kube-system/{name}", self._document(self.data("kube-system", name), "kubelet")
+        return f"ConfigMap kube-system/{name}", self._document(name, "kubelet", KUBELET_DOCUMENT)
 
     def _flannel(self) -> Known | None:
         for namespace in ("kube-flannel", "kube-system"):
-            text = self.data(namespace, "kube-flannel-cfg").get("net-conf.json")
-            try:
-                network = str((load_json(text) if text else {}).get("Network") or "")
-            except (ForeignError, AttributeError):
-                continue  # flannel's own stage says what is wrong with it
-            if network:
-                return Known(network, f"ConfigMap {namespace}/kube-flannel-cfg")
+            found = self._document("kube-flannel-cfg", "net-conf.json", NET_CONF, load_json, namespace)
+            if found is not None and found.network:
+                return Known(found.network, f"ConfigMap {namespace}/kube-flannel-cfg")
         return None
 
     def _dns(self) -> Known | None:
-        path = "/api/v1/namespaces/kube-system/services"
-        for service in self._items(path, "Services of kube-system"):
-            metadata = service.get("metadata") or {}
-            if (metadata.get("labels") or {}).get("k8s-app") == "kube-dns" and (address := _address(service)):
-                return Known(address, f"Service kube-system/{metadata.get('name')}")
-        return None
+        found = self._list("/api/v1/namespaces/kube-system/services", "Services of kube-system", SERVICE)
+        return next(
+            (
+                Known(each.address, f"Service kube-system/{each.name}")
+                for each in found
+                if each.labels.get("k8s-app") == "kube-dns" and each.address
+            ),
+            None,
+        )
 
     def _service_ranges(self) -> Known | None:
-        found = self._get("/apis/networking.k8s.io/v1/servicecidrs/kubernetes", SERVICE_RANGE)
-        ranges = ((found or {}).get("spec") or {}).get("cidrs") or ()
-        return Known(",".join(str(each) for each in ranges), SERVICE_RANGE) if ranges else None
+        found = self._get("/apis/networking.k8s.io/v1/servicecidrs/kubernetes", SERVICE_RANGE, SERVICE_CIDR)
+        return Known(",".join(found.cidrs), SERVICE_RANGE) if found and found.cidrs else None
 
     def _endpoints(self) -> tuple[str, ...]:
         path = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
-        found: dict[str, None] = {}
-        for each in self._items(path, "EndpointSlices of default"):
-            labels = (each.get("metadata") or {}).get("labels") or {}
-            if labels.get("kubernetes.io/service-name") != "kubernetes":
-                continue
-            port = next((one.get("port") for one in each.get("ports") or () if one.get("name") == "https"), 6443)
-            for endpoint in each.get("endpoints") or ():
-                found |= dict.fromkeys(f"{address}:{port}" for address in endpoint.get("addresses") or ())
-        return tuple(sorted(found))
+        slices = self._list(path, "EndpointSlices of default", ENDPOINT_SLICE)
+        found = (
+            f"{address}:{each.find_port('https') or 6443}"
+            for each in slices
+            if each.service == "kubernetes"
+            for addresses in each.endpoints
+            for address in addresses
+        )
+        return tuple(sorted(set(found)))
 
     def _lacking(self, rights: Sequence[Right]) -> tuple[Right, ...] | None:
         lacking = []
@@ -370,18 +390,12 @@ class _Reader:
                 },
             }
             answer = self._ask(
-                partial(self.cluster.ask, REVIEWS, body),
+                partial(self.cluster.ask, REVIEWS, body, REVIEW),
                 REVIEWS,
                 "Whether machines may join was not asked: the kubeconfig's user may not create subjectaccessreviews",
             )
             if answer is None:
                 return None
-            if not (answer.get("status") or {}).get("allowed"):
+            if not answer.allowed:
                 lacking.append(right)
         return tuple(lacking)
-
-
-def _address(service: Object | None) -> str:
-    spec = (service or {}).get("spec") or {}
-    found = str(spec.get("clusterIP") or "")
-    return "" if found == "None" else found

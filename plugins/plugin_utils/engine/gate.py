@@ -262,8 +262,8 @@ _NEEDED: Any = object()
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """A field of a Record: where it is in the object, with dots (`metadata.name`), its shape, and what it is if it is
-    missing or null; without a default it must be there."""
+    """A field of a Record: where it is in the object, with dots (`metadata.name`; empty: the object itself), its shape,
+    and what it is if it is missing or null; without a default it must be there."""
 
     place: str
     shape: Shape
@@ -271,7 +271,7 @@ class At:
 
     def __call__(self, value: object, path: str) -> Any:
         """The field's value."""
-        for name in self.place.split("."):
+        for name in self.place.split(".") if self.place else ():
             if value is None:
                 break
             if not isinstance(value, Mapping):

@@ -23,6 +23,7 @@ _PATH = re.compile(
     r"/api(?:s/[^/]+)?/[^/]+(?:/namespaces/[^/]+)?/(?P<plural>[a-z]+)(?:/(?P<name>[^/]+)(?:/(?P<sub>.+))?)?"
 )
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+OF_OTHERS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 SERVER = "https://10.0.0.10:6443"
 
 
@@ -67,7 +68,8 @@ def as_api(method: str, path: str, status: int, answer: Mapping[str, Any]) -> by
         return json.dumps(answer).encode()
     if method == "DELETE" or match["sub"] == "eviction":
         return json.dumps({"kind": "Status", "apiVersion": "v1", "status": "Success"}).encode()
-    kind = next((each.name for each in ALL if each.plural == match["plural"]), "SelfSubjectAccessReview")
+    of_review = "SubjectAccessReview" if path == OF_OTHERS else "SelfSubjectAccessReview"
+    kind = next((each.name for each in ALL if each.plural == match["plural"]), of_review)
     if method == "GET" and not match["name"]:
         items = [named(each, f"unnamed-{n}") for n, each in enumerate(answer.get("items") or ())]
         return json.dumps({"kind": f"{kind}List", **answer, "items": items}).encode()
@@ -92,10 +94,11 @@ class Fake:
         self.cluster = Cluster(lambda: Connection(SERVER, ca_pem, self.send))
 
     def send(self, method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> tuple[int, bytes]:
-        if path == REVIEWS:
+        if path in {REVIEWS, OF_OTHERS}:
             wanted = dict(body or {})["spec"]["resourceAttributes"]
             words = " ".join(wanted[key] for key in ("verb", "resource", "name") if key in wanted)
-            return 201, as_api(method, path, 201, {"status": {"allowed": words not in self.denied}})
+            said = self.objects.get(path) or {"status": {"allowed": words not in self.denied}}
+            return 201, as_api(method, path, 201, said)
         if method != "GET":
             self.writes.append((method, path, body))
         if (status := self.refused.pop((method, path), 0)) != 0:

@@ -15,6 +15,7 @@ import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster, wait_for
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.records import ConfigMap
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
 
 from tests.lab.cluster.pki import Authority, Identity
@@ -205,13 +206,9 @@ def test_version_is_without_a_vendors_suffix(api: Api, cluster: Cluster, said: s
 
 def test_daemon_sets_and_config_maps(api: Api, cluster: Cluster) -> None:
     api.answers["GET", "/apis/apps/v1/daemonsets"] = (200, {"items": [{"metadata": {"name": "kube-flannel-ds"}}]})
-    api.answers["GET", "/api/v1/namespaces/kube-system/configmaps/kube-proxy"] = (200, {"data": {}})
+    api.answers["GET", "/api/v1/namespaces/kube-system/configmaps/kube-proxy"] = (200, {"data": {"a": "b"}})
     assert cluster.daemon_sets() == [{"metadata": {"name": "kube-flannel-ds"}}]
-    assert cluster.config_map("kube-system", "kube-proxy") == {
-        "kind": "ConfigMap",
-        "data": {},
-        "metadata": {"name": "kube-proxy"},
-    }
+    assert cluster.config_map("kube-system", "kube-proxy") == ConfigMap({"a": "b"})
     assert cluster.config_map("kube-system", "none") is None
 
 

@@ -18,6 +18,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster.network impor
     resolve,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.reading import ClusterReading, Known
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.records import ClusterConfiguration
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.remembered import FOR_THE_RUN, Remembered
 
 LOCAL = "https://127.0.0.1:6443"
@@ -25,9 +26,7 @@ FULL = ClusterReading(
     server=LOCAL,
     published=Kubeconfig("https://10.0.0.10:6443"),
     kubelet_config={"clusterDomain": "site.local", "clusterDNS": ["169.254.25.10"]},
-    cluster_configuration={
-        "networking": {"serviceSubnet": "10.1.0.0/16", "podSubnet": "10.2.0.0/16", "dnsDomain": "other.local"}
-    },
+    cluster_configuration=ClusterConfiguration("10.1.0.0/16", "10.2.0.0/16", "other.local"),
     pod_network=Known("10.233.64.0/18", "ConfigMap kube-system/kube-flannel-cfg"),
     dns=Known("10.233.0.3", "Service kube-system/coredns"),
     service_ranges=Known("10.233.0.0/18", "ServiceCIDR kubernetes"),

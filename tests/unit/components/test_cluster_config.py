@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.records import ClusterConfiguration
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.cluster_config import (
     ClusterConfig,
     ConfigFile,
@@ -26,9 +27,13 @@ SOCKET = "npipe:////./pipe/containerd-containerd"
 
 
 def made(
-    version: str = "1.37.1", cluster: dict[str, Any] | None = None, instance: str | None = None, **fields: Any
+    version: str = "1.37.1",
+    cluster: ClusterConfiguration | None = None,
+    instance: str | None = None,
+    **fields: Any,
 ) -> Any:
-    return build(HEAD | fields, cluster or {}, Version.parse(version), drive="C:", socket=SOCKET, instance=instance)
+    known = cluster or ClusterConfiguration()
+    return build(HEAD | fields, known, Version.parse(version), drive="C:", socket=SOCKET, instance=instance)
 
 
 def differing(present: dict[str, Any], wanted: dict[str, Any], version: Version = NEW) -> tuple[str, ...]:
@@ -62,7 +67,9 @@ def test_gates_that_this_release_does_not_take() -> None:
 def test_the_runtimes_socket_is_the_nodes_own(
     version: str, gates: dict[str, bool], instance: str | None, endpoint: str | None
 ) -> None:
-    assert made(version, {"featureGates": gates}, instance).get("containerRuntimeEndpoint") == endpoint
+    assert (
+        made(version, ClusterConfiguration(feature_gates=gates), instance).get("containerRuntimeEndpoint") == endpoint
+    )
 
 
 def test_a_gate_on_which_this_kubelet_ends_is_not_taken_over() -> None:
@@ -70,7 +77,7 @@ def test_a_gate_on_which_this_kubelet_ends_is_not_taken_over() -> None:
 
 
 def test_what_the_cluster_does_not_say_is_kubeadms_default() -> None:
-    found = made(cluster={"networking": {"serviceSubnet": "10.233.0.0/18,fd00::/112", "dnsDomain": "k8s.example"}})
+    found = made(cluster=ClusterConfiguration(service_subnet="10.233.0.0/18,fd00::/112", dns_domain="k8s.example"))
     assert found["clusterDNS"] == ["10.233.0.10"]
     assert found["clusterDomain"] == "k8s.example"
     assert found["rotateCertificates"] is True

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.documents import Kubeconfig
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.reading import (
     BOOTSTRAP_RIGHTS,
     KUBEADM_RIGHTS,
@@ -16,6 +17,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster.reading impor
     is_reachable_by_others,
     read_cluster,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.records import ClusterConfiguration
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join.cluster_fit import (
     Newcomer,
     describe_known,
@@ -33,7 +35,7 @@ MAPS = "/api/v1/namespaces/kube-system/configmaps"
 READING = ClusterReading(
     server="https://10.0.0.10:6443",
     kubelet_config={"clusterDomain": "cluster.local", "clusterDNS": ["169.254.25.10"]},
-    cluster_configuration={"networking": {"serviceSubnet": "10.96.0.0/12", "podSubnet": "10.244.0.0/16"}},
+    cluster_configuration=ClusterConfiguration("10.96.0.0/12", "10.244.0.0/16"),
     dns=Known("10.96.0.10", "Service kube-system/kube-dns"),
     kubernetes_address="10.96.0.1",
     api_addresses=("10.0.0.10:6443",),
@@ -196,3 +198,36 @@ def test_the_reading_of_a_cluster() -> None:
     assert found.service_cidr() == Known("10.96.0.0/12", "ServiceCIDR kubernetes")
     assert (found.client_ca, found.kubernetes_address) == (b"pem", "10.96.0.1")
     assert KUBEADM_RIGHTS[0].name == "kubeadm-config"
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "text", "why"),
+    [
+        ("kubeadm-config", "ClusterConfiguration", "[]", "ClusterConfiguration is a list of 0, expected an object"),
+        (
+            *("kubeadm-config", "ClusterConfiguration", "networking: {podSubnet: [10.1.0.0/16]}"),
+            "ClusterConfiguration.networking.podSubnet is a list of 1, expected a text of one line",
+        ),
+        ("kubeadm-config", "ClusterConfiguration", "a: {", "ClusterConfiguration cannot be read: it is not valid YAML"),
+        ("kubelet-config", "kubelet", "clusterDomain: 5", "kubelet.clusterDomain is 5, expected a text of one line"),
+        (
+            "kubelet-config",
+            "kubelet",
+            "featureGates: {A: 'yes'}",
+            "kubelet.featureGates.A is 'yes', expected true",
+        ),
+        (
+            "kube-flannel-cfg",
+            "net-conf.json",
+            '{"Network": 5}',
+            "net-conf.json.Network is 5, expected a text",
+        ),
+    ],
+)
+def test_a_document_of_the_cluster_is_refused_by_its_field(name: str, key: str, text: str, why: str) -> None:
+    fake = Fake()
+    fake.objects["/version"] = {"major": "1", "minor": "37", "gitVersion": "v1.37.1"}
+    fake.objects[f"{MAPS}/{name}"] = {"data": {key: text}}
+    with pytest.raises(ClusterError) as caught:
+        read_cluster(fake.cluster)
+    assert str(caught.value).startswith(f"ConfigMap kube-system/{name}") and why in str(caught.value)

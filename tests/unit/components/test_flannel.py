@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.records import ConfigMap
 from ansible_collections.winkube.node.plugins.plugin_utils.components import networks
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import (
     flannel,
@@ -292,7 +293,7 @@ WHERE = "kube-flannel/kube-flannel-cfg"
 
 
 def compared(backend: dict[str, Any], mode: str = "overlay", network: str = "10.244.0.0/16") -> tuple[str, ...]:
-    found = {"data": {"net-conf.json": json.dumps({"Network": network, "Backend": backend})}}
+    found = ConfigMap({"net-conf.json": json.dumps({"Network": network, "Backend": backend})})
     conf = flannel_conf.cluster_net_conf(found, WHERE)
     return flannel_conf.cluster_problems(conf, mode, "10.244.0.0/16", WHERE)
 
@@ -344,9 +345,18 @@ def test_vni_and_port_are_those_of_windows(backend: dict[str, Any], sentences: l
 def test_another_network_and_a_map_that_cannot_be_read() -> None:
     (found,) = compared(VXLAN, network="10.0.0.0/16")
     assert "has the Network 10.0.0.0/16, winkube_cluster_cidr is 10.244.0.0/16" in found
-    for data in ({}, {"data": {"net-conf.json": "{"}}, {"data": {"net-conf.json": "[]"}}):
-        with pytest.raises(Refused, match=r"has no net-conf\.json that can be read"):
-            flannel_conf.cluster_net_conf(data, WHERE)
+    for data, why in (
+        ({}, r"has no net-conf\.json\."),
+        ({"net-conf.json": "{"}, r"can be read: it is not JSON: .* \(line 1, column 2\)\."),
+        ({"net-conf.json": "[]"}, r"can be read: net-conf\.json is a list of 0, expected an object\."),
+        ({"net-conf.json": '{"Backend": "vxlan"}'}, r"net-conf\.json\.Backend is 'vxlan', expected an object\."),
+        (
+            {"net-conf.json": '{"Backend": {"VNI": "1"}}'},
+            r"net-conf\.json\.Backend\.VNI is '1', expected a whole",
+        ),
+    ):
+        with pytest.raises(Refused, match=why):
+            flannel_conf.cluster_net_conf(ConfigMap(data), WHERE)
 
 
 @pytest.mark.row("FL-14", "NW-03", "NW-15")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.records import ClusterConfiguration
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flag_check import read
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import drop_ins
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet.duration import go_duration, nanoseconds
@@ -293,7 +294,7 @@ def test_kubeadm_adapts_the_clusters_configuration_to_windows() -> None:
         "defaultPodSysctls": {"a": "b"},
         "maxPods": 50,
     }
-    made = adapt(document, {}, "C:", Version.parse("1.36.4"))
+    made = adapt(document, ClusterConfiguration(), "C:", Version.parse("1.36.4"))
     assert {key: made[key] for key in (*document, "authentication") if key in made} == {
         "staticPodPath": r"C:\etc\kubernetes\manifests",
         "resolvConf": "",
@@ -304,7 +305,7 @@ def test_kubeadm_adapts_the_clusters_configuration_to_windows() -> None:
             "x509": {"clientCAFile": r"\etc\kubernetes\pki\ca.crt"},
         },
     }
-    old = adapt(document, {}, "C:", Version.parse("1.22.17"))
+    old = adapt(document, ClusterConfiguration(), "C:", Version.parse("1.22.17"))
     assert old["resolvConf"] == "/run/systemd/resolve/resolv.conf"
 
 

@@ -26,6 +26,13 @@ def test_no_lie_of_a_sample_of_a_reading_is_accepted() -> None:
     assert count.answers > 100 and count.named_host_and_field > 20
 
 
+def test_no_lie_of_a_cluster_is_accepted() -> None:
+    count = doors.Count()
+    doors.attack_cluster_reading(count)
+    assert count.clean, count.told
+    assert count.answers == len(doors.OF_READING) + len(doors.DOCUMENTS) and count.lies > 300
+
+
 def test_a_door_that_stands_open_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     open_door: Mapping[str, Fields] = {name: Fields() for name in answer.PARTS}
     monkeypatch.setattr(answer, "PARTS", {**answer.PARTS, "system": open_door["system"]})

@@ -6,11 +6,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
+from ...cluster.records import NET_CONF, ConfigMap, NetConf
+from ...engine.gate import Unexpected
 from ...engine.resource import Refused
 from ...facts import flannel as facts
+from ...foreign.files import ForeignError
+from ...foreign.values import load_json
 from .. import networks
 
 SUPPORTED = tuple(facts.BACKENDS)
@@ -49,23 +52,23 @@ def net_conf(mode: str, cluster: str, name: str) -> str:
     return json.dumps({"Network": network, "Backend": backend}, indent=2) + "\n"
 
 
-def cluster_net_conf(config_map: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    """net-conf.json from flannel's ConfigMap. Refused if the ConfigMap has none."""
+def cluster_net_conf(config_map: ConfigMap, where: str) -> NetConf:
+    """net-conf.json from flannel's ConfigMap. Refused if the ConfigMap has none that can be used."""
     try:
-        found = json.loads((config_map.get("data") or {})["net-conf.json"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise Refused(f"The ConfigMap {where} has no net-conf.json that can be read ({error}).") from None
-    if not isinstance(found, Mapping):
-        raise Refused(f"The ConfigMap {where} has no net-conf.json that can be read (it is not an object).")
-    return found
+        return NET_CONF(load_json(config_map.data["net-conf.json"]), "net-conf.json")
+    except KeyError:
+        raise Refused(f"The ConfigMap {where} has no net-conf.json.") from None
+    except (ForeignError, Unexpected) as error:
+        sentence = str(error).rstrip(".")
+        raise Refused(f"The ConfigMap {where} has no net-conf.json that can be read: {sentence}.") from None
 
 
-def cluster_problems(found: Mapping[str, Any], mode: str, cluster: str, where: str) -> tuple[str, ...]:
+def cluster_problems(found: NetConf, mode: str, cluster: str, where: str) -> tuple[str, ...]:
     """Where the Linux nodes' flannel does not fit this node, one sentence each. Nothing is changed in the cluster."""
-    backend = found.get("Backend") or {}
+    backend = found.backend
     wanted = facts.BACKENDS[mode]
     problems = []
-    kind = str(backend.get("Type") or "udp")
+    kind = backend.type
     if kind.casefold() != wanted.type:
         fits = [name for name, each in facts.BACKENDS.items() if each.type == kind.casefold()]
         advice = f"take winkube_network_mode {fits[0]}" if fits else "it has to be changed there"
@@ -75,21 +78,21 @@ def cluster_problems(found: Mapping[str, Any], mode: str, cluster: str, where: s
         )
     elif mode == "overlay":
         problems += [
-            f"{where}: the cluster's flannel has {key} {backend.get(key, linux)}, Windows nodes need {needed}: set "
-            f'"{key}": {needed} in net-conf.json there and restart flannel on the Linux nodes.'
-            for key, needed, linux in (
-                ("VNI", facts.VNI, "1 (its default)"),
-                ("Port", facts.PORT, "8472 (its default)"),
+            f"{where}: the cluster's flannel has {key} {linux if given is None else given}, Windows nodes need "
+            f'{needed}: set "{key}": {needed} in net-conf.json there and restart flannel on the Linux nodes.'
+            for key, given, needed, linux in (
+                ("VNI", backend.vni, facts.VNI, "1 (its default)"),
+                ("Port", backend.port, facts.PORT, "8472 (its default)"),
             )
-            if backend.get(key) != needed
+            if given != needed
         ]
         problems += [
             f'{where}: the cluster\'s flannel has "{key}": true, which flanneld on Windows refuses to start with.'
-            for key in ("DirectRouting", "GBP")
-            if backend.get(key)
+            for key, given in (("DirectRouting", backend.direct_routing), ("GBP", backend.gbp))
+            if given
         ]
     ours = networks.list_pod_ranges(cluster)
-    theirs = str(found.get("Network") or "")
+    theirs = found.network
     if theirs not in {str(each) for each in ours}:
         problems.append(
             f"{where}: the cluster's flannel has the Network {theirs or '(none)'}, winkube_cluster_cidr is {cluster}."

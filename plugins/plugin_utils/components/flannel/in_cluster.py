@@ -12,6 +12,7 @@ from typing import Any
 
 from ...cluster.client import Cluster, wait_for
 from ...cluster.error import ClusterError
+from ...cluster.records import ConfigMap
 from ...engine import windows_path
 from ...engine.clock import Clock
 from ...engine.reading import Reading
@@ -38,7 +39,7 @@ class Answers:
     server: str
     node: Mapping[str, Any] | None
     daemon_sets: Sequence[Mapping[str, Any]]
-    config_map: Mapping[str, Any] | None
+    config_map: ConfigMap | None
     where: str
 
     @classmethod

@@ -22,6 +22,7 @@ from ...cluster.reading import (
     is_reachable_by_others,
     with_scheme,
 )
+from ...cluster.records import ClusterConfiguration
 from ...facts.flags import KUBELET, line_for
 from ...facts.version import Version
 from .. import flag_check
@@ -168,7 +169,8 @@ def compute_kubelet(found: ClusterReading, node: Newcomer) -> Effective | None:
     if node.kubelet.join != "kubeadm" or found.kubelet_config is None:
         return None
     drive = node.layout.kubeadm_binary[:2]
-    adapted = adapt(found.kubelet_config, found.cluster_configuration or {}, drive, node.version)
+    cluster = found.cluster_configuration or ClusterConfiguration()
+    adapted = adapt(found.kubelet_config, cluster, drive, node.version)
     base = Part(found.kubelet_config_source, json.dumps(adapted))
     # What every kubelet of this release gets. The user's own options are the kubelet's to judge, on its machine.
     told = {"version": str(node.version), "node_name": "", "source": {}, "join": node.kubelet.join}

@@ -22,6 +22,7 @@ from typing import Any
 import yaml
 
 from ...cluster.reading import ClusterReading
+from ...cluster.records import ClusterConfiguration, KubeletDocument
 from ...engine.reading import Query, Reading
 from ...engine.resource import Change
 from ...engine.resources.file import File
@@ -114,8 +115,8 @@ def of_cluster(found: ClusterReading, layout: Layout, reading: Reading, version:
 
 
 def build(
-    document: Mapping[str, Any],
-    cluster: Mapping[str, Any],
+    document: KubeletDocument,
+    cluster: ClusterConfiguration,
     version: Version,
     *,
     drive: str,
@@ -126,7 +127,7 @@ def build(
 
     Args:
         document: The cluster's.
-        cluster: The ClusterConfiguration.
+        cluster: What kubeadm knows of it.
         version: The kubelet's release, and kubeadm's.
         drive: Of kubeadm's program.
         socket: The runtime's, for a node without instance-config.yaml.
@@ -135,9 +136,7 @@ def build(
     made = adapt(document, cluster, drive, version)
     if gates := list_foreign_gates(document, version):
         made["featureGates"] = {name: value for name, value in made["featureGates"].items() if name not in gates}
-    given = cluster.get("featureGates")
-    on = (given if isinstance(given, Mapping) else {}).get(_SOCKET_GATE, version.line >= _SOCKET_ON)
-    if version.line >= _SOCKET_ALWAYS or on is True:
+    if version.line >= _SOCKET_ALWAYS or cluster.feature_gates.get(_SOCKET_GATE, version.line >= _SOCKET_ON):
         made["containerRuntimeEndpoint"] = _endpoint_of(instance) or socket
     return made
 
@@ -150,18 +149,12 @@ def _endpoint_of(instance: str | None) -> str:
     return str(found.get("containerRuntimeEndpoint") or "") if isinstance(found, dict) else ""
 
 
-def list_foreign_gates(kubelet_config: Mapping[str, Any], version: Version) -> tuple[str, ...]:
+def list_foreign_gates(kubelet_config: KubeletDocument, version: Version) -> tuple[str, ...]:
     """Feature gates of the cluster's KubeletConfiguration with which a kubelet of this release would end: they are left
     out of config.yaml, as the cluster's Linux nodes may be of another release."""
-    gates = kubelet_config.get("featureGates")
-    if not isinstance(gates, Mapping):
-        return ()
+    gates = kubelet_config.get("featureGates") or {}
     return tuple(
-        sorted(
-            str(name)
-            for name, value in gates.items()
-            if isinstance(value, bool) and feature_gates.problem("kubelet", str(name), value, version)
-        )
+        sorted(name for name, value in gates.items() if feature_gates.problem("kubelet", name, value, version))
     )
 
 

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ...cluster.records import ClusterConfiguration, KubeletDocument
 from ...engine import windows_path
 from ...facts import feature_gates, kubelet_config
 from ...facts.flags import line_for
@@ -110,10 +111,10 @@ def effective(
     )
 
 
-def adapt(document: Mapping[str, Any], cluster: Mapping[str, Any], drive: str, version: Version) -> dict[str, Any]:
+def adapt(document: KubeletDocument, cluster: ClusterConfiguration, drive: str, version: Version) -> dict[str, Any]:
     """The cluster's KubeletConfiguration as kubeadm of this release writes it on Windows, where its own program lies
-    on `drive` (`C:`): what it does not know is gone, its defaults are there, absolute paths have the drive. `cluster`:
-    the ClusterConfiguration, of which some defaults are made.
+    on `drive` (`C:`): what it does not know is gone, its defaults are there, absolute paths have the drive. Some
+    defaults are made of what `cluster` says.
 
     Sources: kubernetes v1.37.2 cmd/kubeadm/app/componentconfigs/kubelet.go (Default), kubelet_windows.go (Mutate,
     mutatePaths; not in v1.22.17).
@@ -125,18 +126,16 @@ def adapt(document: Mapping[str, Any], cluster: Mapping[str, Any], drive: str, v
     if line >= _MUTATES:
         made["resolvConf"] = ""
         for found, key in ((made, "staticPodPath"), (made["authentication"]["x509"], "clientCAFile")):
-            if str(found.get(key) or "").startswith("/"):
-                found[key] = drive + str(found[key]).replace("/", "\\")
+            if (found.get(key) or "").startswith("/"):
+                found[key] = drive + found[key].replace("/", "\\")
     return made
 
 
-def _default(document: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any]:
+def _default(document: KubeletDocument, cluster: ClusterConfiguration) -> dict[str, Any]:
     """kubeadm's defaults for what is absent or empty; it turns rotateCertificates on in any case."""
-    found = cluster.get("networking")
-    networking: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
-    certificates = str(cluster.get("certificatesDir") or "/etc/kubernetes/pki")
-    given = {name: _mapping(document.get(name)) for name in ("authentication", "authorization")}
-    parts = {name: _mapping(given["authentication"].get(name)) for name in ("anonymous", "webhook", "x509")}
+    certificates = cluster.certificates_dir or "/etc/kubernetes/pki"
+    given = {name: dict(document.get(name) or {}) for name in ("authentication", "authorization")}
+    parts = {name: dict(given["authentication"].get(name) or {}) for name in ("anonymous", "webhook", "x509")}
     parts["anonymous"].setdefault("enabled", False)
     parts["webhook"].setdefault("enabled", True)
     parts["x509"]["clientCAFile"] = parts["x509"].get("clientCAFile") or f"{certificates}/ca.crt".replace("/", "\\")
@@ -148,20 +147,16 @@ def _default(document: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[st
     }
     for key, value in (
         ("staticPodPath", "/etc/kubernetes/manifests"),
-        ("clusterDomain", networking.get("dnsDomain") or "cluster.local"),
+        ("clusterDomain", cluster.dns_domain or "cluster.local"),
         ("healthzBindAddress", "127.0.0.1"),
         ("cgroupDriver", "systemd"),
     ):
         made[key] = made.get(key) or value
     if made.get("clusterDNS") is None:
-        made["clusterDNS"] = [_tenth(str(networking.get("serviceSubnet") or ""))]
+        made["clusterDNS"] = [_tenth(cluster.service_subnet)]
     if made.get("healthzPort") is None:
         made["healthzPort"] = 10248
     return made
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return dict(value) if isinstance(value, Mapping) else {}
 
 
 def _tenth(ranges: str) -> str:

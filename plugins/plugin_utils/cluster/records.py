@@ -1,0 +1,164 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the reading of a cluster is made of: API objects and the documents in their ConfigMaps, as frozen dataclasses
+that the gate makes. Whoever has one asks for no type again.
+
+Sources: k8s.io/api v0.37.1 core/v1, discovery/v1, networking/v1, authorization/v1; kubernetes
+cmd/kubeadm/app/apis/kubeadm/v1beta4/types.go; flannel Documentation/kube-flannel.yml (net-conf.json).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..engine.gate import At, Fields, Flag, Listing, Number, Record, Table, Text
+from .objects import DNS_NAME, LABELS, MEGA, WORD, WORDS
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigMap:
+    """A ConfigMap's texts."""
+
+    data: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """`cluster_ip`: None for a headless one, empty for one that has none."""
+
+    name: str
+    labels: Mapping[str, str]
+    cluster_ip: str = ""
+
+    @property
+    def address(self) -> str:
+        """Where it listens; empty without an address."""
+        return "" if self.cluster_ip == "None" else self.cluster_ip
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceCIDR:
+    """Ranges of Services."""
+
+    cidrs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SlicePort:
+    """A port of an EndpointSlice; None for all ports."""
+
+    name: str = ""
+    port: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointSlice:
+    """`endpoints`: the addresses of each."""
+
+    labels: Mapping[str, str]
+    ports: tuple[SlicePort, ...] = ()
+    endpoints: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def service(self) -> str:
+        """The name of its Service."""
+        return self.labels.get("kubernetes.io/service-name", "")
+
+    def find_port(self, name: str) -> int | None:
+        """The port of this name; None without one."""
+        return next((each.port for each in self.ports if each.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """An access review."""
+
+    allowed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterConfiguration:
+    """What kubeadm's ClusterConfiguration says of nodes; empty for what it leaves to kubeadm."""
+
+    service_subnet: str = ""
+    pod_subnet: str = ""
+    dns_domain: str = ""
+    certificates_dir: str = ""
+    feature_gates: Mapping[str, bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """flannel's backend; a number that is not there is flannel's own default."""
+
+    type: str = "udp"
+    vni: int | None = None
+    port: int | None = None
+    direct_routing: bool = False
+    gbp: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NetConf:
+    """flannel's net-conf.json."""
+
+    network: str = ""
+    backend: Backend = Backend()
+
+
+CONFIG_MAP = Record(ConfigMap, data=At("data", Table(Text(2 * MEGA)), {}))
+SERVICE = Record(
+    Service,
+    name=At("metadata.name", DNS_NAME),
+    labels=At("metadata.labels", LABELS, {}),
+    cluster_ip=At("spec.clusterIP", WORD, ""),
+)
+SERVICE_CIDR = Record(ServiceCIDR, cidrs=At("spec.cidrs", WORDS, ()))
+_PORT = Record(SlicePort, name=At("name", WORD, ""), port=At("port", Number(0, 65535), None))
+
+
+def _addresses(value: object, path: str) -> tuple[str, ...]:
+    return tuple(At("addresses", WORDS, ())(value, path))
+
+
+ENDPOINT_SLICE = Record(
+    EndpointSlice,
+    labels=At("metadata.labels", LABELS, {}),
+    ports=At("ports", Listing(_PORT), ()),
+    endpoints=At("endpoints", Listing(_addresses), ()),
+)
+REVIEW = Record(Review, allowed=At("status.allowed", Flag(), False))
+CLUSTER_CONFIGURATION = Record(
+    ClusterConfiguration,
+    service_subnet=At("networking.serviceSubnet", WORD, ""),
+    pod_subnet=At("networking.podSubnet", WORD, ""),
+    dns_domain=At("networking.dnsDomain", WORD, ""),
+    certificates_dir=At("certificatesDir", WORD, ""),
+    feature_gates=At("featureGates", Table(Flag()), {}),
+)
+_BACKEND = Record(
+    Backend,
+    type=At("Type", WORD, "udp"),
+    vni=At("VNI", Number(), None),
+    port=At("Port", Number(), None),
+    direct_routing=At("DirectRouting", Flag(), False),
+    gbp=At("GBP", Flag(), False),
+)
+NET_CONF = Record(NetConf, network=At("Network", WORD, ""), backend=At("Backend", _BACKEND, Backend()))
+
+KubeletDocument = Mapping[str, Any]
+"""A KubeletConfiguration: a document whose keys differ per release. What kubeadm reads of it has its type; the rest is
+checked by the tables of the exact release."""
+KUBELET_DOCUMENT = Fields(
+    clusterDomain=WORD,
+    clusterDNS=WORDS,
+    staticPodPath=WORD,
+    authentication=Fields(
+        anonymous=Fields(enabled=Flag()), webhook=Fields(enabled=Flag()), x509=Fields(clientCAFile=WORD)
+    ),
+    authorization=Fields(mode=WORD),
+    featureGates=Table(Flag()),
+)
