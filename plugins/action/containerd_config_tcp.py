@@ -16,6 +16,7 @@ from ..plugin_utils.cri.client import Tls as ClientTls
 from ..plugin_utils.cri_tcp import expiry, node, proof
 from ..plugin_utils.cri_tcp.edit import Address, Listener, effective
 from ..plugin_utils.cri_tcp.options import ClientFiles, CriTcpOptions
+from ..plugin_utils.engine.answer import Answer
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.node.link import NodeError
@@ -52,7 +53,7 @@ class ActionModule(ConvergingAction):
             """Let containerd read the new file before anything is stopped."""
             return proof.rehearsal(wanted, resources, given.reading)
 
-        def judge(given: Given[Any], batch: Batch, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+        def judge(given: Given[Any], batch: Batch, answer: Answer) -> Mapping[str, Any]:
             """What it made of the file decides whether to go on."""
             text = given.learned.get(CONFIG) or ""
             given.learned.note(REHEARSED, proof.judge_rehearsal(wanted, batch, answer, text))

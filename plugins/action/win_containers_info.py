@@ -107,5 +107,5 @@ class ActionModule(NodeAction):
         """What both programs printed. NodeError if one failed. One remote call."""
         batch = Batch(NAME, tuple(ops), pre=(Expectation(system_query(), (("machine", reading.machine),)),))
         answer = self._node.run_once(batch, reading)
-        said = {item.get("n"): str(item.get("stdout") or "") for item in answer.get("results") or ()}
+        said = {each.n: each.stdout for each in answer.results}
         return said.get(0, ""), said.get(1, "")

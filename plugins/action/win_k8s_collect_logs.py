@@ -23,6 +23,7 @@ from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.node import Node
+from ..plugin_utils.engine.answer import Answer
 from ..plugin_utils.engine.batch import Op
 from ..plugin_utils.engine.local_path import expand_home
 from ..plugin_utils.engine.reading import Reading, file_key, file_query
@@ -47,7 +48,7 @@ class _Machine:
         self._node = node
         self.reading = reading
 
-    def apply(self, ops: Sequence[Op]) -> Mapping[str, Any]:
+    def apply(self, ops: Sequence[Op]) -> Answer:
         """The node's answer, whatever it is. The runner that the first batch brings is there for the next."""
         batch = collect.batch(ops, self.reading.machine)
         known = self.reading.file(self._node.layout.runner).get("sha256")
@@ -179,7 +180,7 @@ class ActionModule(NodeAction):
         verdict.check_done(answer, "hnstrace")
         size = machine.find_size(file)
         if size is None:
-            said = " ".join(str(result.get("stdout") or "") for result in answer.get("results") or ()).strip()
+            said = " ".join(each.stdout for each in answer.results).strip()
             raise NodeError(
                 f"hnstrace: there is no {file} on {self._host}: was a trace started (tag hnstrace_start)? netsh says: "
                 f"{said or 'nothing'}"

@@ -18,6 +18,7 @@ from ..plugin_utils.diagnosis.checks_programs import exit_line
 from ..plugin_utils.diagnosis.picture import picture_of
 from ..plugin_utils.diagnosis.programs import programs
 from ..plugin_utils.diagnosis.table import DIAGNOSE, VERIFY, Report, check_ids, describe, diagnose, report_of
+from ..plugin_utils.engine.answer import Answer
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.reading import Query, Reading
 from ..plugin_utils.node.link import NodeError, OutcomeUnknown
@@ -119,7 +120,7 @@ class ActionModule(NodeAction):
         """Asked again."""
         return self._node.probe(queries)
 
-    def carry_out(self, batch: Batch, reading: Reading) -> Mapping[str, Any]:
+    def carry_out(self, batch: Batch, reading: Reading) -> Answer:
         """Nothing is run in check mode."""
         if self._task.check_mode:
             raise gather.NotRunError("no program is run in check mode")

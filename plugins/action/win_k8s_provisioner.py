@@ -17,6 +17,7 @@ from ansible import constants as C  # noqa: N812 - as Ansible names it
 
 from ..plugin_utils.components.kubelet import kubelet, places
 from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.engine.answer import Answer
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.plan import Plan, Step, make_plan, reads, task_result
 from ..plugin_utils.engine.reading import Query, Reading
@@ -155,7 +156,7 @@ class ActionModule(ConvergingAction):
         waited = in_cluster.wait_for_node(push.options, in_cluster.node_name(push.options, self._host), tasks)
         before, after = ([Step("the cluster", text) for text in texts] for texts in (push.run.emptied, waited))
         done = replace(plan, steps=(*before, *plan.steps, *after))
-        times = provision_report.measure_times(planned, answer.get("state") or {})
+        times = provision_report.measure_times(planned, answer.state)
         return self._tell(push, done, tasks, reading, answer, times)
 
     def _tell(
@@ -164,7 +165,7 @@ class ActionModule(ConvergingAction):
         plan: Plan,
         tasks: Tasks,
         reading: Reading,
-        answer: Mapping[str, Any] | None = None,
+        answer: Answer | None = None,
         times: provision_report.Times | None = None,
     ) -> dict[str, Any]:
         """The task's result; answer, times: of the batch, if one was handed over."""

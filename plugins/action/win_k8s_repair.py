@@ -148,7 +148,7 @@ class ActionModule(ConvergingAction):
     def _acknowledge(self, options: dict[str, Any], how: RepairOptions) -> dict[str, Any]:
         """Say that someone has looked; NodeError if the node is not blocked by this batch."""
         batch = how.batch
-        if not self._task.check_mode and self._node.link.acknowledge(batch).get("outcome") != "done":
+        if not self._task.check_mode and self._node.link.acknowledge(batch).outcome != "done":
             raise NodeError(f"The node is not blocked by batch {batch}: nothing to acknowledge.")
         return repair_result(self._node, (f"acknowledge the failed batch {batch}",), diff=self._task.diff)
 

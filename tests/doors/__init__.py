@@ -319,7 +319,7 @@ def attack_answers(count: Count) -> None:
                 )
                 done = link.apply(batch, BATCH_ID)
                 verdict.check_done(done, "host")
-                return [sorted(done["state"]), [(each["n"], each["ok"]) for each in done["results"]]]
+                return [sorted(done.state), [(each.n, each.ok) for each in done.results]]
 
             return "\n".join((say(send), *map(make_sentence, notices)))
 

@@ -27,6 +27,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import 
 from ansible_collections.winkube.node.plugins.plugin_utils.provision import pe_image, provision_source
 
 from tests.real import build
+from tests.unit.answers import answered
 from tests.unit.components import test_cni_conf
 from tests.unit.components.nodes import LAYOUT, wanted_kube_proxy
 from tests.windows import lines
@@ -181,7 +182,7 @@ def test_host_local_gives_the_source_vip(windows: Programs, judged: Callable[...
     environment = {name: str(value) for name, value in op.args["env"].items()}
     done = windows.run("host-local", CNI, [], environment=environment, stdin=json.dumps(asked).encode())
     assert done.exit == 0, done.said
-    vip = source_vip.read_reserved({"results": [{"op": "run", "stdout": done.out}]}, "10.244.2.0/24")
+    vip = source_vip.read_reserved(answered({"results": [{"stdout": done.out}]}), "10.244.2.0/24")
     assert vip == "10.244.2.2"
     taken = windows.prefix.path(rf"{source_vip.folder_of(VIP)}\{vip}")
     assert taken.exists()

@@ -20,6 +20,7 @@ from ..components.layout import Layout
 from ..components.node import Node
 from ..diagnosis import programs as verify
 from ..engine import windows_path
+from ..engine.answer import Answer, Result
 from ..engine.batch import Batch, Op
 from ..engine.reading import Expectation, Query, Reading, file_key, file_query, merge_queries, system_query
 from ..engine.tools import ANY_EXIT, SC, SYSTEM32, run
@@ -287,8 +288,8 @@ class Machine:
     answer that is not done. The first two raise NodeError."""
 
     probe: Callable[[Sequence[Query]], Mapping[str, Any]]
-    apply: Callable[[Sequence[Op]], Mapping[str, Any]]
-    said: Callable[[Mapping[str, Any]], str]
+    apply: Callable[[Sequence[Op]], Answer]
+    said: Callable[[Answer], str]
 
 
 def put_files(node: Machine, store: Store, paths: Iterable[str], there: Reading) -> None:
@@ -349,21 +350,20 @@ def put_outputs(node: Machine, store: Store, commands: Sequence[Command], there:
         try:
             answer = node.apply([command.op for command in now])
         except NodeError as error:
-            answer, why = {}, str(error)
-        for result in answer.get("results") or ():
-            if result["n"] >= len(now):
-                store.leave_out(f"result {result['n']}", "it was not asked for")
+            answer, why = Answer("refused"), str(error)
+        for result in answer.results:
+            if result.n >= len(now):
+                store.leave_out(f"result {result.n}", "it was not asked for")
                 continue
-            command = now[result["n"]]
-            if result.get("ok"):
+            command = now[result.n]
+            if result.ok:
                 outputs[command.file] = _format_output(command, result)
                 store.put(command.file, outputs[command.file], source=command.line)
-        accepted = answer.get("answer") == "accepted"
-        failed = (answer.get("error") or {}).get("n")
-        if accepted and answer.get("outcome") != "done" and isinstance(failed, int) and failed < len(now):
-            store.leave_out(now[failed].file, str((answer.get("error") or {}).get("message")))
+        failed = answer.error.n
+        if answer.answer == "accepted" and not answer.is_done and 0 <= failed < len(now):
+            store.leave_out(now[failed].file, answer.error.message)
             waiting = [*now[failed + 1 :], *waiting]
-        elif not (accepted and answer.get("outcome") == "done"):
+        elif not answer.is_done:
             why = why or node.said(answer)
             for command in (*now, *waiting):
                 if command.file not in outputs:
@@ -403,7 +403,7 @@ def _text(found: Mapping[str, Any], size: int) -> str | None:
     return None
 
 
-def _format_output(command: Command, result: Mapping[str, Any]) -> str:
-    outputs = [whole_lines(str(result.get(name) or "")) for name in ("stdout", "stderr")]
+def _format_output(command: Command, result: Result) -> str:
+    outputs = [whole_lines(text) for text in (result.stdout, result.stderr)]
     shown = "\n".join(text.replace("\r\n", "\n") for text in outputs if text)
-    return f"> {command.line}\nexit code {result.get('exit_code')}\n\n{shown}"
+    return f"> {command.line}\nexit code {result.exit_code}\n\n{shown}"

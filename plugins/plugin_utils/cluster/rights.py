@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from .client import Cluster
+from .records import REVIEW
 
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 """Every user may ask this about itself. Source: kubernetes.io, "Checking API Access"; ClusterRole system:basic-user."""
@@ -20,4 +21,4 @@ def is_allowed(cluster: Cluster, verb: str, group: str, resource: str, namespace
         "kind": "SelfSubjectAccessReview",
         "spec": {"resourceAttributes": {key: value for key, value in wanted.items() if value}},
     }
-    return bool((cluster.ask(REVIEWS, body).get("status") or {}).get("allowed"))
+    return cluster.ask(REVIEWS, body, REVIEW).allowed

@@ -8,15 +8,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from ..engine.answer import Blocked
 from ..engine.sentences import end_sentence, read_message
 
 ACKNOWLEDGE = "playbooks/repair.yml -e winkube_repair=acknowledge -e winkube_batch="
 
 
-def describe_batch(blocked: Mapping[str, Any]) -> str:
+def describe_batch(blocked: Blocked) -> str:
     """Which batch could not be rolled back, and why, without a full stop."""
-    why = end_sentence(read_message(blocked.get("error")))[:-1]
-    return f"batch {blocked.get('id')}: {why}"
+    return f"batch {blocked.id}: {end_sentence(read_message(blocked.message))[:-1]}"

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from ..cluster.client import Cluster
+from ..engine.answer import Answer
 from ..engine.batch import Batch
 from ..engine.plan import Step
 from ..engine.reading import Query, Reading
@@ -102,7 +103,7 @@ def _no_steps(_given: Given[Any], _resources: Resources) -> tuple[Step, ...]:
     return ()
 
 
-def _nothing_learned(_given: Given[Any], _batch: Batch, _answer: Mapping[str, Any]) -> Mapping[str, Any]:
+def _nothing_learned(_given: Given[Any], _batch: Batch, _answer: Answer) -> Mapping[str, Any]:
     return {}
 
 
@@ -117,7 +118,7 @@ class First:
 
     batch: Callable[[Given[Any], Resources], Batch | None]
     steps: Callable[[Given[Any], Resources], tuple[Step, ...]] = _no_steps
-    learned: Callable[[Given[Any], Batch, Mapping[str, Any]], Mapping[str, Any]] = _nothing_learned
+    learned: Callable[[Given[Any], Batch, Answer], Mapping[str, Any]] = _nothing_learned
     planned: bool = False
     unsettled: str = ""
 

@@ -24,6 +24,7 @@ from ..components.layout import Layout
 from ..cri.client import CriClient, CriError
 from ..cri.client import Tls as ClientTls
 from ..engine import security, windows_path
+from ..engine.answer import Answer
 from ..engine.batch import Batch, Op, as_base64
 from ..engine.reading import Expectation, Query, Reading, file_key, file_query, merge_queries, system_query
 from ..engine.resource import Refused, Resource
@@ -95,7 +96,7 @@ class Rehearsed:
     afterwards: str = ""
 
 
-def judge_rehearsal(args: CriTcp, batch: Batch, answer: Mapping[str, Any], text: str) -> Rehearsed:
+def judge_rehearsal(args: CriTcp, batch: Batch, answer: Answer, text: str) -> Rehearsed:
     """Judge the node's `answer` to the `rehearsal` in `batch`. To open the port: Refused if containerd does not read
     the new file `text` as wanted. To close it: never refused; the result says what is left."""
     where = args.layout.containerd_config
@@ -131,9 +132,9 @@ def judge_rehearsal(args: CriTcp, batch: Batch, answer: Mapping[str, Any], text:
     return Rehearsed(found, afterwards=address)
 
 
-def _dumps(batch: Batch, answer: Mapping[str, Any]) -> dict[str, str]:
+def _dumps(batch: Batch, answer: Answer) -> dict[str, str]:
     """What containerd printed, by file."""
-    printed = [str(item.get("stdout") or "") for item in answer.get("results") or () if "stdout" in item]
+    printed = [each.stdout for each in answer.ran]
     return dict(zip((str(op.args["args"][1]) for op in batch.ops if op.op == "run"), printed, strict=False))
 
 

@@ -9,9 +9,13 @@ A file of its own: the table asks it first, since no command mends anything on a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ..components.blocked import ACKNOWLEDGE, describe_batch
+from ..engine.answer import Blocked, as_message
+from ..engine.gate import At, Free, Record, Text
 from ..words.cause import ERROR, Area, Cause
 from ..words.finding import Seen
 from ..words.remedies import advice
@@ -19,15 +23,30 @@ from .check import Check
 from .scene import Scene
 
 
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """What the node has written of the batch, and when."""
+
+    batch: Blocked
+    at: str = ""
+
+
+_BATCH = Record(
+    Blocked,
+    id=At("id", Text(32, re.compile(r"[0-9a-f]{32}"))),
+    component=At("component", Free(), ""),
+    message=At("error", as_message, ""),
+)
+_WRITTEN = Record(_Written, batch=At("", _BATCH), at=At("at", Free(), ""))
+
+
 def _find_block(scene: Scene) -> Iterator[Seen]:
     text = scene.content(scene.layout.blocked)
     if not text:
         return
     try:
-        blocked = json.loads(text)
-    except ValueError:
-        blocked = None
-    if not isinstance(blocked, Mapping) or not blocked.get("id"):
+        found = _WRITTEN(json.loads(text), "")
+    except (ValueError, RecursionError):
         yield Seen(
             scene.layout.blocked,
             "it cannot be read, and blocks the node all the same",
@@ -36,13 +55,15 @@ def _find_block(scene: Scene) -> Iterator[Seen]:
         return
     yield Seen(
         "the node",
-        f"an earlier change could not be rolled back ({describe_batch(blocked)})",
+        f"an earlier change could not be rolled back ({describe_batch(found.batch)})",
         remedy=advice(
-            f"Read {scene.layout.journal(str(blocked['id']))} on the node: its entries failed and undo_failed say what "
+            f"Read {scene.layout.journal(found.batch.id)} on the node: its entries failed and undo_failed say what "
             "went wrong. Remove what prevented the rollback, acknowledge it with "
-            f"{ACKNOWLEDGE}{blocked['id']}, and run site.yml again."
+            f"{ACKNOWLEDGE}{found.batch.id}, and run site.yml again."
         ),
-        evidence=tuple(f"{key}: {blocked[key]}" for key in ("component", "at") if blocked.get(key)),
+        evidence=tuple(
+            f"{key}: {said}" for key, said in (("component", found.batch.component), ("at", found.at)) if said
+        ),
     )
 
 

@@ -37,6 +37,7 @@ from ..cri.samples import SampleError
 from ..cri.watch import Wanted as WantedStats
 from ..cri.watch import report, take
 from ..cri_tcp import expiry
+from ..engine.answer import Answer
 from ..engine.batch import Batch, Op
 from ..engine.reading import Expectation, Query, Reading, file_key, file_query, merge_queries, system_query
 from ..engine.resource import Refused
@@ -91,7 +92,7 @@ class Seen(Protocol):
 class Machine(Seen, Protocol):
     """And on which something is tried: `carry_out` runs a batch and raises NotRunError where that cannot be."""
 
-    def carry_out(self, batch: Batch, reading: Reading) -> Mapping[str, Any]: ...
+    def carry_out(self, batch: Batch, reading: Reading) -> Answer: ...
 
 
 class NotRunError(Exception):
@@ -499,12 +500,11 @@ def through_proxy(urls: Iterable[str], proxy: Secret[str], reading: Reading) -> 
     return Batch("diagnose", tuple(ops), pre=(same,), deadline_s=300)
 
 
-def of_batch(urls: Sequence[str], answer: Mapping[str, Any]) -> dict[str, Said]:
+def of_batch(urls: Sequence[str], answer: Answer) -> dict[str, Said]:
     """What curl said, by URL."""
-    results = [one for one in answer.get("results") or () if one.get("op") == "run"]
     return {
-        url: Said(int(one.get("exit_code", -1)), str(one.get("stderr") or one.get("stdout") or ""))
-        for url, one in zip(urls, results, strict=False)
+        url: Said(-1 if one.exit_code is None else one.exit_code, one.stderr or one.stdout)
+        for url, one in zip(urls, answer.ran, strict=False)
     }
 
 

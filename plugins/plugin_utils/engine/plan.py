@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .answer import Answer
 from .batch import Batch, Op, flatten
 from .reading import Expectation, Query, Reading, expect_unchanged, merge_queries, service_key, services_query
 from .resource import Change, ReadsForUndo, Refused, Resource
@@ -253,17 +254,19 @@ def _predict(
 # A task's result from a plan: `changed`, `diff` and `steps` come from the same object.
 
 
-def task_result(
-    plan: Plan, *, check: bool, diff: bool, calls: int, answer: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+def task_result(plan: Plan, *, check: bool, diff: bool, calls: int, answer: Answer | None = None) -> dict[str, Any]:
     """`{changed, steps: [{text, state}], winkube: {answer, outcome, batch, calls}, diff?}`. `state` is `planned` or
     `done`. A failed component has no result."""
-    answer = answer or {}
-    outcome = answer.get("outcome")
+    outcome = answer.outcome or None if answer else None
     found: dict[str, Any] = {
         "changed": plan.changed if check else outcome == "done",
         "steps": as_steps((step.text for step in plan.steps), planned=check),
-        "winkube": {"answer": answer.get("answer"), "outcome": outcome, "batch": answer.get("batch"), "calls": calls},
+        "winkube": {
+            "answer": answer.answer if answer else None,
+            "outcome": outcome,
+            "batch": answer.batch if answer else None,
+            "calls": calls,
+        },
     }
     if diff:
         found["diff"] = [

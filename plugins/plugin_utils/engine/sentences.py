@@ -81,10 +81,9 @@ def put_in_past(order: str) -> str:
 _EMPTY_LINES = re.compile(r"[ \t\r]*\n\s*?(?=[^\r\n])")
 
 
-def read_message(error: Any) -> str:
+def read_message(said: str) -> str:
     """The text of a node's error, without the empty lines that Windows' programs print in the midst of a message."""
-    said = error.get("message") if isinstance(error, Mapping) else error
-    return _EMPTY_LINES.sub("\n", str(said or "no reason was given"))
+    return _EMPTY_LINES.sub("\n", said or "no reason was given")
 
 
 def end_sentence(text: object) -> str:

@@ -12,9 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from ..engine.answer import Answer, Blocked, Busy, Failure, Recovered, Result, Stale, as_message
 from ..engine.gate import (
+    At,
     Base64,
     Either,
     Fields,
@@ -24,6 +27,7 @@ from ..engine.gate import (
     Maybe,
     Number,
     Only,
+    Record,
     Shape,
     Table,
     Text,
@@ -181,30 +185,63 @@ PARTS: Mapping[str, Shape] = {
 }
 """By op of the probe."""
 
-MESSAGE = Either((Fields(message=Free()), Free()), "a message")
-ANSWER = Fields(
-    {"answer": _one_of(*ANSWERS)},
-    outcome=_one_of(*OUTCOMES),
-    batch=ID,
-    changed=Flag(),
-    error=Fields(n=Number(-1), op=WORD, message=Free(), undo=Listing(MESSAGE)),
-    results=Listing(
-        Fields({"n": Number(), "op": WORD, "ok": Flag()}, exit_code=CODE, stdout=Free(MEGA), stderr=Free(MEGA))
-    ),
-    state=Fields(),
-    reason=Free(8192),
-    stale=Listing(Fields({"key": LINE})),
-    busy=Fields({"id": WORD, "controller": WORD, "since": WORD}, error=Free(8192)),
-    blocked=Fields({"id": Text(32, re.compile(r"([0-9a-f]{32})?"), ID.what)}, component=WORD, error=MESSAGE),
+
+def _anything(value: object, path: str) -> object:
+    return value
+
+
+_FAILURE = Record(
+    Failure,
+    n=At("n", Number(-1), -1),
+    op=At("op", WORD, ""),
+    message=At("message", Free(), ""),
+    undo=At("undo", Listing(as_message), ()),
 )
-_NEEDED: Mapping[str, Mapping[str, Shape]] = {
-    "accepted": {"outcome": ANSWER.shapes["outcome"], "results": ANSWER.shapes["results"], "state": Fields()},
-    "stale": {"stale": ANSWER.shapes["stale"]},
-    "busy": {"busy": ANSWER.shapes["busy"]},
-    "blocked": {"blocked": ANSWER.shapes["blocked"]},
+_RESULT = Record(
+    Result,
+    n=At("n", Number()),
+    op=At("op", WORD),
+    ok=At("ok", Flag()),
+    exit_code=At("exit_code", CODE, None),
+    stdout=At("stdout", Free(MEGA), ""),
+    stderr=At("stderr", Free(MEGA), ""),
+)
+_STALE = Record(Stale, key=At("key", LINE), found=At("found", _anything, None), expect=At("expect", _anything, None))
+_BUSY = Record(
+    Busy,
+    id=At("id", WORD),
+    controller=At("controller", WORD),
+    since=At("since", WORD),
+    error=At("error", Free(8192), ""),
+)
+_BLOCKED = Record(
+    Blocked,
+    id=At("id", Text(32, re.compile(r"([0-9a-f]{32})?"), ID.what)),
+    component=At("component", WORD, ""),
+    message=At("error", as_message, ""),
+)
+ANSWER = Record(
+    Answer,
+    answer=At("answer", _one_of(*ANSWERS)),
+    batch=At("batch", ID, ""),
+    outcome=At("outcome", _one_of(*OUTCOMES), ""),
+    error=At("error", _FAILURE, Failure()),
+    results=At("results", Listing(_RESULT), ()),
+    state=At("state", Fields(), {}),
+    reason=At("reason", Free(8192), ""),
+    stale=At("stale", Listing(_STALE), ()),
+    busy=At("busy", _BUSY, None),
+    blocked=At("blocked", _BLOCKED, None),
+)
+_NEEDED: Mapping[str, Mapping[str, str]] = {
+    "accepted": {"outcome": f"one of {', '.join(OUTCOMES)}", "results": "a list", "state": "an object"},
+    "stale": {"stale": "a list"},
+    "busy": {"busy": "an object"},
+    "blocked": {"blocked": "an object"},
     "refused": {},
 }
-_RECOVERED = Fields({"id": ID, "outcome": _one_of(*RECOVERED)})
+"""By answer the fields that it has to have, and what each is."""
+_RECOVERED = Record(Recovered, id=At("id", ID), outcome=At("outcome", _one_of(*RECOVERED)))
 
 
 def check_parts(parts: object, queries: Sequence[Query], path: str = "parts", *, whole: bool = True) -> dict[str, Any]:
@@ -262,19 +299,20 @@ _OF_FILE = {
 """Field of an answer -> the argument that asks for it."""
 
 
-def check_answer(answer: Mapping[str, Any], batch_id: str, queries: Sequence[Query] = ()) -> dict[str, Any]:
+def check_answer(answer: Mapping[str, Any], batch_id: str, queries: Sequence[Query] = ()) -> Answer:
     """The answer to the batch `batch_id`, which asks these queries afterwards. Unexpected."""
     found = ANSWER(answer, "")
-    for name, shape in _NEEDED[found["answer"]].items():
-        if name not in found:
-            raise Unexpected(name, "missing", getattr(shape, "what", "a list or an object"))
-    if found.get("batch", batch_id) != batch_id:
-        raise Unexpected("batch", f"'{found['batch']}'", f"the id that was sent, {batch_id}")
-    if "state" in found:
-        found["state"] = check_parts(found["state"], queries, "state", whole=found.get("outcome") in ENDED)
-    return {**found, "batch": batch_id}
+    for name, what in _NEEDED[found.answer].items():
+        if answer.get(name) is None:
+            raise Unexpected(name, "missing", what)
+    if found.batch not in {"", batch_id}:
+        raise Unexpected("batch", f"'{found.batch}'", f"the id that was sent, {batch_id}")
+    found = replace(found, batch=batch_id)
+    if answer.get("state") is None:
+        return found
+    return replace(found, state=check_parts(found.state, queries, "state", whole=found.outcome in ENDED))
 
 
-def check_recovered(value: object) -> dict[str, Any]:
-    """What the node did about an earlier batch, `{id, outcome}`. Unexpected."""
+def check_recovered(value: object) -> Recovered:
+    """What the node did about an earlier batch. Unexpected."""
     return _RECOVERED(value, "recovered")

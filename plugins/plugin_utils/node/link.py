@@ -25,6 +25,7 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from ..engine import windows_path
+from ..engine.answer import Answer, Recovered
 from ..engine.batch import Batch, encode
 from ..engine.clock import Clock
 from ..engine.gate import Unexpected
@@ -184,8 +185,8 @@ class Link:
     calls: int = 0
     accepted: bool = False
     """Whether the node has taken a batch of this task."""
-    recovered: list[dict[str, Any]] = field(default_factory=list)
-    """Earlier batches that the node finished or rolled back before this task's: `{id, outcome}`."""
+    recovered: list[Recovered] = field(default_factory=list)
+    """Earlier batches that the node finished or rolled back before this task's."""
 
     def probe(self, queries: Sequence[Query], *, again: bool = True) -> dict[str, Any]:
         """Read with one remote call: `{key: value}`. NodeError if the module failed; exceptions of the connection
@@ -225,7 +226,7 @@ class Link:
             cause,
         )
 
-    def apply(self, batch: Batch, batch_id: str, known_runner: str | None = None) -> dict[str, Any]:
+    def apply(self, batch: Batch, batch_id: str, known_runner: str | None = None) -> Answer:
         """Send the batch and return its outcome (docs/protocol.md, section 2).
 
         `known_runner` is the sha256 of the node's runner.ps1, None if it has none; the runner's text is sent only if it
@@ -244,32 +245,32 @@ class Link:
         except NeverArrivedError as never:
             self.notice(f"{never} Sending it again.")
             answer = self._submit(args, batch, batch_id)
-        self.accepted |= answer.get("answer") == "accepted"
+        self.accepted |= answer.answer == "accepted"
         return answer
 
-    def _submit(self, args: dict[str, Any], batch: Batch, batch_id: str) -> dict[str, Any]:
+    def _submit(self, args: dict[str, Any], batch: Batch, batch_id: str) -> Answer:
         try:
-            answer = self._run("node_apply", args, self._submit_limit(batch))
+            said = self._run("node_apply", args, self._submit_limit(batch))
         except Exception as lost:  # connection plugins raise many types; after each the outcome is unknown
             return self._ask(batch, batch_id, lost)
-        if not _is_answer(answer):
-            return self._ask(batch, batch_id, _failure(answer))
-        answer = self._take(answer, batch_id, batch, asks=not self._is_cut_off_by(batch))
-        if answer["answer"] == "accepted" and self._is_cut_off_by(batch):
+        if not _is_answer(said):
+            return self._ask(batch, batch_id, _failure(said))
+        answer = self._take(said, batch_id, batch, asks=not self._is_cut_off_by(batch))
+        if answer.answer == "accepted" and self._is_cut_off_by(batch):
             # A connection that dies silently is noticed only after a minute: close this one first.
             self.renew()
             self.clock.sleep(SWITCHED_S)
             return self._ask(batch, batch_id, ConnectionError("it was closed before the node's network changes"))
         return self._until_over(answer, batch, batch_id)
 
-    def acknowledge(self, batch_id: str) -> dict[str, Any]:
+    def acknowledge(self, batch_id: str) -> Answer:
         """Tell the node that a person has looked at a failed undo."""
         answer = self._run("node_apply", {"batch": encode(self._envelope("acknowledge", batch_id))}, self.answer_s)
         if not _is_answer(answer):
             raise NodeError(f"The node could not be asked: {_failure(answer)}")
         return self._take(answer, batch_id)
 
-    def _ask(self, batch: Batch, batch_id: str, lost: Exception) -> dict[str, Any]:
+    def _ask(self, batch: Batch, batch_id: str, lost: Exception) -> Answer:
         failed = isinstance(lost, ModuleError)
         what = "the node failed" if failed else "connection lost"
         if loses_connection(batch, self.through) and not failed:
@@ -294,8 +295,8 @@ class Link:
                 told = self._say_waiting(batch.component, started, told, error)
                 continue
             if _is_answer(answer):
-                answer = self._take(answer, batch_id, batch)
-                return self._until_over(self._report_loss(answer, batch_id, lost), batch, batch_id)
+                found = self._take(answer, batch_id, batch)
+                return self._until_over(self._report_loss(found, batch_id, lost), batch, batch_id)
             cause = _failure(answer)
             failures = failures + 1 if isinstance(cause, ModuleError) else 0
             if failures == FAILURES:
@@ -322,8 +323,8 @@ class Link:
         self.said(f"{subject}: waiting for the node to answer, {now - started:.0f} s so far; last seen: {last}")
         return now
 
-    def _report_loss(self, answer: dict[str, Any], batch_id: str, lost: Exception) -> dict[str, Any]:
-        if answer.get("outcome") != "unknown":
+    def _report_loss(self, answer: Answer, batch_id: str, lost: Exception) -> Answer:
+        if answer.outcome != "unknown":
             return answer
         if isinstance(lost, ModuleError):
             raise NodeError(f"The node did not take batch {batch_id}, nothing was done: {end_sentence(lost)}")
@@ -331,12 +332,12 @@ class Link:
             f"The connection was lost before batch {batch_id} arrived: nothing was done. The connection said: {lost}"
         )
 
-    def _until_over(self, answer: dict[str, Any], batch: Batch, batch_id: str) -> dict[str, Any]:
+    def _until_over(self, answer: Answer, batch: Batch, batch_id: str) -> Answer:
         """Ask again for a batch that is still running when the node stops following it, up to the batch's deadline.
         After an answer that came before its time there is a pause, as after a lost connection."""
         started, pauses = self.clock.now(), _growing_pauses()
         moved, still = progress.measure(answer), 1
-        while answer.get("outcome") == "running" and self.clock.now() - started < batch.deadline_s:
+        while answer.outcome == "running" and self.clock.now() - started < batch.deadline_s:
             self.said(progress.sentence(batch, answer, self.clock.now() - started + self._follow_s(batch)))
             if still == UNMOVED:
                 self.notice(
@@ -344,25 +345,25 @@ class Link:
                     f"running, each time with {moved[0]} of {len(batch.ops)} steps done. It is asked for "
                     f"{batch.deadline_s:g} s altogether."
                 )
-            done = min(len(answer.get("results") or ()), len(batch.ops))
+            done = min(len(answer.results), len(batch.ops))
             follow = encode(add_hns_text(self._envelope("follow", batch_id, batch, done)))
             asked = self.clock.now()
             try:
-                answer = self._run("node_apply", {"batch": follow}, self._follow_limit(batch, done))
+                said = self._run("node_apply", {"batch": follow}, self._follow_limit(batch, done))
             except Exception as lost:  # as in apply
                 return self._ask(batch, batch_id, lost)
-            if not _is_answer(answer):
-                return self._ask(batch, batch_id, _failure(answer))
-            answer = self._take(answer, batch_id, batch)
+            if not _is_answer(said):
+                return self._ask(batch, batch_id, _failure(said))
+            answer = self._take(said, batch_id, batch)
             now = progress.measure(answer)
             moved, still = now, still + 1 if now == moved else 1
-            if answer.get("outcome") == "running" and self.clock.now() - asked < self._follow_s(batch, done):
+            if answer.outcome == "running" and self.clock.now() - asked < self._follow_s(batch, done):
                 self.clock.sleep(next(pauses))
         return progress.drop_parts(answer, batch)
 
     def _take(
-        self, answer: dict[str, Any], batch_id: str, batch: Batch | None = None, *, asks: bool = True
-    ) -> dict[str, Any]:
+        self, answer: Mapping[str, Any], batch_id: str, batch: Batch | None = None, *, asks: bool = True
+    ) -> Answer:
         """The answer behind the gate; `asks` for the batch's state was sent with the request. NodeError for one that
         is not of its form."""
         queries = (*batch.state, *progress.part_queries(batch)) if batch and asks else ()
@@ -470,9 +471,9 @@ def loses_connection(batch: Batch, through: Collection[str] = ()) -> bool:
     )
 
 
-def describe_recovery(recovered: Mapping[str, Any]) -> str:
-    """What the node did about an earlier batch, `{id, outcome}`."""
-    return "the node " + RECOVERED[recovered["outcome"]].format(id=recovered["id"])
+def describe_recovery(recovered: Recovered) -> str:
+    """What the node did about an earlier batch."""
+    return "the node " + RECOVERED[recovered.outcome].format(id=recovered.id)
 
 
 def _failure(answer: Mapping[str, Any]) -> NodeError:

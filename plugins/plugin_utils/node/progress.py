@@ -10,10 +10,12 @@ of `<path>.part` tells how far a download is (docs/protocol.md, section 2).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..engine import windows_path
 from ..engine.address import mask
+from ..engine.answer import Answer
 from ..engine.batch import Batch, Op
 from ..engine.reading import Query, file_key, file_query
 
@@ -51,28 +53,27 @@ def part_queries(batch: Batch) -> tuple[Query, ...]:
     return tuple(file_query(_part(op)) for op in batch.ops if op.op == "fetch")
 
 
-def sentence(batch: Batch, answer: Mapping[str, Any], seconds: float) -> str:
+def sentence(batch: Batch, answer: Answer, seconds: float) -> str:
     """The node's progress, from an answer `running`: `containerd: is downloading <url>: 12.3 MB, 40 s`. `seconds`:
     since the batch was sent."""
-    done = len(answer.get("results") or ())
+    done = len(answer.results)
     if done < len(batch.ops):
-        what = _describe(batch.ops[done], answer.get("state") or {})
+        what = _describe(batch.ops[done], answer.state)
     else:
         what = _describe(batch.gate[0], {}) if batch.gate else "is finishing"
     return f"{batch.component}: {what}, {seconds:.0f} s so far"
 
 
-def measure(answer: Mapping[str, Any]) -> tuple[int, tuple[int, ...]]:
+def measure(answer: Answer) -> tuple[int, tuple[int, ...]]:
     """How far a running batch is: its finished ops, and the sizes of its downloads."""
-    sizes = (part.get("size") or 0 for part in (answer.get("state") or {}).values() if isinstance(part, Mapping))
-    return len(answer.get("results") or ()), tuple(sizes)
+    sizes = (part.get("size") or 0 for part in answer.state.values() if isinstance(part, Mapping))
+    return len(answer.results), tuple(sizes)
 
 
-def drop_parts(answer: Mapping[str, Any], batch: Batch) -> dict[str, Any]:
+def drop_parts(answer: Answer, batch: Batch) -> Answer:
     """The answer without the parts that only progress asked for."""
     keys = {query.key for query in part_queries(batch)} - {query.key for query in batch.state}
-    state = {key: value for key, value in (answer.get("state") or {}).items() if key not in keys}
-    return {**answer, "state": state} if "state" in answer else dict(answer)
+    return replace(answer, state={key: value for key, value in answer.state.items() if key not in keys})
 
 
 def _part(op: Op) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ..components.layout import Layout
+from ..engine.answer import Answer
 from ..engine.batch import Batch, Op, as_base64
 from ..engine.reading import Query, Reading
 from ..engine.resource import Refused
@@ -26,7 +27,7 @@ from .provision import Task
 INLINE = 1000 * 1000
 """The bytes of builds that travel in the batch itself, which is base64 there, and may have 4 MB: a call less, and over
 WinRM fewer bytes."""
-Brought = tuple[Batch, Mapping[str, Any], Reading]
+Brought = tuple[Batch, Answer, Reading]
 """The first batch, the node's answer to it, and the node as it was before."""
 
 
@@ -41,11 +42,11 @@ class Node(Protocol):
     def check(self) -> bool:
         """Whether nothing is to be done to it."""
 
-    def apply(self, batch: Batch, batch_id: str, reading: Reading) -> Mapping[str, Any]:
+    def apply(self, batch: Batch, batch_id: str, reading: Reading) -> Answer:
         """The answer to a batch that is done. NodeError if it is not, and another error if the node is no longer as in
         the reading."""
 
-    def after(self, reading: Reading, batch: Batch, answer: Mapping[str, Any]) -> Reading:
+    def after(self, reading: Reading, batch: Batch, answer: Answer) -> Reading:
         """The reading with the new state of what the batch touched."""
 
     def probe(self, queries: Sequence[Query]) -> dict[str, Any]:
@@ -175,7 +176,7 @@ class Delivery:
         found = reading.merge(self.node.probe(batch.state), batch.state)
         there = tuple(task for task in tasks if task.is_staged and found.file(task.staged).get("exists"))
         try:
-            provision.judge(there, batch, {}, found)
+            provision.judge(there, batch, Answer("refused"), found)
         finally:
             self.discard(there, found)
 
@@ -227,7 +228,7 @@ class Delivery:
                 raise NodeError(f"{task.item.name}: {error}") from error
             yield ready
 
-    def _apply(self, batch: Batch, reading: Reading) -> Mapping[str, Any]:
+    def _apply(self, batch: Batch, reading: Reading) -> Answer:
         return self.node.apply(batch, uuid.uuid4().hex, reading)
 
 

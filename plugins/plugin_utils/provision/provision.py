@@ -19,6 +19,7 @@ from typing import Any, Literal
 from ..components.layout import Layout
 from ..engine import windows_path
 from ..engine.address import mask
+from ..engine.answer import Answer
 from ..engine.batch import Batch, Op
 from ..engine.reading import (
     Expectation,
@@ -342,7 +343,7 @@ def discard(tasks: Iterable[Task], reading: Reading) -> Batch:
     return Batch(NAME, ops, pre=(_machine(reading),))
 
 
-def judge(tasks: Sequence[Task], batch: Batch, answer: Mapping[str, Any], reading: Reading) -> tuple[Task, ...]:
+def judge(tasks: Sequence[Task], batch: Batch, answer: Answer, reading: Reading) -> tuple[Task, ...]:
     """The tasks with what the node says of the staged programs: hash, size, version. Refused with a sentence for each
     that is not a program for this node."""
     architecture = str((reading.parts.get("system", {}).get("os") or {}).get("architecture") or "")
@@ -386,15 +387,12 @@ def judge(tasks: Sequence[Task], batch: Batch, answer: Mapping[str, Any], readin
     return tuple(found)
 
 
-def _read_outputs(batch: Batch, answer: Mapping[str, Any]) -> dict[str, tuple[int, str]]:
+def _read_outputs(batch: Batch, answer: Answer) -> dict[str, tuple[int, str]]:
     """Exit code and output of each program that was asked, by its path: results carry only the number of the op."""
     return {
-        windows_path.key(str(batch.ops[int(result["n"])].args["program"])): (
-            int(result.get("exit_code") or 0),
-            f"{result.get('stdout') or ''}\n{result.get('stderr') or ''}",
-        )
-        for result in answer.get("results") or ()
-        if result.get("op") == "run" and result.get("ok") and int(result["n"]) < len(batch.ops)
+        windows_path.key(str(batch.ops[each.n].args["program"])): (each.exit_code or 0, f"{each.stdout}\n{each.stderr}")
+        for each in answer.ran
+        if each.ok and each.n < len(batch.ops)
     }
 
 

@@ -20,6 +20,7 @@ from ..components.options import read
 from ..components.registry import DAEMONS
 from ..components.shared_options import SharedOptions
 from ..components.stage import After, Ending, First, Given, Learned, Resources, Stage, nothing_after
+from ..engine.answer import Answer
 from ..engine.batch import Batch
 from ..engine.plan import Plan, Step, make_plan, reads, reads_for_undo, task_result
 from ..engine.reading import Query, Reading, merge_queries
@@ -88,7 +89,7 @@ class Converge:
         """What was done to empty the node, before batches that interrupt pods."""
         self._learned = Learned()
         self._steps: list[Step] = []
-        self._answer: Mapping[str, Any] = {}
+        self._answer: Answer | None = None
         self._after = After()
 
     def run_stages(self, stages: Sequence[Stage], reading: Reading, *, after: Ending = nothing_after) -> Ran:
@@ -135,7 +136,7 @@ class Converge:
 
     def send(
         self, batch: Batch, batch_id: str, reading: Reading, *, beside: Sequence[Query] = ()
-    ) -> tuple[Reading, Mapping[str, Any]]:
+    ) -> tuple[Reading, Answer]:
         """Empties the node if the batch interrupts pods and that is wanted, and sends it.
 
         Args:
@@ -156,8 +157,8 @@ class Converge:
         self.emptied += drain.empty_before(sent, self._shared.drain, self._asks)
         answer = self._node.apply(sent, batch_id, reading)
         aside = {query.key for query in beside}
-        kept = {key: value for key, value in (answer.get("state") or {}).items() if key not in aside}
-        return self._node.after(reading, whole, {**answer, "state": kept}), answer
+        kept = {key: value for key, value in answer.state.items() if key not in aside}
+        return self._node.after(reading, whole, replace(answer, state=kept)), answer
 
     # -- one stage ---------------------------------------------------------------------------------------------------
 
@@ -266,7 +267,7 @@ class Converge:
         self.acted.append(stage.name)
         return reading
 
-    def _send(self, stage: Stage, batch: Batch, batch_id: str, reading: Reading) -> tuple[Reading, Mapping[str, Any]]:
+    def _send(self, stage: Stage, batch: Batch, batch_id: str, reading: Reading) -> tuple[Reading, Answer]:
         """`send`, asking for what the stage wants to know afterwards as well."""
         more = merge_queries((*batch.state, *stage.state(self._node.layout)))
         return self.send(replace(batch, state=more), batch_id, reading)

@@ -9,6 +9,7 @@ import hashlib
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -162,7 +163,7 @@ class NodeAction(ModuleAction):
         if not recovered:
             return result
         steps = [{"text": describe_recovery(each), "state": "done"} for each in recovered]
-        told = {**(result.get("winkube") or {}), "recovered": recovered[-1]}
+        told = {**(result.get("winkube") or {}), "recovered": asdict(recovered[-1])}
         return result | {"changed": True, "steps": [*steps, *(result.get("steps") or ())], "winkube": told}
 
     def reading(self, needed: Sequence[Query] = ()) -> Reading:

@@ -14,6 +14,7 @@ from typing import Any
 from ..components.declaration import Daemon
 from ..components.healthz import find_url, wait_healthy
 from ..components.layout import Layout
+from ..engine.answer import Answer
 from ..engine.batch import Batch, Op
 from ..engine.reading import Query, Reading, file_key, http_query
 from ..engine.resources.service import ACTIVE
@@ -37,11 +38,10 @@ class Touched:
 
 
 def list_touched(
-    batch: Batch, answer: Mapping[str, Any], reading: Reading, layout: Layout, daemons: Sequence[Daemon]
+    batch: Batch, answer: Answer, reading: Reading, layout: Layout, daemons: Sequence[Daemon]
 ) -> tuple[Touched, ...]:
     """The services of `daemons` that ran before and that the batch came to before its failure."""
-    results = answer.get("results")
-    ran = {each.get("n") for each in results} if results else set(range(len(batch.ops)))
+    ran = {each.n for each in answer.results} or set(range(len(batch.ops)))
     begun = [op for n, op in enumerate(batch.ops) if n in ran]
     named = {word.casefold() for op in begun for word in _words(op)}
     found = []
@@ -66,7 +66,7 @@ def _words(op: Op) -> Iterator[str]:
 
 def explain(
     touched: Sequence[Touched],
-    send: Callable[[Batch, str], Mapping[str, Any]],
+    send: Callable[[Batch, str], Answer],
     probe: Callable[[Sequence[Query]], Mapping[str, Any]],
 ) -> str:
     """The end of the sentence about the roll back, such as `Rolled back, healthy.`; empty if the health of none is
@@ -82,7 +82,7 @@ def explain(
             answer = send(batch, uuid.uuid4().hex)
         except NodeError:
             return ""
-        if answer.get("outcome") != "done":
+        if answer.outcome != "done":
             said = _last_line(each, probe)
             return f"Rolled back, but {each.name} does not answer{f': {said}' if said else '.'}"
     if ill:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +16,7 @@ from ansible.errors import AnsibleError
 
 from ..components.layout import Layout
 from ..components.registry import DAEMONS, read_plan
+from ..engine.answer import Answer
 from ..engine.batch import Batch
 from ..engine.reading import Query, Reading, file_key, merge_queries, widen
 from ..engine.resource import Refused
@@ -84,38 +85,38 @@ class TaskNode:
         """What the node answers."""
         return self.link.probe(queries)
 
-    def apply(self, batch: Batch, batch_id: str, reading: Reading) -> Mapping[str, Any]:
+    def apply(self, batch: Batch, batch_id: str, reading: Reading) -> Answer:
         """The answer to a batch that is done. NotAsReadError if the node is no longer as in the reading, NodeError for
         everything else."""
         self.refuse_shared(reading)
         answer = self.link.apply(batch, batch_id, reading.file(self.layout.runner).get("sha256"))
-        if answer.get("answer") == "stale":
+        if answer.answer == "stale":
             raise NotAsReadError(verdict.stale_sentence(answer))
-        if answer.get("outcome") == "undone":
+        if answer.outcome == "undone":
             raise NodeError(f"{batch.component}: {self._look_after(batch, answer, reading)}")
         verdict.check_done(answer, batch.component)
         return answer
 
-    def _look_after(self, batch: Batch, answer: Mapping[str, Any], reading: Reading) -> str:
+    def _look_after(self, batch: Batch, answer: Answer, reading: Reading) -> str:
         """What is said of a batch that was rolled back, and whether the services that it had touched work again."""
 
-        def send(waits: Batch, batch_id: str) -> Mapping[str, Any]:
+        def send(waits: Batch, batch_id: str) -> Answer:
             return self.link.apply(waits, batch_id, None)
 
         touched = rolled_back.list_touched(batch, answer, reading, self.layout, tuple(DAEMONS.values()))
         return verdict.sentence(answer, rolled_back.explain(touched, send, self.probe))
 
-    def run_once(self, batch: Batch, reading: Reading) -> Mapping[str, Any]:
+    def run_once(self, batch: Batch, reading: Reading) -> Answer:
         """The answer to a batch that nobody plans a second time. NodeError if it is not done."""
         try:
             return self.apply(batch, uuid.uuid4().hex, reading)
         except NotAsReadError as changed:
             raise NodeError(f"{batch.component}: {changed}") from None
 
-    def after(self, reading: Reading, batch: Batch, answer: Mapping[str, Any]) -> Reading:
+    def after(self, reading: Reading, batch: Batch, answer: Answer) -> Reading:
         """The reading with the new state of what the batch touched; the node's runner is now the one that was sent."""
         runner = {"exists": True, "kind": "file", "sha256": runner_sha256()}
-        return reading.merge({**(answer.get("state") or {}), file_key(self.layout.runner): runner}, batch.state)
+        return reading.merge({**answer.state, file_key(self.layout.runner): runner}, batch.state)
 
     def wait_until_back(self, boot_id: str, timeout_s: float) -> None:
         """Returns when the machine, last read in the boot `boot_id`, is in another one. NodeError if it is not within

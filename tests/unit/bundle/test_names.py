@@ -7,6 +7,7 @@ import errno
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle import collect
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.redact import name_in_bundle
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.store import Store
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.answer import Answer, Result
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.local_path import needing_room
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query, Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
@@ -61,7 +63,7 @@ class Files:
         )
 
     def put(self, store: Store) -> None:
-        node = collect.Machine(self.probe, lambda _ops: {}, str)
+        node = collect.Machine(self.probe, lambda _ops: Answer("refused"), str)
         collect.put_files(node, store, self.sizes, self.reading())
 
 
@@ -102,9 +104,9 @@ def test_what_would_be_more_than_the_limit_is_not_fetched(tmp_path: Path) -> Non
 
 def test_a_result_that_was_not_asked_for_is_told_and_the_others_are_kept(tmp_path: Path) -> None:
     class Lying(Programs):
-        def apply(self, ops: Sequence[Any]) -> Mapping[str, Any]:
+        def apply(self, ops: Sequence[Any]) -> Answer:
             answer = super().apply(ops)
-            return {**answer, "results": [{"n": 700, "op": "run", "ok": True, "stdout": "x"}, *answer["results"]]}
+            return replace(answer, results=(Result(700, "run", True, stdout="x"), *answer.results))
 
     store = Store.open(tmp_path / "win1", 10**6)
     assert len(Lying().collect(store, programs_there())) == len(COMMANDS)

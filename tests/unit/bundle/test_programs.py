@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle import collect
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.collect import AT_ONCE, Command, commands
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.store import Store
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.answer import Answer
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.node import verdict
@@ -17,6 +18,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.node import verdict
 from tests.lab.twin.node import LabNode
 from tests.lab.twin.ops import execute_op
 from tests.lab.twin.ops_system import accepts
+from tests.unit.answers import answered
 from tests.unit.components.nodes import LAYOUT, wanted_node
 
 COMMANDS = [Command(f"x/{n}.txt", rf"C:\Windows\System32\p{n}.exe", (str(n),)) for n in range(10)]
@@ -28,20 +30,20 @@ class Node:
     def __init__(self, fails: Sequence[str] = (), refuses: bool = False) -> None:
         self.fails, self.refuses, self.batches = fails, refuses, list[list[str]]()
 
-    def apply(self, ops: Sequence[Op]) -> Mapping[str, Any]:
+    def apply(self, ops: Sequence[Op]) -> Answer:
         words = [str(op.args["args"][0]) for op in ops]
         self.batches.append(words)
         if self.refuses:
-            return {"answer": "refused", "reason": "not elevated"}
+            return Answer("refused", reason="not elevated")
         results: list[dict[str, Any]] = []
         for n, word in enumerate(words):
             if word in self.fails:
                 error = {"n": n, "op": "run", "message": "it did not end within 60 s"}
-                return {"answer": "accepted", "outcome": "undone", "results": results, "error": error}
+                return answered({"outcome": "undone", "results": results, "error": error})
             results.append(
                 {"n": n, "op": "run", "ok": True, "exit_code": 0, "stdout": f"said {word}\r\n", "stderr": ""}
             )
-        return {"answer": "accepted", "outcome": "done", "results": results}
+        return answered({"outcome": "done", "results": results})
 
     def collect(self, store: Store, there: Reading) -> dict[str, str]:
         node = collect.Machine(lambda _queries: {}, self.apply, verdict.sentence)

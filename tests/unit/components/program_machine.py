@@ -9,6 +9,7 @@ from typing import Any
 
 from ansible_collections.winkube.node.plugins.plugin_utils.components.options import read
 from ansible_collections.winkube.node.plugins.plugin_utils.components.program_service import Args, ProgramService
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.answer import Answer
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan, reads
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, system_query
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
@@ -48,9 +49,15 @@ class Machine:
         queries = (*self.declaration.reads(LAYOUT), *reads(self.declaration.build_resources(args)), system_query())
         return Reading().merge(self.link.probe(queries), queries)
 
-    def install(self, config: str = "", **values: Any) -> dict[str, Any] | None:
+    def install(self, config: str = "", **values: Any) -> Answer | None:
         """The node's answer; None if nothing had to change."""
         mark = uuid.uuid4().hex
         args = self.args(config, mark, **values)
         made = make_plan(self.declaration.component.name, self.declaration.build_resources(args), self.read(args)).batch
         return None if made is None else self.link.apply(made, mark)
+
+
+def outcome(answer: Answer | None) -> str:
+    """Of an installation that had something to do."""
+    assert answer is not None
+    return answer.outcome

@@ -12,6 +12,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.program_se
 from ansible_collections.winkube.node.plugins.plugin_utils.components.programs import csi_proxy
 from ansible_collections.winkube.node.plugins.plugin_utils.components.programs.csi_proxy import GROUPS
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.answer import Answer
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan, reads
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, system_query
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
@@ -125,7 +126,7 @@ def read(link: Link, args: Args) -> Reading:
     return Reading().merge(link.probe(queries), queries)
 
 
-def converge(link: Link, args: Args) -> dict[str, Any] | None:
+def converge(link: Link, args: Args) -> Answer | None:
     """The node's answer, None if nothing had to be done."""
     mark = uuid.uuid4().hex
     args = arguments(args.service.options.manager, mark=mark)
@@ -138,7 +139,7 @@ def converge(link: Link, args: Args) -> dict[str, Any] | None:
 def test_it_runs_with_its_pipes_and_a_second_run_does_nothing(manager: str) -> None:
     node, link = machine()
     answer = converge(link, arguments(manager))
-    assert answer is not None and answer["outcome"] == "done", answer
+    assert answer is not None and answer.outcome == "done", answer
     assert node.services.state("csiproxy") == "running"
     assert all(node.pipes.exists(pipe) for pipe in PIPES)
     assert converge(link, arguments(manager)) is None
@@ -149,8 +150,8 @@ def test_without_its_pipes_everything_is_taken_back() -> None:
     node, link = machine()
     node.faults.service("csiproxy", ServiceFault("no_pipe"))
     answer = converge(link, arguments())
-    assert answer is not None and answer["outcome"] == "undone", answer
-    assert "csi-proxy-disk-v1" in answer["error"]["message"]
+    assert answer is not None and answer.outcome == "undone", answer
+    assert "csi-proxy-disk-v1" in answer.error.message
     after = read(link, arguments())
     assert after.service("csiproxy") is None
     assert not after.parts[file_key(r"C:\k\csi-proxy.exe")]["exists"]

@@ -6,7 +6,7 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.programs.fluent_bit import DECLARATION
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 
-from .program_machine import Machine
+from .program_machine import Machine, outcome
 
 GOOD = """
 service: {http_server: on, health_check: on}
@@ -22,10 +22,10 @@ def machine() -> Machine:
 
 def test_another_configuration_restarts_it() -> None:
     node = machine()
-    assert (node.install(GOOD) or {})["outcome"] == "done"
+    assert outcome(node.install(GOOD)) == "done"
     assert node.install(GOOD) is None
     pid = node.node.services.runtime("fluent-bit").pid
-    assert (node.install(GOOD.replace("host: x", "host: y")) or {})["outcome"] == "done"
+    assert outcome(node.install(GOOD.replace("host: x", "host: y"))) == "done"
     assert node.node.services.runtime("fluent-bit").pid != pid
 
 
@@ -35,7 +35,7 @@ def test_another_configuration_restarts_it() -> None:
 def test_a_configuration_that_it_does_not_start_with_is_rolled_back(old: str, new: str) -> None:
     node = machine()
     node.install(GOOD)
-    assert (node.install(GOOD.replace(old, new)) or {})["outcome"] == "undone"
+    assert outcome(node.install(GOOD.replace(old, new))) == "undone"
     assert node.node.drive.read(r"C:\k\fluent-bit\fluent-bit.yaml").decode() == GOOD
     assert node.node.services.state("fluent-bit") == "running"
 

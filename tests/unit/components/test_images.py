@@ -10,6 +10,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Pl
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 
+from tests.unit.answers import answered
+
 from .nodes import LAYOUT, bare, file, lines
 
 PAUSE, CORE = "registry.k8s.io/pause:3.10", "mcr.microsoft.com/windows/servercore:ltsc2022"
@@ -51,7 +53,7 @@ def test_containerd_is_asked_only_where_no_receipt_tells() -> None:
 
 
 def test_what_containerd_has_already_is_only_noted() -> None:
-    answer = {"results": [{"n": 0, "op": "run", "ok": True, "stdout": f"{PAUSE}\r\n{CORE}\r\n\r\n"}]}
+    answer = answered({"results": [{"stdout": f"{PAUSE}\r\n{CORE}\r\n\r\n"}]})
     asked = wanted(PAUSE, CORE).listing(node())
     assert asked is not None
     known = node().merge(images.read_listing(asked, answer))

@@ -9,7 +9,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.programs.n
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 
 from .nodes import LAYOUT
-from .program_machine import Machine
+from .program_machine import Machine, outcome
 
 CHECKS = {"plugin": "custom", "conditions": [{"type": "A"}], "rules": [], "pluginConfig": {}}
 
@@ -42,5 +42,5 @@ def test_it_reports_with_the_kubelets_kubeconfig_as_the_node() -> None:
 )
 def test_without_a_cluster_and_with_wrong_checks_it_is_rolled_back(wrong: dict[str, object]) -> None:
     node = machine()
-    assert (node.install(json.dumps(CHECKS | wrong)) or {})["outcome"] == "undone"
+    assert outcome(node.install(json.dumps(CHECKS | wrong))) == "undone"
     assert not node.node.drive.exists(r"C:\k\node-problem-detector\health-checker.exe")

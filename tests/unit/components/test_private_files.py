@@ -127,10 +127,10 @@ def test_after_the_run_only_administrators_have_it(tmp_path: Path, place: str) -
             answer = link.apply(made_plan.batch, uuid.uuid4().hex)
             if "is owned by" in why and place.startswith(f"{LAYOUT.state_dir}\\"):
                 # What somebody else put into the node's own folder is not mended: the node stops there.
-                assert f"{place} is owned by" in answer["reason"]
+                assert f"{place} is owned by" in answer.reason
                 machine.drive.delete(place)
                 continue
-            assert answer.get("outcome") == "done", answer
+            assert answer.is_done, answer
             assert machine.drive.sddl(place) == "O:BAD:PAI(A;;FA;;;SY)(A;;FA;;;BA)", name
             assert machine.drive.read(place) == _text(secret).encode()
             again = Reading().merge(link.probe(queries), queries)

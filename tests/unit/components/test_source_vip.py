@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy, source_vip
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.answer import Answer
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+
+from tests.unit.answers import answered
 
 from .nodes import LAYOUT, bare, file, wanted_kube_proxy
 
@@ -94,8 +97,8 @@ def test_it_is_reserved_in_the_pods_network_and_what_was_left_is_released_first(
     assert relied_on[file_key(SUBNET_ENV)] == {"exists": True, "sha256": file(text())["sha256"]}
 
 
-def answer(*outputs: str) -> dict[str, Any]:
-    return {"results": [{"n": n, "op": "run", "ok": True, "stdout": out} for n, out in enumerate(outputs)]}
+def answer(*outputs: str) -> Answer:
+    return answered({"results": [{"stdout": out} for out in outputs]})
 
 
 @pytest.mark.row("KP-13")

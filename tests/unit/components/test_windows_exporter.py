@@ -26,7 +26,7 @@ def exporter() -> Machine:
 def test_it_answers_and_a_second_run_does_nothing() -> None:
     machine = exporter()
     answer = machine.install()
-    assert answer is not None and answer["outcome"] == "done", answer
+    assert answer is not None and answer.outcome == "done", answer
     assert machine.node.services.state("windows_exporter") == "running"
     assert machine.install() is None
 
@@ -35,14 +35,14 @@ def test_another_port_restarts_it_and_moves_the_firewall_rule() -> None:
     machine = exporter()
     machine.install()
     answer = machine.install(port=9183)
-    assert answer is not None and answer["outcome"] == "done", answer
+    assert answer is not None and answer.outcome == "done", answer
     assert [lets_in(machine.node, "TCP", port, "192.0.2.9") for port in (9182, 9183)] == [False, True]
 
 
 def test_a_collector_that_does_not_exist_is_rolled_back() -> None:
     machine = exporter()
     answer = machine.install(collectors=["cpus"])
-    assert answer is not None and answer["outcome"] == "undone", answer
+    assert answer is not None and answer.outcome == "undone", answer
     assert machine.install(collectors=[]) is not None
 
 

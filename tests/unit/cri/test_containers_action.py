@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.action.win_containers_info import ActionModule
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.answer import Answer
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.task.task_node import TaskNode
 
+from tests.unit.answers import answered
 from tests.unit.components.nodes import LAYOUT, bare
 from tests.unit.cri.test_host_tools import ENDPOINT, ID, IPCONFIG, LABELS, TASKLIST, TASKS, WHOLE_HOSTS
 
@@ -42,11 +44,11 @@ class Node:
         services = {query.key: list(self.services) for query in queries if query.op == "services"}
         return {**bare(tuple(queries)).parts, **files, **hns, **services}
 
-    def apply(self, batch: Batch, batch_id: str, runner: str | None) -> dict[str, Any]:
+    def apply(self, batch: Batch, batch_id: str, runner: str | None) -> Answer:
         lines = [[str(op.args["program"]), *op.args["args"]] for op in batch.ops]
         self.ran += lines
-        results = [{"n": n, "op": "run", "ok": True, "stdout": self._says(line)} for n, line in enumerate(lines)]
-        return {"answer": "accepted", "outcome": "done", "results": results}
+        results = [{"stdout": self._says(line)} for line in lines]
+        return answered({"outcome": "done", "results": results})
 
     def _says(self, line: Sequence[str]) -> str:
         said: Mapping[str, str] = {

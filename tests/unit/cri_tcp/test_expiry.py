@@ -76,7 +76,7 @@ class Machine:
         plan = self.plan(args)
         if plan.batch is not None:
             answer = self._link.apply(plan.batch, uuid.uuid4().hex)
-            assert answer["outcome"] == "done", answer["error"]
+            assert answer.is_done, answer.error
         return plan
 
     def finding(self) -> str:

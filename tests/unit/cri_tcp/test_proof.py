@@ -18,6 +18,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.options impor
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 
+from tests.unit.answers import answered
 from tests.unit.components.nodes import LAYOUT, lines
 from tests.unit.cri_tcp.test_cri_tcp import CONFIG, LOOPBACK, arguments, node
 
@@ -47,7 +48,7 @@ CLOSED = f"{LAYOUT.containerd_config}{cri_tcp_proof.CLOSED}"
 def judged(args: cri_tcp.CriTcp, dumps: dict[str, str], text: str = CONFIG) -> cri_tcp_proof.Rehearsed:
     """What is made of these answers of containerd, by the files that it read."""
     ops = [Op("run", {"program": "c", "args": ["--config", path, "config", "dump"]}) for path in dumps]
-    answer = {"results": [{"n": n, "stdout": dump} for n, dump in enumerate(dumps.values())]}
+    answer = answered({"results": [{"stdout": dump} for dump in dumps.values()]})
     return cri_tcp_proof.judge_rehearsal(args, Batch("x", tuple(ops)), answer, text)
 
 

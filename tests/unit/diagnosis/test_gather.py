@@ -20,6 +20,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import B
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query, Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 
+from tests.unit.answers import answered
 from tests.unit.cluster.fake import as_api
 from tests.unit.components.nodes import LAYOUT, wanted_node
 
@@ -180,7 +181,8 @@ def test_curl_gets_the_proxy_where_nobody_sees_its_password() -> None:
     assert op.args["env"] == {"HTTPS_PROXY": proxy, "http_proxy": proxy}, "curl takes HTTP_PROXY in small letters only"
     assert op.args["args"][-1] == "https://registry.k8s.io/v2/"
     assert "secret" not in str(op.args["args"])
-    answer = {"results": [{"op": "run", "exit_code": 56, "stderr": "curl: (56) CONNECT tunnel failed, response 407"}]}
+    failed = {"exit_code": 56, "stderr": "curl: (56) CONNECT tunnel failed, response 407"}
+    answer = answered({"results": [failed]})
     said = gather.of_batch(["https://registry.k8s.io/v2/"], answer)
     assert said["https://registry.k8s.io/v2/"] == Said(56, "curl: (56) CONNECT tunnel failed, response 407")
 

@@ -19,6 +19,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import
 from ansible_collections.winkube.node.plugins.plugin_utils.node import verdict
 from ansible_collections.winkube.node.plugins.plugin_utils.words.finding import Finding
 
+from tests.unit.answers import answered
 from tests.unit.components.nodes import LAYOUT, wanted_node
 
 Parts = dict[str, Any]
@@ -198,7 +199,7 @@ def test_what_blocks_the_node_is_named_first_in_the_words_of_a_run() -> None:
     stopped(parts)
     first, second = causes(parts | {file_key(LAYOUT.blocked): text(json.dumps(blocked))})
     assert (first.id, second.id) == ("host.blocked", "kubelet.stopped")
-    run = verdict.sentence({"answer": "blocked", "blocked": blocked})
+    run = verdict.sentence(answered({"answer": "blocked", "blocked": blocked}))
     why, way_out = f"{first.seen}. Check the node, then ", f"acknowledge it with {ACKNOWLEDGE}{BATCH}"
     assert run == f"{why}{way_out}. Nothing was done."
     assert way_out in first.remedy.text

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.answer import Answer
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan, reads, task_result
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
@@ -233,19 +234,19 @@ def test_each_thing_is_read_once() -> None:
 
 RESULTS = {
     "planned": (True, None, True, "planned"),
-    "done": (False, {"answer": "ran", "outcome": "done", "batch": "b1"}, True, "done"),
-    "taken back": (False, {"answer": "ran", "outcome": "rolled_back", "batch": "b1"}, False, "done"),
+    "done": (False, Answer("accepted", "b1", "done"), True, "done"),
+    "taken back": (False, Answer("accepted", "b1", "undone"), False, "done"),
 }
 
 
 @pytest.mark.parametrize(("check", "answer", "changed", "state"), RESULTS.values(), ids=RESULTS)
-def test_the_result_of_a_task(check: bool, answer: dict[str, Any] | None, changed: bool, state: str) -> None:
+def test_the_result_of_a_task(check: bool, answer: Answer | None, changed: bool, state: str) -> None:
     plan = make_plan("kubelet", (FILE, SERVICE), node(kubelet("running"), **OTHER))
     found = task_result(plan, check=check, diff=True, calls=2, answer=answer)
     assert found["changed"] is changed
     assert {step["state"] for step in found["steps"]} == {state}
     assert found["winkube"]["calls"] == 2
-    assert found["winkube"]["batch"] == (answer or {}).get("batch")
+    assert found["winkube"]["batch"] == (answer.batch if answer else None)
     (diff,) = found["diff"]
     assert (diff["before_header"], diff["before"], diff["after"]) == (CONF, "old\n", "new\n")
 

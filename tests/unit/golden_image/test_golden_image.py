@@ -228,7 +228,7 @@ def test_services_stop_and_the_past_goes_once() -> None:
     steps = []
     for resource, mark in ((rest.Stopped(LAYOUT), "b" * 32), (rest.Cleared(LAYOUT, "c" * 32), "c" * 32)):
         plan = make_plan(rest.NAME, (resource,), looked(machine))
-        assert plan.batch is not None and machine.link.apply(plan.batch, mark)["outcome"] == "done"
+        assert plan.batch is not None and machine.link.apply(plan.batch, mark).is_done
         steps += [step.text for step in plan.steps]
     # The journal of the first batch is the seventh.
     assert steps == [

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.answer import Answer
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.gate import Unexpected
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import (
@@ -123,12 +124,12 @@ def test_messages_and_output_are_never_refused_and_have_an_end() -> None:
     error = {"n": 0, "op": "run", "message": ["a", long], "undo": [{"message": long}, long]}
     found = check_answer({**DONE, "outcome": "undo_failed", "results": results, "error": error}, ID)
     assert len(str(found)) < 3_000_000
-    assert found["results"][0]["stderr"] == '{"a": 1}'
+    assert found.results[0].stderr == '{"a": 1}'
     assert verdict.sentence(found).endswith(f"winkube_batch={ID}.")
 
 
 def test_an_answer_names_the_batch_that_was_sent() -> None:
-    assert check_answer({"answer": "refused", "reason": None}, ID) == {"answer": "refused", "batch": ID}
+    assert check_answer({"answer": "refused", "reason": None}, ID) == Answer("refused", ID)
 
 
 def test_a_batch_that_runs_for_ever_is_asked_for_with_pauses_and_it_is_told_that_it_does_not_move() -> None:
@@ -147,7 +148,7 @@ def test_a_batch_that_runs_for_ever_is_asked_for_with_pauses_and_it_is_told_that
 def test_a_batch_that_moves_is_not_said_to_stand() -> None:
     moving = [{**RUNNING, "results": [{"n": n, "op": "mkdir", "ok": True} for n in range(count)]} for count in range(9)]
     told: list[str] = []
-    assert Node(*moving, DONE).link(notice=told.append).apply(BATCH, ID)["outcome"] == "done"
+    assert Node(*moving, DONE).link(notice=told.append).apply(BATCH, ID).outcome == "done"
     assert told == []
 
 
@@ -155,7 +156,7 @@ def test_a_batch_that_moves_is_not_said_to_stand() -> None:
 def test_a_wrong_word_of_an_earlier_batch_is_told_and_costs_no_more(recovered: Any) -> None:
     told: list[str] = []
     link = Node({**DONE, "recovered": recovered}).link(notice=told.append)
-    assert link.apply(BATCH, ID)["outcome"] == "done"
+    assert link.apply(BATCH, ID).outcome == "done"
     (said,) = told
     assert said.startswith("what win1 says of an earlier batch, which it ended by itself, is wrong: recovered")
     assert link.recovered == []

@@ -109,7 +109,7 @@ class Node:
 def test_a_batch_is_sent_and_answered() -> None:
     node = Node(DONE)
     link = node.link()
-    assert link.apply(BATCH, ID)["outcome"] == "done"
+    assert link.apply(BATCH, ID).outcome == "done"
     assert node.kinds() == ["submit"]
     assert node.sent[0]["batch"]["ops"][0] == {
         "n": 0,
@@ -187,7 +187,7 @@ def test_a_reading_brings_it_only_if_it_asks_hns() -> None:
 def test_after_any_exception_the_batch_is_asked_for_and_not_sent_again(lost: Exception) -> None:
     node = Node(lost, ConnectionRefusedError("not yet"), ConnectionRefusedError("not yet"), DONE)
     link = node.link()
-    assert link.apply(BATCH, ID)["outcome"] == "done"
+    assert link.apply(BATCH, ID).outcome == "done"
     assert node.kinds() == ["submit", "follow", "follow", "follow"]
     assert node.resets == 3
     assert {envelope["id"] for envelope in node.sent} == {ID}
@@ -195,7 +195,7 @@ def test_after_any_exception_the_batch_is_asked_for_and_not_sent_again(lost: Exc
 
 def test_a_module_result_that_cannot_be_read_also_means_unknown() -> None:
     node = Node({"failed": True, "msg": "Module result deserialization failed"}, DONE)
-    assert node.link().apply(BATCH, ID)["outcome"] == "done"
+    assert node.link().apply(BATCH, ID).outcome == "done"
     assert node.kinds() == ["submit", "follow"]
 
 
@@ -206,7 +206,7 @@ def test_a_batch_that_never_arrived_is_sent_again() -> None:
     """Before, two of 990 first installations failed because one ssh was not let in within its ConnectTimeout."""
     node = Node(ConnectionResetError("gone"), UNKNOWN, DONE)
     said: list[str] = []
-    assert node.link(notice=said.append).apply(BATCH, ID)["outcome"] == "done"
+    assert node.link(notice=said.append).apply(BATCH, ID).outcome == "done"
     assert node.kinds() == ["submit", "follow", "submit"]
     assert node.sent[0] == node.sent[2], "the same id: a node takes it once"
     assert said[-1].endswith("The connection said: gone Sending it again.")
@@ -254,7 +254,7 @@ def test_who_waits_for_a_silent_node_is_told_so_again_and_again(ask: str) -> Non
 
 def test_a_batch_that_is_still_running_is_followed() -> None:
     node = Node({**DONE, "outcome": "running"}, {**DONE, "outcome": "running"}, DONE)
-    assert node.link().apply(BATCH, ID)["outcome"] == "done"
+    assert node.link().apply(BATCH, ID).outcome == "done"
     assert node.kinds() == ["submit", "follow", "follow"]
 
 
@@ -286,7 +286,7 @@ def test_the_connection_is_closed_before_a_virtual_switch_kills_it() -> None:
     node = Node(TAKEN, ConnectionRefusedError("not yet"), DONE)
     said: list[str] = []
     link = node.link(said=said.append, progress_s=60)
-    assert link.apply(SWITCH, ID)["outcome"] == "done"
+    assert link.apply(SWITCH, ID).outcome == "done"
     assert node.kinds() == ["submit", "follow", "follow"]
     assert [(sent["follow_s"], len(sent["state"])) for sent in node.sent] == [(0, 0), (8, 1), (8, 1)]
     assert node.resets == 3 and node.time >= 5, "it waits until the switch is made, not connected"
@@ -295,7 +295,7 @@ def test_the_connection_is_closed_before_a_virtual_switch_kills_it() -> None:
 
 def test_a_call_that_a_virtual_switch_cuts_off_is_soon_given_up_and_a_slow_node_gets_more_time() -> None:
     node = Node(TAKEN, Never(), Never(), {**DONE, "outcome": "running"}, Never(), DONE)
-    assert node.link(progress_s=60).apply(SWITCH, ID)["outcome"] == "done"
+    assert node.link(progress_s=60).apply(SWITCH, ID).outcome == "done"
     assert node.limits == [308, 18, 36, 72, 18, 18]
 
 
@@ -324,7 +324,7 @@ def test_who_did_not_take_it_or_works_on_it_himself_keeps_the_connection(
 def test_a_call_without_an_answer_is_a_lost_connection_and_what_is_left_of_it_ends_first() -> None:
     node = Node(Never(), Never(), DONE)
     said: list[str] = []
-    assert node.link(answer_s=10, notice=said.append).apply(BATCH, ID)["outcome"] == "done"
+    assert node.link(answer_s=10, notice=said.append).apply(BATCH, ID).outcome == "done"
     assert node.kinds() == ["submit", "follow", "follow"], "sent once, then asked after"
     assert (node.abandoned, node.resets) == (2, 2)
     assert "win1 sent nothing for 20 s while it worked" in said[0]
@@ -349,7 +349,7 @@ def test_a_limit_comes_from_what_is_asked(answer_s: float, mode: str, follow_s: 
 def test_a_connection_that_is_lost_while_a_long_batch_is_followed_is_asked_after() -> None:
     """Failed before: the run ended, since only the first answer was asked for again."""
     node = Node({**DONE, "outcome": "running"}, ConnectionResetError("gone"), Never(), DONE)
-    assert node.link().apply(BATCH, ID)["outcome"] == "done"
+    assert node.link().apply(BATCH, ID).outcome == "done"
     assert node.kinds() == ["submit", "follow", "follow", "follow"]
 
 

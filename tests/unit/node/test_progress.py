@@ -13,6 +13,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.node import progress
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import loses_connection
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.progress import is_watched
 
+from tests.unit.answers import answered
 from tests.unit.node.test_link import DONE, ID, Node
 
 PART = r"C:\s\a.tar.gz.part"
@@ -49,7 +50,7 @@ def running(done: int, size: int | None = None) -> dict[str, Any]:
     ],
 )
 def test_the_step_under_way_is_named_without_secrets(answer: dict[str, Any], said: str) -> None:
-    assert progress.sentence(BATCH, answer, 40.2) == f"containerd: {said}"
+    assert progress.sentence(BATCH, answered(answer), 40.2) == f"containerd: {said}"
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def test_the_step_under_way_is_named_without_secrets(answer: dict[str, Any], sai
     ],
 )
 def test_every_step_has_words(op: Op, said: str) -> None:
-    assert progress.sentence(Batch("c", (op,)), {}, 8) == f"c: {said}, 8 s so far"
+    assert progress.sentence(Batch("c", (op,)), answered({}), 8) == f"c: {said}, 8 s so far"
 
 
 def test_each_interval_is_one_call_and_one_line_and_what_only_progress_asked_for_is_left_out() -> None:
@@ -79,7 +80,7 @@ def test_each_interval_is_one_call_and_one_line_and_what_only_progress_asked_for
         "containerd: is downloading https://***@xyz/a.tar.gz?sig=***: 5.0 MB, 8 s so far",
         "containerd: is running dism.exe /Online /Enable-Feature, 9 s so far",
     ]
-    assert answer["state"] == {"mine": {"exists": True}}
+    assert answer.state == {"mine": {"exists": True}}
     assert file_query(PART).wire() in node.sent[0]["state"]
 
 

@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.node import verdict
 
+from tests.unit.answers import ID, answered
+
 STUCK = "The service kubelet did not stop within 120 s: it is start_pending."
 
 
 def undo_failed(*messages: str, error: str = "sc.exe ended with exit code 1053.") -> str:
     undo = [{"n": n, "op": "halt", "message": message} for n, message in enumerate(messages)]
     error_part: dict[str, Any] = {"message": error, "undo": undo}
-    return verdict.sentence({"answer": "accepted", "outcome": "undo_failed", "batch": "b1", "error": error_part})
+    return verdict.sentence(answered({"outcome": "undo_failed", "batch": ID, "error": error_part}))
 
 
 def test_undos_that_failed_for_one_reason_say_it_once() -> None:
@@ -39,7 +41,7 @@ def test_empty_lines_of_windows_programs_are_left_out() -> None:
 def test_that_a_batch_was_rolled_back_is_said_once() -> None:
     interrupted = {"message": "The batch was interrupted at op 4 (run) and rolled back."}
     answer = {"answer": "accepted", "outcome": "undone", "error": interrupted}
-    assert verdict.sentence(answer) == "The batch was interrupted at op 4 (run) and rolled back."
+    assert verdict.sentence(answered(answer)) == "The batch was interrupted at op 4 (run) and rolled back."
 
 
 @pytest.mark.parametrize("end", ["", ".", "!", "?"])
@@ -48,10 +50,10 @@ def test_that_a_batch_was_rolled_back_is_said_once() -> None:
     [
         {"answer": "accepted", "outcome": "undone", "error": {"message": "TEXT"}},
         {"answer": "accepted", "outcome": "undo_failed", "error": {"message": "TEXT", "undo": [{"message": "TEXT"}]}},
-        {"answer": "accepted", "outcome": "interrupted", "batch": "b1", "error": {"message": "TEXT"}},
-        {"answer": "blocked", "blocked": {"id": "b1", "error": {"message": "TEXT"}}},
-        {"answer": "blocked", "blocked": {"id": "b1", "error": "TEXT"}},
-        {"answer": "busy", "busy": {"id": "b1", "controller": "ann", "since": "9:00", "error": "TEXT"}},
+        {"answer": "accepted", "outcome": "interrupted", "batch": ID, "error": {"message": "TEXT"}},
+        {"answer": "blocked", "blocked": {"id": ID, "error": {"message": "TEXT"}}},
+        {"answer": "blocked", "blocked": {"id": ID, "error": "TEXT"}},
+        {"answer": "busy", "busy": {"id": ID, "controller": "ann", "since": "9:00", "error": "TEXT"}},
         {"answer": "refused", "reason": "TEXT"},
     ],
 )
@@ -65,10 +67,10 @@ def test_a_sentence_never_ends_twice(answer: dict[str, Any], end: str) -> None:
             return [put(each) for each in value]
         return f"it is start_pending{end}" if value == "TEXT" else value
 
-    said = verdict.sentence(put(answer))
+    said = verdict.sentence(answered(put(answer)))
     assert "start_pending" in said
     assert not re.search(r"[.!?]\)?[.;]|[.!?]\)", said), said
 
 
 def test_a_reason_that_is_missing_is_said_to_be() -> None:
-    assert verdict.sentence({"answer": "accepted", "outcome": "undone"}).startswith("no reason was given. Rolled back")
+    assert verdict.sentence(answered({"outcome": "undone"})).startswith("no reason was given. Rolled back")

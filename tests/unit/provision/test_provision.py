@@ -20,6 +20,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_s
 from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import load_spec
 
 from tests.lab.machine.builds import build
+from tests.unit.answers import answered
 from tests.unit.components.nodes import LAYOUT, bare, file, lines
 
 MARK = "0123456789abcdef0123456789abcdef"
@@ -76,7 +77,7 @@ def staged(found: Task, reading: Reading, data: bytes = NEW, **more: Any) -> Rea
 def judged(found: Task, reading: Reading, says: str = "Kubernetes v1.29.0", code: int = 0, data: bytes = NEW) -> Task:
     batch = provision.stage([found], {}, LAYOUT, reading, proxy="", timeout_s=60)
     runs = [n for n, op in enumerate(batch.ops) if op.op == "run"]
-    answer = {"results": [{"n": n, "op": "run", "ok": True, "exit_code": code, "stdout": says} for n in runs]}
+    answer = answered({"results": [{"n": n, "exit_code": code, "stdout": says} for n in runs]})
     (after,) = provision.judge([found], batch, answer, staged(found, reading, data))
     return after
 

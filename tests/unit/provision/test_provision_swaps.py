@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.answer import Answer
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
@@ -65,7 +66,7 @@ class Bench:
             clock=Clock(node.clock.now, lambda seconds: node.clock.advance(seconds)),
         )
         self.task: tuple[provision.Task, ...] = ()
-        self.answer: Mapping[str, Any] = {}
+        self.answer = Answer("refused")
 
     def put(self, version: str = "", *, deliver: bool = True, **more: Any) -> dict[str, Any]:
         """What an action does, for one item: build `version`, or the previous one; `answer` has the node's last."""
@@ -79,8 +80,8 @@ class Bench:
         if any(task.is_staged for task in tasks):
             stage = provision.stage(tasks, {}, LAYOUT, reading, proxy="", timeout_s=60)
             answer = self.send(stage)
-            assert answer.get("outcome") == "done", str(answer.get("blocked"))
-            reading = reading.merge(answer["state"], stage.state)
+            assert answer.is_done, answer
+            reading = reading.merge(answer.state, stage.state)
             tasks = provision.judge(tasks, stage, answer, reading)
         plan = make_plan(
             "provisioner",
@@ -90,14 +91,14 @@ class Bench:
         self.task = tasks
         if plan.batch is not None:
             self.node.faults.trace.clear()
-            self.answer = self.send(plan.batch) if deliver else {}
-            reading = reading.merge(self.answer.get("state") or {}, plan.batch.state)
+            self.answer = self.send(plan.batch) if deliver else Answer("refused")
+            reading = reading.merge(self.answer.state, plan.batch.state)
         (entry,) = provision_report.build_entries(
             tasks, check=False, times=provision_report.Times(), transfers={}, reading=reading
         )
         return entry
 
-    def send(self, batch: Batch) -> dict[str, Any]:
+    def send(self, batch: Batch) -> Answer:
         return self.link.apply(batch, uuid.uuid4().hex)
 
     def states(self) -> set[str]:
@@ -120,7 +121,7 @@ def test_twenty_swaps_leave_one_program_before_and_every_service_running() -> No
         wanted = ("1.0.1", "1.0.0")[n % 2]
         entry = bench.put(wanted)
         assert entry["result"] == "replaced"
-        assert bench.answer["outcome"] == "done", bench.answer
+        assert bench.answer.outcome == "done", bench.answer
         assert bench.node.drive.read(EXE) == BUILDS[wanted]
         assert bench.states() == {"running"}
         assert bench.beside() == ["w.exe", "w.exe.winkube-previous"]
@@ -139,7 +140,7 @@ def test_what_a_process_holds_stays_is_told_and_goes_later() -> None:
     for version in ("1.0.1", "1.0.2"):  # a shim goes on from the renamed file
         bench.put(version, service_name="other")
     entry = bench.put("1.0.0", service_name="other")
-    assert bench.answer["outcome"] == "done", bench.answer
+    assert bench.answer.outcome == "done", bench.answer
     (left,) = entry["left_behind"]
     assert left.startswith(f"{EXE}.") and left.endswith(".winkube-old")
     assert "hold" in provision_report.describe_held(entry)
@@ -161,7 +162,7 @@ def test_a_container_lives_through_the_swap_and_the_one_after() -> None:
     )
     for version in ("1.0.1", "1.0.2"):
         entry = bench.put(version)
-        assert (bench.answer["outcome"], entry["left_behind"]) == ("done", []), bench.answer
+        assert (bench.answer.outcome, entry["left_behind"]) == ("done", []), bench.answer
         assert node.services.runtime("w").pid != parent
         assert shim.alive
 
@@ -174,7 +175,7 @@ def test_a_program_that_does_not_stay_up_is_taken_back_with_what_depends_on_it(f
     bench.node.faults.service("w", ServiceFault(fault, seconds=4.0, times=1))
     began = bench.node.clock.now()
     bench.put("1.0.1")
-    assert bench.answer["outcome"] == "undone", bench.answer
+    assert bench.answer.outcome == "undone", bench.answer
     assert bench.node.clock.now() - began < 60 + 60 + 30, "the gate's time, and that of the way back"
     assert bench.picture() == before
     assert bench.states() == {"running"}
@@ -186,7 +187,7 @@ def moments() -> tuple[dict[str, Any], dict[str, Any], list[Moment]]:
     bench.put("1.0.1")
     before = bench.picture()
     bench.put("1.0.2")
-    assert bench.answer["outcome"] == "done", bench.answer
+    assert bench.answer.outcome == "done", bench.answer
     found = [moment for moment in bench.node.faults.trace if moment.phase in {"ops", "gate"}]
     return before, bench.picture(), found
 
@@ -207,11 +208,11 @@ def test_there_are_enough_moments_to_cut() -> None:
     assert BEFORE != AFTER
 
 
-def cut(bench: Bench, moment: Moment, kind: CutKind) -> Callable[[Batch], dict[str, Any]]:
+def cut(bench: Bench, moment: Moment, kind: CutKind) -> Callable[[Batch], Answer]:
     """Put 1.0.2 in and cut that at this moment; what the bench sent with before."""
     original = bench.send
 
-    def send(batch: Batch) -> dict[str, Any]:
+    def send(batch: Batch) -> Answer:
         if any(op.op == "move" for op in batch.ops):
             fault = Fault(kind, moment.op, moment.when, moment.phase, moment.label, boot_after_s=20.0)
             bench.node.faults.arm(fault)

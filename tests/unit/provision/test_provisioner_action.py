@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from ansible_collections.winkube.node.plugins.action.win_k8s_provisioner import ActionModule
 from ansible_collections.winkube.node.plugins.plugin_utils.components.asks import Asks
 from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_options import SharedOptions
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.answer import Answer, Result, Stale
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
@@ -26,8 +28,8 @@ from tests.unit.provision.test_provision import service
 EXE = r"C:\k\kubelet.exe"
 PREVIOUS = f"{EXE}.winkube-previous"
 OLD, NEW = build("kubelet", "1.28.4"), build("kubelet", "1.29.0")
-STALE = {"answer": "stale", "stale": [{"key": "system", "found": "b-2", "expect": "b-1"}]}
-DONE = {"answer": "accepted", "outcome": "done", "batch": "1"}
+STALE = Answer("stale", stale=(Stale("system", "b-2", "b-1"),))
+DONE = Answer("accepted", "1", "done")
 BACK: dict[str, Any] = {"name": "kubelet", "state": "previous"}
 PUSH: dict[str, Any] = {
     "name": "kubelet",
@@ -42,7 +44,7 @@ class Link:
     """A node with a kubelet, and the one before it. It gives these answers to batches in turn, then does them; what it
     answers comes with the programs as they would be then."""
 
-    def __init__(self, *answers: Mapping[str, Any]) -> None:
+    def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
         self.told: list[str] = []
         self.files = {EXE: file(OLD), PREVIOUS: file(NEW)}
@@ -63,17 +65,17 @@ class Link:
                     answers[query.key] = self.files.get(path, {"exists": False})
         return answers
 
-    def apply(self, batch: Batch, _batch_id: str, _runner: str | None) -> dict[str, Any]:
+    def apply(self, batch: Batch, _batch_id: str, _runner: str | None) -> Answer:
         ran = [n for n, op in enumerate(batch.ops) if op.op == "run" and "--version" in op.args["args"]]
         away = {op.op for op in batch.ops} == {"remove"}
         self.told.append("stage" if ran else "take away" if away else "swap")
-        answer = dict(self.answers.pop(0) if self.answers else DONE)
-        if answer["answer"] == "stale":
+        answer = self.answers.pop(0) if self.answers else DONE
+        if answer.answer == "stale":
             return answer
-        said = {"op": "run", "ok": True, "exit_code": 0, "stdout": "Kubernetes v1.29.0"}
+        results = tuple(Result(n, "run", True, 0, "Kubernetes v1.29.0") for n in ran)
         staged = {**file(NEW), "head": base64.b64encode(NEW[:4096]).decode()}
         state = {query.key: staged for query in batch.state if ran}
-        return answer | {"results": [{"n": n, **said} for n in ran], "state": state}
+        return replace(answer, results=results, state=state)
 
 
 def push(link: Link, tmp_path: Path, *, check: bool = False, **given: Any) -> dict[str, Any]:
@@ -102,7 +104,7 @@ def test_what_has_changed_meanwhile_is_in_the_new_plan(tmp_path: Path) -> None:
     """Somebody else went back first: nothing is left to do."""
 
     class Overtaken(Link):
-        def apply(self, batch: Batch, batch_id: str, runner: str | None) -> dict[str, Any]:
+        def apply(self, batch: Batch, batch_id: str, runner: str | None) -> Answer:
             self.files = {EXE: file(NEW), PREVIOUS: file(OLD)}
             return super().apply(batch, batch_id, runner)
 

@@ -47,7 +47,7 @@ def cut_everywhere(
     batch, old = plan(whole), picture(whole, *networks)
     whole.node.faults.trace.clear()
     answer = whole.send(batch)
-    assert answer["outcome"] == "done", answer
+    assert answer.outcome == "done", answer
     moments, new = list(dict.fromkeys(whole.node.faults.trace)), picture(whole, *networks)
     assert (old != new) is changes
     wrong = []

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.answer import Answer
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan, reads, reads_for_undo
@@ -110,9 +111,9 @@ class Machine:
         asked = (system_query(), *queries)
         return Reading().merge(self.link.probe(asked), asked)
 
-    def send(self, batch: Batch) -> dict[str, Any]:
+    def send(self, batch: Batch) -> Answer:
         """The node's answer, with its time going on until the batch has an end."""
-        return dict(self.link.apply(batch, uuid.uuid4().hex))
+        return self.link.apply(batch, uuid.uuid4().hex)
 
     def plan(self, component: str, resources: Sequence[Resource], reading: Reading) -> Plan:
         for asked in (reads(resources), ()):

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.join import join
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.answer import Answer
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, system_query
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
@@ -123,7 +124,7 @@ def machine(**more: Any) -> Machine:
     return Machine(files={VIP: vip(), REQUEST: request(), SUBNET_ENV: env(), CONF: b"{}"}, **more)
 
 
-def clean(made: Machine, there: dict[str, Any] | None = None, *, conf: bool = True) -> dict[str, Any] | None:
+def clean(made: Machine, there: dict[str, Any] | None = None, *, conf: bool = True) -> Answer | None:
     """The node's answer to the clean-up of a node that joins again; None if nothing is to be done."""
     found = made.read((*rejoin.reads(LAYOUT), *join.reads(LAYOUT)))
     seen = past(found, there, always=there is None)
@@ -152,7 +153,7 @@ def test_services_stop_in_order_and_files_and_the_old_network_go() -> None:
     waits = [op.args for op in plan.batch.ops if op.op == "wait" and op.args.get("state") == "stopped"]
     assert [(each["name"], each["timeout_s"]) for each in waits] == [(name, 120) for name in SERVICES]
     answer = made.send(plan.batch)
-    assert answer["outcome"] == "done", answer
+    assert answer.outcome == "done", answer
     assert [made.state(name) for name in SERVICES] == ["stopped"] * 3
     assert made.state("containerd") == "running"
     assert not any(made.there(path) for path in (VIP, REQUEST, SUBNET_ENV, CONF))
@@ -164,7 +165,8 @@ def test_a_node_with_another_podcidr_loses_what_is_stale_and_a_second_run_does_n
     made = machine()
     made.network("External", "192.168.255.0/30")
     made.network("cbr0", OLD)
-    assert (clean(made, node(NEW)) or {})["outcome"] == "done"
+    first = clean(made, node(NEW))
+    assert first is not None and first.is_done
     assert made.networks() == ["External"]
     assert clean(made, node(NEW)) is None
 
@@ -175,7 +177,8 @@ def test_networks_of_others_stay() -> None:
     made.network("External", "192.168.255.0/30")
     made.network("cbr0", "10.99.3.0/24")  # our name, but not the cluster's range
     made.node.hns.create_network({"Name": "nat", "Type": "nat", "Subnets": []})
-    assert (clean(made) or {})["outcome"] == "done"
+    answer = clean(made)
+    assert answer is not None and answer.is_done
     assert made.networks() == ["External", "cbr0", "nat"]
 
 
@@ -194,7 +197,8 @@ def test_the_last_network_of_an_adapter_breaks_the_connection_and_the_addresses_
     made = machine()
     made.network("cbr0", OLD)
     before = made.addresses("vEthernet (Ethernet)")
-    assert (clean(made) or {})["outcome"] == "done"
+    answer = clean(made)
+    assert answer is not None and answer.is_done
     assert made.networks() == []
     assert made.addresses("Ethernet") == before != []
 
@@ -218,7 +222,7 @@ def test_what_fails_is_put_back() -> None:
     assert batch is not None
     made.pod(cbr0)  # somebody was faster
     answer = made.send(replace(batch, pre=()))
-    assert answer["outcome"] == "undone", answer
+    assert answer.outcome == "undone", answer
     assert all(made.there(path) for path in (VIP, REQUEST, SUBNET_ENV))
     assert [made.state(name) for name in SERVICES] == ["running"] * 3
     assert made.node.drive.read(VIP) == vip()

@@ -88,7 +88,7 @@ def test_flanneld_is_launched_again_until_its_network_is_there_at_most_so_often(
         if len(sent) == comes_at:  # absent, absent, present
             come_up(made, 10)
         answer = made.send(remedy.batch)
-        return "" if answer["outcome"] == "done" else str(answer["error"]["message"])
+        return "" if answer.outcome == "done" else answer.error.message
 
     launches = network.launch_until_there(WANTED, tries, read(made), send, lambda: read(made))
     assert len(launches) == len(sent) == made_times
@@ -139,7 +139,7 @@ def test_first_flanneld_is_launched_again_for_a_missing_subnet_env() -> None:
     def send(remedy: Remedy) -> str:
         sent.append(remedy)
         made.node.clock.call_later(5, lambda: made.write(SUBNET_ENV, env()))
-        return str(made.send(remedy.batch).get("error") or "")
+        return made.send(remedy.batch).error.message
 
     (launch,) = network.launch_until_there(WANTED, 3, read(made), send, lambda: read(made))
     assert launch.error == ""
@@ -154,7 +154,7 @@ def test_first_flanneld_is_launched_again_for_a_missing_subnet_env() -> None:
 def test_the_generated_file_has_the_nodes_own_range() -> None:
     made = machine()
     remedy = network.write_lease(WANTED, "", nodes(win1=OLD, win2=NEW), 1500, read(made))
-    assert made.send(remedy.batch)["outcome"] == "done"
+    assert made.send(remedy.batch).is_done
     assert made.node.drive.read(SUBNET_ENV) == env()
     overlay = wanted_network(network_mode="overlay")
     assert "FLANNEL_MTU=1450\n" in network.lease(overlay, "", nodes(win1=OLD), 1500)
@@ -192,7 +192,7 @@ def test_policy_lists_go_while_kube_proxy_is_stopped() -> None:
     assert remedy is not None
     kinds = [op.args["args"][0] if op.op == "run" else op.op for op in remedy.batch.ops if op.op != "wait"]
     assert kinds == ["stop", "hns_remove", "start"]
-    assert made.send(remedy.batch)["outcome"] == "done"
+    assert made.send(remedy.batch).is_done
     assert made.node.hns.policy_lists == []
     assert [each["Name"] for each in made.node.hns.endpoints] == ["Ethernet"], "only the policy lists"
     assert made.state("kube-proxy") == "running"
@@ -213,7 +213,7 @@ def test_endpoints_of_dead_pods_go_if_they_keep_an_address() -> None:
     dead = network.find_blocking(moved, before, before)
     assert [each.name for each in dead] == ["harmless"]
     assert network.find_blocking(moved, replace(before, endpoints=()), before) == (), "seen once is not enough"
-    assert made.send(network.remove_endpoints(moved, dead, read(made)).batch)["outcome"] == "done"
+    assert made.send(network.remove_endpoints(moved, dead, read(made)).batch).is_done
     assert sorted(each["Name"] for each in made.node.hns.endpoints) == ["alive", "cbr0_ep", "foreign", "stale"]
 
 
@@ -236,7 +236,7 @@ def test_services_that_stayed_down_start_in_the_order_of_a_boot() -> None:
     made.node.clock.advance(10)
     names = network.find_down(WANTED, read(made))
     assert names == ("kubelet", "kube-proxy")
-    assert made.send(network.start_in_order(WANTED, names, read(made)).batch)["outcome"] == "done"
+    assert made.send(network.start_in_order(WANTED, names, read(made)).batch).is_done
     assert network.find_down(WANTED, read(made)) == ()
     made.node.services.change("kubelet", "Start", "dword", 3)
     made.node.run("C:\\Windows\\System32\\sc.exe", ["stop", "kubelet"])
@@ -256,7 +256,7 @@ def test_the_other_modes_networks_go_but_not_those_of_others() -> None:
     assert [each.name for each in network.find_other_mode(WANTED, read(made))] == ["vxlan0"], (
         "External is nobody's here"
     )
-    assert made.send(network.switch_mode(wanted, going, read(made)).batch)["outcome"] == "done"
+    assert made.send(network.switch_mode(wanted, going, read(made)).batch).is_done
     assert made.networks() == ["nat"]
     assert made.addresses("Ethernet")
     assert (

@@ -98,7 +98,7 @@ def sweep(made: Machine, scope: owned.Scope = SCOPE) -> Plan:
 def done(made: Machine, plan: Plan) -> None:
     assert plan.batch is not None
     answer = made.send(plan.batch)
-    assert answer["outcome"] == "done", answer
+    assert answer.outcome == "done", answer
 
 
 def ours_left(made: Machine) -> list[str]:

@@ -108,7 +108,7 @@ def test_on_a_node_the_loose_one_ends_and_the_services_own_stays() -> None:
     batch = take_over.batch(LAYOUT, going, found)
     assert batch is not None
     answer = made.send(batch)
-    assert answer["outcome"] == "done", answer
+    assert answer.outcome == "done", answer
     assert not by_hand.alive
     assert not other.alive
     assert made.node.services.runtime("kubelet").pid == own

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.stage impo
     Resources,
     Stage,
 )
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.answer import Answer
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Step
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query, Reading
@@ -37,7 +39,7 @@ from tests.unit.components.windows_network import reading as network
 FOLDER = Directory(r"C:\made")
 SYSTEM = {"system": {"machine": "m-1", "boot_id": "b-1", "elevated": True}}
 STALE = NotAsReadError("the node has changed since it was read: it was restarted")
-DONE = {"answer": "accepted", "outcome": "done", "batch": "1"}
+DONE = Answer("accepted", "1", "done")
 
 
 class Node:
@@ -57,7 +59,7 @@ class Node:
         self.told.append("read")
         return machine()
 
-    def apply(self, batch: Batch, _batch_id: str, _reading: Reading) -> Mapping[str, Any]:
+    def apply(self, batch: Batch, _batch_id: str, _reading: Reading) -> Answer:
         self.told.append(f"send {batch.component} {batch.ops[0].op}")
         if self.answers:
             raise self.answers.pop(0)
@@ -66,7 +68,7 @@ class Node:
     def probe(self, _queries: Sequence[Query]) -> dict[str, Any]:
         return {}
 
-    def after(self, reading: Reading, batch: Batch, _answer: Mapping[str, Any]) -> Reading:
+    def after(self, reading: Reading, batch: Batch, _answer: Answer) -> Reading:
         return reading.merge({FOLDER.reads()[0].key: {"exists": True, "kind": "directory"}} if batch.ops else {})
 
 
@@ -216,15 +218,15 @@ def test_what_is_asked_beside_a_batch_gets_into_the_answer_and_not_into_the_read
     sent: list[Batch] = []
 
     class Answers(Node):
-        def apply(self, batch: Batch, batch_id: str, reading: Reading) -> Mapping[str, Any]:
+        def apply(self, batch: Batch, batch_id: str, reading: Reading) -> Answer:
             sent.append(batch)
-            return {**DONE, "state": {"journal": 1, "other": 2}}
+            return replace(DONE, state={"journal": 1, "other": 2})
 
-        def after(self, reading: Reading, batch: Batch, answer: Mapping[str, Any]) -> Reading:
-            return reading.merge(answer["state"])
+        def after(self, reading: Reading, batch: Batch, answer: Answer) -> Reading:
+            return reading.merge(answer.state)
 
     converge = Converge("part", Answers(), {}, Asks(Controller(), "win1"), check=False)  # type: ignore[arg-type]
     reading, answer = converge.send(Batch("part", (Op("mkdir", {}),)), "1", machine(), beside=(beside,))
     assert beside in sent[0].state
-    assert answer["state"]["journal"] == 1
+    assert answer.state["journal"] == 1
     assert "journal" not in reading.parts and reading.parts["other"] == 2

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import DAEMONS
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.answer import Answer, Result
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query, Reading, http_query, service_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.tools import sc
@@ -22,9 +23,9 @@ BATCH = Batch("kubelet", (Op("write", {"path": "x"}), sc("stop", "kubelet"), sc(
 
 
 def said(touched: Sequence[Touched], outcome: str = "done", log: str = "") -> str:
-    def send(batch: Batch, _batch_id: str) -> Mapping[str, Any]:
+    def send(batch: Batch, _batch_id: str) -> Answer:
         assert [op.op for op in batch.ops] == ["wait"]
-        return {"answer": "accepted", "outcome": outcome}
+        return Answer("accepted", outcome=outcome)
 
     def probe(queries: Sequence[Query]) -> Mapping[str, Any]:
         return {query.key: {"tail": base64.b64encode(log.encode()).decode()} for query in queries}
@@ -48,7 +49,7 @@ def test_of_what_nobody_knows_nothing_is_said() -> None:
 
 
 def test_a_node_that_is_lost_meanwhile_is_not_called_ill() -> None:
-    def lost(_batch: Batch, _batch_id: str) -> Mapping[str, Any]:
+    def lost(_batch: Batch, _batch_id: str) -> Answer:
         raise NodeError("gone")
 
     assert explain([KUBELET], lost, lambda _queries: {}) == ""
@@ -72,6 +73,6 @@ def test_only_services_that_ran_and_that_the_batch_came_to(
         service_key("kubelet"): service,
         http_query(URL, "kubelet").key: {"status": status},
     }
-    answer = {"results": [{"n": n} for n in ran]}
+    answer = Answer("accepted", results=tuple(Result(n, "run", True) for n in ran))
     touched = list_touched(BATCH, answer, Reading(parts=parts), LAYOUT, tuple(DAEMONS.values()))
     assert [(each.name, each.healthy) for each in touched] == found

@@ -17,11 +17,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from ...engine import windows_path
+from ...engine.answer import Answer
 from ...engine.batch import Batch, Op
 from ...engine.reading import CONFIDENTIAL, Expectation, Query, Reading, file_key, file_query, system_query
 from ...engine.resource import Change, Refused
@@ -153,12 +154,11 @@ def build_resources(layout: Layout, wanted: Iterable[str], timeout_s: int) -> Im
     return Images(layout, images, timeout_s)
 
 
-def read_listing(batch: Batch, answer: Mapping[str, Any]) -> dict[str, Any]:
+def read_listing(batch: Batch, answer: Answer) -> dict[str, Any]:
     """The part PRESENT from the answer to the batch of `listing`; nothing for any other batch."""
     if batch.component != NAME or any(op.op == "record" for op in batch.ops):
         return {}
-    results: Sequence[Mapping[str, Any]] = answer.get("results") or ()
-    lines = (line.strip() for result in results for line in str(result.get("stdout", "")).splitlines())
+    lines = (line.strip() for each in answer.results for line in each.stdout.splitlines())
     return {PRESENT: [line for line in lines if line]}
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from ...engine.answer import Answer
 from ...engine.batch import Batch
 from ...facts.windows import KUBE_PROXY_RULE
 from ..declaration import Component
@@ -92,7 +93,7 @@ def reserve_vip(given: Given[KubeProxyOptions], _resources: Resources) -> Batch 
     return source_vip.reserve(KubeProxy(given.options, given.layout), given.reading, given.name)
 
 
-def read_reserved_vip(given: Given[KubeProxyOptions], _batch: Batch, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+def read_reserved_vip(given: Given[KubeProxyOptions], _batch: Batch, answer: Answer) -> Mapping[str, Any]:
     """The address that host-local printed."""
     return {source_vip.KEY: source_vip.read_reserved(answer, source_vip.pod_range(given.layout, given.reading))}
 

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...engine import command_line, windows_path
+from ...engine.answer import Answer
 from ...engine.batch import Batch, Op
 from ...engine.reading import Expectation, Query, Reading, file_key, file_query, system_query
 from ...engine.resource import Refused
@@ -117,9 +118,9 @@ def reserve(proxy: KubeProxy, reading: Reading, component: str) -> Batch:
     )
 
 
-def read_reserved(answer: Mapping[str, Any], span: str) -> str:
+def read_reserved(answer: Answer, span: str) -> str:
     """The address in the node's answer to `reserve`. Refused if host-local gave none, or one outside the range."""
-    outputs = [str(result.get("stdout") or "") for result in answer.get("results") or () if result.get("op") == "run"]
+    outputs = [each.stdout for each in answer.ran]
     try:
         vip = kube_proxy_args.source_vip(outputs[-1] if outputs else "")
     except ValueError as error:
