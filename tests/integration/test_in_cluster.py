@@ -90,6 +90,8 @@ def test_look_and_keep_ask_for_what_they_are_granted(bench: Bench) -> None:
 
 def test_join_asks_for_what_it_is_granted(bench: Bench) -> None:
     whole = Whole(bench, BRIDGE)
+    looked = whole.site("--check", playbook=SITE, **access(whole.cluster, "join"))
+    assert looked.rc == 0, "which asks for rights by reviews, since it makes no token"
     joined = whole.site(playbook=SITE, winkube_approve_serving=False, **access(whole.cluster, "join"))
     assert joined.rc == 0, joined
     asks = asked(whole.cluster, "join")

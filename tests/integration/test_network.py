@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.integration.lab import Bench
-from tests.integration.whole import KINDS, Whole
+from tests.integration.whole import KINDS, Looked, Whole
 
 CNI_CONF = r"C:\k\cni\config\cni.conf"
 PLAY = """
@@ -52,7 +52,7 @@ PLAY = """
 @pytest.fixture(params=KINDS)
 def whole(request: pytest.FixtureRequest, bench: Bench) -> Whole:
     """Each of the two example nodes, Ready."""
-    made = Whole(bench, KINDS[request.param], containers=True)
+    made = Looked(bench, KINDS[request.param], containers=True)
     made.converge()
     made.cluster.advance(30)
     return made

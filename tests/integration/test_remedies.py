@@ -16,7 +16,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table impor
 from ansible_collections.winkube.node.plugins.plugin_utils.words.remedy import Action
 
 from tests.integration.lab import ROOT, Bench
-from tests.integration.whole import BRIDGE, OVERLAY, Whole
+from tests.integration.whole import BRIDGE, OVERLAY, Looked, Whole
 from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.machine.builds import build, tar_gz
 from tests.lab.machine.node import SimulatedNode
@@ -74,6 +74,7 @@ PLAY = """
     - ansible.builtin.debug:
         msg: "told={{ {'hns': hns.findings, 'node': node.findings} | to_json | b64encode }}"
 """
+
 
 Break = Callable[[Whole], None]
 
@@ -338,7 +339,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
     """One node for all cases: each leaves it as it found it."""
     bench = Bench(tmp_path_factory.mktemp("remedies"))
     try:
-        made = Whole(bench, BRIDGE, containers=True)
+        made = Looked(bench, BRIDGE, containers=True)
         bench.lab.sources.publish("/csi-proxy-v1.2.1.tar.gz", ARCHIVE)
         bench.lab.sources.publish("/windows_exporter.exe", EXPORTER)
         made.converge(**OPTIONAL)
@@ -353,7 +354,7 @@ def overlay(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
     """The same of the other mode."""
     bench = Bench(tmp_path_factory.mktemp("overlay"))
     try:
-        made = Whole(bench, OVERLAY, containers=True)
+        made = Looked(bench, OVERLAY, containers=True)
         made.converge()
         made.cluster.advance(30)
         yield made

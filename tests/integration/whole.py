@@ -130,3 +130,9 @@ class Whole:
     def pid(self, service: str) -> int:
         """The process that the service is: of nssm, if that runs it."""
         return int(self.host.in_turn(lambda: self.host.node.services.runtime(service).pid))
+
+
+class Looked(Whole):
+    """hns_check and the diagnosis ask more of the cluster than site.yml does."""
+
+    RIGHTS = ("site", "diagnose")

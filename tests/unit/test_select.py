@@ -48,7 +48,10 @@ def test_scenarios_belong_by_name(changed: str, wanted: str) -> None:
     assert len(found) < 12, found
 
 
-IMPORTING = {f"{SCENARIOS}{name}.py" for name in ("remedies", "golden_image", "host_process", "optional", "flannel")}
+IMPORTING = {
+    f"{SCENARIOS}{name}.py"
+    for name in ("remedies", "golden_image", "host_process", "optional", "flannel", "in_cluster", "in_container")
+}
 """They take the remedies from the table of the diagnosis, or what no image may have from the components, and with that
 most of the engine."""
 

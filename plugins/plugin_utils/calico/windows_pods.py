@@ -178,8 +178,8 @@ def kube_proxy(image: str, config: dict[str, Any]) -> dict[str, Any]:
 
 
 def find_difference(found: Any, wanted: Any, path: str = "") -> Iterator[str]:
-    """Where an object differs from what is wanted of it, as paths; what the API server has filled in is no difference.
-    The elements of a list are compared in their order."""
+    """Where an object differs from what is wanted of it, as paths. What the API server has filled in does not count;
+    the elements of a list are compared in their order."""
     if isinstance(wanted, dict) and isinstance(found, dict):
         for key, value in wanted.items():
             yield from find_difference(found.get(key), value, f"{path}.{key}" if path else str(key))

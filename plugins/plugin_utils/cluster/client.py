@@ -153,9 +153,10 @@ class Cluster:
     def _ask_once(self, path: str, ask: Callable[[], Object | None]) -> Object | None:
         return ask() if self._remember is None else self._remember(path, ask)
 
-    def create(self, path: str, body: Mapping[str, Any]) -> Object:
-        """POST `body` to the collection `path`."""
-        return self._request("POST", path, body) or {}
+    def create(self, path: str, body: Mapping[str, Any], *, unique: bool = False) -> Object:
+        """POST `body` to the collection `path`. `unique`: no other object can have its name, so that one that is there
+        after a lost answer is ours, and need not be read."""
+        return self._request("POST", path, body, unique=unique) or {}
 
     def read(self, path: str, record: Record[T]) -> T | None:
         """The object at `path` as a dataclass, None if there is none. ClusterError."""
@@ -274,10 +275,13 @@ class Cluster:
         content_type: str = "application/json",
         *,
         missing: bool = False,
+        unique: bool = False,
     ) -> Object | None:
         try:
             return self._insist(method, path, body, content_type, missing=missing)
         except _LostAnswerError as lost:
+            if unique:
+                return dict(body or {})
             # The first attempt may have made the object, and only its answer was lost.
             there = self.get(f"{path}/{((body or {}).get('metadata') or {}).get('name')}")
             if there is not None and _is_ours(there, body or {}):

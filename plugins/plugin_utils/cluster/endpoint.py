@@ -118,7 +118,7 @@ def bootstrap_token(cluster: Cluster, purpose: str) -> Iterator[Secret[str]]:
     it is made."""
     token = make_token()
     made = token_secret(token, purpose, max(cluster.now(), datetime.now(UTC)))
-    cluster.create(SECRETS, made)
+    cluster.create(SECRETS, made, unique=True)  # by its random name
     try:
         yield token
     finally:

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node's answer to a batch (docs/protocol.md, section 2). The gate for answers (node/answer.py) makes it; whoever has
-one asks for no type again."""
+"""A node's answer to a batch (docs/protocol.md, section 2). The gate for answers (node/answer.py) makes it; no
+type is asked for again behind it."""
 
 from __future__ import annotations
 

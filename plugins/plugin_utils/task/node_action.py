@@ -156,6 +156,12 @@ class NodeAction(ModuleAction):
         """A value with its templates filled in. AnsibleError if that cannot be done now."""
         return plain(self._templar.template(value))
 
+    def render_in_role(self, value: Any, role: str) -> Any:
+        """The same as a task of this role would have it, in a play that has not loaded the role."""
+        defaults = self._loader.load_from_file(str(ROLES / role / "defaults" / "main.yml"), trusted_as_template=True)
+        templar = self._templar.copy_with_new_env(available_variables={**(defaults or {}), **self._task_vars})
+        return plain(templar.template(value))
+
     def _add_recovery(self, result: dict[str, Any]) -> dict[str, Any]:
         """The result; a node that had to roll back an earlier batch has changed, also if there was nothing else to
         do."""

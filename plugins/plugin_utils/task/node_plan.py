@@ -117,6 +117,9 @@ class Variables(Protocol):
     def render_value(self, value: Any) -> Any:
         """A value with its templates filled in. AnsibleError if that cannot be done now."""
 
+    def render_in_role(self, value: Any, role: str) -> Any:
+        """The same in a play that has not loaded the role: its own defaults count behind all other values."""
+
     def variable(self, name: str) -> Any:
         """A variable as it stands; None if there is none."""
 
@@ -133,9 +136,15 @@ class RoleArguments:
         rendered now, AnsibleActionFail for one that is wrong."""
         made = part.component
         if made.role not in self._read:
-            options = check_arguments(made.module, self.variables.render_value(part.arguments))
+            options = check_arguments(made.module, self._render(part))
             self._read[made.role] = options, made.interface.read(options)
         return self._read[made.role]
+
+    def _render(self, part: Part) -> Any:
+        try:
+            return self.variables.render_value(part.arguments)
+        except AnsibleError:
+            return self.variables.render_in_role(part.arguments, part.component.role)
 
     def find_node(self, layout: Layout) -> Node | None:
         """The node as all roles together want it, whatever the run's tags, but for the optional ones. None if that

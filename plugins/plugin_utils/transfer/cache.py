@@ -28,7 +28,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 def default_folder(environment: Mapping[str, str] | None = None) -> Path:
     """`winkube/builds` in XDG_CACHE_HOME or ~/.cache, by this process' environment or the given one. A user without a
-    home, as in some containers, gets a folder that nobody can make."""
+    home, as in some containers, gets a folder that cannot be made."""
     named = (os.environ if environment is None else environment).get("XDG_CACHE_HOME", "")
     try:
         start = Path(named) if named.startswith("/") else Path.home() / ".cache"

@@ -75,7 +75,7 @@ def test_nothing_is_tried_where_no_token_may_be_made() -> None:
 
 def test_another_error_ends_the_trial_and_the_token() -> None:
     fake = Bootstrapping()
-    fake.with_token = lambda _token: replace(  # type: ignore[method-assign]
+    fake.with_token = lambda _token: replace(  # type: ignore[method-assign,assignment]
         Connection("https://10.0.0.10:6443", b"", fake.send),
         send=lambda method, path, _body, _type: (422, as_api(method, path, 422, {"message": "no"})),
     )

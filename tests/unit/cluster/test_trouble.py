@@ -130,6 +130,7 @@ ASKS: dict[str, Asks] = {
     "k8s_windows_conformance": _tested,
     "k8s_windows_scheduling": lambda lab, found: (len(windows_nodes(found.nodes())), _names(found.items(COLLECTION))),
     "k8s_windows_calico": lambda lab, found: look(found).kubernetes,
+    "k8s_windows_look": lambda lab, found: _names(found.nodes()),
     "k8s_windows_cri_info": lambda lab, found: KubeletProxy(found, "win1").summary(),
     "win_k8s_diagnose": lambda lab, found: len(cluster_view.ask(found, "win1").addresses),
     "hns_check": lambda lab, found: sorted(cluster_view.ask(found, "win1").behind),

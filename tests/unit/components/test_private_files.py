@@ -46,7 +46,7 @@ def _kubeconfigs(folder: Path) -> Iterator[Resource]:
     options = JoinOptions(node_name="win1", version="1.37.1", join="kubeconfig", kubeconfig_source=str(own))
     paths = ((LAYOUT.flanneld_kubeconfig, "flanneld"), (LAYOUT.kube_proxy_kubeconfig, "kube-proxy"))
     found = tuple(identities.Identity(path, name, rf"C:\k\{name}.exe", Secret(KUBECONFIG)) for path, name in paths)
-    answers: dict[str, Any] = {"identities": ((), found), "joins": False}
+    answers: dict[str, Any] = {"identities": identities.Identities(found=found), "joins": False}
     asks: Any = SimpleNamespace(once=lambda key, _make: answers[key])
     yield from component.files(Given(join.NAME, options, LAYOUT, fresh(), asks, mark=MARK))
     assert material.build_own_kubeconfig(options, LAYOUT, fresh(), MARK)

@@ -371,8 +371,8 @@ def test_certificates_are_kept_for_one_user_and_used_until_their_last_third(tmp_
     assert folder.stat().st_mode & 0o777 == 0o700
     assert {file.name: file.stat().st_mode & 0o777 for file in folder.iterdir()} == dict.fromkeys(made.files, 0o600)
     assert sorted(made.files) == ["ca.crt", "client.crt", "client.key", "server.crt", "server.key"]
-    assert cri_tcp_certs.load(folder, ["::1"], on(1.9)) == made
-    assert cri_tcp_certs.load(folder, ["::1"], on(2.1)) is None, "the last third"
+    assert cri_tcp_certs.load(folder, ["::1"], on(1.6)) == made
+    assert cri_tcp_certs.load(folder, ["::1"], on(1.7)) is None, "the last third; they begin a day earlier"
     assert cri_tcp_certs.load(folder, ["10.0.0.1"], on(0)) is None, "another address"
     assert cri_tcp_certs.load(tmp_path, ["::1"], on(0)) is None, "none there"
     (folder / "server.crt").write_text("no certificate")

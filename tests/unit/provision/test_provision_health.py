@@ -13,18 +13,20 @@ from tests.unit.components.nodes import LAYOUT, file
 
 from .test_provision import OLD, item, judged, node, plan, running, service, task
 
+KIND = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+
 
 @pytest.mark.row("PV-20")
 @pytest.mark.parametrize(
     ("name", "line", "config", "gate"),
     [
         ("kubelet", "", "", "127.0.0.1:10248"),
-        ("kubelet", "--healthz-port=11248", "healthzPort: 9", "127.0.0.1:11248"),
-        ("kubelet", "", "kind: x\nhealthzPort: 9248\n", "127.0.0.1:9248"),
-        ("kubelet", "", "healthzBindAddress: 0.0.0.0\n", "127.0.0.1:10248"),
-        ("kubelet", "--healthz-bind-address 10.0.0.5", "healthzBindAddress: 0.0.0.0\n", "10.0.0.5:10248"),
+        ("kubelet", "--healthz-port=11248", f"{KIND}healthzPort: 9", "127.0.0.1:11248"),
+        ("kubelet", "", f"{KIND}healthzPort: 9248\n", "127.0.0.1:9248"),
+        ("kubelet", "", f"{KIND}healthzBindAddress: 0.0.0.0\n", "127.0.0.1:10248"),
+        ("kubelet", "--healthz-bind-address 10.0.0.5", f"{KIND}healthzBindAddress: 0.0.0.0\n", "10.0.0.5:10248"),
         ("kubelet", "--healthz-port 0", "", ""),
-        ("kubelet", "", "healthzPort: 0\n", ""),
+        ("kubelet", "", f"{KIND}healthzPort: 0\n", ""),
         ("kube-proxy", "", "", "127.0.0.1:10256"),
         ("kube-proxy", "--healthz-bind-address=0.0.0.0:10999", "", "127.0.0.1:10999"),
         ("kube-proxy", "--healthz-bind-address=10.0.0.5", "", "10.0.0.5:10256"),
@@ -37,6 +39,7 @@ from .test_provision import OLD, item, judged, node, plan, running, service, tas
 def test_health_is_asked_where_the_service_answers(name: str, line: str, config: str, gate: str) -> None:
     wanted = item(name)
     written = {file_key(places.config_file(LAYOUT)): file(config.encode())} if config else {}
+    line += f" --config={places.config_file(LAYOUT)}" if config else ""
     reading = node(service(name, f"{wanted.destination} {line}"), items=(wanted,)).merge(written)
     made = plan(judged(task(reading, wanted), reading), reading).batch
     assert made is not None

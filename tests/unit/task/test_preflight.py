@@ -72,6 +72,9 @@ class Host:
     def _template(self, value: Any) -> Any:
         return plain(Templar(DataLoader(), self.variables).template(value))
 
+    def render_in_role(self, value: Any, role: str) -> Any:
+        return self.render_value(value)
+
     def render_value(self, value: Any) -> Any:
         return self._render(value)
 
