@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the reading of a cluster is made of: API objects and the documents in their ConfigMaps, as frozen dataclasses
+"""What the reading of a cluster is made of: API objects and what ConfigMaps have in them, as frozen dataclasses
 that the gate makes. No type is asked for again behind it.
 
 Sources: k8s.io/api v0.37.1 core/v1, discovery/v1, networking/v1, authorization/v1; kubernetes
