@@ -747,7 +747,8 @@ class _Head:
         own = _cells(line)
         if not self.shift and (len(own) < 2 or all(start in begins for start, _end in own)):
             return [self.cells[place] for place in self.secret]
-        below = [self.cells[place] for place in self.secret if any(self.cells[place][0] == start for start, _ in own)]
+        starts = {start for start, _end in own}
+        below = [self.cells[place] for place in self.secret if self.cells[place][0] in starts]
         if _RECORD.match(line) or not 1 < len(own) <= len(self.cells):
             return below
         counted = [len(own) - (len(self.cells) - place) for place in self.secret]

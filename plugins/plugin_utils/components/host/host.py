@@ -93,13 +93,14 @@ def build_resources(wanted: Host, reading: Reading) -> tuple[Resource, ...]:
     options, layout = wanted.options, wanted.layout
     if refusals := check(wanted, reading).refusals:
         raise Refused(*refusals)
+    limits = wanted.limits
     return (
         *guard_always(*_folders(layout)),
         containers(layout),
         *((ComputerName(options.computer_name),) if options.computer_name else ()),
         *build_proxy(options, _subnet(options, reading)),
         *((host_checks.GmsaPreconditions(),) if options.gmsa else ()),
-        *((limits,) if (limits := wanted.limits) else ()),
+        *((limits,) if limits else ()),
     )
 
 
