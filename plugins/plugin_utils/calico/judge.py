@@ -31,7 +31,6 @@ from .view import (
     os_of,
     part,
     pools_of,
-    space,
 )
 
 SITE = "docs.tigera.io/calico/latest/getting-started/kubernetes/windows-calico"
@@ -93,7 +92,7 @@ def _find_ebpf(view: View, _wanted: Wanted) -> Iterator[Seen]:
 
 def _find_missing_windows_set(view: View, _wanted: Wanted) -> Iterator[Seen]:
     if view.by_manifests and view.windows_set is None:
-        yield Seen(f"DaemonSet {space(view.linux or {})}/{facts.DAEMON_SET}", "it is not there")
+        yield Seen(f"DaemonSet {view.home}/{facts.DAEMON_SET}", "it is not there")
 
 
 def _find_other_release(view: View, _wanted: Wanted) -> Iterator[Seen]:
@@ -102,11 +101,11 @@ def _find_other_release(view: View, _wanted: Wanted) -> Iterator[Seen]:
         return
     on_windows, on_linux = image.rpartition(":")[2], view.linux_image.rpartition(":")[2]
     if on_windows != on_linux:
-        yield Seen(f"DaemonSet {space(view.linux or {})}/{facts.DAEMON_SET}", f"it runs {on_windows}", on_linux)
+        yield Seen(f"DaemonSet {view.home}/{facts.DAEMON_SET}", f"it runs {on_windows}", on_linux)
 
 
 def _config(view: View) -> str:
-    return f"ConfigMap {space(view.linux or {})}/{facts.CONFIG_MAP}"
+    return f"ConfigMap {view.home}/{facts.CONFIG_MAP}"
 
 
 def _find_missing_installation(view: View, _wanted: Wanted) -> Iterator[Seen]:

@@ -91,15 +91,19 @@ def _endpoint(view: View, wanted: Wanted) -> Iterator[Change]:
     there = View(operator=view.operator, endpoint=body)
     if wrong := [each.sentence for each in problems(there, wanted) if each.id.startswith("calico.endpoint-")]:
         raise Refused(*wrong)
-    maps = f"/api/v1/namespaces/{view.operator}/configmaps"
-    text = f"the ConfigMap {view.operator}/{facts.ENDPOINT_MAP} ({wanted.host}:{wanted.port})"
-    if view.endpoint is None:
+    yield from _config_map(view.endpoint, body, f" ({wanted.host}:{wanted.port})")
+
+
+def _config_map(found: Object | None, body: Object, detail: str = "") -> Iterator[Change]:
+    """`body` is created where there is none, else its data is written; `detail` is told of both."""
+    home, name = space(body), name_of(body)
+    maps, text = f"/api/v1/namespaces/{home}/configmaps", f"the ConfigMap {home}/{name}{detail}"
+    if found is None:
         yield Change(f"create {text}", {}, body, partial(_create, maps, body))
-    else:
-        before = {"data": dict(part(view.endpoint, "data"))}
-        after = {"data": body["data"]}
-        path = f"{maps}/{facts.ENDPOINT_MAP}"
-        yield Change(f"change {text}", before, after, partial(_patch, path, after))
+        return
+    before, after = {"data": dict(part(found, "data"))}, {"data": body["data"]}
+    if before != after:
+        yield Change(f"change {text}", before, after, partial(_patch, f"{maps}/{name}", after))
 
 
 def _need_address(wanted: Wanted) -> None:
@@ -283,7 +287,7 @@ def _calico_node(view: View, wanted: Wanted) -> Iterator[Change]:
         )
     if view.release is None:
         raise Refused(
-            f"DaemonSet {space(view.linux or {})}/{facts.LINUX_SET}: its image is {view.linux_image}, whose tag is no "
+            f"DaemonSet {view.home}/{facts.LINUX_SET}: its image is {view.linux_image}, whose tag is no "
             "release of Calico, such as v3.31.2; which images Windows nodes need is not known."
         )
     yield from _daemon_set(view, calico_node(view, wanted, view.release))
@@ -294,12 +298,7 @@ def _kube_proxy(view: View, wanted: Wanted, options: Options) -> Iterator[Change
         return
     _need_address(wanted)
     config = proxy_config(wanted)
-    path, text = "/api/v1/namespaces/kube-system/configmaps", f"the ConfigMap kube-system/{facts.PROXY}"
-    if view.proxy is None:
-        yield Change(f"create {text}", {}, config, partial(_create, path, config))
-    elif part(view.proxy, "data") != config["data"]:
-        before, after = {"data": dict(part(view.proxy, "data"))}, {"data": config["data"]}
-        yield Change(f"change {text}", before, after, partial(_patch, f"{path}/{facts.PROXY}", after))
+    yield from _config_map(view.proxy, config)
     yield from _daemon_set(view, kube_proxy(options.kube_proxy_image, config))
 
 

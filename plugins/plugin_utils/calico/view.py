@@ -124,6 +124,11 @@ class View:
         return self._set(facts.LINUX_SET)
 
     @property
+    def home(self) -> str:
+        """The namespace of that DaemonSet; empty without one."""
+        return space(self.linux or {})
+
+    @property
     def linux_image(self) -> str:
         """Its image; empty without one."""
         return str(container_of(self.linux, facts.LINUX_CONTAINER).get("image") or "")
@@ -141,7 +146,7 @@ class View:
         """A setting of Felix, and where it stands: a variable of the DaemonSet comes before the FelixConfiguration."""
         for each in container_of(self.linux, facts.LINUX_CONTAINER).get("env") or ():
             if each.get("name") == variable and str(each.get("value") or "").isdigit():
-                return f"{variable} of the DaemonSet {space(self.linux or {})}/{facts.LINUX_SET}", int(each["value"])
+                return f"{variable} of the DaemonSet {self.home}/{facts.LINUX_SET}", int(each["value"])
         return f"{field} of the FelixConfiguration default", part(self.felix, "spec").get(field)
 
     @property
@@ -248,7 +253,7 @@ def look(cluster: Cluster) -> View:
     missing."""
     operator = next((space(each) for each in cluster.items(DEPLOYMENTS) if name_of(each) == OPERATOR), "")
     sets = View(operator=operator, daemon_sets=tuple(cluster.daemon_sets()))
-    home = space(sets.linux or {}) if sets.by_manifests else ""
+    home = sets.home if sets.by_manifests else ""
     maps = [each for each in _config_maps(cluster) if name_of(each) == facts.ENDPOINT_MAP]
     served = cluster.get(SERVICE)
     api = OWN if available(served) else STORED

@@ -16,7 +16,7 @@ from typing import Any
 from ..facts import calico as facts
 from ..facts.node_labels import OS_LABEL
 from ..facts.version import Line
-from .view import View, Wanted, space
+from .view import View, Wanted
 
 CNI_FOLDERS = {"cni-bin-dir": "/host/opt/cni/bin", "cni-net-dir": "/host/etc/cni/net.d"}
 """Volume -> where the image's programs expect it. Source: operator pkg/render/windows.go, cniContainer."""
@@ -112,7 +112,7 @@ def calico_node(view: View, wanted: Wanted, release: Line) -> dict[str, Any]:
             {"name": name, "hostPath": {"path": path, "type": "DirectoryOrCreate"}} for name, path in volumes.items()
         ],
     }
-    return _daemon_set(facts.DAEMON_SET, space(view.linux or {}), pod)
+    return _daemon_set(facts.DAEMON_SET, view.home, pod)
 
 
 def proxy_config(wanted: Wanted) -> dict[str, Any]:
