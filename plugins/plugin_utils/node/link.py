@@ -121,6 +121,7 @@ FAILURES = 3
 """The number of successive times that a reachable node may fail to report a batch's outcome."""
 UNMOVED = 3
 """The number of successive answers without progress after which that is said."""
+_WAITING = "waiting for the node to answer"
 _LOOK = "Look at the node: its answer is not the probe's or the runner's own, or was changed on the way."
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 12.0
@@ -219,7 +220,7 @@ class Link:
                 return self._run("node_probe", args, self.answer_s)
             except Exception as error:  # as in apply
                 cause = error
-                told = self._say_waiting("reading", started, told, error)
+                told = self.say_waiting(f"reading: {_WAITING}", started, told, error)
         raise OutcomeUnknown(
             f"{self.host} could not be read: it went silent, and did not answer for {self.reconnect_s:g} s. Run the "
             f"playbook again when the node can be reached. The last attempt said: {cause}",
@@ -292,7 +293,7 @@ class Link:
             except Exception as error:  # as in apply
                 cause, failures = error, 0
                 limit_s = min(2 * limit_s, self._submit_limit(batch))
-                told = self._say_waiting(batch.component, started, told, error)
+                told = self.say_waiting(f"{batch.component}: {_WAITING}", started, told, error)
                 continue
             if _is_answer(answer):
                 found = self._take(answer, batch_id, batch)
@@ -315,12 +316,19 @@ class Link:
             cause,
         )
 
-    def _say_waiting(self, subject: str, started: float, told: float, last: Exception) -> float:
-        """Says every `progress_s` that the node is still waited for; when that was said last."""
+    def say_waiting(self, what: str, started: float, told: float, last: object) -> float:
+        """Says `what` every `progress_s`; when that was said last.
+
+        Args:
+            what: What is waited for, such as "waiting for the node to answer".
+            started: When the wait began, as `clock` has it.
+            told: When that was said last; `started` if not yet.
+            last: What was seen last.
+        """
         now = self.clock.now()
         if now - told < self.progress_s:
             return told
-        self.said(f"{subject}: waiting for the node to answer, {now - started:.0f} s so far; last seen: {last}")
+        self.said(f"{what}, {now - started:.0f} s so far; last seen: {last}")
         return now
 
     def _report_loss(self, answer: Answer, batch_id: str, lost: Exception) -> Answer:

@@ -124,11 +124,8 @@ def wait_until_back(link: Link, boot_id: str, timeout_s: float) -> None:
             answers, seen = 0, str(error)
         if answers >= 2 and settled:
             return
-        now = link.clock.now()
-        if now - told >= link.progress_s:
-            told = now
-            link.said(f"waiting for the machine to come back, {now - started:.0f} s so far; last seen: {seen}")
-        if now - started >= timeout_s + grace:
+        told = link.say_waiting("waiting for the machine to come back", started, told, seen)
+        if link.clock.now() - started >= timeout_s + grace:
             raise NodeError(
                 f"The machine was told to restart, but did not come back within {timeout_s + grace:g} s; last seen: "
                 f"{seen}. Look at its console and run again when it can be reached; reboot_timeout gives it more time."
