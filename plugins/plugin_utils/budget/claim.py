@@ -15,12 +15,12 @@ import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Protocol
 from urllib.parse import quote
 
 from ..cluster.error import ClusterError
-from ..engine.clock import Clock
+from ..engine.clock import Clock, as_timestamp
 from ..engine.resource import Refused
 from ..engine.run_end import identity
 from .count import Budget, Seen, explain_too_many, find_holders, limit
@@ -39,6 +39,8 @@ Object = Mapping[str, Any]
 
 class Api(Protocol):
     """What of the cluster's API is needed; cluster.client.Cluster has it, opened without a memory."""
+
+    def now(self) -> datetime: ...
 
     def node(self, name: str) -> dict[str, Any] | None: ...
 
@@ -259,7 +261,7 @@ class Claim:
 
     def _mark(self, wanted: Iterable[Seen]) -> list[str] | None:
         """The Nodes that got a mark; None, and nothing marked any more, if one is not as it was judged."""
-        mark = Mark(self.run, self.wish.why, self._now(), self.wish.budget.text)
+        mark = Mark(self.run, self.wish.why, as_timestamp(self.api.now()), self.wish.budget.text)
         marked: list[str] = []
         for node in wanted:
             if not self._needs_mark(node):
@@ -305,10 +307,6 @@ class Claim:
             if error.status != NOT_FOUND:
                 raise
             return False
-
-    def _now(self) -> str:
-        told = getattr(self.api, "server_time", None)
-        return (told if isinstance(told, datetime) else datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def _explain(self, view: _View) -> str:
         waited = f" after {self.wish.timeout_s:g} s" if self.wish.timeout_s else ""

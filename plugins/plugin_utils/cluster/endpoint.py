@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
 from ..engine.address import mask
+from ..engine.clock import as_timestamp
 from ..engine.secret import Secret
 from .answer import Object
 from .client import Cluster
@@ -103,7 +104,7 @@ def token_secret(token: Secret[str], purpose: str, now: datetime) -> Object:
             "token-id": identity,
             "token-secret": password,
             "description": f"winkube.node: {purpose}",
-            "expiration": (now + LIFETIME).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "expiration": as_timestamp(now + LIFETIME),
             "usage-bootstrap-signing": "true",
             "usage-bootstrap-authentication": "true",
             "auth-extra-groups": "system:bootstrappers:kubeadm:default-node-token",

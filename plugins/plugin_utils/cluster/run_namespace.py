@@ -10,18 +10,17 @@ import secrets
 from datetime import datetime, timedelta
 from typing import Any
 
-from ..engine.clock import Clock
+from ..engine.clock import Clock, as_timestamp
 from .client import Cluster, wait_for
 from .error import ClusterError
 
 PATH = "/api/v1/namespaces"
-_STAMP = "%Y-%m-%dT%H:%M:%SZ"
 _CLEANING_UP = timedelta(hours=1)
 
 
 def until(now: datetime, timeout_s: float) -> str:
     """When a run that started at `now` (UTC) has surely ended."""
-    return (now + timedelta(seconds=timeout_s) + _CLEANING_UP).strftime(_STAMP)
+    return as_timestamp(now + timedelta(seconds=timeout_s) + _CLEANING_UP)
 
 
 RUN = "winkube.node/run"
@@ -87,7 +86,7 @@ def sweep(cluster: Cluster, label: str, now: datetime) -> tuple[str, ...]:
     for item in cluster.items(f"{PATH}?labelSelector={label.replace('/', '%2F')}%3Dtrue"):
         metadata = item["metadata"]
         ends = str((metadata.get("annotations") or {}).get(f"{label}-until") or "")
-        if not metadata.get("deletionTimestamp") and ends <= now.strftime(_STAMP):
+        if not metadata.get("deletionTimestamp") and ends <= as_timestamp(now):
             cluster.delete(f"{PATH}/{metadata['name']}", str(metadata.get("uid") or ""))
             swept.append(str(metadata["name"]))
     return tuple(swept)

@@ -21,6 +21,7 @@ from ..components import runner_task
 from ..components.layout import Layout
 from ..engine import windows_path
 from ..engine.batch import Op, as_base64
+from ..engine.clock import as_timestamp
 from ..engine.reading import CONFIDENTIAL, Query, Reading, file_key, system_query
 from ..engine.resource import Change, Refused
 from ..engine.resources.file import backup_of, write_ops
@@ -206,7 +207,7 @@ class Expiry:
         restart = self.restart.ops(reading) if self.restart else ()
         return {
             "schema": 1,
-            "at": at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "at": as_timestamp(at),
             "after_s": self.after_s,
             "path": self.layout.containerd_config,
             "sha256": [self._hash_opened(reading), _hash(self.closed)],

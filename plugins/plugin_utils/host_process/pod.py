@@ -21,6 +21,7 @@ from ..cluster.answer import Object
 from ..cluster.error import FORBIDDEN, ClusterError
 from ..cluster.own_pod import OwnPod
 from ..engine import tools
+from ..engine.clock import as_timestamp
 
 LABEL = "winkube.node/host-process"
 """Its value is the id of the run that made the pod."""
@@ -35,7 +36,6 @@ SYSTEM = "NT AUTHORITY\\SYSTEM"
 BASE_IMAGE = "mcr.microsoft.com/oss/kubernetes/windows-host-process-containers-base-image:v1.0.0"
 """A few KB, without Windows in it, for every build.
 Source: microsoft/windows-host-process-containers-base-image, README."""
-_STAMP = "%Y-%m-%dT%H:%M:%SZ"
 _ALIVE = "[IO.Path]::Combine([Environment]::GetEnvironmentVariable('CONTAINER_SANDBOX_MOUNT_POINT'), 'winkube-alive')"
 """A file in the container's own volume, which goes with it. The variable is set in every process of a HostProcess
 container; written as `$env:`, hcsshim would put the folder there unquoted.
@@ -108,7 +108,7 @@ def body(wanted: Wanted, now: datetime) -> Object:
             "labels": {LABEL: wanted.run, "app.kubernetes.io/managed-by": "winkube.node"},
             "annotations": {
                 OWNER: wanted.owner,
-                UNTIL: (now + timedelta(seconds=wanted.lives_s)).strftime(_STAMP),
+                UNTIL: as_timestamp(now + timedelta(seconds=wanted.lives_s)),
             },
             **_owner(wanted),
         },
@@ -161,7 +161,7 @@ def is_over(pod: Mapping[str, Any], now: datetime) -> bool:
     metadata = pod.get("metadata") or {}
     until = str((metadata.get("annotations") or {}).get(UNTIL) or "")
     ended = (pod.get("status") or {}).get("phase") in {"Failed", "Succeeded"}
-    return not metadata.get("deletionTimestamp") and (ended or until <= now.strftime(_STAMP))
+    return not metadata.get("deletionTimestamp") and (ended or until <= as_timestamp(now))
 
 
 @dataclass(frozen=True, slots=True)

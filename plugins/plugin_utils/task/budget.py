@@ -17,13 +17,13 @@ from ..budget.run import Place, Run
 from ..cluster.client import Cluster
 from ..cluster.own_pod import find_own_pod
 from ..components.shared_options import BudgetOptions
+from ..engine.clock import as_timestamp
 from ..engine.resource import Refused
 from ..engine.run_end import identity, run_pid
 from ..engine.until import find_end
 from ..node.link import controller
 from ..node.run_id import BEGAN, RUN_ID
 from ..node_status.condition import write_event
-from .node_objects import server_now
 
 
 class BusyError(Refused):
@@ -77,6 +77,6 @@ def build_claim(cluster: Cluster, wanted: BudgetOptions, say: Callable[[str], No
     )
 
     def tell(node: Seen, reason: str, message: str) -> None:
-        write_event(cluster, node.reference, reason, message, server_now(cluster))
+        write_event(cluster, node.reference, reason, message, as_timestamp(cluster.now()))
 
     return Claim(cluster, this_run(), wish, say, tell if wanted.events else tell_nobody)

@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -27,6 +27,7 @@ from ..components.join import cluster_fit
 from ..components.layout import Layout
 from ..components.node import Node
 from ..engine.address import mask
+from ..engine.clock import as_timestamp
 from ..engine.reading import Reading, file_key
 from ..words.cause import ERROR
 
@@ -306,17 +307,13 @@ def _check_clock(run: Run, cluster: datetime | None) -> Iterator[str]:
     said = (run.reading.parts.get("system") or {}).get("clock")
     if not (said and run.reading.taken_at and cluster):
         return
-    node = datetime.fromisoformat(str(said).replace("Z", "+00:00")).timestamp() + time.time() - run.reading.taken_at
-    if -BEHIND_S <= node - cluster.timestamp() <= AHEAD_S:
+    own = datetime.fromisoformat(str(said)) + timedelta(seconds=time.time() - run.reading.taken_at)
+    if -BEHIND_S <= (own - cluster).total_seconds() <= AHEAD_S:
         return
     yield (
-        f"The node's clock says {_utc(node)}, the API server's {_utc(cluster.timestamp())}: what the cluster issues "
+        f"The node's clock says {as_timestamp(own)}, the API server's {as_timestamp(cluster)}: what the cluster issues "
         "would not be valid on the node. Put the wrong one right (on the node: w32tm /resync /force)."
     )
-
-
-def _utc(moment: float) -> str:
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 _DRIVE = re.compile(r"[A-Za-z]:")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from ansible_collections.winkube.node.plugins.plugin_utils.budget.claim import Claim, Wish
@@ -55,6 +56,9 @@ class Api:
         """Counts a request."""
         self.requests.append(what)
         self.before(len(self.requests))
+
+    def now(self) -> datetime:
+        return datetime(2026, 11, 1, tzinfo=UTC)
 
     def node(self, name: str) -> Object | None:
         self.ask(f"GET {name}")
