@@ -6,13 +6,9 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
-from ansible import constants as C  # noqa: N812 - as all of Ansible names it
-
 from ..plugin_utils.budget.claim import BudgetFullError
-from ..plugin_utils.cluster.remembered import Remembered
 from ..plugin_utils.components.options import read
 from ..plugin_utils.components.shared_options import BudgetOptions, SharedOptions
 from ..plugin_utils.engine.resource import Refused
@@ -34,8 +30,7 @@ class ActionModule(ClusterAction):
         names, own = sorted(set(options["nodes"])), options["node_name"]
         if not names:
             return {"changed": False, "steps": [], "full": ""}
-        shared = Remembered(Path(C.DEFAULT_LOCAL_TMP), str(self._task._uuid))
-        found = shared(json.dumps(names), lambda: self._claim(options, names)) or {}
+        found = self.share_answers(options)(json.dumps(names), lambda: self._claim(options, names)) or {}
         if found["refused"]:
             raise Refused(*found["refused"])
         if found["full"] and options["full"] == "fail":

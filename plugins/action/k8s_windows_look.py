@@ -5,19 +5,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from ansible import constants as C  # noqa: N812 - as all of Ansible names it
-
-from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.engine.sentences import as_steps
-from ..plugin_utils.node_status.condition import plan_report, write_report
+from ..plugin_utils.node_status.condition import Condition, Object, plan_report
 from ..plugin_utils.node_status.look import Wanted, look_at, look_condition
 from ..plugin_utils.task.cluster_action import ClusterAction
 from ..plugin_utils.task.fingerprint import make_fingerprint
-from ..plugin_utils.task.node_objects import find_node, server_now
+from ..plugin_utils.task.node_conditions import write_conditions
 from ..plugin_utils.task.screen import display
 
 
@@ -34,24 +30,26 @@ class ActionModule(ClusterAction):
 
     def work(self, options: dict[str, Any]) -> dict[str, Any]:
         """What the one list of all Nodes, shared by the hosts of the task, says of this host's."""
-        name, cluster = options["node_name"], self.open_cluster(options)
-        node = find_node(cluster, name, Path(C.DEFAULT_LOCAL_TMP), str(self._task._uuid))
+        name = options["node_name"]
+        node = self.recall_cluster(options).node(name)
         fingerprint = make_fingerprint(self._templar, self._task_vars) if options["applied"] else ""
         wanted = Wanted(name, options["kubernetes_version"], options["containerd_version"], fingerprint)
-        steps = self._write(cluster, node, wanted) if options["conditions"] and node is not None else ()
+        steps = self._write(options, node, wanted) if options["conditions"] and node is not None else ()
         told = as_steps(steps, planned=bool(self._task.check_mode))
         return {"changed": bool(steps), "steps": told, **look_at(node, wanted).to_data()}
 
-    def _write(self, cluster: Cluster, node: dict[str, Any], wanted: Wanted) -> tuple[str, ...]:
+    def _write(self, options: dict[str, Any], node: Object, wanted: Wanted) -> tuple[str, ...]:
         """The condition that a look may set; a cluster that does not take it is a warning."""
-        found = look_condition(node, wanted)
-        steps = () if found is None else plan_report(node, [found])
+
+        def judge(now: Object) -> list[Condition]:
+            found = look_condition(now, wanted)
+            return [] if found is None else [found]
+
+        steps = plan_report(node, judge(node))
         if not steps or self._task.check_mode:
             return steps
         try:
-            if (now := cluster.node(wanted.node_name)) is None or (found := look_condition(now, wanted)) is None:
-                return ()
-            return write_report(cluster, now, [found], server_now(cluster))
+            return write_conditions(self.open_cluster(options), wanted.node_name, judge)
         except ClusterError as error:
             display.warning(f"The condition of the Node {wanted.node_name} was not written: {error}")
             return ()

@@ -12,7 +12,7 @@ from ..plugin_utils.components.options import read
 from ..plugin_utils.components.shared_options import DrainOptions
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.engine.sentences import as_steps
-from ..plugin_utils.task import claimed, drain
+from ..plugin_utils.task import drain
 from ..plugin_utils.task.budget import build_claim
 from ..plugin_utils.task.node_action import NodeAction
 
@@ -36,10 +36,5 @@ class ActionModule(NodeAction):
         node = drain.NodeDrain(cluster, options["node_name"], claim, drain.Rules.from_options(wanted))
         pods = node.list_evictable()
         check = self._task.check_mode
-        if check:
-            steps = node.plan_steps()
-        else:
-            with claimed.noted([options["node_name"]], self._shared.cluster):
-                steps = node.cordon_and_drain()
-            claimed.forget([options["node_name"]])  # whatever comes next changes the machine
+        steps = node.plan_steps() if check else drain.empty(node, self._shared.cluster)
         return {"changed": bool(steps), "steps": as_steps(steps, planned=check), "pods": pods}

@@ -19,11 +19,11 @@ from ..plugin_utils.diagnosis.scene import cni_reads, complete_cni
 from ..plugin_utils.diagnosis.table import mendable, remedy_of
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.node.link import NodeError
-from ..plugin_utils.node_status.condition import Condition, healthy, write_report
+from ..plugin_utils.node_status.condition import Condition, healthy
 from ..plugin_utils.repair import COMPONENT, check_options, hns, network, rejoin, restart, take_over
 from ..plugin_utils.repair.options import RepairOptions
 from ..plugin_utils.task.component_action import ConvergingAction
-from ..plugin_utils.task.node_objects import server_now
+from ..plugin_utils.task.node_conditions import write_conditions
 from ..plugin_utils.task.node_repair import NodeRepair, repair_result
 from ..plugin_utils.words.remedy import Action
 
@@ -57,10 +57,8 @@ class ActionModule(ConvergingAction):
             return
         name = how.node_name
         try:
-            cluster = self._cluster(how)
-            node = cluster.node(name) if cluster is not None else None
-            if cluster is not None and node is not None:
-                write_report(cluster, node, [condition], server_now(cluster))
+            if (cluster := self._cluster(how)) is not None:
+                write_conditions(cluster, name, lambda node: [condition])
         except ClusterError as error:
             self.warn_once(f"The condition {condition.type} of the Node {name} was not written: {error}")
 

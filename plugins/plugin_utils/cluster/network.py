@@ -6,7 +6,6 @@ no cluster can be asked, kubeadm's default."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -55,5 +54,4 @@ def resolve(given: Mapping[str, str], found: ClusterReading | None) -> dict[str,
 
 def open_for_run(reached: Mapping[str, Any], folder: Path) -> Cluster | None:
     """The cluster, whose answers all hosts and tasks of a run share by its `folder`; None without a kubeconfig."""
-    scope = json.dumps(["the run", reached], sort_keys=True, default=str)
-    return Cluster.remembering(reached, Remembered(folder, scope, FOR_THE_RUN))
+    return Cluster.remembering(reached, Remembered(folder, ("the run", reached), FOR_THE_RUN))

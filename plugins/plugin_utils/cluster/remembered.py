@@ -38,11 +38,11 @@ _BULKY = {"metadata": ("managedFields",), "status": ("images", "volumesInUse", "
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """One worker's view of the answers. `folder`: the run's, closed to other users; `scope` separates tasks and
-    kubeconfigs; `fresh_s`: the number of seconds for which an answer counts, None for the whole run."""
+    """One worker's view of the answers. `folder`: the run's, closed to other users; `scope`, plain data, separates
+    tasks and kubeconfigs; `fresh_s`: the number of seconds for which an answer counts, None for the whole run."""
 
     folder: Path
-    scope: str
+    scope: object
     fresh_s: int | None = FRESH_S
     _own: dict[str, Object | None] = field(default_factory=dict)
 
@@ -53,7 +53,7 @@ class Remembered:
         return self._own[path]
 
     def _share(self, path: str, ask: Callable[[], Object | None]) -> Object | None:
-        name = hashlib.sha256(f"{self.scope}\0{path}".encode()).hexdigest()
+        name = hashlib.sha256(json.dumps([self.scope, path], sort_keys=True).encode()).hexdigest()
         try:
             file = (self.folder / f"asked-{name}").open("a+b")
         except OSError:

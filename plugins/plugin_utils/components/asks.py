@@ -75,7 +75,7 @@ class Asks:
         """The answers that the nodes of this task share, per cluster or for all; None if each node asks for itself."""
         if self._shared is None:
             return None
-        return Remembered(self._shared, json.dumps([self._task, whose], sort_keys=True, default=str))
+        return Remembered(self._shared, (self._task, whose))
 
     def of_cluster(self, access: Access, what: str, ask: Callable[[Cluster], T]) -> T | None:
         """The result of `ask` for the cluster; None without one. ClusterError if the cluster does not answer."""

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import yaml
+from ansible import constants as C  # noqa: N812 - as all of Ansible names it
 
 from ..cluster.change import Change
 from ..cluster.client import Cluster
+from ..cluster.remembered import Remembered
 from ..components.options import read
 from ..components.shared_options import SharedOptions
 from ..engine.resource import Refused
@@ -26,7 +29,17 @@ class ClusterAction(ControllerAction):
 
     def open_cluster(self, options: Mapping[str, Any]) -> Cluster:
         """The cluster. Refused without a kubeconfig."""
-        cluster = Cluster.open(asdict(read(SharedOptions, options).cluster))
+        return self._need(Cluster.open(_find_access(options)))
+
+    def recall_cluster(self, options: Mapping[str, Any]) -> Cluster:
+        """The cluster as the hosts of the task know it, for reading alone. Refused without a kubeconfig."""
+        return self._need(Cluster.remembering(_find_access(options), self.share_answers(options)))
+
+    def share_answers(self, options: Mapping[str, Any]) -> Remembered:
+        """What one host of the task was answered, told to the others of its cluster as well."""
+        return Remembered(Path(C.DEFAULT_LOCAL_TMP), (str(self._task._uuid), _find_access(options)))
+
+    def _need(self, cluster: Cluster | None) -> Cluster:
         if cluster is None:
             raise Refused(f"{self.topic}: cluster.kubeconfig is empty, and everything here is asked of the cluster.")
         return cluster
@@ -44,6 +57,10 @@ class ClusterAction(ControllerAction):
         texts = [change.text for change in changes]
         diff = as_diff(changes) if self._task.diff else ()
         return as_result(texts, planned=bool(self._task.check_mode), diff=diff)
+
+
+def _find_access(options: Mapping[str, Any]) -> dict[str, Any]:
+    return asdict(read(SharedOptions, options).cluster)
 
 
 def as_diff(changes: Iterable[Change]) -> list[dict[str, str]]:

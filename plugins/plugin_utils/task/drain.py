@@ -26,7 +26,7 @@ from ..budget.mark import ANNOTATION
 from ..cluster.error import ClusterError
 from ..components.asks import Asks
 from ..components.join.node_object import MIRROR, pods_of
-from ..components.shared_options import DrainOptions
+from ..components.shared_options import Access, DrainOptions
 from ..engine.batch import Batch, Op
 from ..engine.clock import Clock
 from ..engine.resource import Refused
@@ -274,11 +274,16 @@ def empty_before(batch: Batch, wanted: DrainOptions, asks: Asks) -> tuple[str, .
             )
         ours = build_claim(cluster, wanted.budget, lambda sentence: display.display(f"  {asks.host}: {sentence}"))
         node = NodeDrain(cluster, wanted.node_name, ours, Rules.from_options(wanted))
-        with claimed.noted([wanted.node_name], wanted.cluster):
-            steps = node.cordon_and_drain()
+        return empty(node, wanted.cluster)
     except ClusterError as error:
         raise NodeError(f"drain: {error}") from error
-    claimed.forget([wanted.node_name])
+
+
+def empty(node: NodeDrain, access: Access) -> tuple[str, ...]:
+    """`cordon_and_drain`, undone at the end of a run that gets no further: what follows it changes the machine."""
+    with claimed.noted([node.name], access):
+        steps = node.cordon_and_drain()
+    claimed.forget([node.name])
     return steps
 
 
