@@ -15,7 +15,7 @@ from typing import Any
 
 from ansible import constants as C  # noqa: N812 - as Ansible names it
 
-from ..plugin_utils.components.kubelet import kubelet, places
+from ..plugin_utils.components.kubelet import drop_ins, places
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.engine.answer import Answer
 from ..plugin_utils.engine.batch import Batch
@@ -117,7 +117,7 @@ class ActionModule(ConvergingAction):
         self._warn_all([provision_report.describe_skipped(task) for task in tasks if task.what == "skipped"])
         tasks, reading = push.delivery.bring(tasks, reading)
 
-        problems, warnings = provision.check(tasks, kubelet.text_of(places.env_file(layout), reading))
+        problems, warnings = provision.check(tasks, drop_ins.text_of(places.env_file(layout), reading) or "")
         self._warn_all(warnings)
         if problems:
             push.delivery.discard(tasks, reading)

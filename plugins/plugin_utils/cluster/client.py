@@ -1,9 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The Kubernetes API from the controller: objects by path, as plain JSON or as the dataclasses that
-a Record makes. Requests that fail temporarily are
-repeated."""
+"""The Kubernetes API from the controller: objects by path, as plain JSON or as the dataclasses that a Record makes.
+Requests that fail temporarily are repeated."""
 
 from __future__ import annotations
 

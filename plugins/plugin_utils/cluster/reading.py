@@ -277,18 +277,18 @@ class _Reader:
             self.unseen.append(Unseen(what, f"{sentence} (examples/rbac/site.yml)."))
             return None
 
+    def _read(self, ask: Callable[[], T], what: str, verb: str = "was") -> T | None:
+        return self._ask(ask, what, f"{what} {verb} not read: the kubeconfig's user may not")
+
     def _get(self, path: str, what: str, record: Record[T]) -> T | None:
-        said = f"{what} was not read: the kubeconfig's user may not"
-        return self._ask(lambda: self.cluster.read(path, record), what, said)
+        return self._read(lambda: self.cluster.read(path, record), what)
 
     def _list(self, path: str, what: str, record: Record[T]) -> tuple[T, ...]:
-        said = f"{what} were not read: the kubeconfig's user may not"
-        return self._ask(lambda: self.cluster.read_all(path, record), what, said) or ()
+        return self._read(lambda: self.cluster.read_all(path, record), what, "were") or ()
 
     def _config_map(self, namespace: str, name: str) -> ConfigMap:
-        what = f"ConfigMap {namespace}/{name}"
-        said = f"{what} was not read: the kubeconfig's user may not"
-        return self._ask(lambda: self.cluster.config_map(namespace, name), what, said) or ConfigMap()
+        found = self._read(lambda: self.cluster.config_map(namespace, name), f"ConfigMap {namespace}/{name}")
+        return found or ConfigMap()
 
     def read_client_ca(self) -> bytes:
         """What the API server publishes of its own --client-ca-file; empty without it."""

@@ -167,11 +167,6 @@ def is_there(path: str, reading: Reading) -> bool:
     return bool((reading.parts.get(file_key(path)) or {}).get("exists"))
 
 
-def text_of(path: str, reading: Reading) -> str:
-    """A small file's text; empty if it does not exist."""
-    return (reading.text(path) or "") if file_key(path) in reading.parts else ""
-
-
 def reads(layout: Layout) -> tuple[Query, ...]:
     """What `build_resources` reads for this layout, whatever its other arguments."""
     resources: tuple[Resource, ...] = (
