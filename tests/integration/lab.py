@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -251,10 +251,32 @@ class Bench:
             environment["ANSIBLE_CALLBACKS_ENABLED"] = "winkube.node.steps"
         return environment
 
-    def _run(self, command: str, arguments: tuple[object, ...], env: Mapping[str, str] | None, cwd: Path | None) -> Run:
+    def start(self, *arguments: object, under: Sequence[str] = (), own_group: bool = False) -> subprocess.Popen[str]:
+        """`ansible-playbook ARGUMENTS` as a process that the caller ends; errors are in its output, too.
+
+        Args:
+            arguments: As of `ansible_playbook`.
+            under: A command that runs it.
+            own_group: As a terminal starts it: the leader of a process group of its own.
+        """
+        return subprocess.Popen(
+            [*under, str(SCRIPTS / "ansible-playbook"), *self._words(arguments)],
+            cwd=self.directory,
+            env=self.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=own_group,
+        )
+
+    def _words(self, arguments: Sequence[object]) -> list[str]:
         words = [str(argument) for argument in arguments]
-        if not {"-i", "--inventory"} & set(words):
-            words = ["-i", str(self.inventory()), *words]
+        return words if {"-i", "--inventory"} & set(words) else ["-i", str(self.inventory()), *words]
+
+    def _run(self, command: str, arguments: tuple[object, ...], env: Mapping[str, str] | None, cwd: Path | None) -> Run:
+        words = self._words(arguments)
         line = [str(SCRIPTS / command), *words]
         environment = {**self.environment(), **(env or {})}
         started = time.monotonic()

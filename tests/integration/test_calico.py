@@ -8,7 +8,7 @@ import pytest
 
 from tests.integration.lab import ROOT, Bench
 from tests.integration.site import differences
-from tests.integration.whole import CALICO, DIAGNOSE, VXLAN, Whole
+from tests.integration.whole import CALICO, DIAGNOSE, BesideCalico
 from tests.lab.cluster.custom import STORED, kind_of
 from tests.lab.cluster.kinds import BY_NAME
 
@@ -16,20 +16,7 @@ PROXY = {"winkube_calico_kube_proxy_image": "sigwindowstools/kube-proxy:v1.37.1-
 NODE = {"kubernetes.io/os": "windows"}
 
 
-class Beside(Whole):
-    """A node beside kubespray's Calico; site.yml looks at Calico's objects as well."""
-
-    RIGHTS = ("site", "calico")
-
-    def __init__(self, bench: Bench, **more: Any) -> None:
-        super().__init__(bench, VXLAN, **more)
-        # Calico's own way to log on, and the tokens that a kubelet gives to pods.
-        upstreams = ("\\calico-kubeconfig", "\\serviceaccount\\token")
-        for account in ("kube-proxy", "calico-node"):
-            bench.lawful[f"token of the Secret {account}-request"] = upstreams
-
-
-def pod_on(whole: Beside, name: str = "web") -> dict[str, Any]:
+def pod_on(whole: BesideCalico, name: str = "web") -> dict[str, Any]:
     container = {
         "name": name,
         "image": "mcr.microsoft.com/windows/nanoserver:ltsc2022",
@@ -44,7 +31,7 @@ def pod_on(whole: Beside, name: str = "web") -> dict[str, Any]:
 
 
 def test_a_node_joins_beside_kubesprays_calico_and_its_pods_resolve(bench: Bench) -> None:
-    whole = Beside(bench)
+    whole = BesideCalico(bench)
     made = whole.site(playbook=CALICO, **PROXY)
     assert made.rc == 0, made
     assert "created the DaemonSet kube-system/calico-node-windows" in made.output, made
@@ -69,7 +56,7 @@ def test_a_node_joins_beside_kubesprays_calico_and_its_pods_resolve(bench: Bench
 
 
 def test_the_plan_names_the_command_before_anything_is_touched(bench: Bench) -> None:
-    whole = Beside(bench)
+    whole = BesideCalico(bench)
     before = bench.dump()
     run = whole.site()
     said = " ".join(run.output.split())
@@ -92,7 +79,7 @@ def test_the_plan_names_the_command_before_anything_is_touched(bench: Bench) -> 
 def test_what_windows_does_not_have_is_refused_in_one_sentence(
     bench: Bench, calico: dict[str, Any], sentence: str
 ) -> None:
-    whole = Beside(bench, cluster={"calico": calico})
+    whole = BesideCalico(bench, cluster={"calico": calico})
     before = [dict(each) for each in whole.cluster.store.list(BY_NAME["DaemonSet"])]
     run = whole.site(playbook=CALICO)
     assert run.rc != 0 and sentence in " ".join(run.output.split()), run

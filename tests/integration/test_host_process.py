@@ -18,7 +18,7 @@ import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.host_process.pod import Wanted, body
 
-from tests.integration.lab import ROOT, SCRIPTS, Bench, Run, overstepped
+from tests.integration.lab import ROOT, Bench, Run, overstepped
 from tests.integration.records import leaks
 from tests.integration.test_winrm import SHELL, inventory, usual_modules
 from tests.integration.whole import BRIDGE, OVERLAY, SITE, Whole
@@ -327,15 +327,7 @@ def test_ctrl_c_leaves_no_pod(managed: Managed) -> None:
         for signal_ in (signal.SIGINT, signal.SIGKILL):
             before = len(posts(managed))
             words = [managed.bench.play(PING), "-i", managed.inventory(), "-e", json.dumps(managed.variables())]
-            run = subprocess.Popen(
-                [str(SCRIPTS / "ansible-playbook"), *(str(word) for word in words)],
-                cwd=managed.bench.directory,
-                env=managed.bench.environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            run = managed.bench.start(*words, own_group=True)
             until(partial(made_since, managed, before))
             os.killpg(run.pid, signal_)
             run.communicate(timeout=300)
@@ -374,15 +366,7 @@ def test_a_run_that_is_a_containers_first_process_leaves_no_pod(managed: Managed
     managed.host.set(latency_s=0.0 if end == "itself" else 5.0)
     words = [managed.bench.play(INFO), "-i", managed.inventory(), "-e", json.dumps(managed.variables())]
     try:
-        with subprocess.Popen(
-            [*FIRST, str(SCRIPTS / "ansible-playbook"), *(str(word) for word in words)],
-            cwd=managed.bench.directory,
-            env=managed.bench.environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        ) as run:
+        with managed.bench.start(*words, under=FIRST) as run:
             if end != "itself":
                 until(partial(made_since, managed, before))
                 until(lambda: bool(running_pods(managed)))
@@ -419,15 +403,7 @@ def test_a_pod_that_has_ended_is_made_again_when_it_is_needed(managed: Managed) 
 """
     before = len(posts(managed))
     words = [managed.bench.play(play), "-i", managed.inventory(), "-e", json.dumps(managed.variables())]
-    with subprocess.Popen(
-        [str(SCRIPTS / "ansible-playbook"), *(str(word) for word in words)],
-        cwd=managed.bench.directory,
-        env=managed.bench.environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as run:
+    with managed.bench.start(*words) as run:
         until(lambda: bool(running_pods(managed)))
         time.sleep(2)
         managed.cluster.advance(310)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.integration.cutting import STATE
-from tests.integration.lab import SCRIPTS, Bench
+from tests.integration.lab import Bench
 from tests.integration.test_budget import NEWER, is_cordoned, mark_of
 from tests.integration.test_keep import KEEP, Kept
 from tests.integration.whole import BRIDGE
@@ -39,16 +39,7 @@ def started(whole: Kept, name: str = "run", **more: Any) -> Iterator[subprocess.
     """keep.yml to the newer Kubernetes as a CronJob starts it; it is over afterwards."""
     given = {"winkube_drain_options": tenants.OPTIONS, "winkube_budget_timeout": 0, **NEW, **more}
     extra = whole.bench.file(f"{name}.json", json.dumps(whole.variables(**given)))
-    line = [SCRIPTS / "ansible-playbook", "-i", whole.bench.inventory(), KEEP, "-e", f"@{extra}"]
-    with subprocess.Popen(
-        [str(word) for word in line],
-        cwd=whole.bench.directory,
-        env=whole.bench.environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as run:
+    with whole.bench.start(KEEP, "-e", f"@{extra}") as run:
         try:
             yield run
         finally:

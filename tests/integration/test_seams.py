@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.lab import SCRIPTS, Bench, Run
+from tests.integration.lab import Bench, Run
 from tests.integration.optional import OPTIONAL
 from tests.integration.site import BINARY, CONFIG, SITE, URL, VERSION, variables
 from tests.lab.machine.builds import identify, release_archive
@@ -424,17 +424,7 @@ def slow_source(bench: Bench, version: str) -> dict[str, str]:
 def start(bench: Bench, version: str, name: str, **more: str) -> subprocess.Popen[str]:
     """ansible-playbook as a terminal starts it: the leader of a process group of its own."""
     extra = bench.file(f"{name}.json", json.dumps(variables(version, **more)))
-    line = [SCRIPTS / "ansible-playbook", "-i", bench.inventory(), SITE, "-e", f"@{extra}"]
-    return subprocess.Popen(
-        [str(word) for word in line],
-        cwd=bench.directory,
-        env=bench.environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
+    return bench.start(SITE, "-e", f"@{extra}", own_group=True)
 
 
 def wait_for_download(bench: Bench, version: str) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
-from tests.integration.lab import ROOT, SCRIPTS, Bench, Run
+from tests.integration.lab import ROOT, Bench, Run
 from tests.lab.cluster.cluster import Cluster
 from tests.lab.cluster.jobs import Ran
 from tests.lab.cluster.readiness_log import PASSING, Spec, log
@@ -86,17 +85,7 @@ def test_ctrl_c_deletes_the_namespace(bench: Bench) -> None:
     stage = Stage(bench)
     for node in ("win1", "win2"):
         stage.cluster.controllers.workloads.unpullable[node] = {"mcr.microsoft.com"}  # so that it waits
-    line = [str(SCRIPTS / "ansible-playbook"), *stage.arguments, str(SMOKE)]
-    with subprocess.Popen(
-        line,
-        cwd=bench.directory,
-        env=bench.environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    ) as process:
+    with bench.start(*stage.arguments, SMOKE, own_group=True) as process:
         try:
             end = time.monotonic() + 240
             while not stage.namespaces() and time.monotonic() < end and process.poll() is None:

@@ -136,3 +136,16 @@ class Looked(Whole):
     """hns_check and the diagnosis ask more of the cluster than site.yml does."""
 
     RIGHTS = ("site", "diagnose")
+
+
+class BesideCalico(Whole):
+    """A node beside kubespray's Calico; site.yml looks at Calico's objects as well."""
+
+    RIGHTS = ("site", "calico")
+
+    def __init__(self, bench: Bench, **more: Any) -> None:
+        super().__init__(bench, VXLAN, **more)
+        # Calico's own way to log on, and the tokens that a kubelet gives to pods.
+        upstreams = ("\\calico-kubeconfig", "\\serviceaccount\\token")
+        for account in ("kube-proxy", "calico-node"):
+            bench.lawful[f"token of the Secret {account}-request"] = upstreams

@@ -19,7 +19,7 @@ import yaml
 
 from tests.integration.lab import Bench
 from tests.integration.site import differences
-from tests.integration.whole import CALICO, OVERLAY, VXLAN, Whole
+from tests.integration.whole import CALICO, OVERLAY, BesideCalico, Whole
 from tests.lab.cluster import makers, shipped
 
 DROP_IN = "C:\\var\\lib\\kubelet\\config.d\\50-winkube.conf"
@@ -81,12 +81,6 @@ CASES = (
 )
 
 
-class Calicos(Whole):
-    """site.yml looks at Calico's objects as well."""
-
-    RIGHTS = ("site", "calico")
-
-
 @dataclass
 class Outcome:
     """What came of a case."""
@@ -102,9 +96,10 @@ class Outcome:
 def run(case: Case, folder: Path) -> Outcome:
     bench = Bench(folder)
     try:
-        kind = VXLAN if case.network.startswith("calico") else replace(OVERLAY, maker=case.maker)
         whole = (
-            Calicos(bench, kind, cluster=case.settings) if kind is VXLAN else Whole(bench, kind, cluster=case.settings)
+            BesideCalico(bench, cluster=case.settings)
+            if case.network.startswith("calico")
+            else Whole(bench, replace(OVERLAY, maker=case.maker), cluster=case.settings)
         )
         shipped.grant(whole.cluster.store, *case.manifests)
         before = bench.dump()

@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.integration.lab import ROOT, SCRIPTS, Bench, parse_recap
+from tests.integration.lab import ROOT, Bench, parse_recap
 from tests.integration.site import CONFIG
 from tests.integration.whole import BRIDGE, Whole
 from tests.lab.cluster.shipped import USER
@@ -155,16 +155,7 @@ class Night:
         """A process of its own, as a CronJob or a person starts it."""
         given = {"winkube_max_unavailable": str(BUDGET), "winkube_budget_timeout": 120, **more}
         extra = self.bench.file(f"{name}.json", json.dumps(self.whole.variables(**given)))
-        line = [SCRIPTS / "ansible-playbook", "-i", self.bench.inventory(), PLAYBOOKS / f"{playbook}.yml"]
-        return subprocess.Popen(
-            [*(str(word) for word in line), "-e", f"@{extra}", "-f", "10", *arguments],
-            cwd=self.bench.directory,
-            env=self.bench.environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        return self.bench.start(PLAYBOOKS / f"{playbook}.yml", "-e", f"@{extra}", "-f", "10", *arguments)
 
     def run(self, playbook: str, name: str, *arguments: str, **more: Any) -> tuple[int, str]:
         """Exit status and output."""

@@ -331,12 +331,13 @@ def _workloads(store: Store, settings: Settings, port: int) -> None:
     ends = [{"addresses": [f"{pods}.2"], "conditions": {"ready": True}}]
     _put(store, "EndpointSlice", "kube-system", settings.dns_service, {**slice_of, "endpoints": ends, "ports": ports})
     windows = [("kube-system", name, "simulated") for name in makers.ALL[settings.maker].windows_sets]
+    flannel = (
+        settings.flannel_namespace,
+        str(kubespray.FLANNEL_DAEMON_SET.value) if settings.maker == "kubespray" else "kube-flannel-ds",
+        "ghcr.io/flannel-io/flannel:v0.26.1",
+    )
     for namespace, name, image in (
-        (
-            settings.flannel_namespace,
-            str(kubespray.FLANNEL_DAEMON_SET.value) if settings.maker == "kubespray" else "kube-flannel-ds",
-            "ghcr.io/flannel-io/flannel:v0.26.1",
-        ),
+        *(() if settings.has_calico else (flannel,)),
         ("kube-system", "kube-proxy", f"registry.k8s.io/kube-proxy:v{settings.version}"),
         *windows,
     ):
@@ -348,8 +349,7 @@ def _workloads(store: Store, settings: Settings, port: int) -> None:
         scheduled = ("currentNumberScheduled", "desiredNumberScheduled", "numberReady")
         status = {**dict.fromkeys(scheduled, 1), "numberMisscheduled": 0}
         daemon_set: Object = {"selector": {"matchLabels": {"app": name}}, "template": template}
-        if name not in ("kube-flannel", "kube-flannel-ds") or not settings.has_calico:
-            _put(store, "DaemonSet", namespace, name, {"spec": daemon_set, "status": status})
+        _put(store, "DaemonSet", namespace, name, {"spec": daemon_set, "status": status})
 
 
 def control_plane(settings: Settings) -> Object:
