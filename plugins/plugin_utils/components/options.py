@@ -228,6 +228,13 @@ def _fields(of: type[Any], own: Mapping[str, Field[Any] | None]) -> Iterator[tup
             yield each.name, hints[each.name], found
 
 
+def _documented_fields(of: type[Any], given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    hints = _hints(cast(Hashable, of))
+    yield from (
+        (each.name, hints[each.name]) for each in fields(of) if _ABOUT not in each.metadata if each.name in given
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Flag:
     """An option that is one flag of a program (`flag`, without dashes), and one field of its configuration file
@@ -327,12 +334,13 @@ def _documented(default: Any) -> Any:
 
 def read(of: type[T], given: Mapping[str, Any], **more: Any) -> T:
     """The dataclass of a module's options, which are checked; others among them are left out, and one that is missing
-    or None has its default. `more` are values of fields without an option. TypeError if a required one is missing."""
+    or None has its default. A field without `option` is an option that only the module's documentation describes, with
+    the default that `given` has of it, or one of `more`. TypeError if a required one is missing."""
     return _read(of, {}, given, **more)
 
 
 def _read(of: type[T], own: Mapping[str, Field[Any] | None], given: Mapping[str, Any], **more: Any) -> T:
-    values: dict[str, Any] = dict(more)
+    values: dict[str, Any] = {name: _plain(hint, given[name]) for name, hint in _documented_fields(of, given)} | more
     for name, hint, each in _fields(of, own):
         about: _About = each.metadata[_ABOUT]
         found = given if about.prefix is not None else given.get(name)
@@ -344,9 +352,16 @@ def _read(of: type[T], own: Mapping[str, Field[Any] | None], given: Mapping[str,
 
 
 def _value(hint: Any, about: _About, found: Any) -> Any:
-    if about.of is not None:
-        return _read(about.of, about.own, found)
+    return _plain(hint, found) if about.of is None else _read(about.of, about.own, found)
+
+
+def _plain(hint: Any, found: Any) -> Any:
+    """A value of an option of this type; None for one that has none."""
     hint = _without_none(hint)
+    if found is None:
+        return None
+    if is_dataclass(hint):
+        return _read(cast(type[Any], hint), {}, found)
     if isinstance(found, Collection) and get_origin(hint) is tuple:
         element = get_args(hint)[0]
         return tuple(_read(cast(type[Any], element), {}, each) if is_dataclass(element) else each for each in found)

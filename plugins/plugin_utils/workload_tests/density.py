@@ -35,18 +35,28 @@ LABEL = "winkube.node/density"
 PERCENTILES = (50, 90, 99)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DensityOptions:
+    """The test's options, which k8s_windows_conformance documents. `pods` are those of each node; `limits` are seconds
+    by percentile, `timeout` is seconds."""
+
+    nodes: tuple[str, ...]
+    pods: int
+    image: str
+    memory: str
+    cpu: str
+    timeout: int
+    limits: Mapping[str, float]
+
+
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """One run: `pods` on each node, with `image` (empty: the pause image for the node's Kubernetes and Windows) and
-    `memory` as request and limit, in `namespace`, which is a leftover after `until`."""
+    """One run: pods that tolerate `taints`, in `namespace`, which is a leftover after `until`."""
 
+    how: DensityOptions
     namespace: str
     until: str
-    pods: int
-    image: str = ""
-    memory: str = "100Mi"
-    cpu: str = "50m"
-    taints: tuple[str, ...] = ("os=windows:NoSchedule",)
+    taints: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +71,16 @@ class Sample:
     problem: str = ""
 
 
-def run(context: Context, options: Mapping[str, Any]) -> Outcome:
+def run(context: Context, how: DensityOptions) -> Outcome:
     """Make the pods, measure, delete them; fails for pods that did not start and for exceeded limits. Refused,
     ClusterError."""
     cluster = context.cluster()
     now = cluster.now()
-    nodes = select_nodes(windows_nodes(cluster.nodes()), options["nodes"])
+    nodes = select_nodes(windows_nodes(cluster.nodes()), how.nodes)
     wish = Wish(
+        how,
         f"winkube-density-{uuid.uuid4().hex[:8]}",
-        run_namespace.until(now, options["timeout"]),
-        options["pods"],
-        options["image"],
-        options["memory"],
-        options["cpu"],
+        run_namespace.until(now, how.timeout),
         list_tolerated(nodes, context.taints),
     )
     made = pods(wish, nodes)
@@ -84,17 +91,15 @@ def run(context: Context, options: Mapping[str, Any]) -> Outcome:
     swept = context.sweep(cluster, LABEL, now)
     noted = {"test": "density", "label": LABEL, "name": wish.namespace, "run": wish.namespace}
     interrupted.note(context.folder, noted, context.access)
-    samples = measure(cluster, wish, made, context.clock, options["timeout"])
+    samples = measure(cluster, wish, made, context.clock)
     interrupted.forget(context.folder, wish.namespace)
-    run_namespace.wait_until_gone(cluster, wish.namespace, context.clock, options["timeout"])
-    wrong = problems(samples, options["limits"])
+    run_namespace.wait_until_gone(cluster, wish.namespace, context.clock, how.timeout)
+    wrong = problems(samples, how.limits)
     result = {"summary": summary(samples), "samples": [asdict(each) for each in samples]}
     return Outcome(True, (*swept, text), result, f"density: {' '.join(wrong)}" if wrong else "", bool(wrong))
 
 
-def measure(
-    cluster: Cluster, wish: Wish, made: Sequence[dict[str, Any]], clock: Clock, timeout_s: float
-) -> list[Sample]:
+def measure(cluster: Cluster, wish: Wish, made: Sequence[dict[str, Any]], clock: Clock) -> list[Sample]:
     """Make the pods and wait for them. The Namespace is deleted whatever happens, even after Ctrl-C. ClusterError."""
     run_namespace.create(cluster, namespace(wish))
     try:
@@ -103,7 +108,7 @@ def measure(
         for pod in made:
             cluster.create(path, pod)
             begun[pod["metadata"]["name"]] = clock.now()
-        return _watch(cluster, path, made, begun, clock, timeout_s)
+        return _watch(cluster, path, made, begun, clock, wish.how.timeout)
     finally:
         cluster.delete(f"{run_namespace.PATH}/{wish.namespace}")
 
@@ -151,13 +156,13 @@ def namespace(wish: Wish) -> dict[str, Any]:
 
 def pods(wish: Wish, nodes: Iterable[WindowsNode]) -> list[dict[str, Any]]:
     """The pods, each bound to its node by a selector, so that the scheduler's time counts too. Refused."""
-    return [_pod(wish, node, number) for node in nodes for number in range(1, wish.pods + 1)]
+    return [_pod(wish, node, number) for node in nodes for number in range(1, wish.how.pods + 1)]
 
 
 def image_of(wish: Wish, node: WindowsNode) -> str:
     """The image of the pods on this node. Refused if no pause image is known."""
-    if wish.image:
-        return wish.image
+    if wish.how.image:
+        return wish.how.image
     try:
         return pause_image(Version.parse(node.kubelet).line, build=node.build)
     except (VersionError, NoPauseImageError) as error:
@@ -165,7 +170,7 @@ def image_of(wish: Wish, node: WindowsNode) -> str:
 
 
 def _pod(wish: Wish, node: WindowsNode, number: int) -> dict[str, Any]:
-    amounts = {"cpu": wish.cpu, "memory": wish.memory}
+    amounts = {"cpu": wish.how.cpu, "memory": wish.how.memory}
     return {
         "apiVersion": "v1",
         "kind": "Pod",

@@ -38,51 +38,57 @@ _LINES = 200_000
 """Lines from the end of the log, which has the results."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """One run. `categories`: from the list, empty for all; `until`: when its namespace becomes a leftover."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadinessOptions:
+    """The suite's options, which k8s_windows_conformance documents. No `categories` are all of the list's; times are
+    seconds."""
 
-    namespace: str
-    until: str
-    run: str
     image: str
     categories: tuple[str, ...]
     provider: str
-    timeout_s: float
-    start_timeout_s: float
+    timeout: float
+    start_timeout: float
+    report: str
+    keep: bool
 
 
-def run(context: Context, options: Mapping[str, Any]) -> Outcome:
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """One run. `until`: when its namespace becomes a leftover."""
+
+    how: ReadinessOptions
+    namespace: str
+    until: str
+    run: str
+
+
+def run(context: Context, how: ReadinessOptions) -> Outcome:
     """Run the suite; broken tests fail it. Refused, ClusterError, OSError if the report cannot be written."""
     cluster = context.cluster()
     now = cluster.now()
     wish = Wish(
+        how,
         f"winkube-readiness-{uuid.uuid4().hex[:8]}",
-        run_namespace.until(now, options["timeout"] + options["start_timeout"]),
+        run_namespace.until(now, how.timeout + how.start_timeout),
         run_namespace.make_run_mark(),
-        options["image"],
-        tuple(options["categories"]),
-        options["provider"],
-        options["timeout"],
-        options["start_timeout"],
     )
-    what = f"run SIG-Windows' operational readiness tests ({', '.join(wish.categories) or 'all'}), image {wish.image}"
+    what = f"run SIG-Windows' operational readiness tests ({', '.join(how.categories) or 'all'}), image {how.image}"
     if context.check_mode:
         return Outcome(True, (what,))
     swept = (*context.sweep(cluster, LABEL, now), *sweep_bindings(cluster))
     warning = warn_of_linux_nodes(cluster)
-    if not options["keep"]:
+    if not how.keep:
         noted = {"test": "operational_readiness", "label": LABEL, "name": wish.namespace, "run": wish.run}
         interrupted.note(context.folder, noted, context.access, (f"{ACCOUNTS}/{wish.namespace}",))
     try:
         make(cluster, wish)
         results = found.results_of(*wait(cluster, wish, context.clock))
     finally:
-        if not options["keep"]:
+        if not how.keep:
             take_away(cluster, wish)
             interrupted.forget(context.folder, wish.namespace)
-    if options["report"]:
-        write(results, expand_home(options["report"]))
+    if how.report:
+        write(results, expand_home(how.report))
     said = " ".join(part for part in (found.summary(results), warning) if part)
     wrong = bool(results.failures or results.problem or not results.tests)
     result = {**found.as_dict(results), "table": found.table(results), "warning": warning}
@@ -139,7 +145,7 @@ def job(wish: Wish) -> Object:
                 "metadata": {"labels": {LABEL: "true"}},
                 "spec": {
                     "restartPolicy": "Never",
-                    "activeDeadlineSeconds": int(wish.timeout_s + wish.start_timeout_s),
+                    "activeDeadlineSeconds": int(wish.how.timeout + wish.how.start_timeout),
                     "serviceAccountName": NAME,
                     "nodeSelector": {OS_LABEL: "linux"},
                     "tolerations": [
@@ -149,7 +155,7 @@ def job(wish: Wish) -> Object:
                     "containers": [
                         {
                             "name": NAME,
-                            "image": wish.image,
+                            "image": wish.how.image,
                             "command": ["/bin/sh", "-c", script(wish)],
                             "workingDir": "/app",
                         }
@@ -162,8 +168,8 @@ def job(wish: Wish) -> Object:
 
 def script(wish: Wish) -> str:
     """op-readiness, then its JUnit files as an archive at the end of the log, so that no exec is needed."""
-    words = ["./op-readiness", "--e2e-binary", "./e2e.test", "--provider", wish.provider, "--report-dir", _FOLDER]
-    for category in wish.categories:
+    words = ["./op-readiness", "--e2e-binary", "./e2e.test", "--provider", wish.how.provider, "--report-dir", _FOLDER]
+    for category in wish.how.categories:
         words += ["--category", category]
     return "\n".join(
         (
@@ -211,19 +217,19 @@ def wait(cluster: Cluster, wish: Wish, clock: Clock) -> tuple[str, str]:
         return True if state() is not None or started else None
 
     try:
-        wait_for(clock, wish.start_timeout_s, has_begun, interval_s=5.0)
+        wait_for(clock, wish.how.start_timeout, has_begun, interval_s=5.0)
     except ClusterError as error:
         if error.status:
             raise
         raise ClusterError(
-            f"The operational readiness tests did not start within {wish.start_timeout_s:g} s: {last['why']}."
+            f"The operational readiness tests did not start within {wish.how.start_timeout:g} s: {last['why']}."
         ) from error
     try:
-        pod = wait_for(clock, wish.timeout_s, state, interval_s=10.0)
+        pod = wait_for(clock, wish.how.timeout, state, interval_s=10.0)
     except ClusterError as error:
         if error.status:
             raise
-        pod, ended = last["pod"], f"it did not end within {wish.timeout_s:g} s"
+        pod, ended = last["pod"], f"it did not end within {wish.how.timeout:g} s"
     else:
         ended = _describe_end(pod)
     if pod["status"].get("reason") == "Evicted":

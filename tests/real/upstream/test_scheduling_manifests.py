@@ -17,6 +17,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.workloads.iis import 
 from tests.real import build
 from tests.real.upstream.apiserver import ApiServer, running
 from tests.unit.scheduling.objects import windows
+from tests.unit.workload_tests import told
 
 TAINTS = ("os=windows:NoSchedule",)
 HANDLER = "runhcs-wcow-process"
@@ -40,7 +41,7 @@ def test_a_running_server_takes_what_we_make(version: str, tmp_path: Path) -> No
             f"`python -m tests.real.build kube-apiserver@{version}` and `apt install etcd-server` bring them"
         )
     node = windows_node(windows("win1", 20348, kubelet=version))
-    wish = density.Wish("winkube-density-a", "2026-11-21T00:00:00Z", 1)
+    wish = told.density("winkube-density-a", "2026-11-21T00:00:00Z", pods=1)
     with running(program, tmp_path) as server:
         for names in IMAGE_NAMES:
             made = runtime_class(names.build, HANDLER, TAINTS)

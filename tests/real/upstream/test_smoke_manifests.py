@@ -12,12 +12,15 @@ from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke 
 
 from tests.real import build
 from tests.real.upstream.apiserver import ApiServer, running
+from tests.unit.workload_tests import told
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "fixtures" / "smoke" / "win-webserver.yaml"
 DRY = "?dryRun=All&fieldValidation=Strict&fieldManager=winkube"
 WISHES = (
-    manifests.Wish("smoke", "2030-01-01T00:00:00Z", {20348: 1}),
-    manifests.Wish("smoke", "2030-01-01T00:00:00Z", {17763: 3, 20348: 1, 26100: 2}, ("os:NoExecute",), pull=True),
+    told.deployed({20348: 1}, until="2030-01-01T00:00:00Z"),
+    told.deployed(
+        {17763: 3, 20348: 1, 26100: 2}, until="2030-01-01T00:00:00Z", taints=("os:NoExecute",), pull_secret="a/b"
+    ),
 )
 
 

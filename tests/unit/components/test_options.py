@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass, make_dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from types import NoneType
+from typing import Any, Literal, cast, get_args, get_type_hints
 
 import pytest
+from ansible_collections.winkube.node.plugins import action
 from ansible_collections.winkube.node.plugins.plugin_utils.components import options as tables
 from ansible_collections.winkube.node.plugins.plugin_utils.components.declaration import Component
 from ansible_collections.winkube.node.plugins.plugin_utils.components.layout import Layout
@@ -206,3 +209,103 @@ def test_what_is_documented_elsewhere_has_the_same_types_and_defaults(of: type[A
         documented |= argument_spec.read_options(module)
     own = _kinds({name: each for name, each in tables.document(tables.list_options(of)).items() if name != "node"})
     assert own == {name: each for name, each in _kinds(documented).items() if name in own}
+
+
+ACTIONS = Path(action.__path__[0])
+
+
+def _list_read() -> list[tuple[str, type[Any]]]:
+    """Each module, and the class of which its action says `read(<class>, options)`."""
+    found = []
+    for file in sorted(ACTIONS.glob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(func=ast.Name("read"), args=[ast.Name(name), ast.Name("options")]):
+                    found.append((file.stem, getattr(import_module(f"{action.__name__}.{file.stem}"), name)))
+    return found
+
+
+def _find_differences(of: type[Any], documented: Mapping[str, Any], at: str = "") -> Iterator[str]:
+    """Where fields without `option` are not the options that are documented."""
+    hints = get_type_hints(of)
+    for each in fields(of):
+        if each.metadata:
+            continue
+        hint, said, here = hints[each.name], documented.get(each.name), f"{at}{each.name}"
+        if said is None:
+            yield f"{here}: there is no such option"
+            continue
+        (row,) = tables.list_options(make_dataclass("_", [(each.name, hint, option(""))]))
+        kind = said.get("type", "str").replace("path", "str")
+        if is_dataclass(hint):
+            yield from _find_differences(cast(type[Any], hint), said["suboptions"], f"{here}.")
+        elif (row.type, row.elements) != (kind, said.get("elements") or ""):
+            yield f"{here}: {row.type} {row.elements}, documented as {kind} {said.get('elements') or ''}"
+        if row.choices and row.choices != tuple(said.get("choices") or ()):
+            yield f"{here}: {row.choices}, documented as {said.get('choices')}"
+        if each.default is not MISSING or each.default_factory is not MISSING:
+            yield f"{here}: the default stands in the documentation"
+        given = said.get("required") or said.get("default") is not None or "suboptions" in said
+        if (NoneType in get_args(hint)) == bool(given):
+            yield f"{here}: whether it may be None"
+
+
+@pytest.mark.parametrize(("module", "of"), _list_read(), ids=lambda each: getattr(each, "__name__", each))
+def test_what_an_action_reads_is_what_its_module_documents(module: str, of: type[Any]) -> None:
+    assert list(_find_differences(of, argument_spec.read_options(module))) == []
+
+
+@dataclass(frozen=True, slots=True)
+class ToldSource:
+    """Suboptions that a documentation describes."""
+
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToldOptions:
+    """Options that a documentation describes."""
+
+    file: str
+    numbers: tuple[int, ...]
+    source: ToldSource
+    way: Literal["a", "b"]
+    limit: int | None
+
+
+TOLD = {
+    "file": {"type": "path", "default": ""},
+    "numbers": {"type": "list", "elements": "int", "required": True},
+    "source": {"type": "dict", "default": {}, "suboptions": {"url": {"required": True}}},
+    "way": {"type": "str", "choices": ["a", "b"], "default": "a"},
+    "limit": {"type": "int"},
+}
+
+
+def test_an_option_that_only_a_documentation_describes_has_its_default_of_there() -> None:
+    assert list(_find_differences(ToldOptions, TOLD)) == []
+    given = {"file": "f", "numbers": [1], "source": {"url": "u"}, "way": "b", "limit": None, "more": 1}
+    assert tables.read(ToldOptions, given) == ToldOptions("f", (1,), ToldSource("u"), "b", None)
+    with pytest.raises(TypeError, match="way"):
+        tables.read(ToldOptions, {name: each for name, each in given.items() if name != "way"})
+
+
+@pytest.mark.parametrize(
+    ("name", "documented", "said"),
+    [
+        ("file", {}, "file: there is no such option"),
+        ("file", {"type": "int", "default": 0}, "file: str , documented as int "),
+        ("file", {"type": "path"}, "file: whether it may be None"),
+        ("numbers", {"type": "list", "elements": "str", "required": True}, "numbers: list int, documented as list str"),
+        ("way", {"choices": ["a"], "default": "a"}, "way: ('a', 'b'), documented as ['a']"),
+        ("limit", {"type": "int", "default": 3}, "limit: whether it may be None"),
+        (
+            "source",
+            {"type": "dict", "default": {}, "suboptions": {"url": {"type": "bool", "default": False}}},
+            "source.url: str , documented as bool ",
+        ),
+    ],
+)
+def test_a_field_that_is_not_as_documented_is_found(name: str, documented: dict[str, Any], said: str) -> None:
+    others = {each: one for each, one in TOLD.items() if each != name}
+    assert list(_find_differences(ToldOptions, others | ({name: documented} if documented else {}))) == [said]

@@ -12,10 +12,12 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.winkube.node.plugins.action import k8s_windows_conformance
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
-from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import load_spec
+from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import check_arguments
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import density
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.outcome import Context, Outcome
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import stages
 
+from tests.unit.workload_tests import told
 from tests.unit.workload_tests.smoke.clusters import Smoke, cluster
 
 
@@ -33,16 +35,17 @@ def done(monkeypatch: pytest.MonkeyPatch, tests: dict[str, Any], *names: str) ->
 
     action: Any = object.__new__(k8s_windows_conformance.ActionModule)
     action._task = SimpleNamespace(check_mode=False)
-    options = {"tests": names, "cluster": {}, "taints": [], **{name: {} for name in tests}}
+    options = check_arguments("k8s_windows_conformance", {"tests": list(names)})
     action.validate_argument_spec = lambda argument_spec: (None, options)
     monkeypatch.setattr(ActionBase, "run", lambda self, tmp, task_vars: {})
-    monkeypatch.setattr(k8s_windows_conformance, "_TESTS", {name: run(given) for name, given in tests.items()})
+    for name, given in tests.items():
+        monkeypatch.setattr({"smoke": stages, "density": density}[name], "run", run(given))
     result: dict[str, Any] = action.run()
     return result
 
 
 def test_one_that_fails_does_not_keep_the_next_from_running(monkeypatch: pytest.MonkeyPatch) -> None:
-    tests = {"smoke": Refused("no session."), "density": Outcome(True, ("run pods",), {"summary": 1}), "cpu_limits": 0}
+    tests = {"smoke": Refused("no session."), "density": Outcome(True, ("run pods",), {"summary": 1})}
     found = done(monkeypatch, tests, "smoke", "density", "density")
     assert found == {
         "smoke": {},
@@ -59,16 +62,15 @@ def test_one_that_fails_does_not_keep_the_next_from_running(monkeypatch: pytest.
 @pytest.mark.slow
 @pytest.mark.row("SM-07", "SM-18")
 def test_the_smoke_test_at_once_reports_and_leaves_nothing(tmp_path: Path) -> None:
-    spec = load_spec("k8s_windows_conformance")["smoke"]["options"]
-    options = {name: option.get("default") for name, option in spec.items()} | {"linux_host": "control-plane"}
+    how = told.smoke(linux_host="control-plane", report=str(tmp_path / "reports"))
     with cluster(tmp_path) as lab:
         lab.flows.broken.add("outbound")
         taints = ("os=windows:NoSchedule",)
         smoke = Smoke(lab)
         context = Context({"kubeconfig": str(lab.kubeconfig)}, taints, False, tmp_path, smoke.clock())
-        outcome = stages.run(context, {**options, "report": str(tmp_path / "reports")})
+        outcome = stages.run(context, how)
         left = [item["metadata"]["name"] for item in smoke.cluster.items("/api/v1/namespaces")]
-        planned = stages.run(replace(context, check_mode=True), options)
+        planned = stages.run(replace(context, check_mode=True), how)
     assert outcome.failed and "Broken: outbound connectivity." in outcome.said
     assert outcome.result["report"]["checks"]["service"] == "ok"
     inbound = [one for one in outcome.result["report"]["findings"] if one["id"].startswith("inbound/linux/")]

@@ -15,19 +15,14 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import 
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.kubelet import KubeletProxy
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.samples import Sample, of_summary
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
-from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import load_spec
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import cpu_limits
-from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.cpu_limits import (
-    Wanted,
-    burn,
-    faults,
-    manifests,
-)
+from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.cpu_limits import burn, faults, manifests
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.outcome import Context
 
 from tests.unit.cluster.fake import Fake
+from tests.unit.workload_tests import told
 
-WANTED = Wanted("default", "win1")
+BURNING = told.burning("default", "win1")
 DECIMAL, MILLI = "winkube-cpulimit-decimal-win1", "winkube-cpulimit-milli-win1"
 PODS = "/api/v1/namespaces/default/pods"
 SUMMARY = "/api/v1/nodes/win1/proxy/stats/summary"
@@ -49,7 +44,7 @@ def summary(decimal: int | None, milli: int | None) -> dict[str, Any]:
 
 @pytest.mark.row("CT-44", "SM-19")
 def test_the_pods_are_those_of_the_e2e_test() -> None:
-    first, second = manifests(WANTED)
+    first, second = manifests(BURNING)
     assert (first["metadata"]["name"], second["metadata"]["name"]) == (DECIMAL, MILLI)
     limits = [pod["spec"]["containers"][0]["resources"]["limits"] for pod in (first, second)]
     assert limits == [{"cpu": "0.5", "memory": "1Gi"}, {"cpu": "500m", "memory": "1Gi"}]
@@ -61,7 +56,7 @@ def test_the_pods_are_those_of_the_e2e_test() -> None:
         assert container["command"][2].endswith("; Get-Job | Wait-Job")
         assert pod["spec"]["tolerations"] == [{"operator": "Exists"}], "Windows nodes have a taint"
         assert pod["spec"]["nodeSelector"] == {"kubernetes.io/os": "windows"} and pod["spec"]["nodeName"] == "win1"
-    assert (cpu_limits.WAIT_S, cpu_limits.TOLERANCE, cpu_limits.LIMIT_NANO_CORES) == (120, 0.05, 500_000_000)
+    assert (BURNING.how.wait, BURNING.how.tolerance, cpu_limits.LIMIT_NANO_CORES) == (120, 0.05, 500_000_000)
 
 
 @pytest.mark.row("CT-44", "RS-14")
@@ -82,12 +77,12 @@ def test_the_pods_are_those_of_the_e2e_test() -> None:
     ],
 )
 def test_above_zero_and_within_the_limit(value: int | None, fault: str) -> None:
-    found = faults(WANTED, of_summary(summary(478_772_447, value)))
+    found = faults(BURNING, of_summary(summary(478_772_447, value)))
     assert found == ((f"pod default/{MILLI}: {fault}",) if fault else ())
 
 
 def test_a_pod_that_is_not_in_the_summary() -> None:
-    assert faults(WANTED, Sample("", {})) == tuple(
+    assert faults(BURNING, Sample("", {})) == tuple(
         f"pod default/{name}: the kubelet's summary has no CPU usage for it." for name in (DECIMAL, MILLI)
     )
 
@@ -119,7 +114,7 @@ class Api(Fake):
 
     def burn(self) -> tuple[dict[str, int | None], tuple[str, ...]]:
         kubelet = KubeletProxy(self.cluster, "win1")
-        return burn(self.cluster, WANTED, lambda: of_summary(kubelet.summary()), self.clock())
+        return burn(self.cluster, BURNING, lambda: of_summary(kubelet.summary()), self.clock())
 
     def deleted(self) -> list[str]:
         return [path for method, path, _body in self.writes if method == "DELETE"]
@@ -164,10 +159,7 @@ def test_each_node_in_turn_and_a_fault_of_one_does_not_keep_it_from_the_next(mon
         json.dumps(summary(500_618_452, 478_772_447)).replace("win1", "win2")
     )
     context = Known({}, (), False, Path(), api.clock(), api)
-    options = {
-        key: spec["default"] for key, spec in load_spec("k8s_windows_conformance")["cpu_limits"]["options"].items()
-    }
-    outcome = cpu_limits.run(context, options)
+    outcome = cpu_limits.run(context, told.cpu_limits())
     assert outcome.steps == ("burn CPU in two pods on win1 for 120 s", "burn CPU in two pods on win2 for 120 s")
     assert outcome.result["nano_cores"] == {
         DECIMAL: None,
@@ -178,7 +170,7 @@ def test_each_node_in_turn_and_a_fault_of_one_does_not_keep_it_from_the_next(mon
     assert (outcome.failed, outcome.said.count("has no CPU usage for it")) == (True, 2)
     assert len(api.deleted()) == 4
     api.writes.clear()
-    planned = cpu_limits.run(replace(context, check_mode=True), {**options, "nodes": ["win2"]})
+    planned = cpu_limits.run(replace(context, check_mode=True), told.cpu_limits(nodes=["win2"]))
     assert (planned.changed, [pod["spec"]["nodeName"] for pod in planned.result["pods"]]) == (True, ["win2", "win2"])
     assert api.writes == []
 

@@ -25,10 +25,11 @@ from tests.lab.cluster.cluster import Cluster as Lab
 from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.cluster.seed import Settings
 from tests.unit.scheduling.objects import windows
+from tests.unit.workload_tests import told
 from tests.unit.workload_tests.smoke.test_transient import every
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
-WISH = density.Wish("winkube-density-a", run_namespace.until(NOW, 600), 2)
+WISH = told.density("winkube-density-a", run_namespace.until(NOW, 600), pods=2, timeout=60)
 GOLDEN = """\
 apiVersion: v1
 kind: Pod
@@ -61,7 +62,7 @@ def test_the_pods_are_the_golden_ones() -> None:
 def test_the_image_is_the_nodes_own_pause_image_or_the_one_given() -> None:
     old = windows_node(windows("win1", 17763, kubelet="1.27.4"))
     assert density.image_of(WISH, old) == "registry.k8s.io/pause:3.6"
-    assert density.image_of(replace(WISH, image="a:1"), old) == "a:1"
+    assert density.image_of(replace(WISH, how=replace(WISH.how, image="a:1")), old) == "a:1"
     with pytest.raises(Refused, match=r"win1: .*Name an image with winkube_density_image"):
         density.image_of(WISH, windows_node(windows("win1", 20348, kubelet="1.99.0")))
 
@@ -152,7 +153,7 @@ def test_a_run_measures_every_pod_and_leaves_nothing(lab: Lab) -> None:
     cluster, time = opened(lab), Time()
     before = namespaces(cluster)
     made = density.pods(WISH, select_nodes(windows_nodes(cluster.nodes()), ()))
-    samples = density.measure(cluster, WISH, made, time.clock, 60)
+    samples = density.measure(cluster, WISH, made, time.clock)
     run_namespace.wait_until_gone(cluster, WISH.namespace, time.clock, 60)
     assert [(each.name, each.node, each.problem) for each in samples] == [
         (f"{node}-{number}", node, "") for node in ("win1", "win2") for number in (1, 2)
@@ -167,7 +168,7 @@ def test_an_api_server_that_stumbles_ends_no_run(lab: Lab) -> None:
     cluster.clock = time.clock
     made = density.pods(WISH, select_nodes(windows_nodes(cluster.nodes()), ()))
     lab.https.trouble = every(3, "reset", "503", "lost", "429")
-    samples = density.measure(cluster, WISH, made, time.clock, 60)
+    samples = density.measure(cluster, WISH, made, time.clock)
     lab.https.trouble = lambda request: ""
     run_namespace.wait_until_gone(cluster, WISH.namespace, time.clock, 60)
     assert [each.problem for each in samples] == [""] * 4
@@ -177,9 +178,9 @@ def test_an_api_server_that_stumbles_ends_no_run(lab: Lab) -> None:
 @pytest.mark.row("KE-10")
 def test_pods_that_cannot_start_are_told_and_all_is_taken_away(lab: Lab) -> None:
     cluster, time = opened(lab), Time()
-    wish = replace(WISH, image="mcr.microsoft.com/windows/servercore:ltsc2025")
+    wish = replace(WISH, how=replace(WISH.how, image="mcr.microsoft.com/windows/servercore:ltsc2025", timeout=20))
     made = density.pods(wish, windows_nodes(cluster.nodes()))
-    samples = density.measure(cluster, wish, made, time.clock, 20)
+    samples = density.measure(cluster, wish, made, time.clock)
     run_namespace.wait_until_gone(cluster, wish.namespace, time.clock, 60)
     assert [each.ready_s is not None for each in samples] == [False, False, True, True]
     (said,) = density.problems(samples, {})
@@ -194,9 +195,9 @@ def test_ctrl_c_leaves_nothing(lab: Lab) -> None:
     def interrupted(seconds: float) -> None:
         raise KeyboardInterrupt
 
-    made = density.pods(replace(WISH, image="x:ltsc2019"), windows_nodes(cluster.nodes()))
+    made = density.pods(replace(WISH, how=replace(WISH.how, image="x:ltsc2019")), windows_nodes(cluster.nodes()))
     with pytest.raises(KeyboardInterrupt):
-        density.measure(cluster, WISH, made, Clock(sleep=interrupted), 60)
+        density.measure(cluster, WISH, made, Clock(sleep=interrupted))
     run_namespace.wait_until_gone(cluster, WISH.namespace, Time().clock, 60)
 
 
@@ -205,7 +206,7 @@ def test_a_pod_that_the_cluster_refuses_leaves_nothing(lab: Lab) -> None:
     cluster = opened(lab)
     made = density.pods(WISH, windows_nodes(cluster.nodes()))
     with pytest.raises(ClusterError, match="already exists"):
-        density.measure(cluster, WISH, [*made, made[0]], Time().clock, 60)
+        density.measure(cluster, WISH, [*made, made[0]], Time().clock)
     run_namespace.wait_until_gone(cluster, WISH.namespace, Time().clock, 60)
 
 

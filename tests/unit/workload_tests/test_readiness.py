@@ -16,7 +16,6 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster import run_na
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
-from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import load_spec
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import interrupted, readiness
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import readiness_results as found
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.outcome import Context, Outcome
@@ -26,12 +25,12 @@ from tests.lab.cluster.jobs import Jobs, Ran
 from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.cluster.readiness_log import PASSING, Spec, lines, log
 from tests.lab.cluster.seed import Settings
+from tests.unit.workload_tests import told
 from tests.unit.workload_tests.smoke.test_transient import every
 
 NOW = datetime(2026, 11, 23, 12, 0, 0, tzinfo=UTC)
-WISH = readiness.Wish(
-    "winkube-readiness-a", run_namespace.until(NOW, 600), "r1", "reg/op:1", ("Core.Network",), "local", 600.0, 120.0
-)
+HOW = told.readiness(image="reg/op:1", categories=["Core.Network"], timeout=600, start_timeout=120)
+WISH = readiness.Wish(HOW, "winkube-readiness-a", run_namespace.until(NOW, 600), "r1")
 CASE = "[It] [sig-windows] should be able to up and down services"
 FAILING = Spec("Core.Network", "Ability to expose windows pods", ((CASE, "failed"), ("[It] other", "passed")))
 REASON = "Unexpected error: context deadline exceeded (test/e2e/network/service.go:1256)"
@@ -165,11 +164,8 @@ class Bench:
         self.jobs.program = lambda pod: Ran(text, seconds, **more)
 
     def run(self, tmp_path: Path, **options: Any) -> Outcome:
-        spec = load_spec("k8s_windows_conformance")["operational_readiness"]["options"]
-        usual = {name: option.get("default") for name, option in spec.items()}
-        usual |= {"timeout": 600.0, "start_timeout": 120.0}
         context = Context({"kubeconfig": str(self.lab.kubeconfig)}, (), False, tmp_path, self.clock)
-        return readiness.run(context, usual | options)
+        return readiness.run(context, told.readiness(**{"timeout": 600, "start_timeout": 120, **options}))
 
     def left(self) -> list[str]:
         """What runs of ours have left."""
@@ -368,8 +364,7 @@ def test_tests_that_may_have_run_on_linux_are_told(bench: Bench, tmp_path: Path)
 
 def test_check_mode_makes_nothing(bench: Bench, tmp_path: Path) -> None:
     context = Context({"kubeconfig": str(bench.lab.kubeconfig)}, (), True, tmp_path, bench.clock)
-    options = {"timeout": 1, "start_timeout": 1, "image": "a", "categories": [], "provider": "local"}
-    outcome = readiness.run(context, options)
+    outcome = readiness.run(context, told.readiness(image="a", categories=[]))
     assert outcome.steps == ("run SIG-Windows' operational readiness tests (all), image a",)
     assert bench.left() == []
 

@@ -31,6 +31,7 @@ from tests.lab.cluster.cluster import Cluster
 from tests.lab.cluster.kinds import BY_NAME
 from tests.unit.budget.nodes import claim_of
 from tests.unit.scheduling.objects import windows
+from tests.unit.workload_tests import told
 from tests.unit.workload_tests.smoke.clusters import NAMESPACE, Smoke, cluster
 
 IMAGE = "mcr.microsoft.com/windows/servercore:ltsc2022"
@@ -81,7 +82,7 @@ def run_tests(lab: Cluster, found: client.Cluster) -> None:
     """What smoke, density and cpu_limits do, from sweep to end. ClusterError, also where a check was refused."""
     smoke, now = Smoke(lab), datetime.now(UTC)
     found.clock = clock = smoke.clock()
-    load = workload.Workload(found, smoke.settings, clock, lambda: now)
+    load = workload.Workload(found, smoke.how, told.TAINTS, clock, lambda: now)
     read_network(found)
     run_namespace.sweep(found, manifests.LABEL, now)
     load.deploy()
@@ -93,9 +94,9 @@ def run_tests(lab: Cluster, found: client.Cluster) -> None:
         raise ClusterError(refused[0], 403)
     run_namespace.delete_own(found, manifests.LABEL, NAMESPACE, load.run_id)
     run_namespace.wait_until_gone(found, NAMESPACE, clock, 60)
-    wish = density.Wish("winkube-density-a", run_namespace.until(now, 60), 1, IMAGE)
-    density.measure(found, wish, density.pods(wish, select_nodes(windows_nodes(found.nodes()), ())), clock, 60)
-    burning = cpu_limits.Wanted("default", "win1", image=IMAGE, run="a")
+    wish = told.density("winkube-density-a", run_namespace.until(now, 60), pods=1, image=IMAGE, timeout=60)
+    density.measure(found, wish, density.pods(wish, select_nodes(windows_nodes(found.nodes()), ())), clock)
+    burning = told.burning("default", "win1", "a", image=IMAGE)
     try:
         cpu_limits.burn(found, burning, lambda: Sample("", {}), clock)
     except ClusterError as error:
@@ -108,7 +109,9 @@ def run_suite(lab: Cluster, found: client.Cluster) -> None:
     clock, now = Smoke(lab).clock(), datetime.now(UTC)
     found.clock = clock
     until = run_namespace.until(now, 600)
-    wish = readiness.Wish("winkube-readiness-a", until, "r", "reg/op:1", (), "local", 600, 120)
+    wish = readiness.Wish(
+        told.readiness(image="reg/op:1", timeout=600, start_timeout=120), "winkube-readiness-a", until, "r"
+    )
     lab.store.create(
         BY_NAME["ClusterRoleBinding"], "", readiness.binding(replace(wish, namespace="winkube-readiness-b"))
     )

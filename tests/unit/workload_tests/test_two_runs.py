@@ -11,6 +11,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import C
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import cpu_limits, density
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import manifests
 
+from tests.unit.workload_tests import told
 from tests.unit.workload_tests.smoke.clusters import NAMESPACE, Smoke, cluster
 
 
@@ -28,10 +29,10 @@ def test_the_smoke_tests_namespace_stays_with_the_run_that_made_it(tmp_path: Pat
 def test_a_density_run_that_finds_its_namespace_taken_deletes_nothing(tmp_path: Path) -> None:
     with cluster(tmp_path) as lab:
         found = Smoke(lab).cluster
-        wish = density.Wish("taken", "2099", 1)
+        wish = told.density("taken", "2099", pods=1)
         found.create(run_namespace.PATH, {"metadata": {"name": "taken"}})
         with pytest.raises(ClusterError, match="The namespace taken is there already"):
-            density.measure(found, wish, (), Clock(), 1)
+            density.measure(found, wish, (), Clock())
         assert (found.get(f"{run_namespace.PATH}/taken") or {})["metadata"].get("deletionTimestamp") is None
 
 
@@ -62,7 +63,6 @@ def test_what_a_dead_kubelet_costs_is_not_a_minute(path: str, status: int, said:
 
 def test_two_runs_of_cpu_limits_have_pods_of_their_own() -> None:
     names = [
-        {pod["metadata"]["name"] for pod in cpu_limits.manifests(cpu_limits.Wanted("a", "win1", run=run))}
-        for run in ("1", "2")
+        {pod["metadata"]["name"] for pod in cpu_limits.manifests(told.burning("a", "win1", run))} for run in ("1", "2")
     ]
     assert names[0].isdisjoint(names[1])

@@ -23,6 +23,7 @@ from ...engine.resource import Refused
 from ...facts.node_labels import BUILD_LABEL, HOSTNAME_LABEL, OS_LABEL
 from ...facts.taint import Taint
 from ...facts.windows import image_names
+from .model import SmokeOptions
 
 Object = dict[str, Any]
 
@@ -47,34 +48,31 @@ ECHO = (
 @dataclass(frozen=True, slots=True)
 class Wish:
     """What to deploy. `builds`: Windows build -> number of its nodes; `taints`: the tolerated `key=value:effect`;
-    `tags`: build -> tag that replaces the table's; `repository`: the image's; `pull`: whether PULL_SECRET exists."""
+    `until`: when the namespace becomes a leftover."""
 
-    namespace: str
+    how: SmokeOptions
     until: str
     builds: Mapping[int, int]
-    taints: Sequence[str] = ("os=windows:NoSchedule",)
-    repository: str = REPOSITORY
-    tags: Mapping[str, str] | None = None
-    pull: bool = False
-    run: str = ""
+    taints: Sequence[str]
+    run: str
 
 
 def image(wish: Wish, build: int) -> str:
     """The newest image that nodes of this build can run. Refused."""
-    tag = (wish.tags or {}).get(str(build))
+    tag = wish.how.image_tags.get(str(build))
     names = image_names(build)
     if not tag and names is None:
         raise Refused(
             f"No image is known for Windows build {build}; winkube_smoke_image_tags names one, such as "
             f'{{"{build}": "ltsc2022"}}.'
         )
-    return f"{wish.repository}:{tag or (names.servercore if names else '')}"
+    return f"{wish.how.image_repo}:{tag or (names.servercore if names else '')}"
 
 
 def objects(wish: Wish) -> list[tuple[str, Object]]:
     """(API collection, object) in order of creation. Refused."""
-    base = f"/api/v1/namespaces/{wish.namespace}"
-    apps = f"/apis/apps/v1/namespaces/{wish.namespace}/deployments"
+    base = f"/api/v1/namespaces/{wish.how.namespace}"
+    apps = f"/apis/apps/v1/namespaces/{wish.how.namespace}/deployments"
     web_service, web = _document("service"), _document("deployment")
     found: list[tuple[str, Object]] = [
         (f"{base}/services", {**web_service, "spec": {**web_service["spec"], **_BOTH_FAMILIES}}),
@@ -85,12 +83,12 @@ def objects(wish: Wish) -> list[tuple[str, Object]]:
         found.append((apps, _web(wish, web, build, nodes)))
     if wish.builds:
         found.append((apps, _peer(wish, min(wish.builds))))
-    return [(path, {**item, "metadata": {**item["metadata"], "namespace": wish.namespace}}) for path, item in found]
+    return [(path, {**item, "metadata": {**item["metadata"], "namespace": wish.how.namespace}}) for path, item in found]
 
 
 def namespace(wish: Wish) -> Object:
     """The Namespace of one run."""
-    return run_namespace.body(LABEL, wish.namespace, wish.until, wish.run)
+    return run_namespace.body(LABEL, wish.how.namespace, wish.until, wish.run)
 
 
 def _document(kind: str) -> Object:
@@ -164,4 +162,4 @@ def _where(wish: Wish, build: int) -> Object:
         "nodeSelector": selector,
         "tolerations": [Taint.parse(taint).toleration() for taint in wish.taints],
     }
-    return {**found, "imagePullSecrets": [{"name": PULL_SECRET}]} if wish.pull else found
+    return {**found, "imagePullSecrets": [{"name": PULL_SECRET}]} if wish.how.pull_secret else found

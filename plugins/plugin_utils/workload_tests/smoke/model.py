@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The input of planning, and the checks: plain data that two tasks also exchange as JSON."""
+"""The options, the input of planning, and the checks: plain data that two tasks also exchange as JSON."""
 
 from __future__ import annotations
 
@@ -12,6 +12,31 @@ from typing import Any, Literal
 Where = Literal["api", "pod", "linux", "outside", "none"]
 """Where a check's command runs: nowhere, since API objects decide (`api`), in a pod, on a Linux node, outside of the
 cluster; none: it is not run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmokeOptions:
+    """The test's options, which k8s_windows_conformance documents. Times are seconds."""
+
+    state: Literal["tested", "started", "judged", "absent"]
+    namespace: str
+    image_repo: str
+    image_tags: Mapping[str, str]
+    pull_secret: str
+    timeout: int
+    network_mode: str
+    dns_domain: str
+    linux_host: str
+    outside_host: str
+    external_address: str
+    external_name: str
+    external_dns: str
+    session: Mapping[str, Any]
+    answers: tuple[Mapping[str, Any], ...]
+    report: str
+    fail: bool
+    keep: bool
+    gone_timeout: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import re
 import secrets
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from ...cluster import run_namespace
@@ -18,48 +18,44 @@ from ...engine.resource import Refused
 from .. import interrupted
 from ..outcome import Context, Outcome
 from . import manifests, report, workload
-from .model import Answer, facts_from
+from .model import Answer, SmokeOptions, facts_from
 from .plan import plan
 from .report import verdicts
 
 _REPORTS = {"smoke.txt": report.table, "smoke.json": report.as_json, "smoke.xml": report.as_junit}
 _LAST_WORDS = re.compile(r"^(Shared c|C)onnection to \S+ closed\.\s*$", re.MULTILINE)
-_AS_THEY_ARE = ("pull_secret", "timeout", "dns_domain", "external_address", "external_name", "external_dns")
-
-Options = Mapping[str, Any]
 
 
-def run(context: Context, options: Options) -> Outcome:
+def run(context: Context, how: SmokeOptions) -> Outcome:
     """Run one stage, or with state `tested` all of them. Refused, ClusterError, OSError."""
     stages = {"tested": _run_all, "started": _start, "judged": _judge, "absent": _remove}
-    return stages[options["state"]](context, options)
+    return stages[how.state](context, how)
 
 
-def _run_all(context: Context, options: Options) -> Outcome:
-    started = _start(context, options)
+def _run_all(context: Context, how: SmokeOptions) -> Outcome:
+    started = _start(context, how)
     if context.check_mode:
         return started
-    options = {**options, "session": started.result["session"]}
+    how = replace(how, session=started.result["session"])
     removed = Outcome(False)
     try:
-        judged = _judge(context, options)
+        judged = _judge(context, how)
     finally:
-        if not options["keep"]:
-            removed = _remove(context, options)
+        if not how.keep:
+            removed = _remove(context, how)
     return Outcome(True, (*started.steps, *removed.steps), judged.result, judged.said, judged.failed)
 
 
-def _start(context: Context, options: Options) -> Outcome:
+def _start(context: Context, how: SmokeOptions) -> Outcome:
     cluster = context.cluster()
     now = cluster.now()
-    namespace = options["namespace"] or f"winkube-smoke-{secrets.token_hex(3)}"
+    how = replace(how, namespace=how.namespace or f"winkube-smoke-{secrets.token_hex(3)}")
     if context.check_mode:
-        return Outcome(True, (f"run the checks in the namespace {namespace} of their own",), {"commands": []})
+        return Outcome(True, (f"run the checks in the namespace {how.namespace} of their own",), {"commands": []})
     swept = context.sweep(cluster, manifests.LABEL, now)
-    settings = _settings(context, options, namespace)
-    load = workload.Workload(cluster, settings, context.clock, cluster.now)
-    if not options["keep"]:
-        noted = {"test": "smoke", "label": manifests.LABEL, "name": namespace, "run": load.run_id}
+    load = workload.Workload(cluster, how, context.taints, context.clock, cluster.now)
+    if not how.keep:
+        noted = {"test": "smoke", "label": manifests.LABEL, "name": how.namespace, "run": load.run_id}
         interrupted.note(context.folder, noted, context.access)
     try:
         made = load.deploy()
@@ -68,14 +64,14 @@ def _start(context: Context, options: Options) -> Outcome:
         checks = plan(facts)
         answers = load.run(checks)
     except Exception:
-        if not options["keep"]:
-            run_namespace.delete_own(cluster, manifests.LABEL, namespace, load.run_id)
-            interrupted.forget(context.folder, namespace)
+        if not how.keep:
+            run_namespace.delete_own(cluster, manifests.LABEL, how.namespace, load.run_id)
+            interrupted.forget(context.folder, how.namespace)
         raise
     hosts = {"linux": facts.linux, "outside": facts.outside}
     result = {
         "session": {
-            "namespace": namespace,
+            "namespace": how.namespace,
             "facts": facts.as_dict(),
             "answers": {name: asdict(answer) for name, answer in answers.items()},
         },
@@ -88,26 +84,25 @@ def _start(context: Context, options: Options) -> Outcome:
     return Outcome(True, (*swept, *made), result)
 
 
-def _judge(context: Context, options: Options) -> Outcome:
-    session = options["session"]
-    if not session:
+def _judge(context: Context, how: SmokeOptions) -> Outcome:
+    if not how.session:
         raise Refused("session is what a task with state=started returned; it is missing.")
-    facts = facts_from(session["facts"])
-    answers = {name: Answer(**answer) for name, answer in session["answers"].items()}
-    answers |= {str(given["item"]["id"]): _answer(given) for given in options["answers"] if "item" in given}
+    facts = facts_from(how.session["facts"])
+    answers = {name: Answer(**answer) for name, answer in how.session["answers"].items()}
+    answers |= {str(given["item"]["id"]): _answer(given) for given in how.answers if "item" in given}
     found = report.Report(facts.namespace, verdicts(plan(facts), answers))
-    if options["report"] and not context.check_mode:
-        folder = expand_home(options["report"])
+    if how.report and not context.check_mode:
+        folder = expand_home(how.report)
         folder.mkdir(parents=True, exist_ok=True)
         for name, render in _REPORTS.items():
             (folder / name).write_text(render(found), encoding="utf-8")
-    failed = bool(found.failures) and options["fail"]
+    failed = bool(found.failures) and how.fail
     result = {"table": report.table(found), "report": report.as_dict(found)}
     return Outcome(False, (), result, report.table(found) if failed else report.summary(found), failed)
 
 
-def _remove(context: Context, options: Options) -> Outcome:
-    namespace = options["namespace"] or options["session"].get("namespace", "")
+def _remove(context: Context, how: SmokeOptions) -> Outcome:
+    namespace = how.namespace or how.session.get("namespace", "")
     if not namespace:
         raise Refused("namespace or session has to say what is to be deleted.")
     cluster = context.cluster()
@@ -116,21 +111,8 @@ def _remove(context: Context, options: Options) -> Outcome:
     else:
         there = run_namespace.delete_own(cluster, manifests.LABEL, namespace)
         interrupted.forget(context.folder, namespace)
-        run_namespace.wait_until_gone(cluster, namespace, context.clock, options["gone_timeout"])
+        run_namespace.wait_until_gone(cluster, namespace, context.clock, how.gone_timeout)
     return Outcome(there, (f"delete the namespace {namespace} with all in it",) if there else ())
-
-
-def _settings(context: Context, options: Options, namespace: str) -> workload.Settings:
-    return workload.Settings(
-        namespace=namespace,
-        taints=context.taints,
-        repository=options["image_repo"],
-        tags=options["image_tags"],
-        mode=options["network_mode"],
-        linux=options["linux_host"],
-        outside=options["outside_host"],
-        **{name: options[name] for name in _AS_THEY_ARE},
-    )
 
 
 def _answer(given: Mapping[str, Any]) -> Answer:

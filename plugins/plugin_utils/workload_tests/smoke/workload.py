@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from fractions import Fraction
 from typing import Any
@@ -22,7 +22,7 @@ from ...facts.node_labels import BUILD_LABEL, OS_LABEL
 from ...facts.quantity import quantity
 from ...scheduling.nodes import list_tolerated, windows_nodes
 from . import manifests
-from .model import Answer, Check, Facts, NodeFact, PodFact
+from .model import Answer, Check, Facts, NodeFact, PodFact, SmokeOptions
 
 Object = dict[str, Any]
 EXEC_S = 40.0
@@ -32,46 +32,34 @@ REFUSED = 403
 _POD_NAMES = re.compile(r"^\s*pods\s+(\w+)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """A run's options; see the module's options of the same names."""
-
-    namespace: str
-    taints: Sequence[str]
-    repository: str
-    tags: Mapping[str, str]
-    pull_secret: str
-    timeout: float
-    mode: str
-    dns_domain: str
-    linux: str
-    outside: str
-    external_address: str
-    external_name: str
-    external_dns: str
-
-
 class Workload:
-    """One run's objects in one cluster. `now`: UTC."""
+    """One run's objects in one cluster, in the namespace that `how` names. Its pods tolerate `taints` besides those of
+    the nodes. `now`: UTC."""
 
-    def __init__(self, cluster: Cluster, settings: Settings, clock: Clock, now: Callable[[], datetime]) -> None:
-        self._cluster, self._settings, self._clock, self._now = cluster, settings, clock, now
+    def __init__(
+        self,
+        cluster: Cluster,
+        how: SmokeOptions,
+        taints: Sequence[str],
+        clock: Clock,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._cluster, self._how, self._taints, self._clock, self._now = cluster, how, taints, clock, now
         self.run_id = run_namespace.make_run_mark()
 
     def deploy(self) -> tuple[str, ...]:
         """Make everything; sentences about it. ClusterError, Refused."""
-        settings, wish = self._settings, self._wish()
+        how, wish = self._how, self._wish()
         created = manifests.objects(wish)
         run_namespace.create(self._cluster, manifests.namespace(wish))
-        if settings.pull_secret:
-            self._cluster.create(f"{run_namespace.PATH}/{settings.namespace}/secrets", self._pull_secret())
+        if how.pull_secret:
+            self._cluster.create(f"{run_namespace.PATH}/{how.namespace}/secrets", self._pull_secret())
         for path, item in created:
             self._cluster.create(path, item)
         images = sorted({manifests.image(wish, build) for build in wish.builds})
-        return (f"create the namespace {settings.namespace} with {len(created)} objects, images {', '.join(images)}",)
+        return (f"create the namespace {how.namespace} with {len(created)} objects, images {', '.join(images)}",)
 
     def _wish(self) -> manifests.Wish:
-        settings = self._settings
         found = self._cluster.nodes()
         usable = [node for node in map(node_fact, found) if node.windows and node.usable]
         if not usable:
@@ -81,21 +69,12 @@ class Workload:
         builds: dict[int, int] = {}
         for node in usable:
             builds[node.build] = builds.get(node.build, 0) + 1
-        until = run_namespace.until(self._now(), settings.timeout)
-        return manifests.Wish(
-            settings.namespace,
-            until,
-            builds,
-            list_tolerated(windows_nodes(found), settings.taints),
-            settings.repository,
-            settings.tags,
-            bool(settings.pull_secret),
-            self.run_id,
-        )
+        until = run_namespace.until(self._now(), self._how.timeout)
+        return manifests.Wish(self._how, until, builds, list_tolerated(windows_nodes(found), self._taints), self.run_id)
 
     def _pull_secret(self) -> Object:
         """A copy of the Secret `namespace/name`: a pod can only use one from its own namespace."""
-        home, name = (*self._settings.pull_secret.split("/", 1), "")[:2]
+        home, name = (*self._how.pull_secret.split("/", 1), "")[:2]
         found = self._cluster.get(f"{run_namespace.PATH}/{home}/secrets/{name}")
         if found is None:
             raise ClusterError(
@@ -105,7 +84,7 @@ class Workload:
         return {
             "apiVersion": "v1",
             "kind": "Secret",
-            "metadata": {"name": manifests.PULL_SECRET, "namespace": self._settings.namespace},
+            "metadata": {"name": manifests.PULL_SECRET, "namespace": self._how.namespace},
             "type": found.get("type", "kubernetes.io/dockerconfigjson"),
             "data": found.get("data") or {},
         }
@@ -118,7 +97,7 @@ class Workload:
         refused: list[str] = []
 
         def all_ready() -> bool | None:
-            made = self._cluster.items(f"/apis/apps/v1/namespaces/{self._settings.namespace}/deployments")
+            made = self._cluster.items(f"/apis/apps/v1/namespaces/{self._how.namespace}/deployments")
             wanted = sum(int(item["spec"].get("replicas", 1)) for item in made)
             said = refusal(made)
             if said and said in refused:  # a second time: quotas are sometimes recounted
@@ -128,33 +107,33 @@ class Workload:
             return True if len(pods) >= wanted and all(pod.is_ready for pod in pods) else None
 
         try:
-            wait_for(self._clock, self._settings.timeout, all_ready, interval_s=2.0)
+            wait_for(self._clock, self._how.timeout, all_ready, interval_s=2.0)
         except ClusterError as error:
             if error.status:
                 raise
 
     def facts(self) -> Facts:
         """The plan's input. ClusterError."""
-        settings = self._settings
+        how = self._how
         web, peer = self._service(manifests.WEB), self._service(manifests.PEER)
         peers = self._pods(manifests.PEER)
         return Facts(
-            namespace=settings.namespace,
+            namespace=how.namespace,
             nodes=tuple(self._read_reserved(node) if node.windows else node for node in self.nodes()),
             web=tuple(self._pods(manifests.WEB)),
             peer=next((pod for pod in peers if pod.is_ready), next(iter(peers), None)),
             web_address=str(web["spec"].get("clusterIP") or ""),
             web_node_port=_node_port(web),
             peer_address=str(peer["spec"].get("clusterIP") or ""),
-            mode=settings.mode or self._mode(),
-            dns_domain=settings.dns_domain,
+            mode=how.network_mode or self._mode(),
+            dns_domain=how.dns_domain,
             dns_address=dns_address(self._cluster),
-            linux=settings.linux,
-            outside=settings.outside,
-            external_address=settings.external_address,
-            external_name=settings.external_name,
-            external_dns=settings.external_dns,
-            repository=settings.repository,
+            linux=how.linux_host,
+            outside=how.outside_host,
+            external_address=how.external_address,
+            external_name=how.external_name,
+            external_dns=how.external_dns,
+            repository=how.image_repo,
             pod_names=serves_pod_names(self._optional(f"{run_namespace.PATH}/kube-system/configmaps/coredns")),
             policies=self._policies(),
             web_second=str([*(web["spec"].get("clusterIPs") or ()), "", ""][1]),
@@ -162,7 +141,7 @@ class Workload:
 
     def _policies(self) -> tuple[str, ...]:
         """NetworkPolicies in this run's Namespace, which only an operator of the cluster can have made."""
-        path = f"/apis/networking.k8s.io/v1/namespaces/{self._settings.namespace}/networkpolicies"
+        path = f"/apis/networking.k8s.io/v1/namespaces/{self._how.namespace}/networkpolicies"
         return tuple(str(item["metadata"]["name"]) for item in (self._optional(path) or {}).get("items") or ())
 
     def _optional(self, path: str) -> Object | None:
@@ -187,13 +166,13 @@ class Workload:
         return "l2bridge"
 
     def _service(self, name: str) -> Object:
-        found = self._cluster.get(f"{run_namespace.PATH}/{self._settings.namespace}/services/{name}")
+        found = self._cluster.get(f"{run_namespace.PATH}/{self._how.namespace}/services/{name}")
         if found is None:
-            raise ClusterError(f"The Service {name} of the smoke test is gone from {self._settings.namespace}.")
+            raise ClusterError(f"The Service {name} of the smoke test is gone from {self._how.namespace}.")
         return found
 
     def _pods(self, app: str) -> list[PodFact]:
-        path = f"{run_namespace.PATH}/{self._settings.namespace}/pods?labelSelector=app%3D{app}"
+        path = f"{run_namespace.PATH}/{self._how.namespace}/pods?labelSelector=app%3D{app}"
         pods = [item for item in self._cluster.items(path) if not item["metadata"].get("deletionTimestamp")]
         return sorted((pod_fact(item) for item in pods), key=lambda pod: pod.name)
 
@@ -216,7 +195,7 @@ class Workload:
 
     def _ask(self, check: Check) -> Answer:
         try:
-            done = exec_in_pod(self._cluster, self._settings.namespace, check.pod, check.argv, EXEC_S)
+            done = exec_in_pod(self._cluster, self._how.namespace, check.pod, check.argv, EXEC_S)
         except ClusterError as error:
             return Answer(error=str(error))
         return Answer(done.exit_code, done.stdout, done.stderr)

@@ -19,25 +19,18 @@ from tests.lab.cluster.cluster import Cluster
 from tests.lab.cluster.flows import Place
 from tests.lab.cluster.pod_programs import run_on_linux
 from tests.lab.cluster.seed import Settings
+from tests.unit.workload_tests import told
 from tests.unit.workload_tests.smoke.objects import windows_node
 
 NAMESPACE = "winkube-smoke-test"
 LINUX = Place("linux", "control-plane", "192.168.122.10")
 OUTSIDE = Place("outside", "workstation", "192.168.122.1")
-SETTINGS: dict[str, Any] = {
+HOW: dict[str, Any] = {
     "namespace": NAMESPACE,
-    "taints": ("os=windows:NoSchedule",),
-    "repository": "mcr.microsoft.com/windows/servercore",
-    "tags": {},
-    "pull_secret": "",
-    "timeout": 30.0,
-    "mode": "l2bridge",
-    "dns_domain": "cluster.local",
-    "linux": "control-plane",
-    "outside": "workstation",
-    "external_address": "1.1.1.1",
-    "external_name": "www.msftconnecttest.com",
-    "external_dns": "",
+    "timeout": 30,
+    "network_mode": "l2bridge",
+    "linux_host": "control-plane",
+    "outside_host": "workstation",
 }
 
 
@@ -57,14 +50,14 @@ def cluster(folder: Path, builds: tuple[int, ...] = (20348, 20348), **settings: 
 class Smoke:
     """One run of the smoke test: the parts that the action plugs together."""
 
-    def __init__(self, lab: Cluster, **settings: Any) -> None:
+    def __init__(self, lab: Cluster, taints: tuple[str, ...] = told.TAINTS, **given: Any) -> None:
         self.lab = lab
         found = client.Cluster.open({"kubeconfig": str(lab.kubeconfig)})
         assert found is not None
         self.cluster = found
-        self.settings = workload.Settings(**{**SETTINGS, **settings})
+        self.how = told.smoke(**{**HOW, **given})
         found.clock = clock = self.clock()
-        self.workload = workload.Workload(found, self.settings, clock, lambda: datetime.now(UTC))
+        self.workload = workload.Workload(found, self.how, taints, clock, lambda: datetime.now(UTC))
 
     def clock(self) -> Clock:
         """Time is the lab's: each request moves it."""
@@ -94,4 +87,4 @@ class Smoke:
 
     def report(self) -> Report:
         checks = plan(self.facts())
-        return Report(self.settings.namespace, verdicts(checks, self.answers(checks)))
+        return Report(self.how.namespace, verdicts(checks, self.answers(checks)))

@@ -113,11 +113,11 @@ def test_the_overlay_is_known_by_flannels_annotation(lab: Cluster) -> None:
     for backend, mode in (("host-gw", "l2bridge"), ("vxlan", "overlay")):
         annotations = {"flannel.alpha.coreos.com/backend-type": backend}
         lab.request("PATCH", "/api/v1/nodes/win1", {"metadata": {"annotations": annotations}})
-        assert Smoke(lab, mode="", namespace=f"winkube-smoke-{backend}").facts().mode == mode
+        assert Smoke(lab, network_mode="", namespace=f"winkube-smoke-{backend}").facts().mode == mode
 
 
 def test_a_wrong_image_is_told_by_the_kubelets_own_sentence(lab: Cluster) -> None:
-    report = Smoke(lab, tags={"20348": "ltsc2019"}, timeout=5.0).report()
+    report = Smoke(lab, image_tags={"20348": "ltsc2019"}, timeout=5).report()
     assert "pods" in broken(report)
     assert any("does not match the host operating system" in found.seen for found in report.failures)
     assert report.of_group("node-to-pod") == "skipped"

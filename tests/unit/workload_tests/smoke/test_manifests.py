@@ -18,10 +18,12 @@ from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import P
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import manifests
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.manifests import Wish
 
+from tests.unit.workload_tests import told
+
 ROOT = Path(__file__).resolve().parents[4]
 DOCUMENT = ROOT / "tests" / "fixtures" / "smoke" / "win-webserver.yaml"
 PRINTED = DOCUMENT.with_name("win-webserver.printed.txt")
-WISH = Wish("smoke", "2030-01-01T00:00:00Z", {17763: 2})
+WISH = told.deployed({17763: 2}, until="2030-01-01T00:00:00Z")
 
 
 def made(wish: Wish = WISH) -> dict[tuple[str, str], dict[str, Any]]:
@@ -69,9 +71,9 @@ def test_the_deployment_is_the_documents_own_and_its_command_line_byte_by_byte()
     assert pod == wanted["spec"]["template"]["spec"]
     assert found["spec"]["replicas"] == wanted["spec"]["replicas"] == 2
     assert found["spec"]["selector"] == wanted["spec"]["selector"]
-    single = made(Wish("smoke", "", {17763: 1}))["Deployment", "win-webserver"]
+    single = made(told.deployed({17763: 1}))["Deployment", "win-webserver"]
     assert single["spec"]["replicas"] == 2, "two pods, on one node as well"
-    newer = made(Wish("smoke", "", {20348: 1}))["Deployment", "win-webserver"]["spec"]["template"]["spec"]
+    newer = made(told.deployed({20348: 1}))["Deployment", "win-webserver"]["spec"]["template"]["spec"]
     assert newer["containers"][0]["image"] == "mcr.microsoft.com/windows/servercore:ltsc2022"
     here = Path(manifests.__file__).with_name("win-webserver-deployment.yaml")
     assert yaml.safe_load(here.read_text(encoding="utf-8")) == wanted
@@ -136,7 +138,7 @@ def _lenient(text: str) -> list[dict[str, Any]]:
 
 @pytest.mark.row("KE-16", "SM-06", "SM-17")
 def test_each_build_has_its_own_deployment_image_and_nodes() -> None:
-    found = made(Wish("smoke", "", {17763: 3, 20348: 1, 26100: 4}))
+    found = made(told.deployed({17763: 3, 20348: 1, 26100: 4}))
     web = {name: item for (kind, name), item in found.items() if name.startswith("win-webserver-")}
     images = {
         name: item["spec"]["template"]["spec"]["containers"][0]["image"].split(":")[1] for name, item in web.items()
@@ -166,10 +168,10 @@ def test_each_build_has_its_own_deployment_image_and_nodes() -> None:
 
 def test_a_build_without_an_image_is_refused_unless_one_is_named() -> None:
     with pytest.raises(Refused, match="Windows build 18363; winkube_smoke_image_tags"):
-        manifests.objects(Wish("smoke", "", {18363: 1}))
-    named = Wish("smoke", "", {18363: 1}, tags={"18363": "1.2"})
+        manifests.objects(told.deployed({18363: 1}))
+    named = told.deployed({18363: 1}, image_tags={"18363": "1.2"})
     assert manifests.image(named, 18363) == "mcr.microsoft.com/windows/servercore:1.2"
-    assert manifests.image(Wish("smoke", "", {25398: 1}), 25398).endswith(":ltsc2022")
+    assert manifests.image(told.deployed({25398: 1}), 25398).endswith(":ltsc2022")
 
 
 @pytest.mark.row("KE-14")
@@ -180,7 +182,7 @@ def test_the_peer_runs_as_a_user_that_is_no_administrator() -> None:
 
 @pytest.mark.row("KE-15")
 def test_microsofts_repository_where_no_other_is_named() -> None:
-    assert manifests.image(Wish("smoke", "", {}), 20348) == "mcr.microsoft.com/windows/servercore:ltsc2022"
+    assert manifests.image(told.deployed({}), 20348) == "mcr.microsoft.com/windows/servercore:ltsc2022"
     option = yaml.safe_load(DOCUMENTATION)["options"]["smoke"]["suboptions"]["image_repo"]
     assert option["default"] == "mcr.microsoft.com/windows/servercore"
     playbook = (ROOT / "playbooks" / "test.yml").read_text(encoding="utf-8")
@@ -190,7 +192,7 @@ def test_microsofts_repository_where_no_other_is_named() -> None:
 
 @pytest.mark.row("KE-15")
 def test_another_repository_and_a_pull_secret() -> None:
-    wish = Wish("smoke", "", {17763: 1}, repository="registry.example/win/core", pull=True)
+    wish = told.deployed({17763: 1}, image_repo="registry.example/win/core", pull_secret="a/b")
     for name in ("win-webserver", "winkube-peer"):
         pod = made(wish)["Deployment", name]["spec"]["template"]["spec"]
         assert pod["containers"][0]["image"] == "registry.example/win/core:ltsc2019"
@@ -200,7 +202,7 @@ def test_another_repository_and_a_pull_secret() -> None:
 
 @pytest.mark.row("SM-03")
 def test_taints_without_a_value_are_tolerated_too() -> None:
-    pod = made(Wish("smoke", "", {17763: 1}, taints=("dedicated:NoExecute",)))["Deployment", "win-webserver"]
+    pod = made(told.deployed({17763: 1}, taints=("dedicated:NoExecute",)))["Deployment", "win-webserver"]
     assert pod["spec"]["template"]["spec"]["tolerations"] == [
         {"key": "dedicated", "operator": "Exists", "effect": "NoExecute"}
     ]

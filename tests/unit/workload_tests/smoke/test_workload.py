@@ -14,7 +14,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import C
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import workload
 
 from tests.unit.cluster.fake import as_api
-from tests.unit.workload_tests.smoke.clusters import SETTINGS
+from tests.unit.workload_tests import told
+from tests.unit.workload_tests.smoke.clusters import HOW
 from tests.unit.workload_tests.smoke.objects import windows_node
 
 
@@ -120,12 +121,12 @@ class Waiting(Cluster):
 
 
 @pytest.mark.row("SM-06")
-@pytest.mark.parametrize(("timeout", "waited"), [(60.0, 14.0), (8.0, 8.0)])
-def test_it_is_waited_until_all_pods_are_ready_and_no_longer_than_was_said(timeout: float, waited: float) -> None:
+@pytest.mark.parametrize(("timeout", "waited"), [(60, 14.0), (8, 8.0)])
+def test_it_is_waited_until_all_pods_are_ready_and_no_longer_than_was_said(timeout: int, waited: float) -> None:
     cluster = Waiting()
-    settings = workload.Settings(**{**SETTINGS, "timeout": timeout})
+    how = told.smoke(**{**HOW, "timeout": timeout})
     clock = Clock(lambda: cluster.passed, cluster.sleep)
-    workload.Workload(cluster, settings, clock, lambda: datetime.now(UTC)).wait()
+    workload.Workload(cluster, how, told.TAINTS, clock, lambda: datetime.now(UTC)).wait()
     assert cluster.passed == waited
 
 
