@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
-from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.components.node import Node
+from ..plugin_utils.components.options import read
 from ..plugin_utils.diagnosis.cluster_view import ClusterView, ask
-from ..plugin_utils.diagnosis.expectations import Expectations
-from ..plugin_utils.diagnosis.network_report import list_objects, show_conf, summarize
+from ..plugin_utils.diagnosis.network_report import HnsCheckOptions, list_objects, show_conf, summarize
 from ..plugin_utils.diagnosis.scene import complete_cni, list_adapters, read_dump, reads, scene_of
 from ..plugin_utils.diagnosis.table import HNS_CHECK, diagnose, list_left_out
 from ..plugin_utils.engine.reading import Reading
@@ -33,14 +33,14 @@ class ActionModule(NodeAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """One reading of the node, one look at the cluster, and what is wrong in them."""
-        expect = Expectations.of_options(layout, options)
-        recorded = any(text for name, text in (options["dump"] or {}).items() if name != "cni_conf_name")
-        reading = read_dump(options["dump"], layout) if recorded else self._read(expect)
-        view = self._view(options)
-        scene = scene_of(reading, expect, view, *_parse_pasted(options))
+        expected, how = Node.of(options, layout), read(HnsCheckOptions, options)
+        recorded = how.dump.recorded or how.dump.cni_conf
+        reading = read_dump(how.dump, layout) if recorded else self._read(expected)
+        view = self._view(expected.node_name)
+        scene = scene_of(reading, expected, view, *_parse_pasted(how), subnet=how.subnet, vni=how.vni)
         report = diagnose(scene, HNS_CHECK)
         findings = report.findings
-        failed = fails(findings, options["fail_on"])
+        failed = fails(findings, how.fail_on)
         for one in findings:
             if one.severity == WARNING and not failed:
                 self.warn_once(f"{self._host}: {one.sentence}")
@@ -51,31 +51,31 @@ class ActionModule(NodeAction):
                 "msg": summarize(self._host, report),
                 "findings": [one.as_data(self._host) for one in findings],
                 "left_out": list(list_left_out(scene, HNS_CHECK)),
-                "reminders": _reminders(reading, asked=bool(options["vm_adapters"])),
+                "reminders": _reminders(reading, asked=bool(how.vm_adapters)),
                 "winkube": {"calls": self._node.calls},
             }
             | list_objects(scene, findings)
-            | show_conf(reading, expect, diff=self._task.diff)
+            | show_conf(reading, expected, diff=self._task.diff)
         )
 
-    def _read(self, expect: Expectations) -> Reading:
+    def _read(self, expected: Node) -> Reading:
         """One remote call; more for a CNI configuration in a folder, or of a name, that no one has."""
-        return complete_cni(self._node.read_queries(reads(expect)), expect, self._node.probe)
+        return complete_cni(self._node.read_queries(reads(expected.layout)), expected, self._node.probe)
 
-    def _view(self, options: Mapping[str, Any]) -> ClusterView | None:
+    def _view(self, name: str) -> ClusterView | None:
         """The cluster's side; None, and a line at -v, without a kubeconfig."""
-        cluster = Cluster.open(options["cluster"])
+        cluster = self._asks.cluster(self._shared.cluster)
         if cluster is None:
             display.v(f"{self._host}: cluster.kubeconfig is empty; Services, endpoints and pods were not compared")
             return None
-        return ask(cluster, options["node_name"])
+        return ask(cluster, name)
 
 
-def _parse_pasted(options: Mapping[str, Any]) -> tuple[tuple[VmAdapter, ...], tuple[Ports, ...]]:
+def _parse_pasted(how: HnsCheckOptions) -> tuple[tuple[VmAdapter, ...], tuple[Ports, ...]]:
     """What the playbook has asked elsewhere: the Hyper-V host's adapters, the node's ports."""
-    text = options["vm_adapters"]
+    text = how.vm_adapters
     try:
-        return virtual_machine.parse(text) if text else (), port_blocks.parse(options["port_ranges"] or {})
+        return virtual_machine.parse(text) if text else (), port_blocks.parse(asdict(how.port_ranges))
     except (virtual_machine.VmAdaptersError, port_blocks.PortsError) as error:
         raise NodeError(f"hns_check: {error}") from error
 

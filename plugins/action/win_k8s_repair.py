@@ -86,8 +86,9 @@ class ActionModule(ConvergingAction):
         """Mend the CNI configuration that the runtime takes."""
 
         def build_resources(given: Given[Any]) -> Resources:
-            expect = cni_mend.expectations(given.options, given.layout)
-            return cni_mend.resources(complete_cni(given.reading, expect, self._node.probe), expect, given.mark)
+            expected = cni_mend.repaired_node(given.options, given.layout)
+            reading = complete_cni(given.reading, expected, self._node.probe)
+            return cni_mend.resources(reading, expected, given.mark)
 
         stages = (Stage("cni.conf", build_resources),)
         return self.converge(stages, options, needed=cni_reads(self._node.layout))[1]

@@ -6,13 +6,12 @@ import base64
 import functools
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ansible_collections.winkube.node.plugins.plugin_utils.components.node import Node
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.cluster_view import view_of
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import Scene, reads, scene_of
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import diagnose
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
@@ -98,7 +97,8 @@ def judge(case: Case) -> Answer:
 
 def scene(case: Case) -> Scene:
     data = case.data
-    wanted = Expectations(LAYOUT, **(data.get("expect") or {}))
+    whole = "kubelet" in (data.get("services") or {})
+    wanted = _expected(data.get("expect") or {}, whole=whole)
     cluster = data.get("cluster")
     view = (
         None
@@ -111,15 +111,15 @@ def scene(case: Case) -> Scene:
             node_name=wanted.node_name,
         )
     )
-    reading = Reading().merge(dict(_parts(data)), reads(wanted))
+    reading = Reading().merge(dict(_parts(data)), reads(LAYOUT))
     return scene_of(
         reading,
         wanted,
         view,
+        whole=whole,
         logs=data.get("logs") or {},
         node=data.get("node"),
         asked="node" in data,
-        expected=_expected(data),
     )
 
 
@@ -171,6 +171,9 @@ def _service(name: str, each: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _expected(data: Mapping[str, Any]) -> Node | None:
-    """A whole node where a case tells of its kubelet's service."""
-    return wanted_node() if "kubelet" in (data.get("services") or {}) else None
+def _expected(told: Mapping[str, Any], *, whole: bool) -> Node:
+    """By what a case expects of the network; a whole node where it tells of its kubelet's service."""
+    options = {name: value for name, value in told.items() if name not in {"flannel", "kube_proxy"}}
+    by = {"cni_managed_by": told.get("flannel", True), "kube_proxy_managed_by": told.get("kube_proxy", True)}
+    network = Node.unknown(LAYOUT, **options, **{name: "service" if ours else "cluster" for name, ours in by.items()})
+    return replace(wanted_node(), flannel=network.flannel, kube_proxy=network.kube_proxy) if whole else network

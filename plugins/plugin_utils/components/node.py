@@ -83,6 +83,11 @@ class Node:
             versions=told.versions,
         )
 
+    @classmethod
+    def unknown(cls, layout: Layout, **told: Any) -> Node:
+        """One of which only what is `told` is known, by options of hns_check; no component's default counts."""
+        return cls.of(_UNKNOWN | told, layout)
+
     @property
     def node_name(self) -> str:
         """The Node's name."""
@@ -94,14 +99,24 @@ class Node:
         return bool(self.kubelet.version)
 
     @property
+    def flannel_is_ours(self) -> bool:
+        """Whether the pod network is that of our flanneld; the files of another CNI's are nobody's business here."""
+        return self.cni_managed_by == SERVICE
+
+    @property
+    def kube_proxy_is_ours(self) -> bool:
+        """Whether kube-proxy is our service, and not the cluster's."""
+        return self.kube_proxy_managed_by == SERVICE
+
+    @property
     def runs_flannel(self) -> bool:
         """Whether flanneld is a service of the host."""
-        return self.kubernetes and self.cni_managed_by == SERVICE
+        return self.kubernetes and self.flannel_is_ours
 
     @property
     def runs_kube_proxy(self) -> bool:
         """Whether kube-proxy is a service of the host."""
-        return self.kubernetes and self.kube_proxy_managed_by == SERVICE
+        return self.kubernetes and self.kube_proxy_is_ours
 
     @property
     def cni_managed_by(self) -> str:
@@ -162,3 +177,5 @@ _SAME = frozenset(
     }
 )
 """Options that those modules have under the components' own names."""
+
+_UNKNOWN: dict[str, Any] = dict.fromkeys(("network_mode", *_SAME - {"join", "pause_image_source"}), "")

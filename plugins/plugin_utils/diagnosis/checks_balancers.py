@@ -38,8 +38,8 @@ def _rules(scene: Scene) -> dict[Key, list[PolicyList]]:
 
 def _none(scene: Scene) -> Iterator[Seen]:
     """Each cluster has the Service default/kubernetes."""
-    service = scene.service(scene.expect.layout.kube_proxy_service)
-    if not scene.expect.kube_proxy or not scene.hns.knows("policylists") or service is None:
+    service = scene.service(scene.layout.kube_proxy_service)
+    if not scene.expected.kube_proxy_is_ours or not scene.hns.knows("policylists") or service is None:
         return
     if service.get("state") == "running" and next(scene.hns.balancers(), None) is None:
         yield Seen("rules", "HNS has none, though kube-proxy runs", "at least that of the Service default/kubernetes")
@@ -100,7 +100,7 @@ def _missing(scene: Scene) -> Iterator[Seen]:
 
 def _stale(scene: Scene) -> Iterator[Seen]:
     """Only addresses of the services' network: node ports and external addresses have rules of their own."""
-    cluster, services = scene.cluster, ranges(scene.expect.service_cidr)
+    cluster, services = scene.cluster, ranges(scene.expected.service_cidr)
     if cluster is None or not services:
         return
     for vip, port, protocol in _rules(scene):

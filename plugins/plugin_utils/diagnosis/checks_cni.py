@@ -14,6 +14,7 @@ from functools import partial
 from ..components.cni.conf import ENDINGS, FILE
 from ..components.cni.judge import judge
 from ..components.cni.rules import Subject
+from ..components.node import Node
 from ..engine import windows_path
 from ..engine.sentences import join_words
 from ..engine.services.existing import argument
@@ -26,7 +27,6 @@ from ..words.remedies import advice
 from .check import Check, inside, ranges
 from .checks_network import PLACEHOLDER
 from .checks_services import arguments
-from .expectations import Expectations
 from .scene import Scene
 
 _ELSEWHERE = advice(
@@ -36,7 +36,7 @@ _ELSEWHERE = advice(
 
 
 def _absent(scene: Scene) -> Iterator[Seen]:
-    if scene.expect.flannel and scene.cni_text == "":
+    if scene.expected.flannel_is_ours and scene.cni_text == "":
         elsewhere = not windows_path.is_same(windows_path.parent(scene.cni_path), scene.layout.cni_conf_dir)
         yield Seen(
             scene.cni_file,
@@ -55,7 +55,7 @@ def _not_first(scene: Scene) -> Iterator[Seen]:
     """Another file than ours, or the configuration of containerd's own `nat` before one of a pod network."""
     found = sorted(each for each in scene.conf_files if each.endswith(ENDINGS))
     nat = scene.cni_conf is not None and all(each.type == "nat" for each in scene.cni_conf.plugins)
-    wanted = bool(scene.expect.network_name or scene.expect.network_mode)
+    wanted = bool(scene.network_name or scene.network_mode)
     if (FILE in found and scene.cni_file != FILE) or (nat and wanted and len(found) > 1):
         yield Seen(
             "CNI configuration",
@@ -72,7 +72,7 @@ def _pods_on_nat(scene: Scene) -> Iterator[Seen]:
     nat = {each.id: each for each in scene.hns.networks if each.type == "nat"}
     stray = [each for each in scene.hns.endpoints if each.network in nat and _is_pod(each)]
     taken = [each for each in scene.hns.endpoints if scene.is_pods(each) and each.network in {one.id for one in own}]
-    pods = ranges(scene.expect.cluster_cidr)
+    pods = ranges(scene.expected.cluster_cidr)
     outside = pods and not any(inside(address, pods) for each in stray for address in each.addresses)
     if stray and own and (outside or not taken):
         yield Seen(
@@ -91,15 +91,15 @@ def _is_pod(endpoint: Endpoint) -> bool:
     return not endpoint.remote and bool(endpoint.namespace) and bool(re.search(r"[0-9a-f]{8,}", endpoint.name))
 
 
-def subject_of(expect: Expectations, file: str = FILE) -> Subject:
+def subject_of(expected: Node, network_name: str, file: str = FILE) -> Subject:
     """What is expected of the node that a CNI configuration is for."""
     return Subject(
         file,
-        network_name=expect.network_name,
-        plugins_version=expect.plugins_version,
-        cluster_cidr=expect.cluster_cidr,
-        service_cidr=expect.service_cidr,
-        management_ip=expect.management_ip,
+        network_name=network_name,
+        plugins_version=expected.flannel.plugins_version,
+        cluster_cidr=expected.cluster_cidr,
+        service_cidr=expected.service_cidr,
+        management_ip=expected.management_ip,
     )
 
 
@@ -108,7 +108,7 @@ def _subject(scene: Scene) -> Subject:
     network, adapters = scene.pod_network, scene.adapters or ()
     mode = network.type if network else ""
     return replace(
-        subject_of(scene.expect, scene.cni_file),
+        subject_of(scene.expected, scene.network_name, scene.cni_file),
         subnets=tuple(_host_subnets(scene)),
         programs=scene.programs,
         networks=tuple(each.name for each in scene.hns.networks) if scene.hns.knows("networks") else None,
@@ -121,7 +121,7 @@ def _subject(scene: Scene) -> Subject:
 def _host_subnets(scene: Scene) -> Iterator[str]:
     """The networks of the address that is expected, else of the pod network's management address if the host has it."""
     network = scene.pod_network
-    wanted = scene.expect.management_ip or (network.management_ip if network else "")
+    wanted = scene.expected.management_ip or (network.management_ip if network else "")
     for adapter in scene.adapters or ():
         for address, length in adapter.addresses:
             if address == wanted and not ipaddress.IPv4Address(address).is_link_local:

@@ -105,9 +105,8 @@ def _not_attached(scene: Scene) -> Iterator[Seen]:
 
 
 def _find_translated(scene: Scene) -> Iterator[Seen]:
-    needed = [
-        str(each) for each in ranges(f"{scene.expect.cluster_cidr},{scene.expect.service_cidr}") if each.version == 4
-    ]
+    known = ranges(f"{scene.expected.cluster_cidr},{scene.expected.service_cidr}")
+    needed = [str(each) for each in known if each.version == 4]
     for endpoint in _pods(scene):
         rules = [each for each in endpoint.policies if each.type == "OutBoundNAT"]
         if not needed or not rules:
@@ -136,9 +135,9 @@ def _find_unfilled(scene: Scene) -> Iterator[Seen]:
 
 def _dns_suffix(scene: Scene) -> Iterator[Seen]:
     for each in _pods(scene):
-        problem = suffix_problem(each.dns_suffixes, scene.expect.cluster_domain)
+        problem = suffix_problem(each.dns_suffixes, scene.expected.kubelet.cluster_domain)
         if problem:
-            yield Seen(each.label, problem, f"<namespace>.svc.{scene.expect.cluster_domain}")
+            yield Seen(each.label, problem, f"<namespace>.svc.{scene.expected.kubelet.cluster_domain}")
 
 
 def _remote_stale(scene: Scene) -> Iterator[Seen]:
@@ -148,8 +147,8 @@ def _remote_stale(scene: Scene) -> Iterator[Seen]:
     for each in scene.hns.endpoints:
         if each.remote and each.addresses and not set(each.addresses) & cluster.behind:
             # flannel's and Calico's own remote endpoints stand for ranges, not for pods
-            if scene.expect.cluster_cidr and not any(
-                inside(one, ranges(scene.expect.cluster_cidr)) for one in each.addresses
+            if scene.expected.cluster_cidr and not any(
+                inside(one, ranges(scene.expected.cluster_cidr)) for one in each.addresses
             ):
                 continue
             yield Seen(each.label, "no EndpointSlice has its address", "an address behind a Service")

@@ -27,7 +27,7 @@ def _bridge_endpoint(scene: Scene) -> Iterator[Seen]:
     network, conf = scene.pod_network, scene.cni_conf
     if network is None or network.type != "l2bridge" or conf is None or not scene.hns.knows("endpoints"):
         return
-    if not scene.expect.flannel or all(each.type != "flannel" for each in conf.plugins):
+    if not scene.expected.flannel_is_ours or all(each.type != "flannel" for each in conf.plugins):
         return
     name = f"{network.name}_ep"
     own = [each for each in scene.hns.endpoints if each.name.casefold() == name.casefold()]
@@ -68,13 +68,13 @@ def _net_conf_name(scene: Scene) -> Iterator[Seen]:
     name = _flannel_name(scene)
     if scene.cni_conf is not None and scene.cni_conf.name.casefold() != name.casefold():
         yield Seen(NET_CONF, f"flanneld calls its network {name}, cni.conf says {scene.cni_conf.name}", "one name")
-    elif scene.expect.network_name and scene.expect.network_name.casefold() != name.casefold():
-        yield Seen(NET_CONF, f"flanneld calls its network {name}", scene.expect.network_name)
+    elif scene.network_name and scene.network_name.casefold() != name.casefold():
+        yield Seen(NET_CONF, f"flanneld calls its network {name}", scene.network_name)
 
 
 def _net_conf_backend(scene: Scene) -> Iterator[Seen]:
     network = scene.pod_network
-    wanted = scene.expect.network_mode or (network.type if network else "")
+    wanted = scene.network_mode or (network.type if network else "")
     backend = _backend(scene)
     if scene.net_conf is None or wanted not in BACKENDS:
         return
@@ -91,8 +91,8 @@ def _net_conf_vxlan(scene: Scene) -> Iterator[Seen]:
     vni, port = backend.get("VNI", VNI), backend.get("Port", PORT)
     if not isinstance(vni, int) or vni < VNI:
         yield Seen(NET_CONF, f"VNI is {vni}", f"{VNI} or more")
-    elif scene.expect.vni and vni != scene.expect.vni:
-        yield Seen(NET_CONF, f"VNI is {vni}", str(scene.expect.vni))
+    elif scene.vni and vni != scene.vni:
+        yield Seen(NET_CONF, f"VNI is {vni}", str(scene.vni))
     if port != PORT:
         yield Seen(NET_CONF, f"Port is {port}", str(PORT))
     for key in ("DirectRouting", "GBP"):
@@ -101,14 +101,14 @@ def _net_conf_vxlan(scene: Scene) -> Iterator[Seen]:
 
 
 def _net_conf_network(scene: Scene) -> Iterator[Seen]:
-    wanted = [each for each in ranges(scene.expect.cluster_cidr) if each.version == 4]
+    wanted = [each for each in ranges(scene.expected.cluster_cidr) if each.version == 4]
     found = ranges(str((scene.net_conf or {}).get("Network") or ""))
     if wanted and found and not set(found) <= set(wanted):
         yield Seen(NET_CONF, f"Network is {join_words(found)}", f"{join_words(wanted)}, the pods' network")
 
 
 def _no_lease(scene: Scene) -> Iterator[Seen]:
-    if scene.expect.flannel and scene.content(subnet_env.path(scene.layout)) == "":
+    if scene.expected.flannel_is_ours and scene.content(subnet_env.path(scene.layout)) == "":
         yield Seen(
             SUBNET_ENV, f"there is no {subnet_env.path(scene.layout)}: flanneld has no lease", "flanneld's lease"
         )
@@ -116,10 +116,10 @@ def _no_lease(scene: Scene) -> Iterator[Seen]:
 
 def _lease_invalid(scene: Scene) -> Iterator[Seen]:
     """What flanneld would not have written, whatever the node's range is."""
-    text = scene.content(subnet_env.path(scene.layout)) if scene.expect.flannel else None
+    text = scene.content(subnet_env.path(scene.layout)) if scene.expected.flannel_is_ours else None
     if not text:
         return
-    cluster = [each for each in ranges(scene.expect.cluster_cidr) if each.version == 4]
+    cluster = [each for each in ranges(scene.expected.cluster_cidr) if each.version == 4]
     try:
         lease = subnet_env.parse(text)
     except subnet_env.SubnetEnvError as error:
@@ -188,7 +188,7 @@ def _proxy_vip_taken(scene: Scene) -> Iterator[Seen]:
 
 
 def _proxy_host(scene: Scene) -> Iterator[Seen]:
-    wanted = scene.expect.node_name
+    wanted = scene.expected.node_name
     if scene.kube_proxy is None or not wanted or argument(scene.kube_proxy, "config"):
         return
     given = argument(scene.kube_proxy, "hostname-override")
@@ -198,7 +198,7 @@ def _proxy_host(scene: Scene) -> Iterator[Seen]:
 
 def _proxy_cidr(scene: Scene) -> Iterator[Seen]:
     given = argument(scene.kube_proxy or (), "cluster-cidr")
-    wanted = scene.expect.cluster_cidr
+    wanted = scene.expected.cluster_cidr
     if given and wanted and not set(ranges(given)) <= set(ranges(wanted)):
         yield Seen("kube-proxy", f"--cluster-cidr is {given}", wanted)
 

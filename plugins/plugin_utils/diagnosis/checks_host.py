@@ -60,13 +60,13 @@ def _service_vmcompute(scene: Scene) -> Iterator[Seen]:
 
 
 def _adapter_missing(scene: Scene) -> Iterator[Seen]:
-    wanted = scene.expect.interface_name.casefold()
+    wanted = scene.network_adapter.casefold()
     if not wanted or scene.adapters is None:
         return
     if not any(each.physical.casefold() == wanted for each in scene.adapters):
         there = sorted({each.physical for each in scene.adapters if not _of_endpoint(scene, each)})
         yield Seen(
-            f"adapter {scene.expect.interface_name}",
+            f"adapter {scene.network_adapter}",
             f"it is not there; there are: {join_words(there)}",
             "an adapter of this name",
             advice(f"Set winkube_interface_name to the one that has the host's address: {join_words(there)}."),
@@ -80,9 +80,11 @@ _WIRELESS = re.compile(r"wi-?fi|wlan|wireless|drahtlos|sans fil|无线", re.IGNO
 def _wireless(scene: Scene) -> Iterator[Seen]:
     """Only where the network is missing: an access point only takes frames of one MAC address, so that HNS makes no
     bridge on it."""
-    if scene.adapters is None or not scene.expect.flannel or not scene.hns.knows("networks") or scene.pod_network:
+    if scene.adapters is None or not scene.hns.knows("networks"):
         return
-    wanted = scene.expect.interface_name.casefold()
+    if not scene.expected.flannel_is_ours or scene.pod_network:
+        return
+    wanted = scene.network_adapter.casefold()
     own = [each for each in scene.adapters if not each.is_virtual and (each.addresses or not wanted)]
     chosen = [each for each in own if not wanted or each.physical.casefold() == wanted]
     if chosen and all(_WIRELESS.search(each.physical) for each in chosen):
@@ -169,15 +171,15 @@ def _management_stale(scene: Scene) -> Iterator[Seen]:
                 f"its management address is {network.management_ip}, the host has {join_words(sorted(own))}",
                 "an address of the host",
             )
-    wanted = scene.expect.management_ip
+    wanted = scene.expected.management_ip
     if wanted and wanted not in own:
         yield Seen("host", f"its addresses are {join_words(sorted(own))}", f"{wanted} among them")
 
 
 def _hns_restarted(scene: Scene) -> Iterator[Seen]:
     times = dict(scene.started)
-    hns, proxy = times.get(HNS_SERVICE, ""), times.get(scene.expect.layout.kube_proxy_service, "")
-    if scene.expect.kube_proxy and hns and proxy and hns > proxy:
+    hns, proxy = times.get(HNS_SERVICE, ""), times.get(scene.layout.kube_proxy_service, "")
+    if scene.expected.kube_proxy_is_ours and hns and proxy and hns > proxy:
         yield Seen(
             "service hns", f"it was started {hns}, kube-proxy before that, {proxy}", "kube-proxy started after it"
         )
@@ -196,7 +198,7 @@ def _port_blocks(scene: Scene) -> Iterator[Seen]:
 def _mac_spoofing(scene: Scene) -> Iterator[Seen]:
     """By the adapters' addresses, else by the machine's name."""
     own = [each for each in scene.vm_adapters if each.mac and each.mac in scene.macs]
-    name = scene.expect.node_name.casefold()
+    name = scene.expected.node_name.casefold()
     for each in own or [one for one in scene.vm_adapters if name and one.machine.casefold() == name]:
         if not each.spoofing:
             yield Seen(
@@ -210,7 +212,7 @@ def _mac_spoofing(scene: Scene) -> Iterator[Seen]:
 def _bad_revision(scene: Scene) -> Iterator[Seen]:
     """One finding for all that is known to be wrong with this Windows."""
     machine = Machine.of(scene.first.parts.get("system") or {})
-    mode, own = scene.expect.network_mode, scene.expected.host.bad_revisions if scene.expected else ()
+    mode, own = scene.network_mode, scene.expected.host.bad_revisions
     known = find_bad(machine.build, machine.revision, own, mode)
     if known:
         good = next_good(machine.build, machine.revision, own, mode)

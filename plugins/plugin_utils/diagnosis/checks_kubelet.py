@@ -41,7 +41,7 @@ def complete_drop_ins(reading: Reading, layout: Layout, probe: Probe) -> Reading
 def _release(scene: Scene) -> Version | None:
     """The wanted release, by which the kubelet is judged; None for a node without Kubernetes, and for a release whose
     flags are not known."""
-    if scene.expected is None or not scene.expected.kubernetes:
+    if not scene.expected.kubernetes:
         return None
     found = Version.parse(scene.expected.kubelet.version)
     return found if found.line >= OLDEST else None

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from ..components.flannel.subnet_env import VXLAN_OVERHEAD
+from ..components.kube_proxy.kube_proxy_args import NETWORKS
 from ..engine.sentences import join_words
 from ..network.model import Network
 from ..words.cause import ERROR, WARNING, Cause
@@ -17,7 +18,6 @@ from ..words.causes import CAUSES
 from ..words.finding import Seen
 from ..words.remedies import REJOIN, RESTART_FLANNELD, SWITCH_MODE, advice
 from .check import Check, Needs, ranges
-from .expectations import NETWORKS
 from .scene import Scene
 
 PLACEHOLDER = "external"
@@ -25,29 +25,27 @@ PLACEHOLDER = "external"
 
 
 def _missing(scene: Scene) -> Iterator[Seen]:
-    if not scene.hns.knows("networks") or not scene.expect.network_name:
+    if not scene.hns.knows("networks") or not scene.network_name:
         return
     if scene.pod_network is None:
         there = join_words(each.name for each in scene.hns.networks)
-        yield Seen(
-            f"network {scene.expect.network_name}", f"it is not there; there are: {there}", "a network of this name"
-        )
+        yield Seen(f"network {scene.network_name}", f"it is not there; there are: {there}", "a network of this name")
 
 
 def _type(scene: Scene) -> Iterator[Seen]:
-    network, wanted = scene.pod_network, scene.expect.network_mode.casefold()
+    network, wanted = scene.pod_network, scene.network_mode.casefold()
     if network is not None and wanted and network.type != wanted:
         yield Seen(f"network {network.name}", f"its type is {network.type}", wanted)
-    if network is None and wanted in NETWORKS and scene.expect.network_name:
+    if network is None and wanted in NETWORKS and scene.network_name:
         own = {*NETWORKS.values(), scene.cni_conf.name if scene.cni_conf else ""}
         for each in scene.hns.networks:
             if each.name in own and each.type in NETWORKS and each.type != wanted:
-                yield Seen(f"network {each.name}", f"its type is {each.type}", f"{scene.expect.network_name}, {wanted}")
+                yield Seen(f"network {each.name}", f"its type is {each.type}", f"{scene.network_name}, {wanted}")
 
 
 def _subnet(scene: Scene) -> Iterator[Seen]:
     """The expected range; flanneld's lease and the Node's podCIDR have checks of their own."""
-    network, wanted = scene.pod_network, ranges(scene.expect.subnet)
+    network, wanted = scene.pod_network, ranges(scene.subnet)
     if network is not None and network.prefixes and wanted and not set(wanted) <= set(network.prefixes):
         yield Seen(f"network {network.name}", f"its ranges are {join_words(network.prefixes)}", join_words(wanted))
 
@@ -55,7 +53,7 @@ def _subnet(scene: Scene) -> Iterator[Seen]:
 def _pod_cidr(scene: Scene) -> Iterator[Seen]:
     network = scene.pod_network
     cidr = ranges(scene.pod_cidr)
-    if network is None or not cidr or not scene.expect.flannel:
+    if network is None or not cidr or not scene.expected.flannel_is_ours:
         return
     for prefix in network.prefixes:
         if not any(_within(prefix, each) for each in cidr):
@@ -76,7 +74,7 @@ def _within(
 
 def _vni(scene: Scene) -> Iterator[Seen]:
     network = scene.pod_network
-    wanted = scene.expect.vni or _net_conf_vni(scene)
+    wanted = scene.vni or _net_conf_vni(scene)
     if network is None or network.type != "overlay" or not wanted:
         return
     wrong = [each for each in network.vsids if each != wanted]
@@ -91,7 +89,7 @@ def _net_conf_vni(scene: Scene) -> int:
 
 
 def _adapter(scene: Scene) -> Iterator[Seen]:
-    network, wanted = scene.pod_network, scene.expect.interface_name
+    network, wanted = scene.pod_network, scene.network_adapter
     if network is not None and wanted and network.adapter and network.adapter.casefold() != wanted.casefold():
         yield Seen(f"network {network.name}", f"it is on the adapter {network.adapter}", wanted)
 

@@ -42,16 +42,16 @@ Source: kubernetes/node-problem-detector v1.36.0 config/*.json, `conditions`.
 
 
 def _subject(scene: Scene) -> str:
-    return f"Node {scene.expect.node_name}"
+    return f"Node {scene.expected.node_name}"
 
 
 def _absent(scene: Scene) -> Iterator[Seen]:
-    if scene.node is None and scene.expected is not None and scene.expected.kubernetes:
+    if scene.node is None and scene.expected.kubernetes:
         yield Seen(_subject(scene), "the cluster has none of this name", "one")
 
 
 def _nodes(scene: Scene) -> Iterator[Object]:
-    if scene.node is not None and scene.expected is not None:
+    if scene.node is not None and scene.whole:
         yield scene.node
 
 
@@ -96,7 +96,7 @@ def _find_cordon(scene: Scene) -> Iterator[Seen]:
 
 def _no_pod_cidr(scene: Scene) -> Iterator[Seen]:
     for node in _nodes(scene):
-        if scene.expect.flannel and not (node.get("spec") or {}).get("podCIDR"):
+        if scene.expected.flannel_is_ours and not (node.get("spec") or {}).get("podCIDR"):
             yield Seen(_subject(scene), "it has no podCIDR", "a range for its pods")
 
 
@@ -107,7 +107,7 @@ def _address(scene: Scene) -> Iterator[Seen]:
         reported = [str(each.get("address")) for each in addresses if each.get("type") == "InternalIP"]
         try:
             own = networks.management(
-                scene.first, interface_name=scene.interface_name, address=scene.expect.management_ip
+                scene.first, interface_name=scene.interface_name, address=scene.expected.management_ip
             ).address
         except Refused:
             return

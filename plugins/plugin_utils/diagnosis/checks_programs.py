@@ -43,7 +43,7 @@ def exit_line(service: Mapping[str, Any]) -> str:
 
 def _program(component: Component, scene: Scene) -> Program | None:
     """The program, if this node has to have it and services were read."""
-    if scene.expected is None or scene.services is None:
+    if not scene.whole or scene.services is None:
         return None
     found = programs.programs(scene.layout, scene.expected)
     return next((each for each in found if each.component.name == component.name), None)
@@ -159,7 +159,7 @@ def _log_old(component: Component, scene: Scene) -> Iterator[Seen]:
 
 def _other_version(component: Component, scene: Scene) -> Iterator[Seen]:
     """What the Node says that it runs, else what the receipt has of the files that are there."""
-    if scene.expected is None or not component.expected(scene.expected):
+    if not scene.whole or not component.expected(scene.expected):
         return
     wanted = scene.expected.version_of(component.role).removeprefix("v")
     if not wanted:
@@ -187,7 +187,7 @@ def _read_receipt(component: Component, scene: Scene) -> tuple[str, str]:
 def components_seen(scene: Scene) -> dict[str, str]:
     """What the node has to have, in the order of the components: role -> name and release, `containerd 2.3.7`; only the
     name where nothing says which release runs."""
-    if scene.expected is None:
+    if not scene.whole:
         return {}
     return {
         each.role: f"{each.name} {_version_of_node(each, scene) or _read_receipt(each, scene)[1]}".rstrip()
@@ -209,7 +209,7 @@ def _release(version: str) -> str:
 
 
 def _shim(scene: Scene) -> Iterator[Seen]:
-    if scene.expected is None:
+    if not scene.whole:
         return
     if path := shim.stranger(scene.layout, scene.first):
         yield Seen("containerd", f"it runs pods by {path}, the first in the machine's Path", "its own shim")
@@ -217,7 +217,7 @@ def _shim(scene: Scene) -> Iterator[Seen]:
 
 def _find_left_open(scene: Scene) -> Iterator[Seen]:
     """CRI over TCP whose time was over, and what the node could not do about it by itself."""
-    if scene.expected is not None and (said := expiry.finding(scene.layout, scene.first)):
+    if scene.whole and (said := expiry.finding(scene.layout, scene.first)):
         yield Seen("CRI over TCP", said.removesuffix(expiry.REMEDY).strip().rstrip("."), "closed")
 
 

@@ -38,7 +38,7 @@ _USERS_CHOICE = frozenset(
 
 def of(scene: Scene) -> tuple[Program, ...]:
     """What has to run on this node."""
-    return programs(scene.layout, scene.expected) if scene.expected is not None else ()
+    return programs(scene.layout, scene.expected) if scene.whole else ()
 
 
 def arguments(scene: Scene, service: str, binary: str) -> tuple[str, ...] | None:
@@ -92,7 +92,7 @@ def _deleting(scene: Scene) -> Iterator[Seen]:
 def _find_drift(scene: Scene) -> Iterator[Seen]:
     """Flag by flag against what is wanted, and what a program of this release would not start with."""
     version = _version(scene)
-    if version is None or scene.expected is None:
+    if version is None or not scene.whole:
         return
     for service, binary, table, wanted in _lines(scene, version):
         argv = arguments(scene, service, binary)
@@ -113,7 +113,7 @@ def _as_seen(service: str, drift: Sequence[str], argv: Sequence[str]) -> Iterato
 
 
 def _version(scene: Scene) -> Version | None:
-    known = scene.tried is not None and scene.expected is not None and scene.expected.kubernetes
+    known = scene.tried is not None and scene.expected.kubernetes
     return scene.tried.version if known and scene.tried else None
 
 
@@ -198,7 +198,7 @@ def _untold(scene: Scene) -> Iterator[Seen]:
                 remedy=advice(f"nssm.exe dump {service}"),
             )
         elif argv is not None and table is KUBE_PROXY and (config := line_of(argv, table, scene).find_last("config")):
-            name = scene.expected.node_name if scene.expected else ""
+            name = scene.expected.node_name
             yield Seen(
                 f"service {service}",
                 f"it takes its settings from {config.value}, which was not read",

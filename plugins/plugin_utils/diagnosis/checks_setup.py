@@ -37,13 +37,13 @@ PROMISCUOUS = {
 
 
 def _kubernetes(scene: Scene) -> bool:
-    return scene.expected is not None and scene.expected.kubernetes
+    return scene.expected.kubernetes
 
 
 def _earlier_life(scene: Scene) -> Iterator[Seen]:
     """Files but subnet.env, which has its own check, against the Node's podCIDR; against the lease, where the network
     has it too, if that is not known."""
-    if scene.expected is None or not scene.expected.runs_flannel:
+    if not scene.expected.runs_flannel:
         return
     own = scene.lease.subnet.network if scene.lease else None
     network = scene.pod_network
@@ -66,7 +66,7 @@ def _no_iface(scene: Scene) -> Iterator[Seen]:
 
 def _no_node_name(scene: Scene) -> Iterator[Seen]:
     """Source: flannel pkg/subnet/kube/kube.go NewSubnetManager: NODE_NAME, else its pod's."""
-    if scene.expected is None or not scene.expected.runs_flannel:
+    if not scene.expected.runs_flannel:
         return
     found = scene.second.service(scene.layout.flanneld_service)
     if found is None or scene.flanneld is None:
@@ -83,7 +83,7 @@ def _no_node_name(scene: Scene) -> Iterator[Seen]:
 
 def _lease_taken(scene: Scene) -> Iterator[Seen]:
     """The lease's range is another node's podCIDR."""
-    if scene.lease is None or scene.tried is None or scene.tried.objects is None or scene.expected is None:
+    if scene.lease is None or scene.tried is None or scene.tried.objects is None or not scene.whole:
         return
     for node in scene.tried.objects.nodes:
         name = str((node.get("metadata") or {}).get("name"))
@@ -107,7 +107,7 @@ def _cni_folders(scene: Scene) -> Iterator[Seen]:
         yield Seen("containerd", f"it reads CNI configurations in {conf_dir}", layout.cni_conf_dir)
     if bins and not any(windows_path.is_same(one, layout.cni_bin_dir) for one in bins):
         yield Seen("containerd", f"it looks for CNI programs in {', '.join(bins)}", layout.cni_bin_dir)
-    if scene.expected is not None and scene.expected.runs_flannel:
+    if scene.expected.runs_flannel:
         for name in (*cni.MEMBERS, cni.FLANNEL_PLUGIN):
             path = windows_path.join(layout.cni_bin_dir, name)
             if scene.first.parts.get(file_key(path), {"exists": True}).get("exists") is False:
@@ -157,7 +157,7 @@ def _of_registry(scene: Scene, query: Query, name: str) -> str:
 
 
 def _not_asked(scene: Scene) -> Iterator[Seen]:
-    if scene.tried is None or scene.tried.objects is not None or not _kubernetes(scene) or scene.expected is None:
+    if scene.tried is None or scene.tried.objects is not None or not _kubernetes(scene):
         return
     name = scene.expected.node_name
     yield Seen(

@@ -64,7 +64,7 @@ def url(target: str) -> str:
 
 def _of(scene: Scene) -> Tried | None:
     """What was tried on a node of a cluster."""
-    return scene.tried if scene.expected is not None and scene.expected.kubernetes else None
+    return scene.tried if scene.expected.kubernetes else None
 
 
 def _outside(scene: Scene) -> Iterator[Seen]:

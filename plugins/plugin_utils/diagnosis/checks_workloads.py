@@ -154,7 +154,7 @@ def _port_forward(scene: Scene) -> Iterator[Seen]:
 def _wincat_unknown(scene: Scene) -> Iterator[Seen]:
     image = sandbox_image(scene)
     tag = image.rpartition("/")[2].partition(":")[2]
-    if scene.expected is None or not scene.expected.kubernetes or any(_port_forward(scene)):
+    if not scene.expected.kubernetes or any(_port_forward(scene)):
         return
     if not image:
         yield Seen(
@@ -193,7 +193,7 @@ def _cpu_zero(scene: Scene) -> Iterator[Seen]:
 
 
 def _ask_stats(scene: Scene) -> str:
-    name = scene.expected.node_name if scene.expected else ""
+    name = scene.expected.node_name
     return (
         "ansible localhost -m winkube.node.k8s_windows_cri_info -a "
         f"""'{{"gather": ["stats"], "node_name": "{name}", "stats": {{"samples": 10}}}}' """
@@ -203,7 +203,7 @@ def _ask_stats(scene: Scene) -> str:
 
 def _cpu_limits(scene: Scene) -> Iterator[Seen]:
     """What may be wrong with the figures, and was not seen."""
-    if scene.tried is None or scene.expected is None or not scene.expected.kubernetes or any(_cpu_zero(scene)):
+    if scene.tried is None or not scene.expected.kubernetes or any(_cpu_zero(scene)):
         return
     stats = scene.tried.stats
     if _is_17(stats.containerd):

@@ -17,7 +17,7 @@ from typing import Any
 from ..components.cni.conf import FILE, ConfError, choose_file, decode, load
 from ..components.cni.mend import mend
 from ..components.cni.rules import Subject
-from ..components.expected import SERVICE
+from ..components.kube_proxy.kube_proxy_args import NETWORKS
 from ..components.layout import Layout
 from ..components.node import Node
 from ..engine import windows_path
@@ -26,7 +26,6 @@ from ..engine.resource import Refused
 from ..engine.resources.file import File
 from ..foreign.encoding import decode_anyhow
 from .checks_cni import subject_of
-from .expectations import Expectations, network_name
 from .scene import cni_folder
 
 
@@ -87,25 +86,19 @@ def plan_mend(reading: Reading, layout: Layout, subject: Subject) -> Mended | No
     return Mended(path, text, after, encoding)
 
 
-def expectations(options: Mapping[str, Any], layout: Layout) -> Expectations:
-    """What a CNI configuration has to fit, by the options of win_k8s_repair."""
+def repaired_node(options: Mapping[str, Any], layout: Layout) -> Node:
+    """The node by the options of win_k8s_repair, whose `network_name` is the overlay's in each mode."""
     node = Node.of(options, layout)
-    flannel = node.flannel
-    return Expectations(
-        layout=layout,
-        network_name=network_name(flannel.network_mode, flannel.network_name) if node.cni_managed_by == SERVICE else "",
-        management_ip=node.management_ip,
-        cluster_cidr=node.cluster_cidr,
-        service_cidr=node.service_cidr,
-        plugins_version=flannel.plugins_version,
-    )
+    given = node.flannel.network_name if node.network_mode == "overlay" else ""
+    name = given or NETWORKS.get(node.network_mode, "")
+    return replace(node, flannel=replace(node.flannel, network_name=name))
 
 
-def resources(reading: Reading, expect: Expectations, mark: str) -> tuple[File, ...]:
+def resources(reading: Reading, expected: Node, mark: str) -> tuple[File, ...]:
     """What win_k8s_repair writes; nothing where all is well. Refused where there is nothing to mend, or where a person
     has to mend it first."""
-    layout = expect.layout
-    found = plan_mend(reading, layout, subject_of(expect))
+    layout, name = expected.layout, expected.network_name if expected.flannel_is_ours else ""
+    found = plan_mend(reading, layout, subject_of(expected, name))
     if found is None:
         raise Refused(
             f"There is no CNI configuration in {cni_folder(reading, layout)} to mend, or it has more than 64 KB: run "

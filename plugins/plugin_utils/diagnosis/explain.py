@@ -109,14 +109,15 @@ def _of_scene(texts: Mapping[str, str], host: str) -> Iterator[str]:
         parts["hns"] = {"available": True, **hns}
     if parts:
         from ..components.layout import Layout
+        from ..components.node import Node
         from ..components.registry import PLACES
         from ..engine.reading import Reading
-        from .expectations import Expectations
         from .scene import scene_of
         from .table import diagnose
 
         layout = Layout.of({each.name: each.default for each in PLACES})
-        scene = scene_of(Reading(parts=parts), Expectations(layout, flannel=False, kube_proxy=False))
+        theirs = Node.unknown(layout, cni_managed_by="cluster", kube_proxy_managed_by="cluster")
+        scene = scene_of(Reading(parts=parts), theirs)
         for cause in diagnose(scene).causes:
             yield f"{cause.finding.title}. {cause.finding.sentence} {cause.finding.remedy.command(host)}".strip()
 

@@ -64,7 +64,7 @@ from .checks_traffic import (
 )
 from .checks_workloads import read_stats
 from .cluster_view import ClusterView, Object, ask, is_host_process, view_of
-from .expectations import Expectations, network_name
+from .cni_mend import repaired_node
 from .scene import LIMIT, Scene, complete_cni, reads, scene_of
 from .table import KNOWN, findings_in
 from .tried import InPod, Looking, Objects, Said, Stats, Tried, full_name, moment, pods_of
@@ -104,7 +104,6 @@ class Question:
     """What is asked: `host` is the inventory's name, `adapters` what Hyper-V hosts told (None: no one was asked)."""
 
     host: str
-    layout: Layout
     expected: Node
     how: Looking = field(default_factory=Looking)
     adapters: tuple[VmAdapter, ...] | None = None
@@ -114,20 +113,17 @@ class Question:
         """By the options of win_k8s_diagnose. Refused for adapters that are not what Get-VMNetworkAdapter says."""
         how = read(Looking, options)
         adapters = _adapters(how.hyperv_adapters)
-        return cls(host, layout, Node.of(options, layout), how, adapters)
+        return cls(host, Node.of(options, layout), how, adapters)
 
     @classmethod
     def at_once(cls, options: Mapping[str, Any], layout: Layout, host: str) -> Question:
         """By the options of win_k8s_repair: what is seen without waiting for programs that crash."""
-        node = Node.of(options, layout)
-        name = network_name(node.flannel.network_mode, node.flannel.network_name)
-        node = replace(node, flannel=replace(node.flannel, network_name=name))
-        return cls(host, layout, node, how=Looking(watch=0))
+        return cls(host, repaired_node(options, layout), how=Looking(watch=0))
 
     @property
-    def expect(self) -> Expectations:
-        """What the network should be."""
-        return Expectations.of(self.layout, self.expected, self.expected.kubelet.cluster_domain)
+    def layout(self) -> Layout:
+        """Where things are on the node."""
+        return self.expected.layout
 
 
 def _adapters(given: Sequence[Mapping[str, Any]] | None) -> tuple[VmAdapter, ...] | None:
@@ -140,10 +136,10 @@ def _adapters(given: Sequence[Mapping[str, Any]] | None) -> tuple[VmAdapter, ...
 def quick(machine: Seen, question: Question, cluster: Cluster | None, *, services: bool = False) -> Scene:
     """Two looks at the machine, one at the Node object, and with `services` at Services and the node's pods.
     ClusterError if the cluster does not answer."""
-    layout, expected, expect = question.layout, question.expected, question.expect
+    layout, expected = question.layout, question.expected
     watched = (*programs.reads(layout, expected), *checks_certificates.reads(layout))
-    network = reads(expect) if expected.kubernetes else ()
-    first = _read(machine, (*read_plan(layout), *watched, *network, *expiry.outcome_reads(layout)), expect)
+    network = reads(layout) if expected.kubernetes else ()
+    first = _read(machine, (*read_plan(layout), *watched, *network, *expiry.outcome_reads(layout)), expected)
     view = ask(cluster, expected.node_name) if services and cluster is not None else None
     node = view.node if view is not None else cluster.node(expected.node_name) if cluster is not None else None
     kubelets = _read_kubelets(cluster) if cluster is not None and expected.kubernetes else None
@@ -152,10 +148,10 @@ def quick(machine: Seen, question: Question, cluster: Cluster | None, *, service
     second = first.merge(machine.probe(again), again)
     return scene_of(
         first,
-        expect,
+        expected,
         view,
+        whole=True,
         second=second,
-        expected=expected,
         node=node,
         asked=cluster is not None,
         kubelets=kubelets,
@@ -172,17 +168,19 @@ NO_KUBELET = (
 )
 
 
-def _read(machine: Seen, queries: Iterable[Query], expect: Expectations) -> Reading:
+def _read(machine: Seen, queries: Iterable[Query], expected: Node) -> Reading:
     """The answers, the CNI configuration that the runtime takes, whatever its name, and the kubelet's drop-ins."""
-    first = complete_cni(machine.read_queries(merge_queries(queries)), expect, machine.probe)
-    return complete_drop_ins(first, expect.layout, machine.probe)
+    first = machine.read_queries(merge_queries(queries))
+    if expected.kubernetes:
+        first = complete_cni(first, expected, machine.probe)
+    return complete_drop_ins(first, expected.layout, machine.probe)
 
 
 def full(
     machine: Machine, question: Question, cluster: Cluster | None, no_cluster: str = ""
 ) -> tuple[Scene, tuple[Finding, ...]]:
     """Two looks at the machine, one at the cluster, then what can be tried; and what is wrong in both looks."""
-    layout, expected, expect, how = question.layout, question.expected, question.expect, question.how
+    layout, expected, how = question.layout, question.expected, question.how
     watched = (*programs.reads(layout, expected), *checks_certificates.reads(layout), *checks_disk.reads())
     proxy = how.https_proxy or how.http_proxy
     urls = [registry_url(name) for name in how.registries]
@@ -192,12 +190,12 @@ def full(
         *expiry.outcome_reads(layout),
         networks.adapters_query(),
         networks.hns_query(*HNS_OBJECTS),
-        *(reads(expect) if expected.kubernetes else ()),
+        *(reads(layout) if expected.kubernetes else ()),
         *(file_query(path, content_limit=LIMIT) for path in rejoin.files(layout)),
         BIOS,
         GUEST,
     )
-    first = _read(machine, queries, expect)
+    first = _read(machine, queries, expected)
     objects, why = _ask_cluster(cluster, expected.node_name, no_cluster)
     gmsa = ask_gmsa(cluster, objects)
     time.sleep(question.how.watch)
@@ -310,11 +308,11 @@ def diagnose(
     def scene(reading: Reading, later: Reading, said: Mapping[str, str]) -> Scene:
         return scene_of(
             reading,
-            question.expect,
+            question.expected,
             known,
             question.adapters or (),
             second=later,
-            expected=question.expected,
+            whole=True,
             logs=said,
             quiet=quiet_for(question.layout, question.expected, first, second, tried.now),
             working=(question.layout.kubelet_service,) if _is_ready(tried.node) else (),

@@ -7,17 +7,40 @@ A file of its own: win_k8s_diagnose returns findings, and none of this."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..components.node import Node
+from ..components.options import option, suboptions
 from ..engine.reading import Reading
 from ..network.cni_guess import guess
 from ..words.finding import Finding
 from .checks_cni import subject_of
 from .cni_mend import plan_mend
-from .expectations import Expectations
-from .scene import Scene
+from .scene import Dump, Scene
 from .table import Report, counts_of
+
+
+@dataclass(frozen=True, slots=True)
+class PortRanges:
+    """What netsh prints on the node: an option of hns_check."""
+
+    tcp_dynamic: str = option("As of hns_check.", default="")
+    tcp_excluded: str = option("As of hns_check.", default="")
+    udp_dynamic: str = option("As of hns_check.", default="")
+    udp_excluded: str = option("As of hns_check.", default="")
+
+
+@dataclass(frozen=True, slots=True)
+class HnsCheckOptions:
+    """The options of hns_check that are no component's."""
+
+    subnet: str = option("As of hns_check.", default="")
+    vni: int = option("As of hns_check.", default=0)
+    dump: Dump = suboptions(Dump, "As of hns_check.")
+    port_ranges: PortRanges = suboptions(PortRanges, "As of hns_check.")
+    vm_adapters: str = option("As of hns_check.", default="")
+    fail_on: str = option("As of hns_check.", default="error")
 
 
 def list_objects(scene: Scene, findings: tuple[Finding, ...]) -> dict[str, Any]:
@@ -34,10 +57,11 @@ def list_objects(scene: Scene, findings: tuple[Finding, ...]) -> dict[str, Any]:
     }
 
 
-def show_conf(reading: Reading, expect: Expectations, *, diff: bool) -> dict[str, Any]:
+def show_conf(reading: Reading, expected: Node, *, diff: bool) -> dict[str, Any]:
     """`cni_conf`: the CNI configuration as win_k8s_repair would mend it, None where it is another CNI's; with `diff`,
     the difference for Ansible's --diff."""
-    found = plan_mend(reading, expect.layout, subject_of(expect)) if expect.flannel else None
+    ours = expected.flannel_is_ours
+    found = plan_mend(reading, expected.layout, subject_of(expected, expected.network_name)) if ours else None
     if found is None:
         return {"cni_conf": None}
     result: dict[str, Any] = {"cni_conf": found.as_data()}

@@ -61,7 +61,7 @@ def _adapters(scene: Scene) -> list[Box]:
 
 def _networks(scene: Scene) -> list[Box]:
     found = []
-    wanted = scene.expect.network_name.casefold()
+    wanted = scene.network_name.casefold()
     for one in scene.hns.networks:
         subnets = ", ".join(each.prefix for each in one.subnets)
         on = tuple(
@@ -73,7 +73,7 @@ def _networks(scene: Scene) -> list[Box]:
         bad = one.name.casefold() == wanted and not one.management_ip
         found.append(Box(one.id or one.name, one.name, text, on, bad))
     if wanted and wanted not in {box.title.casefold() for box in found}:
-        found.append(Box(wanted, scene.expect.network_name, "is not there", (), True))
+        found.append(Box(wanted, scene.network_name, "is not there", (), True))
     return found
 
 

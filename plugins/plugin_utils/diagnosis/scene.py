@@ -20,9 +20,11 @@ from ..components.containerd.containerd_toml import Document, NotTomlError
 from ..components.flannel import subnet_env
 from ..components.flannel.subnet_env import SubnetEnv, SubnetEnvError
 from ..components.healthz import find_arguments
+from ..components.kube_proxy.kube_proxy_args import NETWORKS
 from ..components.layout import Layout
 from ..components.networks import Adapter
 from ..components.node import Node
+from ..components.options import option
 from ..engine import windows_path
 from ..engine.batch import as_base64
 from ..engine.environment import fingerprint
@@ -35,7 +37,6 @@ from ..network.parse import KINDS, parse
 from ..network.port_blocks import Ports
 from ..network.virtual_machine import VmAdapter, normalise_mac
 from .cluster_view import ClusterView, Object
-from .expectations import Expectations
 from .tried import Tried
 
 HNS_SERVICE, COMPUTE_SERVICE = "hns", "vmcompute"
@@ -71,18 +72,20 @@ class Scene:
     are the names beside `cni_file`, `programs` those in the plugins' folder (None if that was not read). `pod_network`
     is the network that the pods are in, as far as that can be told.
 
-    `first` and `second` are two looks at the machine some seconds apart, the same where there was one. `expected` says
-    which programs the node has to have; None: they are not looked at. `logs` are the ends of logs by service; `quiet`
-    and `working` as in messages.search. `node` is the Node object, `asked` whether the cluster was asked for it;
-    `cluster` also has Services, EndpointSlices and pods, `kubelets` what kubeadm makes config.yaml of. `tried` is what
-    only diagnose asks; None elsewhere.
+    `first` and `second` are two looks at the machine some seconds apart, the same where there was one. With `whole` the
+    programs are looked at, too; else only the network is, and `subnet` and `vni` are compared where hns_check is told
+    them. `logs` are the ends of logs by service; `quiet` and `working` as in messages.search. `node` is the Node
+    object, `asked` whether the cluster was asked for it; `cluster` also has Services, EndpointSlices and pods,
+    `kubelets` what kubeadm makes config.yaml of. `tried` is what only diagnose asks; None elsewhere.
     """
 
-    expect: Expectations
+    expected: Node
     hns: Hns
     first: Reading = field(default_factory=Reading)
     second: Reading = field(default_factory=Reading)
-    expected: Node | None = None
+    whole: bool = False
+    subnet: str = ""
+    vni: int = 0
     logs: Mapping[str, str] = field(default_factory=dict)
     quiet: Mapping[str, timedelta] = field(default_factory=dict)
     working: frozenset[str] = frozenset()
@@ -113,12 +116,33 @@ class Scene:
     @property
     def layout(self) -> Layout:
         """Where things are."""
-        return self.expect.layout
+        return self.expected.layout
 
     @property
     def interface_name(self) -> str:
         """The adapter that the node's address is on."""
-        return self.expected.interface_name if self.expected is not None else self.expect.interface_name
+        return self.expected.interface_name
+
+    @property
+    def network_name(self) -> str:
+        """The pod network's name that is expected; empty if none is. A whole node's is flannel's own by default."""
+        own = NETWORKS.get(self.expected.network_mode, "") if self.whole else ""
+        return (self.expected.network_name or own) if self._network else ""
+
+    @property
+    def network_mode(self) -> str:
+        """The pod network's type that is expected; empty if none is."""
+        return self.expected.network_mode if self._network else ""
+
+    @property
+    def network_adapter(self) -> str:
+        """The adapter that the pod network is expected on; empty if none is."""
+        return self.expected.interface_name if self._network else ""
+
+    @property
+    def _network(self) -> bool:
+        """Of another CNI's network only hns_check expects anything: what it is told."""
+        return self.expected.flannel_is_ours or not self.whole
 
     def content(self, path: str) -> str | None:
         """The text of a file; empty if it is not there, None if it was not read."""
@@ -134,7 +158,7 @@ class Scene:
     @property
     def pod_network(self) -> Network | None:
         """By the name that is expected, else that in cni.conf, else the only one of a pod network's type."""
-        for name in (self.expect.network_name, self.cni_conf.name if self.cni_conf else ""):
+        for name in (self.network_name, self.cni_conf.name if self.cni_conf else ""):
             if name:
                 return self.hns.network(name)
         found = [each for each in self.hns.networks if each.type in {"l2bridge", "overlay"} and each.name != "External"]
@@ -202,9 +226,8 @@ def argument(argv: Sequence[str], wanted: str) -> str:
     return found
 
 
-def reads(expect: Expectations) -> tuple[Query, ...]:
+def reads(layout: Layout) -> tuple[Query, ...]:
     """What has to be read for a scene."""
-    layout = expect.layout
     queries = [
         networks.hns_query(*KINDS),
         networks.adapters_query(),
@@ -228,21 +251,21 @@ def _folder_reads(folder: str) -> tuple[Query, ...]:
     return (*files, file_query(folder, entries=True))
 
 
-def complete_cni(reading: Reading, expect: Expectations, probe: Probe) -> Reading:
+def complete_cni(reading: Reading, expected: Node, probe: Probe) -> Reading:
     """With the CNI configuration that the runtime takes, where that was not read yet: it lies in a folder of its own,
     or has a name that is not one of CONF_FILES."""
     for _look in range(2):  # the folder, then a file in it
-        more = further(reading, expect)
+        more = further(reading, expected)
         reading = reading.merge(probe(more), more) if more else reading
     return reading
 
 
-def further(reading: Reading, expect: Expectations) -> tuple[Query, ...]:
+def further(reading: Reading, expected: Node) -> tuple[Query, ...]:
     """What has to be read besides, to know the CNI configuration that the runtime takes."""
-    if not expect.flannel:
+    if not expected.flannel_is_ours:
         return ()
-    folder = cni_folder(reading, expect.layout)
-    if folder != expect.layout.cni_conf_dir and file_key(folder) not in reading.parts:
+    folder = cni_folder(reading, expected.layout)
+    if folder != expected.layout.cni_conf_dir and file_key(folder) not in reading.parts:
         return _folder_reads(folder)
     name = choose_file(_entries(reading, folder) or ())
     path = windows_path.join(folder, name) if name else ""
@@ -272,13 +295,15 @@ def cni_folder(reading: Reading, layout: Layout) -> str:
 
 def scene_of(
     reading: Reading,
-    expect: Expectations,
+    expected: Node,
     cluster: ClusterView | None = None,
     vm_adapters: tuple[VmAdapter, ...] = (),
     ports: tuple[Ports, ...] = (),
     *,
+    whole: bool = False,
+    subnet: str = "",
+    vni: int = 0,
     second: Reading | None = None,
-    expected: Node | None = None,
     logs: Mapping[str, str] | None = None,
     quiet: Mapping[str, timedelta] | None = None,
     working: Iterable[str] = (),
@@ -289,20 +314,22 @@ def scene_of(
 ) -> Scene:
     """Out of a reading that has the answers to `reads`; what is missing in it is not checked. `vm_adapters` are what a
     Hyper-V host says of its machines, `ports` what netsh says on the node; the rest as in Scene."""
-    layout = expect.layout
+    layout, flannel = expected.layout, expected.flannel_is_ours
     folder = cni_folder(reading, layout)
-    names = (_entries(reading, folder) or ()) if expect.flannel else ()
+    names = (_entries(reading, folder) or ()) if flannel else ()
     file = choose_file(names) or FILE
     cni_path = windows_path.join(folder, file)
-    cni_text, cni_conf, cni_problem = _cni(reading, cni_path) if expect.flannel else (None, None, "")
+    cni_text, cni_conf, cni_problem = _cni(reading, cni_path) if flannel else (None, None, "")
     services = _services(reading)
     proxy, daemon = _service(services, layout.kube_proxy_service), _service(services, layout.flanneld_service)
     return Scene(
-        expect=expect,
+        expected=expected,
+        whole=whole,
+        subnet=subnet,
+        vni=vni,
         hns=parse(reading.parts.get(networks.HNS)),
         first=reading,
         second=second or reading,
-        expected=expected,
         logs=logs or {},
         quiet=quiet or {},
         working=frozenset(working),
@@ -316,12 +343,12 @@ def scene_of(
         cni_conf=cni_conf,
         cni_problem=cni_problem,
         conf_files=names,
-        programs=_entries(reading, layout.cni_bin_dir) if expect.flannel else None,
-        net_conf=_json(_text(reading, _net_conf_path(daemon, layout))) if expect.flannel else None,
-        lease=_lease(_text(reading, subnet_env.path(layout))) if expect.flannel else None,
-        kube_proxy=find_arguments(proxy, layout.kube_proxy_binary) if proxy and expect.kube_proxy else None,
-        kube_proxy_env=_environment(proxy) if proxy and expect.kube_proxy else (),
-        flanneld=find_arguments(daemon, layout.flanneld_binary) if daemon and expect.flannel else None,
+        programs=_entries(reading, layout.cni_bin_dir) if flannel else None,
+        net_conf=_json(_text(reading, _net_conf_path(daemon, layout))) if flannel else None,
+        lease=_lease(_text(reading, subnet_env.path(layout))) if flannel else None,
+        kube_proxy=find_arguments(proxy, layout.kube_proxy_binary) if proxy and expected.kube_proxy_is_ours else None,
+        kube_proxy_env=_environment(proxy) if proxy and expected.kube_proxy_is_ours else (),
+        flanneld=find_arguments(daemon, layout.flanneld_binary) if daemon and flannel else None,
         started=tuple(_find_starts(reading, services, layout)),
         cluster=cluster,
         kubelets=kubelets,
@@ -429,13 +456,31 @@ def _find_starts(
     return found
 
 
-def read_dump(dump: Mapping[str, Any], layout: Layout) -> Reading:
-    """What someone recorded in place of what the node says; a kind that is not in it was listed as empty."""
-    answers = {kind: dump[kind] for kind in KINDS if dump.get(kind)}
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """What someone recorded in place of what the node says, by HNS's kinds and the file: an option of hns_check."""
+
+    networks: str = option("As of hns_check.", default="")
+    endpoints: str = option("As of hns_check.", default="")
+    namespaces: str = option("As of hns_check.", default="")
+    policylists: str = option("As of hns_check.", default="")
+    cni_conf: str = option("As of hns_check.", default="")
+    cni_conf_name: str = option("As of hns_check.", default=FILE)
+
+    @property
+    def recorded(self) -> dict[str, str]:
+        """What HNS said, by kind."""
+        said = {kind: str(getattr(self, kind)) for kind in KINDS}
+        return {kind: text for kind, text in said.items() if text}
+
+
+def read_dump(dump: Dump, layout: Layout) -> Reading:
+    """As if the node had said it; a kind that is not in it was listed as empty."""
+    answers = dump.recorded
     parts: dict[str, Any] = {networks.HNS: {"available": True, **answers}} if answers else {}
-    if dump.get("cni_conf"):
-        name = dump["cni_conf_name"]
-        content = as_base64(dump["cni_conf"].encode())
+    if dump.cni_conf:
+        name = dump.cni_conf_name
+        content = as_base64(dump.cni_conf.encode())
         parts[file_key(layout.cni_conf_dir)] = {"exists": True, "kind": "directory", "entries": [name]}
         parts[file_key(windows_path.join(layout.cni_conf_dir, name))] = {
             "exists": True,

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """All checks of a node, the selections from them, and what a person has to know of it: causes before consequences.
 
-    scene = scene_of(reading, Expectations(layout, network_name="vxlan0"), cluster)
+    scene = scene_of(reading, Node.of(options, layout), cluster)
     report = diagnose(scene, selection=HNS_CHECK)
     for cause in report.causes:           # roots first; cause.consequences follow from it
         print(cause.finding.sentence, cause.finding.remedy.command("win1"))
@@ -21,7 +21,6 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from ..engine.reading import Reading
 from ..engine.resource import Refused
 from ..foreign.spelling import nearest
 from ..network.model import Hns
@@ -54,9 +53,7 @@ from . import (
 from .check import Check, Needs
 from .checks_logs import from_log, with_logs
 from .checks_programs import components_seen
-from .cluster_view import ClusterView
-from .expectations import Expectations
-from .scene import Scene, scene_of
+from .scene import Scene
 
 STUMBLED = Cause(
     "diagnosis.stumbled",
@@ -271,7 +268,7 @@ def _can_look(identity: str, scene: Scene) -> bool:
 
 def _narrow(scene: Scene, selection: Selection) -> Selection:
     """Less what a node without Kubernetes does not have."""
-    alone = scene.expected is not None and not scene.expected.kubernetes
+    alone = scene.whole and not scene.expected.kubernetes
     return selection & {Area.PROGRAMS} if alone else selection
 
 
@@ -324,15 +321,6 @@ def _explains(cause: Finding, other: Finding) -> bool:
     if cause.id in other.explains and other.id not in cause.explains:
         return False  # the other names this one, which names it by a pattern at most
     return any(fnmatchcase(other.id, pattern) for pattern in cause.explains)
-
-
-def findings_of(reading: Reading, cluster_view: ClusterView | None, expectations: Expectations) -> tuple[Finding, ...]:
-    """What is wrong with the network, errors first, else in the order of CHECKS.
-
-    `reading` has the answers to `reads(expectations)`; what is missing in it, and without `cluster_view` what needs the
-    cluster, is not checked.
-    """
-    return findings_in(scene_of(reading, expectations, cluster_view), HNS_CHECK)
 
 
 def findings_in(scene: Scene, selection: Selection = DIAGNOSE) -> tuple[Finding, ...]:

@@ -11,7 +11,6 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.connection import Connection
 from ansible_collections.winkube.node.plugins.plugin_utils.components import inbound
 from ansible_collections.winkube.node.plugins.plugin_utils.components.networks import Adapter, Management
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import scene_of
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import VERIFY, diagnose
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
@@ -21,7 +20,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.fire
 
 from tests.unit.cluster.fake import as_api
 
-from .nodes import LAYOUT, lines, wanted_node
+from .nodes import lines, wanted_node
 
 PODS = "10.244.0.0/16"
 OWN = Management("192.168.122.231", 24, Adapter("Ethernet", True, False, 1500, (("192.168.122.231", 24),), (), ()))
@@ -184,10 +183,9 @@ def test_verify_compares_the_nodes_address() -> None:
     reading = Reading().merge({"adapters": adapters})
     expected = wanted_node()
     status = {"addresses": [{"type": "InternalIP", "address": "10.244.1.2"}]}
-    expect = Expectations.of(LAYOUT, expected)
 
     def said(known: dict[str, Any]) -> list[str]:
-        scene = scene_of(reading, expect, expected=expected, node={"status": known}, asked=True)
+        scene = scene_of(reading, expected, whole=True, node={"status": known}, asked=True)
         return [found.text for found in diagnose(scene, VERIFY).findings if found.id == "node.address"]
 
     assert said(status) == ["Node win1: its InternalIP is 10.244.1.2; wanted 192.168.122.231."]

@@ -32,7 +32,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_opt
     stop_option,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.options import CriTcpOptions
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.network_report import HnsCheckOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.tried import Looking
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import NO_TEXT, Secret
 from ansible_collections.winkube.node.plugins.plugin_utils.repair.options import RepairOptions
@@ -198,7 +198,7 @@ def _kinds(documented: Mapping[str, Any]) -> dict[str, Any]:
         (Looking, ("win_k8s_diagnose",)),
         (CriTcpOptions, ("containerd_config_tcp",)),
         (RepairOptions, ("win_k8s_repair",)),
-        (Expectations, ("hns_check",)),
+        (HnsCheckOptions, ("hns_check",)),
     ],
     ids=lambda each: getattr(each, "__name__", ""),
 )

@@ -16,7 +16,6 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components import run
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import expiry, node
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.edit import Address, Listener
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.options import CriTcpOptions
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import scene_of
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import diagnose
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
@@ -310,7 +309,7 @@ def test_the_check_of_a_node_says_what_is_left_to_be_done() -> None:
 
     def findings() -> tuple[Finding, ...]:
         reading = Reading().merge(there.probe(queries), queries)
-        scene = scene_of(reading, Expectations(LAYOUT), expected=wanted_node(""))
+        scene = scene_of(reading, wanted_node(""), whole=True)
         return tuple(one for one in diagnose(scene).findings if one.id == "cri-tcp.left-open")
 
     assert findings() == ()

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from ansible_collections.winkube.node.plugins.plugin_utils.components.layout import Layout
 from ansible_collections.winkube.node.plugins.plugin_utils.components.node import Node as WantedNode
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import gather
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import Scene
@@ -95,7 +94,6 @@ class Node:
     slices: list[Parts]
     nodes: list[Parts]
     events: list[Parts] = field(default_factory=list)
-    layout: Layout = LAYOUT
     expected: WantedNode = field(default_factory=lambda: wanted_node("1.27.4"))
     how: Looking = field(default_factory=Looking)
     no_cluster: str = ""
@@ -127,8 +125,8 @@ class Node:
             now=NOW,
             **self.more,
         )
-        question = gather.Question("win1", self.layout, self.expected, self.how, adapters=self.adapters)
-        logs = gather.log_texts(self.layout, self.expected, first, second)
+        question = gather.Question("win1", self.expected, self.how, adapters=self.adapters)
+        logs = gather.log_texts(self.expected.layout, self.expected, first, second)
         return gather.diagnose(first, second, question, tried, logs)
 
     def scene(self) -> Scene:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.components.node import Node
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import checks_logs
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import Scene
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import KNOWN
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import literals, message_places
@@ -152,7 +152,7 @@ def test_a_reason_in_the_same_text_stands_instead_of_a_state() -> None:
 def test_a_log_that_tells_a_state_names_the_place_as_well() -> None:
     line = 'E0101 01:00:00.1 1 operation_generator.go:9] AttachVolume.Attach failed for volume "data" : odd'
     assert [each.place for each in search({"kubelet": line})] == [True]
-    scene = Scene(Expectations(LAYOUT), Hns(), logs={"kubelet": line})
+    scene = Scene(Node.unknown(LAYOUT), Hns(), logs={"kubelet": line})
     (found,) = checks_logs.with_logs((), scene, KNOWN)
     assert found.id == "volume.attach"
     assert found.why == place_sentence(parse(line))

@@ -250,7 +250,7 @@ def test_containerds_own_folder_wins_over_the_layouts(name: str) -> None:
     elsewhere = toml.replace(LAYOUT.cni_conf_dir, "D:/cni/conf")
     config["content"] = base64.b64encode(elsewhere.encode()).decode()
     conf = node.parts[file_key(rf"{LAYOUT.cni_conf_dir}\cni.conf")]
-    question = gather.Question("win1", LAYOUT, node.expected, how=Looking(watch=0))
+    question = gather.Question("win1", node.expected, how=Looking(watch=0))
     node.parts |= {file_key(folder): {"exists": True, "kind": "directory", "entries": [name]}}
     node.parts |= {file_key(rf"{folder}\{name}"): conf}
     scene = gather.quick(Machine(node.parts), question, None)
@@ -271,7 +271,7 @@ def test_a_configuration_of_an_unusual_name_is_read_where_the_runtime_takes_it(n
     node.parts[file_key(folder)] = {"exists": True, "kind": "directory", "entries": names}
     node.parts |= {file_key(rf"{folder}\{name}"): conf for name in names}
     machine = Machine(node.parts)
-    scene = gather.quick(machine, gather.Question("win1", LAYOUT, node.expected, how=Looking(watch=0)), None)
+    scene = gather.quick(machine, gather.Question("win1", node.expected, how=Looking(watch=0)), None)
     assert scene.cni_file == names[0]
     assert scene.cni_conf is not None
     assert scene.cni_conf.name == "cbr0"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.components.node import Node
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import checks_logs, table
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import Scene
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import literals, messages_pasted, windows_codes
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.message_places import SPOKEN
@@ -159,7 +159,7 @@ def test_logs_of_nssm_in_utf_16_read_as_text_with_zeros() -> None:
 def test_the_lines_join_the_finding_that_the_machine_showed() -> None:
     """One fault is one finding, with the log as its evidence."""
     line = "E0628 16:57:08.673912 1180 proxier.go:564] Unable to find HNS Network specified by cbr0."
-    scene = Scene(Expectations(LAYOUT, network_name="cbr0"), Hns(), logs={"kube-proxy": line})
+    scene = Scene(Node.unknown(LAYOUT, network_name="cbr0"), Hns(), logs={"kube-proxy": line})
     found = [each for each in table.findings_in(scene) if each.id == "hns.no-network"]
     assert len(found) == 1
     assert line in found[0].evidence
@@ -168,7 +168,7 @@ def test_the_lines_join_the_finding_that_the_machine_showed() -> None:
 
 def test_why_a_program_ended_stands_above_that_it_ended() -> None:
     line = "unknown flag: --a"
-    scene = Scene(Expectations(LAYOUT), Hns(), logs={"kubelet": line})
+    scene = Scene(Node.unknown(LAYOUT), Hns(), logs={"kubelet": line})
     (flag,) = checks_logs.with_logs((), scene, table.KNOWN)
     assert flag.id == "start.unknown-flag"
     crashes = Finding(table.KNOWN["kubelet.crashes"], checks_logs._as_seen(search({"kubelet": line})[0]))
@@ -187,7 +187,7 @@ def test_two_that_explain_each_other_leave_one_cause() -> None:
 def test_what_hns_shows_stands_before_what_a_log_says_of_the_moment_that_it_broke() -> None:
     """The switch was deleted: kube-proxy's way to the API server broke with it, and its last line says so."""
     line = "E0628 16:57:08.673912 1180 reflector.go:1] failed to list: dial tcp 10.0.0.1:6443: i/o timeout"
-    scene = Scene(Expectations(LAYOUT, network_name="vxlan0"), Hns(), logs={"kube-proxy": line})
+    scene = Scene(Node.unknown(LAYOUT, network_name="vxlan0"), Hns(), logs={"kube-proxy": line})
     report = table.report_of(table.findings_in(scene))
     assert [cause.finding.id for cause in report.causes][:1] == ["hns.no-network"]
     assert "cluster.unreachable" in [each.id for each in report.findings]
@@ -197,11 +197,11 @@ def test_one_line_of_a_log_drains_or_rejoins_nothing() -> None:
     line = (
         "E0101 01:00:0{0}.1 {0} reflector.go:1] Get https://a:6443/api: x509: certificate signed by unknown authority"
     )
-    expect, hns = Expectations(LAYOUT), Hns()
-    (one,) = checks_logs.with_logs((), Scene(expect, hns, logs={"kubelet": line.format(1)}), table.KNOWN)
+    nothing, hns = Node.unknown(LAYOUT), Hns()
+    (one,) = checks_logs.with_logs((), Scene(nothing, hns, logs={"kubelet": line.format(1)}), table.KNOWN)
     assert (one.id, one.remedy.text[:8]) == ("cluster.wrong-ca", "curl.exe")
     twice = f"{line.format(1)}\n{line.format(2)}"
-    (two,) = checks_logs.with_logs((), Scene(expect, hns, logs={"kubelet": twice}), table.KNOWN)
+    (two,) = checks_logs.with_logs((), Scene(nothing, hns, logs={"kubelet": twice}), table.KNOWN)
     assert two.remedy == table.KNOWN["cluster.wrong-ca"].remedy
 
 

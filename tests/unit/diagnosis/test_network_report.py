@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
+from ansible_collections.winkube.node.plugins.plugin_utils.components.node import Node
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.network_report import (
     list_objects,
     show_conf,
@@ -17,7 +17,7 @@ from tests.unit.components.nodes import LAYOUT, bare
 
 from .nodes import CNI_CONF, healthy
 
-EXPECT = Expectations(LAYOUT, network_name="cbr0", cluster_cidr="10.244.0.0/16", service_cidr="10.96.0.0/12")
+EXPECT = Node.unknown(LAYOUT, network_name="cbr0", cluster_cidr="10.244.0.0/16", service_cidr="10.96.0.0/12")
 
 
 def test_a_node_without_a_finding_is_said_to_have_none() -> None:
@@ -54,7 +54,7 @@ def test_the_objects_of_hns_are_told_as_they_were_understood() -> None:
 def test_the_configuration_of_another_cni_is_not_shown() -> None:
     reading = Reading(parts=healthy().parts)
     assert show_conf(reading, EXPECT, diff=True)["cni_conf"] is not None
-    other = Expectations(LAYOUT, flannel=False)
+    other = Node.unknown(LAYOUT, cni_managed_by="cluster")
     assert show_conf(reading, other, diff=True) == {"cni_conf": None}
 
 

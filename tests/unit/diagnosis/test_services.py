@@ -178,7 +178,7 @@ def test_arguments_in_a_script_cannot_be_told() -> None:
 @pytest.mark.row("TS-05")
 def test_a_service_whose_output_goes_nowhere() -> None:
     node = healthy()
-    node.layout = replace(node.layout, log_dir=r"D:\logs")
+    node.expected = replace(node.expected, layout=replace(LAYOUT, log_dir=r"D:\logs"))
     node.service("kubelet")["nssm"] |= {"AppStdout": "", "AppStderr": ""}
     remedy = r"nssm.exe set kubelet AppStdout D:\logs\kubelet.log; nssm.exe set kubelet AppStderr D:\logs\kubelet.log"
     broken(node, "services.output", "service kubelet: what its program prints goes nowhere", remedy=remedy)

@@ -12,7 +12,6 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.blocked import ACKNOWLEDGE
 from ansible_collections.winkube.node.plugins.plugin_utils.components.node import Node
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import programs as verify
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import scene_of
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import VERIFY, describe, diagnose, report_of
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
@@ -149,9 +148,9 @@ def causes(
     now = Reading(parts=second)
     scene = scene_of(
         Reading(parts={**first.parts, **now.parts, "processes": first.parts["processes"]}),
-        Expectations.of(LAYOUT, expected),
+        expected,
+        whole=True,
         second=now,
-        expected=expected,
         node=None if absent_node else known if known is not None else node(),
         asked=True,
     )
@@ -161,9 +160,9 @@ def causes(
 def test_it_says_what_it_looked_at_and_what_it_could_not() -> None:
     def told(expected: Node, *, asked: bool) -> str:
         status = {"nodeInfo": {"kubeletVersion": "v1.37.1", "containerRuntimeVersion": "containerd://2.3.7"}}
-        reading, expectations = Reading(parts=healthy()), Expectations.of(LAYOUT, expected)
+        reading = Reading(parts=healthy())
         known = {"status": status} if asked else None
-        return describe(scene_of(reading, expectations, expected=expected, node=known, asked=asked), VERIFY)
+        return describe(scene_of(reading, expected, whole=True, node=known, asked=asked), VERIFY)
 
     whole = told(EXPECTED, asked=True)
     assert re.fullmatch(

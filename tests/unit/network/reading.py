@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 from typing import Any
 
+from ansible_collections.winkube.node.plugins.plugin_utils.components.node import Node as WantedNode
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.cluster_view import ClusterView, view_of
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import reads
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import findings_of
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import Scene, reads, scene_of
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import HNS_CHECK, findings_in
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.words.finding import Finding
 
@@ -25,7 +25,7 @@ def reading_of(node: Node) -> Reading:
         parts[file_key(path)] = {"exists": False} if text is None else {"exists": True, "content": content}
     for path, names in said["folders"].items():
         parts[file_key(path)] = {"exists": True, "kind": "directory", "entries": names}
-    return Reading().merge(parts, reads(expectations(node)))
+    return Reading().merge(parts, reads(LAYOUT))
 
 
 def view(node: Node) -> ClusterView:
@@ -33,9 +33,12 @@ def view(node: Node) -> ClusterView:
     return view_of(**node.cluster, node=node.node, node_name=node.name)
 
 
-def expectations(node: Node) -> Expectations:
-    return Expectations(LAYOUT, **node.expect)
+def scene(node: Node, *looked: Any) -> Scene:
+    """What hns_check, told what the random node is to be, sees of it."""
+    told = {name: value for name, value in node.expect.items() if name != "subnet"}
+    expected = WantedNode.unknown(LAYOUT, **told)
+    return scene_of(reading_of(node), expected, *looked, subnet=node.expect.get("subnet", ""))
 
 
 def find(node: Node, *, cluster: bool = True) -> tuple[Finding, ...]:
-    return findings_of(reading_of(node), view(node) if cluster else None, expectations(node))
+    return findings_in(scene(node, view(node) if cluster else None), HNS_CHECK)

@@ -8,10 +8,15 @@ from random import Random
 from typing import Any
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.components.node import Node
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.cluster_view import ClusterView
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import scene_of
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import counts_of, findings_of, list_left_out
+from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import (
+    HNS_CHECK,
+    counts_of,
+    findings_in,
+    list_left_out,
+)
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.network import parse
 from ansible_collections.winkube.node.plugins.plugin_utils.network.model import Endpoint, Hns, Policy, Subnet
@@ -179,8 +184,8 @@ def test_a_dump_alone_is_compared_with_itself() -> None:
         "policylists": "[]",
         "endpoints": json.dumps(twice),
     }
-    reading, expect = Reading(parts={"hns": answer}), Expectations(LAYOUT)
-    found = findings_of(reading, None, expect)
+    reading, expected = Reading(parts={"hns": answer}), Node.unknown(LAYOUT)
+    found = findings_in(scene_of(reading, expected), HNS_CHECK)
     assert [each.id for each in found] == ["hns.endpoint-duplicate-address", *2 * ["hns.endpoint-without-namespace"]]
-    assert list_left_out(scene_of(reading, expect))
-    assert not list_left_out(scene_of(reading, expect, ClusterView()))
+    assert list_left_out(scene_of(reading, expected))
+    assert not list_left_out(scene_of(reading, expected, ClusterView()))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import scene_of
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import findings_in
 from ansible_collections.winkube.node.plugins.plugin_utils.network.port_blocks import (
     Ports,
@@ -15,7 +14,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.network.port_blocks i
 )
 
 from tests.unit.network.random_nodes import healthy
-from tests.unit.network.reading import expectations, reading_of
+from tests.unit.network.reading import scene
 
 DYNAMIC = """
 Protocol tcp Dynamic Port Range
@@ -59,7 +58,7 @@ def test_few_blocks_are_an_error_and_enough_are_none() -> None:
     full = "".join(f"  {port}  {port}\n" for port in range(49152, 65536, 60))
     for excluded, wanted in ((full, ["hns.ports-exhausted"]), (EXCLUDED, [])):
         ports = parse({"tcp_dynamic": DYNAMIC, "tcp_excluded": excluded})
-        found = findings_in(scene_of(reading_of(node), expectations(node), None, (), ports))
+        found = findings_in(scene(node, None, (), ports))
         assert [each.id for each in found] == wanted
 
 

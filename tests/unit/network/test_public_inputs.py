@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.networks import HNS
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.expectations import Expectations
+from ansible_collections.winkube.node.plugins.plugin_utils.components.node import Node
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import scene_of
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import HNS_CHECK, diagnose
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key
@@ -268,7 +268,7 @@ def findings(given: Input) -> tuple[Finding, ...]:
         parts[file_key(folder)] = {"exists": True, "kind": "directory", "entries": [given.name]}
         content = base64.b64encode(given.conf.encode()).decode()
         parts[file_key(rf"{folder}\{given.name}")] = {"exists": True, "kind": "file", "content": content}
-    scene = scene_of(Reading(parts=parts), Expectations(LAYOUT, cluster_cidr=given.cluster_cidr))
+    scene = scene_of(Reading(parts=parts), Node.unknown(LAYOUT, cluster_cidr=given.cluster_cidr))
     return diagnose(scene, HNS_CHECK).findings
 
 

@@ -6,12 +6,11 @@ import json
 from random import Random
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import scene_of
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import findings_in
 from ansible_collections.winkube.node.plugins.plugin_utils.network import virtual_machine
 
 from tests.unit.network.random_nodes import Node, healthy
-from tests.unit.network.reading import expectations, reading_of
+from tests.unit.network.reading import scene
 
 
 def said(spoofing: str, *, mac: str = "00155DEB4000", machine: str = "vm-7") -> str:
@@ -20,8 +19,7 @@ def said(spoofing: str, *, mac: str = "00155DEB4000", machine: str = "vm-7") -> 
 
 
 def found(node: Node, text: str) -> list[tuple[str, str]]:
-    scene = scene_of(reading_of(node), expectations(node), None, virtual_machine.parse(text))
-    return [(each.id, each.remedy.text) for each in findings_in(scene)]
+    return [(each.id, each.remedy.text) for each in findings_in(scene(node, None, virtual_machine.parse(text)))]
 
 
 @pytest.mark.row("HP-06", "TS-07")
