@@ -13,21 +13,6 @@ from tests.lab.cluster.custom import STORED, kind_of
 from tests.lab.cluster.kinds import BY_NAME
 
 PROXY = {"winkube_calico_kube_proxy_image": "sigwindowstools/kube-proxy:v1.37.1-calico-hostprocess"}
-NODE = {"kubernetes.io/os": "windows"}
-
-
-def pod_on(whole: BesideCalico, name: str = "web") -> dict[str, Any]:
-    container = {
-        "name": name,
-        "image": "mcr.microsoft.com/windows/nanoserver:ltsc2022",
-        "command": ["powershell", "-Command", "http://*:80/"],
-    }
-    spec = {"nodeSelector": NODE, "tolerations": [{"operator": "Exists"}], "containers": [container]}
-    body = {"metadata": {"name": name, "labels": {"app": name}}, "spec": spec}
-    whole.cluster.request("POST", "/api/v1/namespaces/default/pods", body)
-    for _ in ("the scheduler", "the kubelet"):
-        whole.cluster.advance(60)
-    return whole.cluster.request("GET", f"/api/v1/namespaces/default/pods/{name}")
 
 
 def test_a_node_joins_beside_kubesprays_calico_and_its_pods_resolve(bench: Bench) -> None:
@@ -39,11 +24,9 @@ def test_a_node_joins_beside_kubesprays_calico_and_its_pods_resolve(bench: Bench
     run = whole.converge(**PROXY)
     whole.cluster.advance(120)
     assert whole.cluster.is_ready("win1"), run
-    pod = pod_on(whole)
+    pod = whole.pod()
     assert pod["status"]["phase"] == "Running", pod["status"]
-    flows = whole.cluster.flows
-    place = flows.place_of("default", "web")
-    assert flows.resolve(place, "kubernetes.default.svc.cluster.local") == "10.233.0.1"
+    assert whole.resolved("web", "kubernetes.default.svc.cluster.local") == "10.233.0.1"
     assert "podCIDR" not in whole.cluster.nodes["win1"]["spec"], "kubespray lets Calico alone give addresses out"
     verified = whole.site(playbook=whole.VERIFY)
     assert verified.rc == 0 and "checks" in verified.output, verified
@@ -85,3 +68,24 @@ def test_what_windows_does_not_have_is_refused_in_one_sentence(
     assert run.rc != 0 and sentence in " ".join(run.output.split()), run
     assert [dict(each) for each in whole.cluster.store.list(BY_NAME["DaemonSet"])] == before
     assert whole.cluster.store.get(kind_of(STORED, "IPAMConfig"), "", "default")["spec"]["strictAffinity"] is False
+
+
+def test_k0s_brings_its_network_after_the_first_windows_node_and_verifies_kubelets(bench: Bench) -> None:
+    """Failed before: a node was refused for the DaemonSets that k0s makes only once it is there, and the API server did
+    not take the kubelet's own certificate."""
+    whole = BesideCalico(bench, "k0s")
+    told = {
+        "winkube_join": "bootstrap_kubeconfig",
+        "winkube_cluster_cidr": "10.244.0.0/16",
+        "winkube_cluster_domain": "cluster.local",
+        "winkube_api_server": whole.cluster.published,
+    }
+    run = whole.converge(**told)
+    assert "no DaemonSet there runs it" not in run.output, run
+    for _ in ("k0s looks once a minute", "its pods start"):
+        whole.cluster.advance(90)
+    assert whole.cluster.is_ready("win1")
+    whole.pod()
+    assert whole.resolved("web", "kubernetes") == "10.96.0.1"
+    assert whole.cluster._kubelet_unreached("/api/v1/nodes/win1/proxy/configz") is None
+    assert whole.converge(**told).recap["win1"].changed == 0

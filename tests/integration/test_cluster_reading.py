@@ -103,6 +103,14 @@ def test_a_cluster_without_anonymous_discovery_is_joined(bench: Bench, anonymous
     joined(Whole(bench, OVERLAY, cluster={"anonymous": anonymous}))
 
 
+def test_pods_resolve_nothing_where_no_service_is_behind_what_the_kubelet_names(bench: Bench) -> None:
+    """The node is Ready all the same."""
+    whole = Whole(bench, OVERLAY)
+    joined(whole, winkube_kubelet_cluster_dns=["169.254.25.10"])
+    whole.pod()
+    assert whole.resolved("web", "kubernetes") == ""
+
+
 @pytest.mark.parametrize("maker", ["rke2", "k3s"])
 def test_without_kubeadms_bindings_nobody_joins(bench: Bench, maker: str) -> None:
     """Failed before: found after 32 steps and a restart."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tests.integration.lab import ROOT, Bench, Run
 from tests.lab.cluster import makers
 from tests.lab.cluster.cluster import Cluster
+from tests.lab.cluster.flows import SilenceError
 from tests.lab.server import whole as downloads
 from tests.lab.server.host import NodeHost
 from tests.lab.server.source import SourceServer
@@ -124,6 +125,30 @@ class Whole:
         assert run.rc == 0, run
         return run
 
+    def pod(self, name: str = "web") -> dict[str, Any]:
+        """A pod for Windows nodes, once scheduler and kubelet have looked at it."""
+        container = {
+            "name": name,
+            "image": "mcr.microsoft.com/windows/nanoserver:ltsc2022",
+            "command": ["powershell", "-Command", "http://*:80/"],
+        }
+        selector = {"kubernetes.io/os": "windows"}
+        spec = {"nodeSelector": selector, "tolerations": [{"operator": "Exists"}], "containers": [container]}
+        body = {"metadata": {"name": name, "labels": {"app": name}}, "spec": spec}
+        self.cluster.request("POST", "/api/v1/namespaces/default/pods", body)
+        for _ in ("the scheduler", "the kubelet"):
+            self.cluster.advance(60)
+        return self.cluster.request("GET", f"/api/v1/namespaces/default/pods/{name}")
+
+    def resolved(self, pod: str, name: str) -> str:
+        """The address of a name, asked for in a pod: of the DNS server that the pod was given, by way of its node's
+        load balancers; empty where no answer comes."""
+        flows = self.cluster.flows
+        try:
+            return flows.resolve(flows.place_of("default", pod), name)
+        except (LookupError, SilenceError):
+            return ""
+
     def state(self, service: str) -> str:
         return str(self.host.in_turn(lambda: self.host.node.services.state(service)))
 
@@ -139,12 +164,12 @@ class Looked(Whole):
 
 
 class BesideCalico(Whole):
-    """A node beside kubespray's Calico; site.yml looks at Calico's objects as well."""
+    """A node beside a maker's Calico; site.yml looks at Calico's objects as well."""
 
     RIGHTS = ("site", "calico")
 
-    def __init__(self, bench: Bench, **more: Any) -> None:
-        super().__init__(bench, VXLAN, **more)
+    def __init__(self, bench: Bench, maker: str = "kubespray", **more: Any) -> None:
+        super().__init__(bench, replace(VXLAN, maker=maker), **more)
         # Calico's own way to log on, and the tokens that a kubelet gives to pods.
         upstreams = ("\\calico-kubeconfig", "\\serviceaccount\\token")
         for account in ("kube-proxy", "calico-node"):

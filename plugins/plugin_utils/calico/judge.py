@@ -91,13 +91,13 @@ def _find_ebpf(view: View, _wanted: Wanted) -> Iterator[Seen]:
 
 
 def _find_missing_windows_set(view: View, _wanted: Wanted) -> Iterator[Seen]:
-    if view.by_manifests and view.windows_set is None:
+    if view.by_manifests and view.windows_set is None and not view.is_of_k0s:
         yield Seen(f"DaemonSet {view.home}/{facts.DAEMON_SET}", "it is not there")
 
 
 def _find_other_release(view: View, _wanted: Wanted) -> Iterator[Seen]:
     image = str(container_of(view.windows_set, "felix").get("image") or "")
-    if not view.by_manifests or not image:
+    if not view.by_manifests or view.is_of_k0s or not image:
         return
     on_windows, on_linux = image.rpartition(":")[2], view.linux_image.rpartition(":")[2]
     if on_windows != on_linux:

@@ -56,6 +56,13 @@ def plan(view: View, wanted: Wanted, options: Options) -> tuple[Change, ...]:
     ]
     if hindering:
         raise Refused(*hindering)
+    if view.is_of_k0s:
+        if options.kube_proxy_image:
+            raise Refused(
+                "winkube_calico_kube_proxy_image: k0s brings kube-proxy to Windows nodes itself, and takes back what "
+                "others change in its objects. Leave it out; spec.images.windows.kubeproxy of k0s.yaml has its image."
+            )
+        return (*_user_pools(view, options), *_affinity(view))
     if view.by_manifests:
         return (
             *_user_pools(view, options),

@@ -14,6 +14,7 @@ from ..cluster.client import Cluster
 from ..cluster.reading import with_scheme
 from ..engine import windows_path
 from ..facts import calico as facts
+from ..facts.kubernetes import K0S_STACK
 from ..facts.node_labels import OS_LABEL
 from ..facts.version import Line, VersionError
 
@@ -127,6 +128,12 @@ class View:
     def home(self) -> str:
         """The namespace of that DaemonSet; empty without one."""
         return space(self.linux or {})
+
+    @property
+    def is_of_k0s(self) -> bool:
+        """Whether k0s has made it, which brings what Windows nodes need after the first of them, and takes back what
+        others change in its objects."""
+        return K0S_STACK in part(part(self.linux, "metadata"), "labels")
 
     @property
     def linux_image(self) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..facts.kubernetes import K0S_STACK
 from ..facts.node_labels import ARCH_LABEL, HOSTNAME_LABEL, OS_LABEL
 
 
@@ -31,6 +32,13 @@ def running(daemon_sets: Iterable[Mapping[str, Any]], program: str, labels: Mapp
     """The DaemonSets that run `program` on such a node. `program` is a part of their name, or of a container's name
     or image."""
     return tuple(full_name(each) for each in daemon_sets if _is_of(each, program) and runs_on(each, labels))
+
+
+def awaited(daemon_sets: Iterable[Mapping[str, Any]], program: str) -> tuple[str, ...]:
+    """The DaemonSets that the cluster's maker will make for `program` once a Windows Node is there: k0s', named after
+    those for Linux."""
+    own = (each for each in daemon_sets if K0S_STACK in (each.get("metadata", {}).get("labels") or {}))
+    return tuple(f"{full_name(each)}-windows" for each in own if _is_of(each, program))
 
 
 def runs_on(daemon_set: Mapping[str, Any], labels: Mapping[str, str]) -> bool:

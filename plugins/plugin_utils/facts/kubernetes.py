@@ -21,6 +21,11 @@ SUPPORTED = (Line(1, 35), Line(1, 36), Line(1, 37))
 DEFAULT_CONTAINERD = Line(2, 3)
 """Installed unless the user asks for another: the long-term line that the newest Kubernetes recommends."""
 
+K0S_STACK = "k0s.k0sproject.io/stack"
+"""A label of all that k0s applies. What it applies for Windows nodes (Calico, kube-proxy) comes within a minute after
+the first of them. Sources: k0sproject/k0s dff90cee pkg/applier/meta.go, stack.go; pkg/component/controller/calico.go,
+kubeproxy.go, windowsstackcomponent.go."""
+
 
 @dataclass(frozen=True, slots=True)
 class KubernetesLine:

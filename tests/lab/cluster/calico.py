@@ -24,6 +24,9 @@ DEFAULTS: dict[str, Any] = {
     "affinity": kubespray.CALICO_AFFINITY.value,
     "ebpf": kubespray.CALICO_EBPF.value,
     "ipam": "calico-ipam",
+    "pool": kubespray.CALICO_POOL.value,
+    "maps": ("calico-config", "kubernetes-services-endpoint"),
+    "labels": {},
 }
 """What `Settings.calico` may say otherwise."""
 _RESOURCES = ["ippools", "ipamconfigs", "felixconfigurations", "ipamblocks", "blockaffinities", "clusterinformations"]
@@ -57,7 +60,8 @@ def fill(store: Store, pod_network: str, given: Mapping[str, Any]) -> None:
     }
     store.create(BY_NAME["ClusterRoleBinding"], "", bound)
     maps = {"calico-config": _config(found), "kubernetes-services-endpoint": dict(kubespray.SERVICES_ENDPOINT.value)}
-    for name, data in maps.items():
+    for name in found["maps"]:
+        data = maps[name]
         store.create(BY_NAME["ConfigMap"], home, {"metadata": {"name": name}, "data": data})
     store.create(BY_NAME["DaemonSet"], home, _linux_set(found))
     pool = {
@@ -68,7 +72,7 @@ def fill(store: Store, pod_network: str, given: Mapping[str, Any]) -> None:
         "natOutgoing": True,
     }
     for kind, name, spec in (
-        ("IPPool", str(kubespray.CALICO_POOL.value), pool),
+        ("IPPool", str(found["pool"]), pool),
         ("IPAMConfig", "default", {"autoAllocateBlocks": True, "strictAffinity": found["affinity"]}),
         ("FelixConfiguration", "default", {"bpfEnabled": found["ebpf"], "vxlanEnabled": found["vxlan"] != "Never"}),
     ):
@@ -103,7 +107,7 @@ def _linux_set(found: Mapping[str, Any]) -> Object:
     labels = {"k8s-app": "calico-node"}
     scheduled = dict.fromkeys(("currentNumberScheduled", "desiredNumberScheduled", "numberReady"), 1)
     return {
-        "metadata": {"name": "calico-node", "labels": labels},
+        "metadata": {"name": "calico-node", "labels": {**labels, **found["labels"]}},
         "spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": pod}},
         "status": {**scheduled, "numberMisscheduled": 0},
     }

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import yaml
 
-from tests.lab.cluster import host_process, kubeconfig, makers, pod_programs, shipped
+from tests.lab.cluster import host_process, k0s, kubeconfig, makers, pod_programs, shipped
 from tests.lab.cluster.access import encoded
 from tests.lab.cluster.api import Api, Call, Request, Response
 from tests.lab.cluster.controllers import Controllers, ready
@@ -86,10 +86,10 @@ class Cluster:
         self.api.anonymous = self.settings.anonymous != "off"
         self.api.token_lag = self.settings.token_lag if self.settings.bootstrap_tokens else None
         self.controllers = Controllers(self.store, self.ca, self.settings, self.clock, self.now, self.server_ca)
-        if self.settings.has_calico:
-            # Source: kubespray's kubeadm-config.v1beta4.yaml.j2: allocate-node-cidrs is false, unless addresses are
-            # host-local's.
+        if not self.settings.gives_ranges:
             self.controllers.cidr_after_s = None
+        if self.settings.maker == "k0s":
+            self.controllers.windows_sets = self._sets_of_k0s
         self.api.evicted = self.controllers.end_pod
         self.api.admit = self.controllers.workloads.admit
         self.api.log = self._log
@@ -113,6 +113,10 @@ class Cluster:
         for machine in machines():
             machine.in_turn(lambda node=machine.node: self.attach(node))  # type: ignore[misc]
         self.https.start()
+
+    def _sets_of_k0s(self) -> tuple[Object, ...]:
+        mine = self.settings
+        return k0s.windows_sets(mine.version, mine.address, self.https.port, mine.service_network, mine.dns_address)
 
     def _log(self, pod: Object) -> bytes:
         jobs = self.controllers.workloads.jobs
@@ -174,6 +178,9 @@ class Cluster:
             node = str((found.get("spec") or {}).get("nodeName") or "")
         if address := self.flows.kubelet_address(node, self.settings.address):
             said = f"error dialing backend: dial tcp {address}:10250: i/o timeout"
+        elif self.settings.tunnel and node != self.settings.name:
+            at = f"proxy error from 127.0.0.1:{self.https.port} while dialing {self.flows.address_of(node)}:10250"
+            said = f"error dialing backend: {at}, code 502: 502 Bad Gateway"
         elif not (said := self._mistrust(node)):
             return None
         body = ApiError(500, "InternalError", said).body()
@@ -185,7 +192,7 @@ class Cluster:
         client_ca, serving = self.api.trust.get(node, (self.ca.pem, b""))
         if self.ca.pem.strip() not in client_ca:
             return "the server has asked for the client to provide credentials"
-        if not makers.ALL[self.settings.maker].two_cas:
+        if not makers.ALL[self.settings.maker].verifies:
             return ""
         try:
             self.server_ca.verify(serving, self.now(), "server auth")

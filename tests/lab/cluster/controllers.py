@@ -15,6 +15,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+from tests.lab.cluster import k0s, makers
 from tests.lab.cluster.access import Ask, User, allowed, encoded, expired, plain
 from tests.lab.cluster.discovery import ACCOUNT_ANNOTATION, account_token
 from tests.lab.cluster.kinds import BY_NAME, Kind
@@ -48,6 +49,8 @@ class Controllers:
         self.store, self.ca, self.settings, self.clock, self.now = store, ca, settings, clock, now
         self.cidr_after_s: float | None = 3.0
         self.approve_clients = True
+        self.windows_sets: Callable[[], tuple[Object, ...]] | None = None
+        """DaemonSets that the maker brings once there is a Windows node."""
         self._silent: dict[str, float] = {}
         self._leaving: set[str] = set()
         """Uids of pods that may stay for a while yet."""
@@ -63,6 +66,8 @@ class Controllers:
         if kind is NODE and what != "DELETED":
             self.clock.call_later(0.2, lambda: self._taint(name))
             self.clock.call_later(0.4, lambda: self._evict(name))
+        if kind is NODE and what == "ADDED" and self.windows_sets is not None:
+            self.clock.call_later(k0s.LOOKS_S, self._bring_windows)
         if kind is CSR and what != "DELETED":
             self.clock.call_later(0.5, lambda: self._certify(name))
         if kind is SECRET and what == "ADDED" and found.get("type") == "kubernetes.io/service-account-token":
@@ -72,6 +77,14 @@ class Controllers:
             self.clock.call_later(0.5, self.sign_cluster_info)
 
     # -- nodes ---------------------------------------------------------------------------------------------------
+
+    def _bring_windows(self) -> None:
+        labels = [node["metadata"].get("labels") or {} for node in self.store.list(NODE)]
+        if self.windows_sets is None or not any(one.get("kubernetes.io/os") == "windows" for one in labels):
+            return
+        for made in self.windows_sets():
+            if self.store.find(BY_NAME["DaemonSet"], "kube-system", str(made["metadata"]["name"])) is None:
+                self.store.create(BY_NAME["DaemonSet"], "kube-system", made)
 
     def _give_cidr(self, name: str) -> None:
         node = self.store.find(NODE, "", name)
@@ -165,12 +178,15 @@ class Controllers:
         kinds = {item.get("type") for item in status.get("conditions") or []}
         signer = found["spec"]["signerName"]
         request = base64.b64decode(found["spec"]["request"])
-        if not kinds and signer == CLIENT_SIGNER and self.approve_clients and self._may_be_approved(found, request):
+        client = signer == CLIENT_SIGNER and self.approve_clients and self._may_be_approved(found, request)
+        serving = signer == SERVING_SIGNER and makers.ALL[self.settings.maker].approves
+        if not kinds and (client or serving):
             approved = {
                 "type": "Approved",
                 "status": "True",
-                "reason": "AutoApproved",
-                "message": "Auto approving kubelet client certificate after SubjectAccessReview.",
+                "reason": "AutoApproved" if client else k0s.APPROVED,
+                "message": f"Auto approving kubelet {'client' if client else 'serving'} certificate after "
+                "SubjectAccessReview.",
                 "lastUpdateTime": self.store.stamp(),
             }
             self.store.replace(CSR, "", name, {**found, "status": {**status, "conditions": [approved]}})

@@ -31,6 +31,8 @@ _HTTP = re.compile(r"http://\*:(\d+)/")
 _UDP = re.compile(r"UdpClient (\d+)")
 _DASHED = re.compile(r"\d+-\d+-\d+-\d+")
 KUBELET = 10250
+DNS = (53, 17)
+"""Port and protocol (UDP)."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,32 @@ class Flows:
         return Place("pod", name, address, str(spec.get("nodeName") or ""), namespace, user)
 
     def dns_of(self, place: Place) -> str:
-        """The DNS server that a pod was given: by the CNI plugin, from the kubelet's clusterDNS."""
-        return "" if "cni-dns" in self.broken else self._cluster.settings.dns_address
+        """The DNS server that a pod was given: by the CNI plugin, as the kubelet says; empty if by none.
+
+        Source: kubernetes pkg/kubelet/network/dns/dns.go, getPodDNSType and GetPodDNS: without clusterDNS, and on the
+        host's network, a pod gets the machine's.
+        """
+        spec = (self._find("Pod", place.namespace, place.name) or {}).get("spec") or {}
+        policy = str(spec.get("dnsPolicy") or "ClusterFirst")
+        if "cni-dns" in self.broken:
+            return ""
+        if policy == "None":
+            return str(next(iter((spec.get("dnsConfig") or {}).get("nameservers") or ()), ""))
+        first, hosted = policy.startswith("ClusterFirst"), bool(spec.get("hostNetwork"))
+        clustered = first and (not hosted or policy == "ClusterFirstWithHostNet")
+        if clustered and (servers := self._kubelet_of(place).get("clusterDNS")):
+            return str(servers[0])
+        machine = self._cluster.machine_of(place.node)
+        return machine.node.nic.dns[0] if machine is not None and machine.node.nic.dns else ""
+
+    def _kubelet_of(self, place: Place) -> Object:
+        """What the kubelet of a pod's node runs with; that of a Node without a machine fits the cluster."""
+        settings = self._cluster.settings
+        with self._cluster.api.lock:
+            found = self._cluster.api.proxied.get((place.node, "configz"))
+        if self._cluster.machine_of(place.node) is None:
+            return {"clusterDNS": [settings.dns_address], "clusterDomain": settings.domain}
+        return dict(found["kubeletconfig"]) if isinstance(found, dict) else {}
 
     # -- reaching ------------------------------------------------------------------------------------------------
 
@@ -98,23 +124,34 @@ class Flows:
             raise SilenceError
 
     def resolve(self, place: Place, name: str) -> str:
-        """The address of a name: in a pod by the cluster's DNS. LookupError; SilenceError when DNS does not answer."""
+        """The address of a name: in a pod by the DNS server that it was given. LookupError; SilenceError when none
+        answers: the cluster's is reached as a Service, which needs endpoints and a policy on the pod's machine."""
         settings = self._cluster.settings
-        if place.kind != "pod":
+        server = self.dns_of(place) if place.kind == "pod" else ""
+        if place.kind != "pod" or self._is_of_machine(place, server):
             if name in self.internet:
                 return self.internet[name]
             raise LookupError(name)
         if {"dns", "service"} & self.broken:
             raise SilenceError
+        service, _target = self._service_at(server, 53, "UDP")
+        if service is None or (service["metadata"].get("labels") or {}).get("k8s-app") != "kube-dns":
+            raise SilenceError
+        if not self._ends(str(service["metadata"]["namespace"]), str(service["metadata"]["name"])):
+            raise SilenceError
         self.need_tunnel(place.node, settings.name)
-        self._need_policy(place, settings.dns_address)
-        domain = settings.domain
+        self._need_policy(place, server, DNS)
+        domain = str(self._kubelet_of(place).get("clusterDomain") or "")
         suffixes = [f"{place.namespace}.svc.{domain}", f"svc.{domain}", domain]
         for full in [name] if "." in name else [f"{name}.{suffix}" for suffix in suffixes]:
-            found = self._of_cluster(full.rstrip("."), domain) or self.internet.get(full)
+            found = self._of_cluster(full.rstrip("."), settings.domain) or self.internet.get(full)
             if found:
                 return found
         raise LookupError(name)
+
+    def _is_of_machine(self, place: Place, server: str) -> bool:
+        machine = self._cluster.machine_of(place.node)
+        return machine is not None and bool(server) and server in machine.node.nic.dns
 
     def _of_cluster(self, name: str, domain: str) -> str:
         parts = name.removesuffix(f".{domain}").split(".") if name.endswith(f".{domain}") else []
@@ -187,7 +224,7 @@ class Flows:
         if port == KUBELET and protocol == "TCP":
             if place.kind == "pod" and "pod-to-node" in self.broken:
                 raise SilenceError
-            self._need_translation(place, self._address_of(name))
+            self._need_translation(place, self.address_of(name))
             if self.kubelet_address(name, place.address):
                 raise SilenceError
             return Served("Unauthorized", 401)
@@ -228,7 +265,7 @@ class Flows:
             return
         for own, other in ((here, there), (there, here)):
             machine = self._cluster.machine_of(own)
-            source = self._address_of(other)
+            source = self.address_of(other)
             if machine is None or not source:
                 continue
             node = machine.node
@@ -256,7 +293,7 @@ class Flows:
         machine = self._cluster.machine_of(name) if name else None
         if machine is None:
             return ""
-        node, address = machine.node, self._address_of(name)
+        node, address = machine.node, self.address_of(name)
         own = address == node.nic.address
         if own and machine.in_turn(lambda: node.lets_in("TCP", KUBELET, source)):
             return ""
@@ -276,18 +313,22 @@ class Flows:
         if any(policy.get("IsDSR") for policy in rules) and not back:
             raise SilenceError
 
-    def _address_of(self, name: str) -> str:
+    def address_of(self, name: str) -> str:
+        """A Node's InternalIP."""
         found = ((self._find("Node", "", name) or {}).get("status") or {}).get("addresses") or []
         return next((str(item["address"]) for item in found if item["type"] == "InternalIP"), "")
 
-    def _need_policy(self, place: Place, address: str) -> None:
-        """On a machine of the lab: HNS has a policy list for the Service's address."""
+    def _need_policy(self, place: Place, address: str, port: tuple[int, int] | None = None) -> None:
+        """On a machine of the lab: HNS has a policy list for the Service's address, and its port where one is named."""
         machine = self._cluster.machine_of(place.node) if place.node else None
         if machine is None:
             return
         lists = machine.in_turn(lambda: machine.node.hns.policy_lists)
-        if not any(address in policy.get("VIPs", ()) for item in lists for policy in item["Policies"]):
-            raise SilenceError
+        for policy in (policy for item in lists for policy in item["Policies"]):
+            here = (policy.get("ExternalPort"), policy.get("Protocol"))
+            if address in policy.get("VIPs", ()) and port in (None, here):
+                return
+        raise SilenceError
 
     # -- objects -------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from tests.lab.cluster import calico, kubeconfig, kubespray, makers
+from tests.lab.cluster import calico, k0s, kubeconfig, kubespray, makers
 from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.cluster.store import Object, Store
 
@@ -29,7 +29,8 @@ class Settings:
     of the ConfigMap kubelet-config; bootstrap_tokens: --enable-bootstrap-token-auth; token_lag: how often API servers
     do not know a new bootstrap token; control_planes: how many API servers there are; network: `flannel` or `calico`,
     empty for the maker's; calico: of calico.DEFAULTS, what is otherwise; backend: `host-gw` or `vxlan`; vni, port: of
-    vxlan; serving: kubelets ask for serving certificates.
+    vxlan; serving: kubelets ask for serving certificates; tunnel: API servers dial a kubelet through its maker's agent
+    alone.
     client_ca is what KubeletConfiguration has as clientCAFile, empty for the maker's; second_pod_network and
     second_service_network are the IPv6 ranges of a cluster with two families."""
 
@@ -54,6 +55,7 @@ class Settings:
     control_planes: int = 1
     network: str = ""
     calico: Mapping[str, Any] = field(default_factory=dict)
+    tunnel: bool = False
     kubelet: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -71,6 +73,12 @@ class Settings:
     def has_calico(self) -> bool:
         """Whether manifests have installed Calico on the Linux nodes."""
         return (self.network or makers.ALL[self.maker].network) == "calico"
+
+    @property
+    def gives_ranges(self) -> bool:
+        """Whether Nodes get a podCIDR. Source: kubespray's kubeadm-config.v1beta4.yaml.j2: allocate-node-cidrs is false
+        beside Calico, unless addresses are host-local's."""
+        return not (self.has_calico and self.maker == "kubespray")
 
     @property
     def tunnels(self) -> bool:
@@ -125,6 +133,10 @@ def fill(store: Store, settings: Settings, port: int, ca: bytes, client_ca: byte
     _workloads(store, settings, port)
     if settings.has_calico:
         calico.fill(store, settings.pod_network, settings.calico)
+    if settings.maker == "k0s":
+        _proxy_account(store, "node-proxier")
+        server = f"https://{settings.address}:{port}"
+        _put(store, "ConfigMap", "kube-system", k0s.PROXY, {"data": k0s.proxy_config(server)})
     store.create(BY_NAME["Node"], "", control_plane(settings))
 
 
@@ -185,12 +197,7 @@ def _roles(store: Store, settings: Settings) -> None:
     _bind(store, "kubeadm:node-autoapprove-certificate-rotation", f"{_CSR}:selfnodeclient", "Group", "system:nodes")
     _bind(store, "kubeadm:get-nodes", "kubeadm:get-nodes", "Group", BOOTSTRAPPERS)
     # Source: kubernetes cmd/kubeadm/app/phases/addons/proxy/proxy.go, EnsureProxyAddon.
-    _put(store, "ServiceAccount", "kube-system", "kube-proxy", {})
-    of_proxy = {
-        "roleRef": {"apiGroup": _RBAC, "kind": "ClusterRole", "name": "system:node-proxier"},
-        "subjects": [{"kind": "ServiceAccount", "name": "kube-proxy", "namespace": "kube-system"}],
-    }
-    _put(store, "ClusterRoleBinding", "", "kubeadm:node-proxier", of_proxy)
+    _proxy_account(store, "kubeadm:node-proxier")
     readable = {
         ("kube-system", "kubeadm:nodes-kubeadm-config"): ["kubeadm-config"],
         ("kube-system", "kubeadm:kubelet-config"): [settings.kubelet_config],
@@ -204,6 +211,15 @@ def _roles(store: Store, settings: Settings) -> None:
     _put(store, "Role", "kube-public", info, {"rules": [_rule([""], ["configmaps"], ["get"], ["cluster-info"])]})
     if settings.anonymous != "unbound":
         _bind(store, info, info, "User", "system:anonymous", "kube-public")
+
+
+def _proxy_account(store: Store, binding: str) -> None:
+    _put(store, "ServiceAccount", "kube-system", "kube-proxy", {})
+    of_proxy = {
+        "roleRef": {"apiGroup": _RBAC, "kind": "ClusterRole", "name": "system:node-proxier"},
+        "subjects": [{"kind": "ServiceAccount", "name": "kube-proxy", "namespace": "kube-system"}],
+    }
+    _put(store, "ClusterRoleBinding", "", binding, of_proxy)
 
 
 def _service_range(store: Store, settings: Settings) -> None:
@@ -330,7 +346,6 @@ def _workloads(store: Store, settings: Settings, port: int) -> None:
     pods = settings.pod_network.partition("/")[0].rpartition(".")[0]
     ends = [{"addresses": [f"{pods}.2"], "conditions": {"ready": True}}]
     _put(store, "EndpointSlice", "kube-system", settings.dns_service, {**slice_of, "endpoints": ends, "ports": ports})
-    windows = [("kube-system", name, "simulated") for name in makers.ALL[settings.maker].windows_sets]
     flannel = (
         settings.flannel_namespace,
         str(kubespray.FLANNEL_DAEMON_SET.value) if settings.maker == "kubespray" else "kube-flannel-ds",
@@ -339,9 +354,8 @@ def _workloads(store: Store, settings: Settings, port: int) -> None:
     for namespace, name, image in (
         *(() if settings.has_calico else (flannel,)),
         ("kube-system", "kube-proxy", f"registry.k8s.io/kube-proxy:v{settings.version}"),
-        *windows,
     ):
-        selector = {"kubernetes.io/os": "windows" if (namespace, name, image) in windows else "linux"}
+        selector = {"kubernetes.io/os": "linux"}
         template: Object = {
             "metadata": {"labels": {"app": name}},
             "spec": {"nodeSelector": selector, "containers": [{"name": name, "image": image}]},
@@ -349,7 +363,8 @@ def _workloads(store: Store, settings: Settings, port: int) -> None:
         scheduled = ("currentNumberScheduled", "desiredNumberScheduled", "numberReady")
         status = {**dict.fromkeys(scheduled, 1), "numberMisscheduled": 0}
         daemon_set: Object = {"selector": {"matchLabels": {"app": name}}, "template": template}
-        _put(store, "DaemonSet", namespace, name, {"spec": daemon_set, "status": status})
+        labels: Object = {"labels": {k0s.STACK: "kubeproxy"}} if settings.maker == "k0s" else {}
+        _put(store, "DaemonSet", namespace, name, {"metadata": labels, "spec": daemon_set, "status": status})
 
 
 def control_plane(settings: Settings) -> Object:
@@ -374,7 +389,7 @@ def control_plane(settings: Settings) -> Object:
             },
         },
         "spec": {
-            **({} if settings.has_calico else {"podCIDR": f"{network}/24", "podCIDRs": [f"{network}/24"]}),
+            **({"podCIDR": f"{network}/24", "podCIDRs": [f"{network}/24"]} if settings.gives_ranges else {}),
             "taints": [{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}],
         },
         "status": {

@@ -53,7 +53,8 @@ def main(node: SimulatedNode, argv: list[str], stdin: bytes, caller: Caller) -> 
 
 
 def _start(node: SimulatedNode, environment: dict[str, str], caller: Caller) -> Steps:
-    if environment.get("CALICO_NETWORKING_BACKEND") != "vxlan":
+    # Without it vxlan: node/windows-packaging/CalicoWindows/config-hpc.ps1.
+    if environment.get("CALICO_NETWORKING_BACKEND", "vxlan") != "vxlan":
         raise StartupError("invalid backend configuration")
     hns = node.hns
     if hns.network(SWITCH) is None:

@@ -54,7 +54,8 @@ class Images:
         return found
 
     def _calico(self, api: NodeClient, pod: Object) -> int:
-        install: Object = next(iter(pod["spec"].get("initContainers") or ()), {})
+        before = pod["spec"].get("initContainers") or ()
+        install: Object = next((each for each in before if each["name"] == "install-cni"), {})
         env = _environment(pod, install)
         host, port = env.get("KUBERNETES_SERVICE_HOST", ""), env.get("KUBERNETES_SERVICE_PORT", "")
         folders = _host_paths(pod, install)

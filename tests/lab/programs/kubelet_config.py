@@ -121,9 +121,14 @@ def _client_ca(minor: int, file: str, document: dict[str, Any]) -> str:
 
 
 def _with_flags(flags: Flags, document: dict[str, Any]) -> dict[str, Any]:
-    """The reservations as the kubelet shows them under /configz: flags stand before the file."""
+    """The reservations, and what pods ask for names, as the kubelet shows them under /configz: flags stand before the
+    file."""
     names = {"systemReserved": "system-reserved", "kubeReserved": "kube-reserved"}
-    given = {key: pairs(flags.text(flag)) for key, flag in names.items() if flags.given(flag)}
+    given: dict[str, Any] = {key: pairs(flags.text(flag)) for key, flag in names.items() if flags.given(flag)}
+    if flags.given("cluster-dns"):
+        given["clusterDNS"] = flags.text("cluster-dns").split(",")
+    if flags.given("cluster-domain"):
+        given["clusterDomain"] = flags.text("cluster-domain")
     return {**document, **given}
 
 

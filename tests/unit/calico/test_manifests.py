@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.winkube.node.plugins.plugin_utils.calico.judge import problems, rule_of
 from ansible_collections.winkube.node.plugins.plugin_utils.calico.plan import Options, plan
 from ansible_collections.winkube.node.plugins.plugin_utils.calico.view import look
 from ansible_collections.winkube.node.plugins.plugin_utils.calico.windows_pods import calico_node, find_difference
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line
 
-from tests.lab.cluster import kubespray
+from tests.lab.cluster import kubespray, makers
 from tests.lab.cluster.cluster import Cluster as Lab
 from tests.lab.cluster.custom import STORED, kind_of
 from tests.lab.cluster.kinds import BY_NAME
@@ -157,3 +158,16 @@ def test_each_release_is_started_by_its_own_programs(release: Line, program: str
 def test_a_list_of_another_length_differs_as_a_whole() -> None:
     assert list(find_difference({"a": [1, 2], "b": 1}, {"a": [1]})) == ["a"]
     assert list(find_difference({}, {"a": {"b": 1}})) == ["a"]
+
+
+def test_k0s_brings_what_windows_nodes_need_after_the_first_of_them(tmp_path: Path) -> None:
+    wanted = replace(WANTED, pods="10.244.0.0/16")
+    lab = Lab(tmp_path / "cluster", Settings(version="1.37.1", maker="k0s", **makers.ALL["k0s"].settings))
+    try:
+        view = look(opened(lab))
+        assert not [each for each in problems(view, wanted) if rule_of(each).before and each.severity == "error"]
+        assert applied(lab, wanted=wanted) == [], "k0s takes back what others change in its objects"
+        with pytest.raises(Refused, match="k0s brings kube-proxy to Windows nodes itself"):
+            plan(view, wanted, IMAGE)
+    finally:
+        lab.stop()

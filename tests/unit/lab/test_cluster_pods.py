@@ -11,11 +11,12 @@ import pytest
 
 from tests.lab.cluster.api import Request
 from tests.lab.cluster.flows import Place, SilenceError
+from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.cluster.pod_programs import run, run_on_linux
 from tests.lab.machine.builds import build
 from tests.lab.machine.pods import starts
 from tests.unit.lab import kube_machine
-from tests.unit.lab.kube_machine import CNI_CONF, CONFIG, KUBECONFIG, Kube
+from tests.unit.lab.kube_machine import CNI_CONF, CONFIG, KUBECONFIG, KUBELET_CONFIG, Kube
 
 PROXY = "C:\\k\\kube-proxy.conf"
 LINUX = Place("linux", "control-plane", "192.168.122.10")
@@ -33,6 +34,7 @@ def kube(tmp_path: Path) -> Iterator[Kube]:
     made.wait(5)
     made.node.faults.blip_s = 1.0
     made.add_cni()
+    made.write(CONFIG, KUBELET_CONFIG + "clusterDNS: [10.96.0.10]\nclusterDomain: cluster.local\n")
     made.start("kubelet", f"--config={CONFIG}", f"--kubeconfig={KUBECONFIG}", "--hostname-override=win1")
     made.wait_for(lambda: made.cluster.nodes.get("win1", {}).get("spec", {}).get("podCIDR"))
     network = {"Name": "cbr0", "Type": "L2Bridge"}
@@ -211,9 +213,7 @@ def test_a_services_address_works_in_pods_of_a_machine_only_with_its_kube_proxy(
         with pytest.raises(SilenceError):
             flows.ask(place, where, port)
 
-    kube.write(PROXY, kube.cluster.kubeconfig_for("system:kube-proxy"))
-    kube.start("kube-proxy", f"--kubeconfig={PROXY}", "--proxy-mode=kernelspace", "--network-name=cbr0")
-    settle(kube)
+    start_proxy(kube)
     for place, where, port in ((inside, address, 80), (LINUX, host, node_port)):
         assert flows.ask(place, where, port).status == 200
     # The known limits: a Windows host reaches neither a Service's address nor its own NodePort.
@@ -244,11 +244,46 @@ def test_with_direct_server_return_a_pod_reaches_itself_only_by_loopback_dsr(kub
             flows.ask(itself, address, 80)
 
 
+def start_proxy(kube: Kube) -> None:
+    kube.write(PROXY, kube.cluster.kubeconfig_for("system:kube-proxy"))
+    kube.start("kube-proxy", f"--kubeconfig={PROXY}", "--proxy-mode=kernelspace", "--network-name=cbr0")
+    settle(kube)
+
+
+def test_a_pod_asks_the_server_that_its_kubelet_names_by_way_of_its_nodes_policies(kube: Kube) -> None:
+    deploy(kube)
+    flows, store = kube.cluster.flows, kube.cluster.store
+    inside = flows.place_of("default", pods(kube)[0]["metadata"]["name"])
+    assert flows.dns_of(inside) == "10.96.0.10"
+    with pytest.raises(SilenceError):
+        flows.resolve(inside, "kubernetes")  # nothing has made HNS a policy yet
+    start_proxy(kube)
+    assert flows.resolve(inside, "kubernetes") == "10.96.0.1"
+    shown = kube.cluster.api.proxied["win1", "configz"]
+    assert isinstance(shown, dict)
+    for wrong in ("10.96.0.1", "10.96.0.11", "169.254.25.10"):
+        shown["kubeletconfig"]["clusterDNS"] = [wrong]
+        with pytest.raises(SilenceError):
+            flows.resolve(inside, "kubernetes")
+    del shown["kubeletconfig"]["clusterDNS"]
+    assert flows.dns_of(inside) == kube.node.nic.dns[0], "without clusterDNS a pod gets its machine's"
+    with pytest.raises(LookupError):
+        flows.resolve(inside, "kubernetes")
+    shown["kubeletconfig"] |= {"clusterDNS": ["10.96.0.10"], "clusterDomain": "cluster.example"}
+    with pytest.raises(LookupError):
+        flows.resolve(inside, "kubernetes")
+    assert flows.resolve(inside, "kubernetes.default.svc.cluster.local") == "10.96.0.1"
+    for item in store.list(BY_NAME["EndpointSlice"], "kube-system"):
+        store.delete(BY_NAME["EndpointSlice"], "kube-system", str(item["metadata"]["name"]))
+    with pytest.raises(SilenceError):
+        flows.resolve(inside, "kubernetes.default.svc.cluster.local")
+
+
 def test_names_as_windows_resolves_them(kube: Kube) -> None:
     deploy(kube)
     flows = kube.cluster.flows
     inside = flows.place_of("default", pods(kube)[0]["metadata"]["name"])
-    flows._need_policy = lambda place, address: None  # type: ignore[method-assign]
+    start_proxy(kube)
     assert flows.resolve(inside, "kubernetes") == "10.96.0.1"
     assert flows.resolve(inside, "kubernetes.default.svc.cluster.local") == "10.96.0.1"
     assert flows.resolve(inside, "10-244-1-9.default.pod.cluster.local") == "10.244.1.9"

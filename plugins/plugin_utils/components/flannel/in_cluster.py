@@ -146,7 +146,9 @@ def cluster_managed_problems(
             f"{ours}, sc.exe delete {ours}."
         )
     labels = daemon_sets.labels_of(node, name)
-    if sets is not None and not any(daemon_sets.running(sets, word, labels) for word in NETWORKS):
+    if sets is not None and not any(
+        daemon_sets.running(sets, word, labels) or daemon_sets.awaited(sets, word) for word in NETWORKS
+    ):
         problems.append(
             f"winkube_cni_managed_by is cluster, but no DaemonSet of a network ({', '.join(NETWORKS)}) runs on this "
             "node: pods would never get an address. Install one with a Windows part, or set it to service."

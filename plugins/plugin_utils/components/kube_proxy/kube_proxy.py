@@ -123,8 +123,8 @@ def leave_to_cluster(layout: Layout, reading: Reading) -> tuple[Resource, ...]:
 
 
 def find_daemon_sets(found: Sequence[Mapping[str, Any]], node: Mapping[str, Any] | None, name: str) -> tuple[str, ...]:
-    """The DaemonSets that run kube-proxy on this node."""
-    return daemon_sets.running(found, NAME, daemon_sets.labels_of(node, name))
+    """The DaemonSets that run kube-proxy on this node, or will once it has joined."""
+    return daemon_sets.running(found, NAME, daemon_sets.labels_of(node, name)) or daemon_sets.awaited(found, NAME)
 
 
 def nobody_runs_it(node: str) -> str:

@@ -193,17 +193,23 @@ def _ca(given: Given[KubeletOptions]) -> str:
 
 
 def _wants_serving_certificate(given: Given[KubeletOptions]) -> bool:
-    """Whether the API server verifies kubelets' certificates, as far as the cluster shows it; kubeadm's own
-    KubeletConfiguration says it by itself."""
+    """Whether API servers verify kubelets' certificates, as far as the cluster shows it: by its KubeletConfiguration.
+    Where it has none, kubeadm has not made it, and they do: k3s, rke2 (pkg/daemons/control/server.go), k0s
+    (pkg/component/controller/apiserver.go)."""
     if given.options.join != "bootstrap_kubeconfig":
         return False
 
     def ask(cluster: Cluster) -> bool:
+        found = read_kubelets(cluster)
+        if found.kubelet_config is not None:
+            return found.kubelet_config.get("serverTLSBootstrap") is True
+        if found.saw(found.kubelet_config_source):
+            return True
         own = api_ca(cluster)
         callers = read_client_ca(cluster, own)
         return bool(own and callers) and not have_common_certificate(own, callers)
 
-    return bool(given.ask_cluster("two CAs", ask))
+    return bool(given.ask_cluster("serving certificates", ask))
 
 
 def _parse(config: str) -> Mapping[str, Any]:

@@ -56,7 +56,7 @@ OVERLAY = (
     "With flannel's VXLAN, nodes reach only their own pods (flannel 0.12.0 and later); that is its design, not a fault."
 )
 # Names are resolved at a Service's address, so faults of Services come first.
-_NAME_NEEDS = ("pod-to-pod", "service")
+_NAME_NEEDS = ("pod-to-pod", "service", "dns-config")
 NO_POD_NAMES = (
     "The cluster's DNS serves no names of pods: the Corefile of CoreDNS has neither 'pods insecure' nor 'pods "
     "verified'."
@@ -338,7 +338,7 @@ def _discovery(facts: Facts) -> Iterator[Check]:
             target=name,
             argv=commands.resolve(name),
             expect="address",
-            needs=("service",),
+            needs=("service", "dns-config"),
             suite="should provide DNS for the cluster",
         )
         yield replace(

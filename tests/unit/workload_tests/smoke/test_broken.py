@@ -51,7 +51,13 @@ CASES = [
     pytest.param("inbound", "inbound", set(), marks=pytest.mark.row("SM-12"), id="f"),
     pytest.param("outbound", "outbound", set(), marks=pytest.mark.row("SM-13"), id="g"),
     pytest.param("pod-to-node", "pod-to-node", set(), marks=pytest.mark.row("SM-15"), id="Pod -> Node"),
-    pytest.param("cni-dns", "dns-config", set(), marks=pytest.mark.row("KE-13"), id="DNS through the CNI plugin"),
+    pytest.param(
+        "cni-dns",
+        "dns-config",
+        {"discovery", "outbound"},
+        marks=pytest.mark.row("KE-13"),
+        id="DNS through the CNI plugin",
+    ),
 ]
 
 
