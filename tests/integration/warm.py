@@ -391,6 +391,8 @@ def _own_run_id() -> None:
             module.BEGAN = began  # type: ignore[attr-defined]
         if name.startswith(f"{OURS}.") and hasattr(module, "give_back_at_end"):
             module.give_back_at_end()
+        if name.startswith(f"{OURS}.") and hasattr(module, "write_records_at_end"):
+            module.write_records_at_end()
 
 
 @contextlib.contextmanager

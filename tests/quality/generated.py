@@ -39,7 +39,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine import windows
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import SETTINGS
 
 from tests.contract import where
-from tests.quality import finding_tables, node_schema, payloads, picture, rights_table, role_files
+from tests.quality import finding_tables, node_schema, payloads, picture, record_schema, rights_table, role_files
 from tests.quality.documentation_checks import documentation_in
 from tests.quality.powershell_programs import programs
 from tests.unit.facts import support_matrix_page
@@ -192,6 +192,7 @@ def generated() -> Tree:
     schema = node_schema.written(node_schema.node_schema(COMPONENTS))
     tree[ROOT / "plugins" / "plugin_utils" / "node_yaml" / "node.schema.json"] = schema
     tree[ROOT / "docs" / "node.schema.json"] = schema
+    tree[ROOT / "docs" / "record.schema.json"] = node_schema.written(record_schema.record_schema())
     tree[support_matrix_page.PAGE] = support_matrix_page.page()
     contents = ROOT / "docs" / "contents.md"
     for name, rows in (
@@ -306,6 +307,7 @@ def _tables(tree: Tree) -> None:
             finding_tables.messages,
         ),
         ("in-cluster.md", "rights", rights_table.HEADER, rights_table.rows),
+        ("record.md", "fields", record_schema.HEADER, record_schema.page_rows),
         ("inventory.md", "keys", "| key | | variable |", node_schema.page_rows),
         (
             "windows-support.md",

@@ -41,6 +41,7 @@ UTILS: Mapping[str, Room] = {
     "engine": Room(),
     "facts": Room(("foreign.spelling",)),
     "foreign": Room(packages=("yaml",)),
+    "record": Room(("engine.local_path", "engine.run_end")),
     "pages": Room(packages=("jinja2", "markupsafe")),
     "words": Room(("facts", "foreign")),
     "lint": Room(("facts", "foreign"), ("yaml",)),
@@ -96,7 +97,7 @@ UTILS: Mapping[str, Room] = {
     "task": Room(
         (
             *(*COMPONENTS, "budget", "calico", "cluster", "engine", "facts", "foreign.spelling", "host_process"),
-            *("node", "node_status", "repair", "transfer", "words"),
+            *("node", "node_status", "record", "repair", "transfer", "words"),
         ),
         ("ansible", "yaml"),
     ),
@@ -125,6 +126,7 @@ KINDS: Mapping[str, Room] = {
                 "node",
                 "node_status",
                 "provision",
+                "record",
                 "repair",
                 "scheduling",
                 "task",
@@ -134,7 +136,7 @@ KINDS: Mapping[str, Room] = {
         ),
         ("ansible",),
     ),
-    "callback": Room(("engine.printable",), ("ansible",)),
+    "callback": Room(("engine.printable", "node.run_id", "record"), ("ansible",)),
     "connection": Room(("cluster", "engine.printable", "engine.run_end", "engine.user", "host_process"), ("ansible",)),
     "doc_fragments": Room(COMPONENTS, ("yaml",)),
     "filter": Room(

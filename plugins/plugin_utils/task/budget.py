@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
+from typing import Any
 
 from ..budget.claim import Claim, Wish, tell_nobody
 from ..budget.count import Budget, Seen
@@ -41,13 +42,15 @@ class Standing:
     busy: str = ""
 
 
-def find_standing(cluster: Cluster, name: str, claim: Claim) -> Standing:
-    """Of the Node of this name; one list is asked for all nodes of a task. Refused where it is paused, BusyError where
-    another run works on it."""
+def find_standing(cluster: Cluster, name: str, claim: Claim, see: Callable[[Mapping[str, Any]], None]) -> Standing:
+    """Of the Node of this name, which `see` gets; one list is asked for all nodes of a task. Refused where it is
+    paused, BusyError where another run works on it."""
     listed = cluster.items("/api/v1/nodes?labelSelector=kubernetes.io/os%3Dwindows")
-    node = next((each for each in map(Seen.of, listed) if each.name == name), None)
-    if node is None:
+    found = next((each for each in listed if Seen.of(each).name == name), None)
+    if found is None:
         return Standing(name)
+    see(found)
+    node = Seen.of(found)
     if sentence := claim.refuse(node):
         raise Refused(sentence) if node.paused else BusyError(sentence)
     return Standing(name, there=True, marked=node.mark is not None)

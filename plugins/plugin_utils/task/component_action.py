@@ -95,6 +95,11 @@ class ComponentAction(ConvergingAction):
         cls._declared = next(each for each in COMPONENTS if each.module == cls.module)
         cls.topic = cls._declared.name
 
+    @property
+    def about(self) -> str:
+        """The component's role, which plans name it by."""
+        return self._declared.role
+
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """All stages of the component."""
         made = self._declared

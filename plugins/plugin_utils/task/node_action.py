@@ -60,7 +60,6 @@ class NodeAction(ModuleAction):
     refusals = (NodeError,)
 
     _supports_async = False
-    _task_vars: dict[str, Any]
     _node: TaskNode
 
     _shared: SharedOptions
@@ -75,12 +74,15 @@ class NodeAction(ModuleAction):
         """Check variables and arguments, make the link, do the work."""
         self._task_vars = task_vars or {}
         result: dict[str, Any] = super().run(tmp, self._task_vars)
+        return result | self.keep_record(self._run_on_node, changes=True)
+
+    def _run_on_node(self) -> dict[str, Any]:
         self._check_variables()
         options = self.check_options()
         if misfit := find_misfit(self._loaded()):
             raise AnsibleActionFail(misfit)
         try:
-            return self._add_recovery(result | self.explain_errors(lambda: self._work_on_node(options)))
+            return self._add_recovery(self.explain_errors(lambda: self._work_on_node(options)))
         except OutcomeUnknown as unknown:
             raise AnsibleConnectionFailure(make_sentence(unknown)) from unknown.cause
         except Silence as silence:
@@ -126,6 +128,7 @@ class NodeAction(ModuleAction):
         )
 
     def _say(self, sentence: str) -> None:
+        self.adds.wait(sentence)
         display.display(f"  {self._host}: {sentence}")
 
     def _check_variables(self) -> None:
@@ -136,10 +139,7 @@ class NodeAction(ModuleAction):
             problems |= variables.find_wrong(self._task_vars, self._render_variable)
         if problems:
             first = self._task_vars[next(iter(problems))]
-            sentences = "\n".join(problems.values())
-            if not display.verbosity and (other := self.find_speaker(sentences)) != self._host:
-                sentences = f"{', '.join(problems)}: the same as for {other}."
-            raise AnsibleActionFail(sentences, obj=first)
+            raise AnsibleActionFail("\n".join(problems.values()), obj=first)
 
     def _render_variable(self, name: str) -> Any:
         """A variable's value; what cannot be had now is not judged."""
@@ -205,6 +205,7 @@ class NodeAction(ModuleAction):
 
     def warn_once(self, sentence: str) -> None:
         """A warning of the task; what another host has been warned of alike is shown by `-v`."""
+        self.adds.notes.append(sentence)
         if self.find_speaker(sentence) != self._host:
             display.v(f"[WARNING]: {sentence}")
         elif len(self._task_vars.get("ansible_play_hosts_all") or ()) > 1:
@@ -221,15 +222,6 @@ class NodeAction(ModuleAction):
         """The host that says this in the task: the first of those that would say it alike."""
         names = (str(self._task_vars.get(name) or "") for name in ("winkube_node_name", "ansible_host"))
         return find_first_speaker(Path(C.DEFAULT_LOCAL_TMP), str(self._task._uuid), text, self._host, names)
-
-    @property
-    def _host(self) -> str:
-        """The inventory's name of the node that is worked on."""
-        return str(self._task.delegate_to or self._task_vars["inventory_hostname"])
-
-    def _shares_facts(self) -> bool:
-        """Ansible would give the fact of a `run_once` task to every host of the play."""
-        return self._task.delegate_to is not None or self._task.loop is not None or bool(self._task.run_once)
 
     def _on_node(self, module: str, args: dict[str, Any]) -> dict[str, Any]:
         if module == APPLY:

@@ -24,6 +24,8 @@ from .argument_spec import options_spec
 PREFIX = "winkube_"
 OWN = "winkube_own_variables"
 """The user's variable that names variables of his own with this prefix."""
+RECORD = "winkube_record"
+"""The fact that says what this run did to the host (record/node_record.py)."""
 READING = "winkube_reading"
 """The fact that takes a reading of the node to the next task."""
 
@@ -55,7 +57,9 @@ def read_specifications() -> Mapping[str, Mapping[str, Any]]:
 def list_names() -> frozenset[str]:
     """Every variable that a role or playbook knows."""
     texts = (path.read_text(encoding="utf-8") for pattern in _SOURCES for path in _ROOT.glob(pattern))
-    return frozenset(read_specifications()) | {name for text in texts for name in NAME.findall(text)} | {READING}
+    return (
+        frozenset(read_specifications()) | {name for text in texts for name in NAME.findall(text)} | {READING, RECORD}
+    )
 
 
 @cache

@@ -56,7 +56,7 @@ GROUPS = (
     "winkube_os_",
 )
 HOST = {"winkube_node_name", "winkube_node_source", "winkube_node_dir"}
-FACT = {"winkube_reading"}
+FACT = {"winkube_reading", "winkube_record"}
 
 
 def text_of(path: Path) -> str:

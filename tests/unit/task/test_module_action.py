@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ansible import constants
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.record.node_record import Failure
+from ansible_collections.winkube.node.plugins.plugin_utils.record.store import Store
 from ansible_collections.winkube.node.plugins.plugin_utils.task.module_action import ControllerAction
 
 
 class Works(ControllerAction):
     """One whose work ends with `error`."""
 
+    module = "k8s_windows_calico"
     topic = "calico"
     refusals = (FileNotFoundError,)
     error: Exception
@@ -29,8 +34,23 @@ class Works(ControllerAction):
 
 def action(error: Exception, kind: type[Works] = Works) -> Any:
     made: Any = kind.__new__(kind)
-    made._task, made.error = SimpleNamespace(args={"taken": "from here"}), error
+    task: dict[str, Any] = dict.fromkeys(
+        ("_uuid", "check_mode", "no_log", "loop", "run_once", "delegate_to", "ignore_errors", "ignore_unreachable")
+    )
+    made._task = SimpleNamespace(args={"taken": "from here"}, get_name=lambda: "Work", **task)
+    made._templar, made.error = SimpleNamespace(template=lambda value: value), error
     return made
+
+
+@pytest.fixture(autouse=True)
+def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """What ansible-core makes for a run."""
+    monkeypatch.setattr(constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
+    monkeypatch.setattr(ActionBase, "run", lambda *_given: {})
+    return tmp_path
+
+
+HOST = {"inventory_hostname": "win1"}
 
 
 @pytest.mark.parametrize(
@@ -41,24 +61,23 @@ def action(error: Exception, kind: type[Works] = Works) -> Any:
         (FileNotFoundError("no x.yml"), "no x.yml"),
     ],
 )
-def test_what_is_foreseen_is_a_sentence(monkeypatch: pytest.MonkeyPatch, error: Exception, said: str) -> None:
-    monkeypatch.setattr(ActionBase, "run", lambda *_given: {})
+def test_what_is_foreseen_is_a_sentence(folder: Path, error: Exception, said: str) -> None:
     with pytest.raises(AnsibleActionFail) as failed:
-        action(error).run()
+        action(error).run(None, HOST)
     assert failed.value.message == said
     assert failed.value.__cause__ is None, "Ansible would print it a second time"
+    (record,) = Store(folder).records()
+    assert record.failed == Failure(state="failed", task="Work", reason=said), "whole"
 
 
-def test_without_a_topic_the_clusters_own_words_are_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_topic_the_clusters_own_words_are_all() -> None:
     class Nameless(Works):
         topic = ""
 
-    monkeypatch.setattr(ActionBase, "run", lambda *_given: {})
     with pytest.raises(AnsibleActionFail, match=r"^it does not answer$"):
-        action(ClusterError("it does not answer"), Nameless).run()
+        action(ClusterError("it does not answer"), Nameless).run(None, HOST)
 
 
-def test_other_errors_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ActionBase, "run", lambda *_given: {})
+def test_other_errors_are_not_hidden() -> None:
     with pytest.raises(PermissionError):
-        action(PermissionError("no")).run()
+        action(PermissionError("no")).run(None, HOST)

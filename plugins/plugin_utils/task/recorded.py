@@ -1,0 +1,176 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a task adds to the record of its host (record/node_record.py), and the file that the records of a run go to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ansible import constants as C  # noqa: N812 - as all of Ansible names it
+
+from ..components.join import node_object
+from ..engine.printable import make_sentence
+from ..record.node_record import HIDDEN, UNKNOWN, Added, Failure, Plan, Seen, Step, Versions
+from ..record.store import Store, write_at_end
+from .screen import display
+
+WOULD = "would "
+SHORT = 253
+"""Characters of what a Node says of itself: no name in Kubernetes is longer."""
+
+
+def find_store() -> Store:
+    """The records of this run."""
+    return Store(Path(C.DEFAULT_LOCAL_TMP))
+
+
+def write_records_at_end() -> None:
+    """The run's own process writes the file of records before it ends."""
+    write_at_end(Path(C.DEFAULT_LOCAL_TMP), display.warning)
+
+
+write_records_at_end()
+
+
+def see_node(node: Mapping[str, Any]) -> Seen:
+    """What the record says of a Node object."""
+    status = node.get("status") or {}
+    conditions, info = status.get("conditions") or (), status.get("nodeInfo") or {}
+    ready = next((str(each.get("status")) for each in conditions if each.get("type") == "Ready"), UNKNOWN)
+    runtime = str(info.get("containerRuntimeVersion") or "")
+    release = runtime.removeprefix("containerd://") if runtime.startswith("containerd://") else ""
+    return Seen(
+        node=_text((node.get("metadata") or {}).get("name")),
+        ready=_text(ready),
+        pod_cidr=make_sentence(node_object.pod_cidr(node), SHORT),
+        versions=Versions(
+            kubernetes=_text(str(info.get("kubeletVersion") or "").removeprefix("v")),
+            containerd=_text(release),
+            windows=_text(info.get("osImage")),
+        ),
+    )
+
+
+def _text(value: object) -> str:
+    """Another's short text."""
+    return make_sentence(value, SHORT) if value else UNKNOWN
+
+
+@dataclass(slots=True, kw_only=True)
+class Adding:
+    """What the action of a task notes for the record while it works, beside what its result says."""
+
+    plan: Plan | None = None
+    planned: dict[str, tuple[Step, ...]] = field(default_factory=dict)
+    waits: dict[str, str] = field(default_factory=dict)
+    """The last sentence about each thing that was waited for."""
+    notes: list[str] = field(default_factory=list)
+    drained: bool = False
+    seen: Seen | None = None
+    diagnosis: Mapping[str, Any] | None = None
+    began: float = field(default_factory=time.time)
+
+    def wait(self, sentence: str) -> None:
+        """Something is waited for; of sentences that differ in numbers alone the last one counts."""
+        self.waits["".join(each for each in sentence if not each.isdigit())] = sentence
+
+    def see(self, node: Mapping[str, Any] | None) -> None:
+        """The Node object, where there is one."""
+        self.seen = self.seen if node is None else see_node(node)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """The task that adds something: see Added. `check`: it changes nothing; `hides`: it has no_log; `changes`: its
+    module brings about what it is about."""
+
+    run: str
+    host: str
+    id: str
+    name: str
+    about: str
+    check: bool
+    hides: bool
+    changes: bool
+    loops: bool
+    goes_on: frozenset[str]
+    """The states of a failure with which the play goes on for the host."""
+
+
+def of_result(task: Task, adding: Adding, result: Mapping[str, Any]) -> Added:
+    """What a task that did its work adds."""
+    steps = [each for each in result.get("steps") or () if isinstance(each, Mapping)]
+    planned = dict(adding.planned)
+    orders = tuple(Step(text=text.removeprefix(WOULD)) for text in _texts(steps, "planned"))
+    if adding.plan is None and task.about not in planned and (orders or task.check):
+        planned[task.about] = orders
+    failed = Failure(state="failed", task=task.name, reason=str(result.get("msg"))) if result.get("failed") else None
+    return _added(
+        task,
+        adding,
+        planned=planned,
+        done=_texts(steps, "done"),
+        found=_texts(steps, "found"),
+        ends=task.changes and not task.check,
+        drained=adding.drained or bool((result.get("winkube") or {}).get("drained")),
+        restarted=bool(result.get("rebooted")),
+        failure=failed,
+    )
+
+
+def of_failure(task: Task, adding: Adding, state: str, reason: str) -> Added:
+    """What a task adds that did not do its work."""
+    return _added(task, adding, failure=Failure(state=state, task=task.name, reason=make_sentence(reason)))
+
+
+def _texts(steps: Sequence[Mapping[str, Any]], state: str) -> tuple[str, ...]:
+    return tuple(str(each.get("text")) for each in steps if each.get("state") == state)
+
+
+def _added(task: Task, adding: Adding, *, failure: Failure | None = None, **more: Any) -> Added:
+    added = Added(
+        run=task.run,
+        host=task.host,
+        task=task.id,
+        name=task.name,
+        about=task.about,
+        began=adding.began,
+        ended=time.time(),
+        loops=task.loops,
+        plan=adding.plan,
+        waits=tuple(adding.waits.values()),
+        notes=tuple(adding.notes),
+        seen=adding.seen,
+        diagnosis=adding.diagnosis,
+        failure=failure,
+        went_on=failure is not None and failure.state in task.goes_on,
+        **more,
+    )
+    return _hide(added) if task.hides else added
+
+
+def _hide(added: Added) -> Added:
+    """Without the texts of a task with no_log: how many there are may be known."""
+    steps = tuple(Step(text=HIDDEN) for _each in added.planned.get(added.about, ()))
+    failure = added.failure and replace(added.failure, reason=HIDDEN)
+    return replace(
+        added,
+        planned={added.about: steps} if steps else {},
+        done=(HIDDEN,) * bool(added.done),
+        found=(HIDDEN,) * bool(added.found),
+        waits=(),
+        notes=(),
+        diagnosis=None,
+        failure=failure,
+    )
+
+
+def says_anything(added: Added) -> bool:
+    """Whether there is more in it than that a task ran."""
+    told = (added.planned, added.done, added.found, added.waits, added.notes, added.seen, added.failure)
+    return any(told) or added.diagnosis is not None
