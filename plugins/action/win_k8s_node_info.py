@@ -26,12 +26,10 @@ from ..plugin_utils.components.registry import read_plan
 from ..plugin_utils.components.shared_options import Access, BudgetOptions
 from ..plugin_utils.engine.reading import Reading
 from ..plugin_utils.engine.resource import Refused
-from ..plugin_utils.record.node_record import Plan, Step
 from ..plugin_utils.task import node_plan, preflight
 from ..plugin_utils.task.budget import BusyError, Standing, build_claim, find_standing
 from ..plugin_utils.task.fingerprint import make_fingerprint
 from ..plugin_utils.task.node_action import NodeAction
-from ..plugin_utils.task.recorded import WOULD
 from ..plugin_utils.task.rendering import Rendering
 from ..plugin_utils.task.screen import display
 
@@ -108,7 +106,7 @@ class ActionModule(NodeAction):
             goes_away = standing.there and (
                 standing.marked or plan.restarts or (plan.interrupts and self._is_on("winkube_drain"))
             )
-            self._note_plan(plan)
+            plan.note_in(self.adds)
             shown = {**plan.to_result(), **asdict(standing), "goes_away": goes_away, "applied": self._applied()}
             told = {"changed": False, "plan": shown, "winkube": {"calls": self._node.calls}}
             ends = plan.converged and not standing.marked and not self._is_on("winkube_golden_image")
@@ -126,13 +124,6 @@ class ActionModule(NodeAction):
             "errors": reading.errors(),
         }
         return {"changed": False, "node": info, "winkube": {"calls": self._node.calls}} | self.facts(reading)
-
-    def _note_plan(self, plan: node_plan.NodePlan) -> None:
-        """The plan of the whole node, for its record."""
-        self.adds.plan = Plan(whole=plan.whole, looked=bool(plan.looked), unpinned=plan.unpinned)
-        self.adds.planned |= {
-            about: tuple(Step(text=text.removeprefix(WOULD)) for text in texts) for about, texts in plan.steps.items()
-        }
 
     def _run_of(self, reading: Reading, layout: Layout, asks: Asks, *, tries: bool) -> preflight.Run:
         """The variables as later tasks of this run will see them, and which roles take part in it; `tries`: whether a

@@ -1,20 +1,25 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Prints the sentences of plans under their tasks, equal ones once for all nodes, and a summary at the end."""
+"""Prints what tasks add to the records of their nodes, equal lines once for all nodes, and each record at the end."""
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from ansible import constants as C  # noqa: N812 - as all of Ansible names it
+from ansible.errors import AnsibleError
 from ansible.plugins.callback import CallbackBase
+from ansible.template import Templar
 
 from ..plugin_utils.engine.printable import make_sentence
+from ..plugin_utils.node import run_id
+from ..plugin_utils.record.node_record import FAILED, HIDDEN, OK, UNKNOWN, UNREACHABLE, Added, Failure, NodeRecord
+from ..plugin_utils.record.store import FILE, Store, write_at_end
 
 DOCUMENTATION = r"""
 name: steps
@@ -23,15 +28,17 @@ short_description: Prints what a component did, or would do, under its task
 version_added: 0.1.0
 author: The winkube.node authors
 description:
-  - Prints the C(steps) of a result as one line each, after the line of the stdout callback. Results without C(steps)
-    print nothing.
+  - Prints what a task of this collection did, or would do, as one line each, after the line of the stdout callback. It
+    takes it from the record of the node (docs/record.md), and from nothing else.
   - Each line begins with what it is about, such as C(kubelet). Of several nodes with equal steps it prints them once,
     when the task is done on all of them and before the next one begins; with C(-v) it prints each node's own at once.
   - Of a plan for a whole node, which the first task of C(site.yml) makes, it prints one line, with how many steps each
     role has; with C(-v) each step. One line more, once in a run, names the programs that nothing but the server that
     they come from vouches for.
-  - At the end it prints one line for the nodes that fared alike - what was changed, drained and restarted, how long it
-    took, and what is left after a failure.
+  - At the end it prints one line for the nodes that fared alike - whether they are Ready and with which releases, else
+    what was changed; drained, restarted, how long it took; of a failure the reason and what is left.
+  - It completes the records with what Ansible alone knows, such as that a node was not reached by a task of another
+    collection.
   - A play that no host of the inventory matches is named, and so is a run whose tags leave no task in it, since Ansible
     ends with 0 there.
   - It is an aggregate callback and goes with every stdout callback. If that one writes JSON, the lines go to stderr.
@@ -41,23 +48,10 @@ description:
 LEFT_OUT = "all:!all"
 """The hosts of a play that a playbook leaves out."""
 _NUMBERED = re.compile(r"(.*?)(\d+)")
-_PREFIX = re.compile(r"^(win_k8s_|win_|k8s_windows_)")
-
-
-@dataclass(slots=True)
-class _Node:
-    """What the tasks of a run did to one node."""
-
-    began: float
-    ended: float
-    planned: Sequence[str] = ()
-    """The roles with steps to take, by the plan of the first task."""
-    steps: int = 0
-    roles: list[str] = field(default_factory=list)
-    drained: bool = False
-    restarted: bool = False
-    failed: str = ""
-    """The task that failed, or in which the node could not be reached."""
+LONGEST_REASON = 300
+"""Characters of a reason in the last lines; the whole one stands in the record."""
+Lines = tuple[tuple[str, str, str], ...]
+"""What each line is about, its text and its colour."""
 
 
 class CallbackModule(CallbackBase):
@@ -68,14 +62,15 @@ class CallbackModule(CallbackBase):
     CALLBACK_NAME = "winkube.node.steps"
     CALLBACK_NEEDS_ENABLED = True
 
-    def __init__(
-        self, display: Any = None, options: Any = None, *, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, display: Any = None, options: Any = None, *, store: Store | None = None) -> None:
         super().__init__(display=display, options=options)
-        self._clock = clock
-        self._nodes: dict[str, _Node] = {}
-        self._waiting: dict[tuple[str, tuple[tuple[str, str], ...]], list[str]] = {}
-        """What lines are about, and the lines with colours -> their hosts, until the task is done on all hosts."""
+        self._store = store or Store(Path(C.DEFAULT_LOCAL_TMP))
+        write_at_end(self._store.folder, self._display.warning)
+        # Of several playbooks in one command each has a callback of its own.
+        self._taken = {host: len(self._store.additions(host)) for host in self._store.hosts()}
+        """How much of each host's record has been shown."""
+        self._waiting: dict[Lines, list[str]] = {}
+        """Lines -> their hosts, until the task is done on all hosts."""
         self._running = 0
         """The hosts on which the task has begun and not ended. Ansible begins on the next before it tells of an end, so
         there are none only when the task is done on all of them."""
@@ -83,6 +78,7 @@ class CallbackModule(CallbackBase):
         """The plays that have hosts and of which tags choose the tasks."""
         self._began = False
         """Whether any task began; the one that Ansible itself adds for a role's arguments does not count."""
+        self._play: Any = None
         self._wanted = ""
         """The hosts of the play, as it names them."""
         self._tagged = False
@@ -97,6 +93,7 @@ class CallbackModule(CallbackBase):
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
         """A play begins, on no host perhaps."""
+        self._play = play
         hosts = play.hosts
         self._wanted = hosts if isinstance(hosts, str) else ",".join(map(str, hosts))
         self._tagged = set(play.only_tags) != {"all"} or bool(play.skip_tags)
@@ -121,16 +118,10 @@ class CallbackModule(CallbackBase):
     def v2_runner_on_start(self, host: Any, task: Any) -> None:
         """A task begins on a host."""
         self._running += 1
-        self._node(host.get_name())
 
     def v2_runner_on_ok(self, result: Any) -> None:
         """A task is done, in check mode too."""
-        host, task, values = _parts(result)
-        node = self._node(host)
-        if lines := self._lines(node, values):
-            subject = "plan" if "plan" in values else _subject(str(_task(result).action))
-            self._waiting.setdefault((subject, lines), []).append(host)
-        _count(node, task, values)
+        self._take(result)
         self._end_on_host()
 
     def v2_runner_on_skipped(self, result: Any) -> None:
@@ -139,16 +130,66 @@ class CallbackModule(CallbackBase):
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
         """A task failed."""
-        host, task, _values = _parts(result)
-        if not ignore_errors:
-            self._node(host).failed = f"failed in '{task}'"
+        self._complete(result, FAILED, self._take(result), went_on=ignore_errors)
         self._end_on_host()
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
         """A node could not be reached."""
-        host, task, _values = _parts(result)
-        self._node(host).failed = f"not reached in '{task}'"
+        went_on = bool(getattr(_task(result), "ignore_unreachable", False))
+        self._complete(result, UNREACHABLE, self._take(result), went_on=went_on)
         self._end_on_host()
+
+    def _take(self, result: Any) -> list[Added]:
+        """Let wait what the task has added to the record of its host, and to that of the one it was delegated to."""
+        added: list[Added] = []
+        for host in dict.fromkeys((_host(result).get_name(), getattr(_task(result), "delegate_to", None))):
+            if host is None:
+                continue
+            new = self._store.additions(str(host), self._taken.get(str(host), 0))
+            self._taken[str(host)] = self._taken.get(str(host), 0) + len(new)
+            added += new
+            if lines := tuple(line for each in new for line in self._lines(each)):
+                self._waiting.setdefault(lines, []).append(str(host))
+        return added
+
+    def _complete(self, result: Any, state: str, added: Iterable[Added], *, went_on: bool) -> None:
+        """Add to the record what a task of another collection failed at."""
+        if any(each.failure is not None for each in added):
+            return
+        host, task, values = _host(result), _task(result), _values(result)
+        said = (
+            HIDDEN if values.get("_ansible_no_log") or getattr(task, "no_log", False) else str(values.get("msg") or "")
+        )
+        now = time.time()
+        self._store.add(
+            Added(
+                run=run_id.RUN_ID,
+                host=host.get_name(),
+                task=str(getattr(task, "_uuid", "")),
+                name=str(task.get_name()),
+                about="",
+                began=now,
+                ended=now,
+                failure=Failure(
+                    state=state, task=str(task.get_name()), reason=make_sentence(said or "no reason was given")
+                ),
+                went_on=went_on,
+            )
+        )
+        self._taken[host.get_name()] = self._taken.get(host.get_name(), 0) + 1
+        self._send_to_file(host)
+
+    def _send_to_file(self, host: Any) -> None:
+        """The file of a host on which no task of this collection has run."""
+        if self._play is None:
+            return
+        variables = self._play.get_variable_manager().get_vars(play=self._play, host=host)
+        try:
+            templar = Templar(loader=self._play.get_loader(), variables=variables)
+            if name := templar.template(variables.get(FILE) or ""):
+                self._store.send_to(host.get_name(), str(name))
+        except (AnsibleError, OSError) as error:
+            self._display.warning(make_sentence(f"{FILE}: {error}"))
 
     def _end_on_host(self) -> None:
         """Print what waits before the next heading comes: the stdout callback prints that one before this is told."""
@@ -161,42 +202,50 @@ class CallbackModule(CallbackBase):
         self._flush()
         if self._chosen and not self._began:
             self._print("  The run's tags leave no task in it: nothing was looked at.", color=C.COLOR_WARN)
-        alike: dict[str, list[str]] = {}
-        longest: dict[str, float] = {}
-        for host, node in self._nodes.items():
-            if text := _describe(node):
-                alike.setdefault(text, []).append(host)
-                longest[text] = max(longest.get(text, 0.0), node.ended - node.began)
-        for text, hosts in alike.items():
-            color = C.COLOR_ERROR if self._nodes[hosts[0]].failed else C.COLOR_CHANGED
-            self._print(f"{name_hosts(sorted(hosts, key=_by_number))}: {text}; {_duration(longest[text])}", color=color)
+        self._settle(stats)
+        alike: dict[str, list[NodeRecord]] = {}
+        for record in self._store.records():
+            if text := describe(record):
+                alike.setdefault(_mask(text, record), []).append(record)
+        for records in alike.values():
+            first = records[0]
+            name = name_hosts(sorted((record.host for record in records), key=_by_number))
+            text = describe(first)
+            if len(records) > 1 and _mask(text, first) != text:
+                text += f" ({first.host}; the same of the others)"
+            color = C.COLOR_ERROR if first.state != OK else C.COLOR_CHANGED if first.done else C.COLOR_OK
+            longest = max(record.minutes for record in records)
+            self._print(f"{name}: {text}; {_duration(longest * 60)}", color=color)
 
-    def _node(self, host: str) -> _Node:
-        now = self._clock()
-        node = self._nodes.setdefault(host, _Node(began=now, ended=now))
-        node.ended = now
-        return node
+    def _settle(self, stats: Any) -> None:
+        """Each record says of its host what the recap says: a failure may have been rescued, or be another one's."""
+        known = self._store.hosts()
+        for host in sorted({*stats.processed, *known}):
+            summary = stats.summarize(host)
+            state = UNREACHABLE if summary["unreachable"] else FAILED if summary["failures"] else OK
+            if host in known or state != OK:
+                self._store.add(Added(run=run_id.RUN_ID, host=host, state=state))
 
-    def _lines(self, node: _Node, values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-        """What a result says, a line and its colour each."""
-        lines: list[tuple[str, str]] = []
-        plan = values.get("plan")
-        if isinstance(plan, dict) and isinstance(plan.get("steps"), dict):
-            node.planned = tuple(plan["steps"])
-            for program in plan.get("unpinned") or ():
+    def _lines(self, added: Added) -> Iterator[tuple[str, str, str]]:
+        """What was added, a line each."""
+        if added.plan is not None:
+            for program in added.plan.unpinned:
                 self._unpinned.setdefault(program, False)
-            color = C.COLOR_CHANGED if plan["steps"] else C.COLOR_OK
-            lines.append((_summary(plan), color))
+            color = C.COLOR_CHANGED if added.planned else C.COLOR_OK
+            yield "plan", _summary(added), color
             if self._display.verbosity:
-                lines += [(f"{role}: {text}", color) for role, texts in plan["steps"].items() for text in texts]
-        lines += [(text, C.COLOR_CHANGED) for text in _texts(values)]
-        return tuple(lines)
+                for about, steps in added.planned.items():
+                    yield from (("plan", f"{about}: would {step.text}", color) for step in steps)
+            return
+        for about, steps in added.planned.items():
+            yield from ((about, f"would {step.text}", C.COLOR_CHANGED) for step in steps)
+        yield from ((added.about, text, C.COLOR_CHANGED) for text in (*added.done, *added.found))
 
     def _flush(self) -> None:
         """Print what waits: each group of lines once, with the names of its hosts."""
-        for (subject, lines), hosts in self._waiting.items():
+        for lines, hosts in self._waiting.items():
             name = name_hosts(sorted(hosts, key=_by_number))
-            for text, color in lines:
+            for subject, text, color in lines:
                 self._print(f"  {subject}: {name}: {text}", color=color)
         self._waiting = {}
         if new := [program for program, told in self._unpinned.items() if not told]:
@@ -232,58 +281,69 @@ def _follows(one: str, other: str) -> bool:
     return first[1] == second[1] and int(second[2]) == int(first[2]) + 1
 
 
-def _parts(result: Any) -> tuple[str, str, Mapping[str, Any]]:
-    """Host, name of the task and values of a result, under each ansible-core."""
-    host = result.host if hasattr(result, "host") else result._host
-    values = result.result if hasattr(result, "result") else result._result
-    return host.get_name(), _task(result).get_name(), values
+def _host(result: Any) -> Any:
+    """A result's host, under each ansible-core."""
+    return result.host if hasattr(result, "host") else result._host
 
 
 def _task(result: Any) -> Any:
     return result.task if hasattr(result, "task") else result._task
 
 
-def _subject(action: str) -> str:
-    """What a module is about: `kubelet` of winkube.node.win_kubelet, `drain` of winkube.node.win_k8s_drain."""
-    return _PREFIX.sub("", action.rpartition(".")[2])
+def _values(result: Any) -> Mapping[str, Any]:
+    values: Mapping[str, Any] = result.result if hasattr(result, "result") else result._result
+    return values
 
 
-def _texts(values: Mapping[str, Any]) -> list[str]:
-    return [str(step["text"]) for step in values.get("steps") or () if isinstance(step, dict) and "text" in step]
+def describe(record: NodeRecord) -> str:
+    """One sentence about a node of the run, for its last line; "" if nothing happened to it."""
+    steps = sum(len(texts) for texts in record.done.values())
+    counted = [f"{_plural(steps, 'step')} ({', '.join(record.done)})"] if steps else []
+    more = ["drained"] if record.drained else []
+    more += ["restarted"] if record.restarted else []
+    if (failed := record.failed) is not None:
+        what = "not reached" if record.state == UNREACHABLE else "failed"
+        told = [*counted, *more, f"{what} in '{failed.task}'" if failed.task else what]
+        left = f"; left: {', '.join(record.left)}" if record.left else ""
+        return f"{', '.join(told)}: {_shorten(failed.reason)}{left}"
+    if steps:
+        return ", ".join([*(_describe_node(record) or counted), *more])
+    return "planned, nothing changed" if record.differs else ""
 
 
-def _count(node: _Node, task: str, values: Mapping[str, Any]) -> None:
-    """Add a result to what is known of its node."""
-    texts = _texts(values)
-    if not values.get("changed") or not texts:
-        return
-    node.steps += len(texts)
-    node.roles.append(task.partition(" : ")[0].rpartition(".")[2] if " : " in task else task)
-    node.drained |= bool((values.get("winkube") or {}).get("drained"))
-    node.restarted |= bool(values.get("rebooted"))
+def _describe_node(record: NodeRecord) -> list[str]:
+    """Whether it is Ready, and with which releases; empty where the run did not see that."""
+    if record.ready == UNKNOWN:
+        return []
+    versions = record.versions
+    return [
+        "Ready" if record.ready == "True" else "not Ready",
+        *([versions.kubernetes] if versions.kubernetes != UNKNOWN else []),
+        *([f"containerd {versions.containerd}"] if versions.containerd != UNKNOWN else []),
+    ]
 
 
-def _describe(node: _Node) -> str:
-    """One sentence about a node of the run; "" if nothing happened to it."""
-    done = [f"{_plural(node.steps, 'step')} ({', '.join(dict.fromkeys(node.roles))})"] if node.steps else []
-    done += ["drained"] if node.drained else []
-    done += ["restarted"] if node.restarted else []
-    if node.failed:
-        left = [role for role in node.planned if role not in node.roles]
-        done += [node.failed, *([f"left: {', '.join(left)}"] if left else ())]
-    return ", ".join(done)
+def _shorten(reason: str) -> str:
+    """A reason on one line, without a full stop."""
+    line = " ".join(reason.split())
+    return line.removesuffix(".") if len(line) <= LONGEST_REASON else f"{line[:LONGEST_REASON]} ..."
 
 
-def _summary(plan: Mapping[str, Any]) -> str:
+def _mask(text: str, record: NodeRecord) -> str:
+    """The text with one word in place of the host's names: what several nodes fared alike."""
+    names = sorted({record.host, record.node} - {UNKNOWN}, key=len, reverse=True)
+    return re.sub(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, names))})(?![\w-])", "<host>", text)
+
+
+def _summary(added: Added) -> str:
     """One line: nothing differs, or how many steps there are to take, by role."""
-    counts = {role: len(texts) for role, texts in plan["steps"].items()}
+    counts = {about: len(steps) for about, steps in added.planned.items()}
     told = f"{_plural(sum(counts.values()), 'step')}: " + ", ".join(f"{role} {count}" for role, count in counts.items())
-    if not plan.get("looked", True):
+    plan = added.plan
+    if plan is None or not plan.looked:
         return "nothing was looked at: the run's tags leave no role in it"
-    if plan.get("converged"):
-        return "nothing differs"
-    if plan.get("whole", True):
-        return told
+    if plan.whole:
+        return told if counts else "nothing differs"
     return f"{told if counts else 'nothing differs so far'}; the rest is planned by its tasks"
 
 
@@ -292,5 +352,4 @@ def _plural(number: int, noun: str) -> str:
 
 
 def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    return f"{seconds / 60:.0f} min" if seconds >= 60 else f"{seconds:.0f} s"

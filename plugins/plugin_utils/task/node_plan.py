@@ -33,8 +33,10 @@ from ..engine.reading import Query, Reading
 from ..engine.resource import Refused
 from ..foreign.spelling import meant
 from ..node.link import NodeError
+from ..record.node_record import Plan, Step
 from .argument_spec import check_arguments
 from .converge import Converge
+from .recorded import WOULD, Adding
 from .screen import display
 from .task_node import TaskNode
 from .variables import NAME
@@ -74,6 +76,13 @@ class NodePlan:
         steps = {name: list(texts) for name, texts in self.steps.items()}
         told = {"steps": steps, "looked": list(self.looked), "whole": self.whole, "converged": self.converged}
         return told | {"unpinned": list(self.unpinned)}
+
+    def note_in(self, adds: Adding) -> None:
+        """The plan for the record of its node."""
+        adds.plan = Plan(whole=self.whole, looked=bool(self.looked), unpinned=self.unpinned)
+        adds.planned |= {
+            role: tuple(Step(text=text.removeprefix(WOULD)) for text in texts) for role, texts in self.steps.items()
+        }
 
     @property
     def converged(self) -> bool:

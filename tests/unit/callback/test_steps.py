@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.callback.steps import CallbackModule, name_hosts
+from ansible_collections.winkube.node.plugins.plugin_utils.record.node_record import (
+    Added,
+    Failure,
+    Plan,
+    Seen,
+    Step,
+    Versions,
+)
+from ansible_collections.winkube.node.plugins.plugin_utils.record.store import Store
 
 
 @dataclass
@@ -20,6 +30,9 @@ class Screen:
     def display(self, text: str, color: str | None = None, stderr: bool = False) -> None:
         (self.errors if stderr else self.lines).append(text)
 
+    def warning(self, text: str) -> None:
+        self.errors.append(text)
+
 
 @dataclass
 class Named:
@@ -27,6 +40,7 @@ class Named:
 
     name: str
     action: str = "winkube.node.win_any"
+    delegate_to: str | None = None
 
     def get_name(self) -> str:
         return self.name
@@ -38,55 +52,102 @@ class Result:
 
     host: Named
     task: Named
-    result: dict[str, Any]
+    result: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Stats:
+    """How Ansible counts hosts."""
+
+    failed: tuple[str, ...] = ()
+    unreachable: tuple[str, ...] = ()
+
+    @property
+    def processed(self) -> dict[str, int]:
+        return dict.fromkeys((*self.failed, *self.unreachable), 1)
+
+    def summarize(self, host: str) -> dict[str, int]:
+        return {"failures": int(host in self.failed), "unreachable": int(host in self.unreachable)}
+
+
+Values = dict[str, Any]
+"""What a task adds to a host's record."""
 
 
 @dataclass
 class Run:
-    """A run of tasks on hosts, on a clock of its own."""
+    """A run of tasks on hosts, on a clock of its own, and their records."""
 
+    folder: Path
     screen: Screen = field(default_factory=Screen)
-    now: float = 0.0
+    now: float = 1_000_000.0
 
     def __post_init__(self) -> None:
-        self.callback = CallbackModule(display=self.screen, clock=lambda: self.now)
+        self.store = Store(self.folder)
+        self.callback = CallbackModule(display=self.screen, store=self.store)
 
-    def task(self, name: str, results: dict[str, dict[str, Any]], *, seconds: float = 1.0) -> None:
+    def add(self, host: str, task: Named, values: Values, *, seconds: float = 1.0) -> None:
+        """What the task's own process does."""
+        times = {"began": self.now, "ended": self.now + seconds}
+        self.store.add(Added(run="r", host=host, task=task.name, name=task.name, **times, **values))
+
+    def task(self, name: str, results: dict[str, Values], *, seconds: float = 1.0) -> None:
         task = Named(name)
         self.callback.v2_playbook_on_task_start(task, False)
         for host in results:
             self.callback.v2_runner_on_start(Named(host), task)
+        for host, values in results.items():
+            self.add(host, task, values, seconds=seconds)
         self.now += seconds
         for host, values in results.items():
-            result = Result(Named(host), task, values)
-            if values.get("unreachable"):
-                self.callback.v2_runner_on_unreachable(result)
-            elif values.get("failed"):
-                self.callback.v2_runner_on_failed(result)
-            else:
-                self.callback.v2_runner_on_ok(result)
+            failure: Failure | None = values.get("failure")
+            ended = "ok" if failure is None else failure.state
+            getattr(self.callback, f"v2_runner_on_{ended}")(Result(Named(host), task))
 
-    def end(self) -> list[str]:
+    def end(self, stats: Stats | None = None) -> list[str]:
         """What is printed at the end of the run alone."""
         self.callback._flush()
         self.screen.lines.clear()
-        self.callback.v2_playbook_on_stats(None)
+        self.callback.v2_playbook_on_stats(stats or Stats())
         return self.screen.lines
 
 
-def changed(*texts: str, **more: Any) -> dict[str, Any]:
-    return {"changed": True, "steps": [{"text": text, "state": "done"} for text in texts], **more}
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return Run(tmp_path)
 
 
-PLAN = {"plan": {"steps": {"containerd": ["a", "b"], "join": ["c"]}, "converged": False}}
+@pytest.fixture
+def verbose(tmp_path: Path) -> Run:
+    return Run(tmp_path, Screen(verbosity=1))
 
 
-def test_equal_steps_are_printed_once_when_the_task_is_done_on_all_hosts() -> None:
-    run = Run()
+def done(about: str, *texts: str, **more: Any) -> Values:
+    return {"about": about, "done": texts, "ends": True, **more}
+
+
+def plan(unpinned: tuple[str, ...] = (), **steps: tuple[str, ...]) -> Values:
+    planned = {about: tuple(Step(text=text) for text in texts) for about, texts in steps.items()}
+    return {"plan": Plan(whole=True, unpinned=unpinned), "planned": planned}
+
+
+def failed(reason: str, task: str, state: str = "failed") -> Values:
+    return {"failure": Failure(state=state, task=task, reason=reason)}
+
+
+PLAN = plan(containerd=("a", "b"), join=("c",))
+READY = Seen(
+    node="win1", ready="True", pod_cidr="10.1.2.0/24", versions=Versions(kubernetes="1.37.1", containerd="2.3.7")
+)
+
+
+def test_equal_steps_are_printed_once_when_the_task_is_done_on_all_hosts(run: Run) -> None:
     hosts = [f"win{number}" for number in range(1, 11)]
-    task = Named("role : Install", "winkube.node.win_kubelet")
+    task = Named("role : Install")
     run.callback.v2_playbook_on_task_start(task, False)
-    results = {host: changed("wrote x", "started y") for host in hosts[:9]} | {hosts[9]: changed("z")}
+    for host in hosts[:9]:
+        run.add(host, task, done("kubelet", "wrote x", "started y"))
+    run.add(hosts[9], task, done("kubelet", "z"))
     waiting = sorted(hosts)  # as Ansible takes them, five at a time
     for host in waiting[:5]:
         run.callback.v2_runner_on_start(Named(host), task)
@@ -94,7 +155,7 @@ def test_equal_steps_are_printed_once_when_the_task_is_done_on_all_hosts() -> No
         if later := waiting[number + 5 : number + 6]:
             run.callback.v2_runner_on_start(Named(later[0]), task)
         assert run.screen.lines == [], "others may still come"
-        run.callback.v2_runner_on_ok(Result(Named(host), task, results[host]))
+        run.callback.v2_runner_on_ok(Result(Named(host), task))
     assert run.screen.lines == [
         "  kubelet: win1 to win9: wrote x",
         "  kubelet: win1 to win9: started y",
@@ -103,79 +164,121 @@ def test_equal_steps_are_printed_once_when_the_task_is_done_on_all_hosts() -> No
 
 
 @pytest.mark.parametrize("last", ["failed", "unreachable", "skipped"])
-def test_the_lines_do_not_wait_for_the_next_task_where_the_last_host_has_none(last: str) -> None:
-    run = Run()
-    task = Named("Uncordon the node", "winkube.node.win_k8s_uncordon")
+def test_the_lines_do_not_wait_for_the_next_task_where_the_last_host_has_none(run: Run, last: str) -> None:
+    task = Named("Uncordon the node")
     for host in ("win1", "win2"):
         run.callback.v2_runner_on_start(Named(host), task)
-    run.callback.v2_runner_on_ok(Result(Named("win1"), task, changed("uncordoned it")))
-    ended = getattr(run.callback, f"v2_runner_on_{last}")
-    ended(Result(Named("win2"), task, {}))
+    run.add("win1", task, done("uncordon", "uncordoned it"))
+    run.callback.v2_runner_on_ok(Result(Named("win1"), task))
+    getattr(run.callback, f"v2_runner_on_{last}")(Result(Named("win2"), task))
     assert run.screen.lines == ["  uncordon: win1: uncordoned it"]
 
 
-def test_verbose_prints_each_node_at_once() -> None:
-    run = Run(Screen(verbosity=1))
-    run.task("role : Install", {"win1": changed("wrote x"), "win2": changed("wrote x")})
-    assert run.screen.lines == ["  any: win1: wrote x", "  any: win2: wrote x"]
+def test_verbose_prints_each_node_at_once(verbose: Run) -> None:
+    verbose.task("role : Install", {"win1": done("any", "wrote x"), "win2": done("any", "wrote x")})
+    assert verbose.screen.lines == ["  any: win1: wrote x", "  any: win2: wrote x"]
 
 
-def test_a_plan_is_one_line_for_all_with_its_steps_when_verbose() -> None:
-    run = Run()
+def test_what_a_component_would_do_is_said_so(run: Run) -> None:
+    run.task("role : Install", {"win1": {"about": "kubelet", "planned": {"kubelet": (Step(text="write x"),)}}})
+    assert run.screen.lines == ["  kubelet: win1: would write x"]
+
+
+def test_a_plan_is_one_line_for_all_with_its_steps_when_verbose(run: Run) -> None:
     run.task("Read the node", {"win1": PLAN, "win2": PLAN})
-    run.task("Next", {})
     assert run.screen.lines == ["  plan: win1, win2: 3 steps: containerd 2, join 1"]
-    run = Run(Screen(verbosity=1))
-    run.task("Read the node", {"win1": PLAN})
-    assert run.screen.lines == [
+
+
+def test_a_plan_has_its_steps_when_verbose(verbose: Run) -> None:
+    verbose.task("Read the node", {"win1": PLAN})
+    assert verbose.screen.lines == [
         "  plan: win1: 3 steps: containerd 2, join 1",
-        "  plan: win1: containerd: a",
-        "  plan: win1: containerd: b",
-        "  plan: win1: join: c",
+        "  plan: win1: containerd: would a",
+        "  plan: win1: containerd: would b",
+        "  plan: win1: join: would c",
     ]
 
 
-def test_what_is_not_pinned_is_one_line_in_a_run() -> None:
-    run = Run()
-    planned = [
-        {"plan": PLAN["plan"] | {"unpinned": unpinned}} for unpinned in (["a 1", "b 2"], ["b 2"], ["c 3"], ["a 1"])
-    ]
-    run.task("Read the node", {"win1": planned[0], "win2": planned[1]})
-    run.task("Next", {})
+def test_what_is_not_pinned_is_one_line_in_a_run(run: Run) -> None:
+    def planned(*unpinned: str) -> Values:
+        return plan(unpinned, containerd=("a",))
+
+    run.task("Read the node", {"win1": planned("a 1", "b 2"), "win2": planned("b 2")})
     told = "  plan: not pinned: a 1, b 2: only the server of the file vouches for it"
-    assert run.screen.lines == ["  plan: win1, win2: 3 steps: containerd 2, join 1", told]
-    run.task("Read the node", {"win3": planned[2], "win4": planned[3]})
-    run.task("Next", {})
+    assert run.screen.lines[-1] == told
+    run.task("Read the node", {"win3": planned("c 3"), "win4": planned("a 1")})
     assert [line for line in run.screen.lines if "not pinned" in line] == [told, told.replace("a 1, b 2", "c 3")]
 
 
-def test_the_end_has_one_line_for_nodes_that_fared_alike() -> None:
-    run = Run()
+def test_the_end_has_one_line_for_nodes_that_fared_alike(run: Run) -> None:
     run.task("Read the node", dict.fromkeys(("win1", "win2", "win3"), PLAN))
-    install = {"win1": changed("a", "b", rebooted=True), "win2": changed("a", "b", rebooted=True), "win3": PLAN}
-    run.task("winkube.node.containerd : Install", install, seconds=65)
-    run.task(
-        "winkube.node.join : Join",
-        {"win1": changed("c", winkube={"drained": True}), "win2": changed("c", winkube={"drained": True})},
-    )
-    assert run.end() == ["win1, win2: 3 steps (containerd, join), drained, restarted; 1 min 7 s"]
-
-
-def test_a_failure_says_where_and_what_is_left() -> None:
-    run = Run()
-    run.task("Read the node", {"win1": PLAN, "win2": PLAN})
-    run.task("winkube.node.containerd : Install", {"win1": changed("a", "b"), "win2": {"unreachable": True}})
-    run.task("winkube.node.join : Join", {"win1": {"failed": True}})
+    install = done("containerd", "a", "b", restarted=True)
+    run.task("winkube.node.containerd : Install", {"win1": install, "win2": install}, seconds=65)
+    join = done("join", "c", drained=True)
+    run.task("winkube.node.join : Join", {"win1": join, "win2": join})
     assert run.end() == [
-        "win1: 2 steps (containerd), failed in 'winkube.node.join : Join', left: join; 3 s",
-        "win2: not reached in 'winkube.node.containerd : Install', left: containerd, join; 2 s",
+        "win1, win2: 3 steps (containerd, join), drained, restarted; 1 min",
+        "win3: planned, nothing changed; 1 s",
     ]
 
 
-def test_a_converged_node_and_foreign_tasks_add_nothing_to_the_end() -> None:
-    run = Run()
-    run.task("Read the node", {"win1": {"plan": {"steps": {}, "converged": True}}})
-    run.task("Copy", {"win1": {"changed": True}})
+def test_the_end_says_how_the_node_is_where_the_run_has_seen_it(run: Run) -> None:
+    hosts = [f"win{number}" for number in range(1, 11)]
+    run.task("winkube.node.join : Join", {host: done("join", "c") for host in hosts}, seconds=235)
+    run.task("Look", {host: {"seen": replace(READY, node=host)} for host in hosts})
+    assert run.end() == ["win1 to win10: Ready, 1.37.1, containerd 2.3.7; 4 min"]
+
+
+def test_a_failure_says_where_why_and_what_is_left(run: Run) -> None:
+    run.task("Read the node", {"win1": PLAN, "win2": PLAN})
+    name = "winkube.node.containerd : Install"
+    lost = failed("ssh was cut.", name, "unreachable")
+    run.task(name, {"win1": done("containerd", "a", "b"), "win2": lost})
+    run.task("Join", {"win1": failed("No token.\nTry again.", "Join")})
+    assert run.end(Stats(failed=("win1",), unreachable=("win2",))) == [
+        "win1: 2 steps (containerd), failed in 'Join': No token. Try again; left: join; 3 s",
+        f"win2: not reached in '{name}': ssh was cut; left: containerd, join; 2 s",
+    ]
+    assert run.store.record("win1").failed == Failure(state="failed", task="Join", reason="No token.\nTry again.")
+
+
+def test_equal_reasons_are_folded_on_the_screen_and_whole_in_each_record(run: Run) -> None:
+    hosts = ("win1", "win2", "win3")
+    run.task("Read", {host: failed(f"The Node {host} is paused.", "Read") for host in hosts})
+    assert run.end(Stats(failed=hosts)) == [
+        "win1 to win3: failed in 'Read': The Node win1 is paused (win1; the same of the others); 1 s"
+    ]
+    reasons = [record.failed.reason for record in run.store.records() if record.failed]
+    assert reasons == [f"The Node {host} is paused." for host in hosts]
+
+
+def test_what_another_collections_task_failed_at_completes_the_record(run: Run) -> None:
+    run.task("Read the node", {"win1": PLAN, "win2": PLAN})
+    task = Named("Copy")
+    run.callback.v2_runner_on_failed(Result(Named("win1"), task, {"msg": "no room"}))
+    run.callback.v2_runner_on_failed(Result(Named("win2"), task, {"msg": "secret", "_ansible_no_log": True}))
+    run.callback.v2_runner_on_unreachable(Result(Named("win3"), task, {"msg": "no route"}))
+    run.end(Stats(failed=("win1", "win2"), unreachable=("win3",)))
+    found = {record.host: record.failed for record in run.store.records()}
+    assert found["win1"] == Failure(state="failed", task="Copy", reason="no room")
+    assert "secret" not in str(found["win2"])
+    assert found["win3"] == Failure(state="unreachable", task="Copy", reason="no route")
+
+
+def test_a_failure_that_was_ignored_or_rescued_is_none_at_the_end(run: Run) -> None:
+    ignored = {**failed("a", "Try"), "went_on": True}
+    run.task("Try", {"win1": ignored, "win2": failed("b", "Try"), "win3": failed("c", "Try")})
+    run.task("Rescue", {"win2": done("any", "x")})
+    assert run.end(Stats(failed=("win3",)))[-1].startswith("win3: failed in 'Try': c")
+    found = {record.host: record for record in run.store.records()}
+    assert [found[host].state for host in ("win1", "win2", "win3")] == ["ok", "ok", "failed"]
+    assert [each.reason for each in (*found["win1"].went_on, *found["win2"].went_on)] == ["a", "b"]
+
+
+def test_a_converged_node_and_foreign_tasks_add_nothing_to_the_end(run: Run) -> None:
+    run.task("Read the node", {"win1": plan()})
+    run.callback.v2_runner_on_ok(Result(Named("win1"), Named("Copy"), {"changed": True}))
+    assert run.screen.lines == ["  plan: win1: nothing differs"]
     assert run.end() == []
 
 
@@ -206,8 +309,7 @@ class Play:
 @pytest.mark.parametrize(
     ("hosts", "named"), [("windows_nodes", "windows_nodes"), (["win1", "win2"], "win1,win2"), ("all:!all", "")]
 )
-def test_a_play_without_hosts_is_named_unless_it_is_left_out(hosts: str | list[str], named: str) -> None:
-    run = Run()
+def test_a_play_without_hosts_is_named_unless_it_is_left_out(run: Run, hosts: str | list[str], named: str) -> None:
     run.callback.v2_playbook_on_play_start(Play(hosts))
     run.callback.v2_playbook_on_no_hosts_matched()
     assert [f"matches '{named}': nothing was looked at." in line for line in run.screen.lines] == [True] * bool(named)
@@ -229,22 +331,21 @@ ARGUMENTS = Named("Validating arguments", "ansible.builtin.validate_argument_spe
         (Play("windows_nodes"), True, [], False),
     ],
 )
-def test_tags_that_leave_no_task_are_told(play: Play, matched: bool, tasks: list[Named], said: bool) -> None:
-    run = Run()
+def test_tags_that_leave_no_task_are_told(run: Run, play: Play, matched: bool, tasks: list[Named], said: bool) -> None:
     run.callback.v2_playbook_on_play_start(play)
     if not matched:
         run.callback.v2_playbook_on_no_hosts_matched()
     for task in tasks:
         run.callback.v2_playbook_on_task_start(task, False)
     run.screen.lines.clear()
-    run.callback.v2_playbook_on_stats(None)
+    run.callback.v2_playbook_on_stats(Stats())
     assert run.screen.lines == ["  The run's tags leave no task in it: nothing was looked at."] * said
 
 
 @pytest.mark.parametrize("name", ["json", "ansible.posix.json", "ansible.posix.jsonl"])
-def test_json_on_stdout_stays_json(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_on_stdout_stays_json(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANSIBLE_STDOUT_CALLBACK", name)
-    run = Run()
-    run.task("role : Install", {"win1": changed("wrote x")})
+    run = Run(tmp_path)
+    run.task("role : Install", {"win1": done("any", "wrote x")})
     assert run.end() == []
-    assert run.screen.errors == ["  any: win1: wrote x", "win1: 1 step (role); 1 s"]
+    assert run.screen.errors == ["  any: win1: wrote x", "win1: 1 step (any); 1 s"]

@@ -6,7 +6,10 @@ import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.callback.steps import _summary
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import COMPONENTS
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
+from ansible_collections.winkube.node.plugins.plugin_utils.record.node_record import Added
 from ansible_collections.winkube.node.plugins.plugin_utils.task import node_plan
+from ansible_collections.winkube.node.plugins.plugin_utils.task.recorded import Adding
 
 from tests.conftest import ROOT
 
@@ -31,16 +34,21 @@ def test_it_plans_what_each_role_passes_in_the_order_of_the_run() -> None:
     ],
 )
 def test_one_line_says_what_there_is_to_do(steps: dict[str, tuple[str, ...]], whole: bool, told: str) -> None:
-    from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
+    assert summary(node_plan.NodePlan(steps, ("host",), whole, Reading())) == told
 
-    assert _summary(node_plan.NodePlan(steps, ("host",), whole, Reading()).to_result()) == told
+
+def summary(plan: node_plan.NodePlan) -> str:
+    """The callback's line of a plan, by way of the record."""
+    adds = Adding()
+    plan.note_in(adds)
+    return _summary(Added(run="r", host="win1", plan=adds.plan, planned=adds.planned))
 
 
 def test_a_run_whose_tags_leave_no_role_has_not_looked() -> None:
-    from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
-
-    told = _summary(node_plan.NodePlan({}, (), True, Reading()).to_result())
-    assert told == "nothing was looked at: the run's tags leave no role in it"
+    assert (
+        summary(node_plan.NodePlan({}, (), True, Reading()))
+        == "nothing was looked at: the run's tags leave no role in it"
+    )
 
 
 @pytest.mark.parametrize(
