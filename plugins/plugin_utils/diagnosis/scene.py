@@ -32,6 +32,7 @@ from ..engine.reading import Query, Reading, file_key, file_query, merge_queries
 from ..engine.resource import Refused
 from ..facts.containerd import RELEASE_LINES, Place, Places
 from ..facts.flannel import NET_CONF
+from ..facts.version import Version, VersionError
 from ..network.model import Endpoint, Hns, Network
 from ..network.parse import KINDS, parse
 from ..network.port_blocks import Ports
@@ -149,6 +150,16 @@ class Scene:
         if not isinstance(self.first.parts.get(file_key(path)), Mapping):
             return None
         return self.first.text(path) or ""
+
+    @property
+    def release(self) -> Version | None:
+        """Of Kubernetes on the node: what its Node says, else what is wanted; None where neither is known."""
+        said = ((self.node or {}).get("status") or {}).get("nodeInfo") or {}
+        wanted = self.expected.kubelet.version if self.expected is not None else ""
+        try:
+            return Version.parse(str(said.get("kubeletVersion") or wanted))
+        except VersionError:
+            return None
 
     @property
     def pod_cidr(self) -> str:

@@ -28,6 +28,7 @@ from ..words import causes_network, causes_pods, causes_programs, causes_volumes
 from ..words.cause import ERROR, NOTE, SEVERITIES, Area, Cause
 from ..words.causes import as_tried
 from ..words.finding import Finding, Seen
+from ..words.mended import CRASH, describe_fixes, find_fixes
 from ..words.remedies import advice
 from ..words.remedy import Action, Remedy
 from . import (
@@ -329,13 +330,22 @@ def findings_in(scene: Scene, selection: Selection = DIAGNOSE) -> tuple[Finding,
     looking = [check for check in CHECKS.values() if check.id in chosen]
     found = [finding for check in looking for finding in _ask(check, scene)]
     order = {identity: number for number, identity in enumerate(chosen)}
-    everything = with_logs(found, scene, chosen, CHECKS)
+    everything = [_with_fixes(each, scene) for each in with_logs(found, scene, chosen, CHECKS)]
     ranks = (*SEVERITIES, NOTE)
     seen = any(each.id.startswith("hns.") and each.severity == ERROR and not from_log(each) for each in everything)
     # What HNS shows now stands before what a program said of it, and of the way to the cluster that broke with it.
     return tuple(
         sorted(everything, key=lambda each: (ranks.index(each.severity), seen and from_log(each), order[each.id]))
     )
+
+
+def _with_fixes(finding: Finding, scene: Scene) -> Finding:
+    """With the releases of Kubernetes that have mended it, if the node's own may lack that."""
+    text = "\n".join(scene.logs.values()) if finding.id == CRASH else ""
+    fixes = find_fixes(finding.id, text, scene.release, scene.expect.network_mode)
+    if not fixes:
+        return finding
+    return replace(finding, what=replace(finding.what, why=f"{finding.why} {describe_fixes(fixes)}".strip()))
 
 
 def _ask(check: Check, scene: Scene) -> list[Finding]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -29,7 +30,10 @@ from ..components.node import Node
 from ..engine.address import mask
 from ..engine.clock import as_timestamp
 from ..engine.reading import Reading, file_key
+from ..facts.kubernetes_fixes import FIXES
+from ..facts.version import Version, VersionError
 from ..words.cause import ERROR
+from ..words.mended import describe_lacking
 
 PREFIX = "winkube_"
 ROOM_BYTES = 2 * 1024**3
@@ -171,8 +175,26 @@ def find_problems(run: Run, node: Node | None, refusals: tuple[str, ...] = ()) -
     found = [*_check_proxies(run), *_check_drives(run, node), *_check_room(run), *_check_cluster(run, node), *refusals]
     if node is not None:
         found += _check_network(run, node)
+        _tell_fixes(run, node)
     found += _check_kubeconfig(run)
     return tuple(dict.fromkeys(found))
+
+
+def _tell_fixes(run: Run, node: Node) -> None:
+    """What the release lacks that a later one of its line has, of the programs that the run installs."""
+    programs = {"kubelet": run.roles("kubelet"), "kube-proxy": run.roles("kube_proxy") and node.runs_kube_proxy}
+    gates = {name for name, on in node.kubelet.feature_gates.items() if str(on).casefold() == "true"}
+    concerned = [
+        each
+        for each in FIXES
+        if programs[each.program]
+        and each.network in {"", node.network_mode}
+        and (not each.two_families or networks.has_two_families(node.service_cidr))
+        and (not each.gate or each.gate in gates)
+    ]
+    with suppress(VersionError):  # which the role kubelet refuses
+        if node.kubernetes and (said := describe_lacking(Version.parse(node.kubelet.version), concerned)):
+            run.tell(said)
 
 
 def _check_network(run: Run, node: Node) -> tuple[str, ...]:

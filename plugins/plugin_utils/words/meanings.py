@@ -8,6 +8,7 @@ from __future__ import annotations
 from .cause import Cause
 from .causes import CAUSES
 from .line import parse
+from .mended import CRASH, describe_fixes, find_fixes
 from .messages import PLACES, Told, explain_text
 from .places import is_drastic, look_first, look_next, place_sentence
 from .records import Record, records
@@ -22,19 +23,20 @@ def meanings(message: str, host: str) -> list[dict[str, str]]:
     known = [
         _place_only(told[0].record.text, identity)
         if all(each.message in PLACES for each in told)
-        else _cause_of(CAUSES[identity], len({each.record.text for each in told}), host)
+        else _cause_of(CAUSES[identity], len({each.record.text for each in told}), message, host)
         for identity, told in by_finding.items()
     ]
     return known or [_place_only(each.text, NOT_KNOWN) for each in _find_places(message)]
 
 
-def _cause_of(cause: Cause, lines: int, host: str) -> dict[str, str]:
-    """What so many lines are known for: on one alone nothing drastic is done without a look."""
+def _cause_of(cause: Cause, lines: int, message: str, host: str) -> dict[str, str]:
+    """What so many lines of a message are known for: on one alone nothing drastic is done without a look."""
     careful = lines == 1 and is_drastic(cause.remedy)
+    mended = describe_fixes(find_fixes(cause.id, message if cause.id == CRASH else ""))
     return {
         "id": cause.id,
         "title": cause.title,
-        "cause": cause.why,
+        "cause": f"{cause.why} {mended}".strip(),
         "remedy": look_first(cause.id, cause.remedy) if careful else cause.remedy.text,
         "command": "" if careful else cause.remedy.command(host),
     }
@@ -70,7 +72,7 @@ def _place_only(raw: str, identity: str) -> dict[str, str]:
     return {
         "id": identity,
         "title": raw[:400],
-        "cause": place_sentence(parse(raw)),
+        "cause": f"{place_sentence(parse(raw))} {describe_fixes(find_fixes(identity, raw))}".strip(),
         "remedy": look_next(identity, raw),
         "command": "",
     }

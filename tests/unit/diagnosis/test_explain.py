@@ -87,6 +87,38 @@ def test_a_healthy_listing_is_no_alarm(case: object) -> None:
     assert all(line.startswith(NOTHING) for line in explain(texts)) or not texts
 
 
+_PANIC = """\
+panic: runtime error: index out of range [0] with length 0
+
+goroutine 1 [running]:
+k8s.io/kubernetes/pkg/proxy/winkernel.hns.getAllLoadBalancers({{0x20d1c40, 0xc0003c4a80}})
+	k8s.io/kubernetes/pkg/proxy/winkernel/hns.go:345 +0x7d
+"""
+_FAILED = 'E1105 10:12:33.1 4711 proxier.go:1553] "Policy creation failed" err="hcnCreateLoadBalancer failed in Win32: '
+
+
+@pytest.mark.parametrize(
+    ("text", "releases"),
+    [
+        (_PANIC, "1.36.5 and 1.37.1"),
+        (f'{_FAILED}Cannot create a file when that file already exists. (0xb7)"', "1.37.0"),
+        (f'{_FAILED}The parameter is incorrect. (0x57)"', "1.34.4, 1.35.1 and 1.36.0"),
+        ("aks-5653", "1.34.8, 1.35.5, 1.36.1 and 1.37.0"),
+        ("aks-5653", "1.34.2 and 1.35.0"),
+    ],
+)
+def test_the_releases_of_kubernetes_that_mended_it_are_named(text: str, releases: str) -> None:
+    """A panic in a function of its own, rules made twice, rules not rechecked, an address of two endpoints (which a
+    network of l2bridge or several Services of a Deployment leave)."""
+    (case,) = [each for each in load("cases") if each.name == text] or [None]
+    texts = {"it": text} if case is None else {kind: case.data[kind] for kind in ("networks", "endpoints")}
+    assert f"Kubernetes has mended this in {releases} (kubernetes/kubernetes#" in " ".join(explain(texts))
+
+
+def test_a_panic_of_another_function_names_none() -> None:
+    assert "has mended" not in " ".join(explain({"it": _PANIC.replace("getAllLoadBalancers", "getAllEndpoints")}))
+
+
 def test_adapters_have_their_addresses() -> None:
     (one,) = adapters(IPCONFIG)
     assert (one["name"], one["ipv4"], one["gateways"]) == (

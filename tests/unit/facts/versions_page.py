@@ -37,6 +37,15 @@ are pairs that cannot work: no common CRI version, or containerd 1.x after Kuber
 one for Windows nodes; if its tag has no manifest for a node's build of Windows, the next tag that has one is used.
 """
 
+FIXES = """\
+## What Kubernetes has mended on Windows
+
+By release notes read up to {read};
+what came later is not known yet. Where the wanted release lacks something of this table that a later one of its line
+has, and it concerns the node, a run of site.yml says so, once. `explain` and `diagnose` name these releases for what
+they read.
+"""
+
 CONTAINERD = """\
 ## containerd
 
@@ -76,7 +85,13 @@ def doubt(unverified: bool) -> str:
 
 def page() -> str:
     """The whole page."""
-    from ansible_collections.winkube.node.plugins.plugin_utils.facts import containerd, flags, kubernetes, windows
+    from ansible_collections.winkube.node.plugins.plugin_utils.facts import (
+        containerd,
+        flags,
+        kubernetes,
+        kubernetes_fixes,
+        windows,
+    )
 
     supported = [str(line) for line in kubernetes.SUPPORTED]
     return "\n".join(
@@ -99,6 +114,22 @@ def page() -> str:
                         ", ".join(_hosts(row.line)),
                     )
                     for row in reversed(kubernetes.KUBERNETES_LINES)
+                ),
+            ),
+            FIXES.format(read=", ".join(f"{line}.{last}" for line, last in kubernetes_fixes.READ.items())),
+            table(
+                ("program", "without it", "concerns", "mended in"),
+                (
+                    (
+                        each.program,
+                        each.breaks,
+                        each.network or each.gate or ("Services of two families" if each.two_families else "all"),
+                        ", ".join(
+                            f"[{release}](https://github.com/kubernetes/kubernetes/pull/{pull})"
+                            for release, pull in each.mended.items()
+                        ),
+                    )
+                    for each in kubernetes_fixes.FIXES
                 ),
             ),
             CONTAINERD.format(minimum=containerd.MINIMUM, default=kubernetes.DEFAULT_CONTAINERD),

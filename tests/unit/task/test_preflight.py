@@ -65,6 +65,7 @@ class Host:
         self.layout, self.reading, self.skipped = layout, reading, skipped
         self.link = SimpleNamespace(noted=None)
         self.said: list[str] = []
+        self.told: list[str] = []
         given = {f"winkube_{name}": value for name, value in (GOOD | more).items()}
         self.variables: dict[str, Any] = known({**given, "inventory_hostname": "win1"})
         self._render = Rendering(self.variables, self._template).render
@@ -122,6 +123,7 @@ class Host:
             lambda role: role not in self.skipped,
             self.layout,
             lambda given: asks.cluster(read(Access, given)),
+            tell=self.told.append,
         )
         self.variables["winkube_network"] = dict(run.whole_network())
         arguments = node_plan.RoleArguments(self)
@@ -240,6 +242,36 @@ def test_rights_that_the_join_needs_are_asked_before_the_first_change(monkeypatc
     assert api.asked == []
     bare(cluster={"kubeconfig": "/srv/config"}, join="kubeconfig")
     assert not {what for _verb, what in api.asked} & {"secrets", "pods", "pods/eviction"}
+
+
+def told(release: str, **more: Any) -> str:
+    """What a run tells about this release."""
+    system = {"machine": "m-1", "boot_id": "b-1", "elevated": True, "os": OS}
+    host = Host(Reading(parts={"system": system, "adapters": [ADAPTER]}), kubernetes_version=release, **more)
+    host.problems()
+    return " ".join(each for each in host.told if each.startswith("Kubernetes"))
+
+
+@pytest.mark.parametrize(
+    ("release", "more", "nearest"),
+    [
+        ("1.34.3", {"network_mode": "l2bridge"}, "1.34.8"),
+        ("1.34.3", {"network_mode": "overlay"}, "1.34.4"),
+        ("1.34.9", {"network_mode": "l2bridge"}, ""),
+        ("1.34.3", {"network_mode": "l2bridge", "kube_proxy_managed_by": "cluster"}, ""),
+        ("1.36.4", {"network_mode": "l2bridge"}, "1.36.5"),
+        ("1.37.2", {"network_mode": "l2bridge"}, ""),
+    ],
+)
+def test_what_the_release_lacks_and_the_nearest_that_has_it_is_told(
+    release: str, more: dict[str, Any], nearest: str
+) -> None:
+    said = told(release, **more)
+    assert (
+        said.startswith(f"Kubernetes {release} lacks what {nearest} has mended for Windows: ") if nearest else not said
+    )
+    assert ("138601" in said) == (nearest == "1.34.8")
+    assert "136374" not in said, "it has one family"
 
 
 def test_nothing_is_said_of_a_node_that_can_be_made() -> None:
