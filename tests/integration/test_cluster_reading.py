@@ -3,6 +3,7 @@ it can do works, whoever made the cluster."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -95,6 +96,29 @@ def test_the_clusters_kubelet_configuration_is_that_of_linux_nodes_too(
 def test_a_value_that_the_kubelet_refuses_is_said_by_configmap_and_key(bench: Bench) -> None:
     whole = Whole(bench, OVERLAY, cluster={"kubelet": {"containerLogMaxFiles": 1}})
     refused(bench, whole, "ConfigMap kube-system/kubelet-config: containerLogMaxFiles: 1 is not 2 or more.")
+
+
+def test_fields_of_the_kubelet_that_have_no_flag(bench: Bench) -> None:
+    """winkube_kubelet_config: with what a kubelet would end on nothing is changed; else it runs with it, and one field
+    more is one restart of it."""
+    own = {
+        "imageMaximumGCAge": "168h",
+        "maxParallelImagePulls": 4,
+        "serializeImagePulls": False,
+        "crashLoopBackOff": {"maxContainerRestartPeriod": "1m"},
+    }
+    whole = Whole(bench, OVERLAY)
+    for wrong, sentence in (
+        ({"serializeImagePulls": True}, "winkube_kubelet_config: maxParallelImagePulls: "),
+        ({"maxPods": "60"}, 'winkube_kubelet_config: maxPods: "60" is not a whole number; the kubelet ends on it.'),
+        ({"singleProcessOOMKill": True}, "winkube_kubelet_config: singleProcessOOMKill: a kubelet 1.37.1 ends on it"),
+        ({"clusterDomain": "a.b"}, "winkube_kubelet_config: clusterDomain: winkube_cluster_domain sets it; set that."),
+    ):
+        refused(bench, whole, sentence, winkube_kubelet_config={**own, **wrong})
+    joined(whole, winkube_kubelet_config=own)
+    drop_in = whole.host.in_turn(lambda: whole.host.node.drive.read(r"C:\var\lib\kubelet\config.d\50-winkube.conf"))
+    assert json.loads(drop_in)["crashLoopBackOff"] == {"maxContainerRestartPeriod": "1m"}
+    joined(whole, winkube_kubelet_config={**own, "enableSystemLogQuery": True})
 
 
 @pytest.mark.parametrize("anonymous", ["unbound", "off"])

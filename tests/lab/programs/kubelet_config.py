@@ -19,7 +19,7 @@ from tests.lab.cluster.store import merged
 from tests.lab.machine.errors import WinError
 from tests.lab.programs import kubelet_shutdown
 from tests.lab.programs.daemon import ExitError
-from tests.lab.programs.flags import FlagError, Flags, check_gates, pairs
+from tests.lab.programs.flags import FlagError, Flags, check_gates, gate_list, pairs
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode
@@ -73,6 +73,10 @@ def load(node: SimulatedNode, version: str, flags: Flags, environment: dict[str,
     if minor >= 32:  # the defaults ask the gates: v1.32.13 pkg/kubelet/apis/config/v1beta1/defaults.go
         said = "panic: failed to merge global and in-flight KubeletConfiguration while setting defaults, error: "
         _gates(version, document, said)
+    if flags.text("config"):
+        # A default of config.yaml alone, which a drop-in's number does not change: v1.37.2 server.go, loadConfigFile.
+        pulls = document.get("maxParallelImagePulls")
+        document = {"serializeImagePulls": pulls is None or pulls < 2, **document}
     if flags.text("config-dir"):
         document = _with_drop_ins(node, minor, flags.text("config-dir"), document, environment)
     _check(version, flags, document)
@@ -221,8 +225,14 @@ POINTERS = ("userNamespaces", "tracing")
 REFUSED_ON_WINDOWS = {"singleProcessOOMKill": 32, "userNamespaces": 33, "defaultPodSysctls": 37}
 """Field -> the first minor whose kubelet ends on it: validation_windows.go v1.31.14 to v1.37.2; a kubelet that does not
 have the field yet ignores it."""
-_NUMBERS = ("maxPods", "port", "healthzPort", "readOnlyPort", "podsPerCore", "eventBurst", "kubeAPIBurst")
-_SWITCHES = ("serverTLSBootstrap", "rotateCertificates", "cgroupsPerQOS", "failSwapOn", "enableServer", "registerNode")
+_NUMBERS = (
+    *("maxPods", "port", "healthzPort", "readOnlyPort", "podsPerCore", "eventBurst", "kubeAPIBurst"),
+    "maxParallelImagePulls",
+)
+_SWITCHES = (
+    *("serverTLSBootstrap", "rotateCertificates", "cgroupsPerQOS", "failSwapOn", "enableServer", "registerNode"),
+    *("serializeImagePulls", "enableSystemLogQuery", "enableSystemLogHandler"),
+)
 
 
 def _check_types(path: str, document: dict[str, Any]) -> None:
@@ -262,7 +272,7 @@ def _check(version: str, flags: Flags, document: dict[str, Any]) -> None:
         for key in ("system", "kube")
     }
     minor = int(version.split(".")[1])
-    problems = _enforced(minor, qos, enforce, cgroups)
+    problems = [*_enforced(minor, qos, enforce, cgroups), *_images_and_logs(minor, document, gates)]
     problems += [
         f"invalid configuration: {name} is not supported on Windows"
         for name, since in REFUSED_ON_WINDOWS.items()
@@ -273,6 +283,39 @@ def _check(version: str, flags: Flags, document: dict[str, Any]) -> None:
         raise ExitError(
             f"failed to validate kubelet configuration, error: {said}, path: &TypeMeta{{Kind:,APIVersion:,}}"
         )
+
+
+def _images_and_logs(minor: int, document: dict[str, Any], gates: dict[str, str]) -> list[str]:
+    """Fields that have no flag.
+
+    Source: kubernetes v1.34.9, v1.37.2 pkg/kubelet/apis/config/validation/validation.go, ValidateKubeletConfiguration.
+    """
+
+    def on(name: str) -> bool:
+        default = gate_list(minor).get(name, ("false", False))[0]
+        return gates.get(name, default).lower() == "true"
+
+    pulls = document.get("maxParallelImagePulls")
+    serial = document.get("serializeImagePulls", pulls is None or pulls < 2)  # without a file it has its own default
+    period = (document.get("crashLoopBackOff") or {}).get("maxContainerRestartPeriod")
+    found = []
+    if pulls is not None and pulls < 1:
+        found.append(f"maxParallelImagePulls {pulls} must be a positive number")
+    if serial and pulls is not None and pulls > 1:
+        found.append(
+            "maxParallelImagePulls cannot be larger than 1 unless SerializeImagePulls (--serialize-image-pulls) is set "
+            "to false"
+        )
+    if period is not None and not on("KubeletCrashLoopBackOffMax"):
+        found.append(
+            "FeatureGate KubeletCrashLoopBackOffMax not enabled, CrashLoopBackOff.MaxContainerRestartPeriod must not "
+            "be set"
+        )
+    if document.get("enableSystemLogQuery") and not on("NodeLogQuery"):
+        found.append("NodeLogQuery feature gate is required for enableSystemLogQuery")
+    if document.get("enableSystemLogQuery") and not document.get("enableSystemLogHandler", True):
+        found.append("enableSystemLogHandler is required for enableSystemLogQuery")
+    return [f"invalid configuration: {each}" for each in found]
 
 
 def _enforced(minor: int, qos: bool, enforce: list[str], cgroups: dict[str, str]) -> list[str]:

@@ -173,6 +173,14 @@ FOR_WINDOWS = "cgroupsPerQOS: false\nenforceNodeAllocatable: []\n"
         ("1.37.1", "featureGates: {WinDSR: false}", "", "feature is locked to true"),
         ("1.37.1", "featureGates: {AnonymousAuthConfigurableEndpoints: true}", "", "unrecognized feature gate"),
         ("1.37.1", 'maxPods: "5"', "", "cannot unmarshal string into Go struct field KubeletConfiguration.maxPods"),
+        (
+            "1.37.1",
+            "",
+            "maxParallelImagePulls: 4",
+            "unless SerializeImagePulls (--serialize-image-pulls) is",
+        ),
+        ("1.34.2", "crashLoopBackOff: {maxContainerRestartPeriod: 1m}", "", "KubeletCrashLoopBackOffMax not enabled"),
+        ("1.35.4", "", "enableSystemLogQuery: true", "NodeLogQuery feature gate is required for enableSystemLogQuery"),
         ("1.37.1", FOR_WINDOWS, "clusterDomain: a", 'must be set to true when "pods" contained'),
     ],
 )

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -34,9 +34,9 @@ from ..shared_arguments import (
     source_of,
 )
 from ..stage import Given, Resources, Stage
-from . import cluster_config, credentials, drop_ins, kubelet
+from . import cluster_config, credentials, drop_ins, kubelet, own_config
 from .cluster_config import ClusterConfig, ConfigFile
-from .effective import Effective, find_overriding
+from .effective import Effective, Fault, find_overriding
 from .kubelet_args import PAUSE_IS_AN_ARGUMENT, Kubelet, list_taken_out, resolve_reserved
 from .options import INTERFACE, KubeletOptions
 from .places import config_file, drop_in_dir, env_file
@@ -129,17 +129,23 @@ def _check_effective(given: Given[KubeletOptions], args: kubelet.KubeletArgs, fo
     ours = wanted.drop_in if wanted.uses_drop_in else ""
     config = config_file(given.layout) if wanted.has_configuration else ""
     if found.faults:
-        place = args.follows.config.source if args.follows else config
+        of_user = {(ours, path) for path in own_config.list_paths(wanted.options.config, wanted.version.line)}
+        places = {config: args.follows.config.source} if args.follows else {}
         raise Refused(
-            *((replace(each, place=place) if each.place == config else each).sentence for each in found.faults)
+            *(replace(each, place=_name_place(each, of_user, places)).sentence for each in found.faults),
         )
     given.warn(each.sentence for each in find_overriding(found, ours))
     given.warn(found.ignored)
     given.warn(
         f"{config}: {name}: taken out by {ours}: a kubelet {wanted.version} ends on it on Windows."
         for name in list_taken_out(wanted.version.line)
-        if ours and args.config.get(name) is not None
+        if ours and name not in wanted.options.config and args.config.get(name) is not None
     )
+
+
+def _name_place(fault: Fault, of_user: Collection[tuple[str, str]], places: Mapping[str, str]) -> str:
+    """Where it is mended: in a variable for a (drop-in, field) of the user, else by `places`, else where it stands."""
+    return own_config.VARIABLE if (fault.place, fault.key) in of_user else places.get(fault.place, fault.place)
 
 
 def resolve(given: Given[KubeletOptions]) -> KubeletOptions:

@@ -131,7 +131,18 @@ def configuration(kubelet: Kubelet) -> dict[str, Any]:
     """The KubeletConfiguration of these settings as plain data: the content of the drop-in."""
     fields = {item.field: item.content for item in _settings(kubelet) if item.field}
     head = {"kind": kubelet_config.KIND, "apiVersion": kubelet_config.API_VERSION}
-    return {**head, **fields, **_periods(kubelet), **dict.fromkeys(list_taken_out(kubelet.version.line))}
+    ours = {**head, **fields, **_periods(kubelet), **dict.fromkeys(list_taken_out(kubelet.version.line))}
+    return _merge(ours, kubelet.options.config)
+
+
+def _merge(ours: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The user's fields over ours; a null is kept, since it takes the cluster's value away."""
+    merged = dict(ours)
+    for name, value in given.items():
+        before = merged.get(name)
+        both = isinstance(before, Mapping) and isinstance(value, Mapping)
+        merged[name] = _merge(before, value) if both else value
+    return merged
 
 
 def list_taken_out(line: Line) -> tuple[str, ...]:

@@ -16,12 +16,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...engine import command_line
-from ...facts import feature_gates
+from ...facts import feature_gates, kubelet_config
 from ...facts.flags import KUBELET, PRIORITY_CLASSES, line_for, normalize
 from ...facts.quantity import SYSTEM_MEMORY_FLOOR, quantity
 from ...facts.service_wrappers import GRACEFUL_SHUTDOWN_GATE, GRACEFUL_SHUTDOWN_SERVICE, GRACEFUL_SHUTDOWN_SINCE
 from ...facts.version import Line, Version
 from ..flag_check import CommandLine, Given, contradictions, gate_problems, line_problem, read
+from . import own_config
 from .duration import duration
 from .kubelet_args import DOCKERSHIM_ENDS, Kubelet, arguments, configuration, endpoint, gates
 from .places import ENV_FILE, drop_in_dir
@@ -135,7 +136,13 @@ def _list_given(kubelet: Kubelet) -> set[str]:
     drop-in."""
     line = read(((OWN, arguments(kubelet)),), KUBELET, line_for(kubelet.version.line))
     in_drop_in = configuration(kubelet) if kubelet.uses_drop_in else {}
-    return {flag.name for flag in line.given} | {flag for flag, name in _FIELDS.items() if name in in_drop_in}
+    known = line_for(kubelet.version.line)
+    own = own_config.list_paths(kubelet.options.config, known) if kubelet.uses_drop_in else ()
+    return {
+        *(flag.name for flag in line.given),
+        *(flag for flag, name in _FIELDS.items() if name in in_drop_in),
+        *(flag for flag, path in kubelet_config.flags(known).items() if path in own),
+    }
 
 
 def _format_flag(flag: Given) -> str:
@@ -183,6 +190,7 @@ def problems(kubelet: Kubelet, env_file_text: str = "") -> list[str]:
             if (sentence := feature_gates.problem("kubelet", name, value, line))
         ]
         found += _find_double_settings(kubelet)
+    found += own_config.problems(kubelet)
     return [*found, *check_command_line(arguments(kubelet), kubelet.version, env_file_text)]
 
 

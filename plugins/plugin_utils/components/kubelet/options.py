@@ -228,6 +228,21 @@ class KubeletOptions:
             "not know is refused.",
         ),
     )
+    config: Mapping[str, Any] = option(
+        (
+            "Other fields of KubeletConfiguration, as in the kubelet's API, such as V(imageMaximumGCAge). They are "
+            "merged last into the drop-in. V(null) takes away what the cluster's own configuration says (from 1.32 "
+            "on).",
+            "A field that another option sets, that the release does not know, or with which a kubelet on Windows "
+            "would end, is refused. From Kubernetes 1.30 on, with O(join=kubeadm).",
+        ),
+        default={},
+        variable=Variable(
+            "winkube_kubelet_config",
+            text="Other fields of KubeletConfiguration, such as V({imageMaximumGCAge: 168h}), merged last into the "
+            "drop-in (docs/kubernetes-flags.md).",
+        ),
+    )
     shutdown_grace_period: str = option(
         (
             "How long the machine waits for pods when it shuts down or restarts, such as V(60s); V(0s) for not at "
