@@ -108,7 +108,7 @@ def test_each_field_that_an_option_sets_is_owned_by_its_variable() -> None:
     """An option of its own changes a field of the drop-in, or an argument that overrides a field."""
     overriding = kubelet_config.flags(Line(1, 37))
     variables = {each.name: each.variable for each in list_options(KubeletOptions)}
-    plain = {"shutdown_grace_period": "8s"}
+    plain: dict[str, Any] = {"shutdown_grace_period": "8s"}
     for name, value in CHANGES.items():
         before = wanted_kubelet("1.37.2", join="kubeadm", **plain)
         after = wanted_kubelet("1.37.2", join="kubeadm", **{**plain, name: value})

@@ -140,8 +140,8 @@ def _merge(ours: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(ours)
     for name, value in given.items():
         before = merged.get(name)
-        both = isinstance(before, Mapping) and isinstance(value, Mapping)
-        merged[name] = _merge(before, value) if both else value
+        nested = isinstance(before, Mapping) and isinstance(value, Mapping)
+        merged[name] = _merge(before or {}, value) if nested else value
     return merged
 
 
