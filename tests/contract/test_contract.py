@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.contract.case import Case, Tree, all_cases
-from tests.contract.check import differences, failures
+from tests.contract.check import differences, encode, failures
 from tests.contract.powershell import Local, OnHost
 from tests.contract.simulated import Simulated
 from tests.contract.web import serve, serve_six
@@ -100,10 +100,15 @@ def test_real_powershell(case: Case, powershell: Local | OnHost) -> None:
 PROBE = json.dumps({"schema": 1, "state_dir": "C:\\none", "queries": []})
 PACKED = base64.b64encode(gzip.compress(PROBE.encode(), mtime=0)).decode()
 HIDDEN = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
+FOLLOW = {"schema": 1, "kind": "follow", "id": "a" * 32, "state_dir": "C:\\none"}
 
 
 def _shown(option: str, value: str) -> dict[str, Any]:
     return {"module_args": {option: value}}
+
+
+def _unhandled(sentence: str) -> dict[str, Any]:
+    return {"failed": True, "msg": f"The batch could not be handled: {sentence}"}
 
 
 CALLS = [
@@ -128,6 +133,27 @@ CALLS = [
     ("node_probe", {"request": "{}"}, {"failed": True, "msg": "The option request has not schema 1."}),
     ("node_apply", {}, {"failed": True, "msg": "The batch could not be handled: The option batch is missing."}),
     ("node_apply", {"batch": "secret"}, {"failed": True, "invocation": _shown("batch", HIDDEN)}),
+    ("node_apply", {"batch": encode({})}, _unhandled("The envelope has not schema 1.")),
+    ("node_apply", {"batch": encode({**FOLLOW, "schema": 2})}, _unhandled("The envelope has not schema 1.")),
+    *(
+        ("node_apply", {"batch": encode({**FOLLOW, name: ""})}, _unhandled(f"The envelope needs {name}."))
+        for name in ("kind", "id", "state_dir")
+    ),
+    (
+        "node_apply",
+        {"batch": encode({**FOLLOW, "id": "A" * 32})},
+        _unhandled(f"The envelope's id '{'A' * 32}' is not 32 hexadecimal digits."),
+    ),
+    (
+        "node_apply",
+        {"batch": "A" * (4 * 1024 * 1024 + 1)},
+        _unhandled("The option batch has 4194305 characters; at most 4194304 are taken."),
+    ),
+    (
+        "node_apply",
+        {"batch": encode({**FOLLOW, "kind": "submit"})},
+        {"answer": "refused", "reason": "A submit needs a batch.", "changed": False},
+    ),
 ]
 """What Ansible.Basic did for modules before they did without it: (module, arguments, what is in the answer). Each call
 is made with verbosity 3."""

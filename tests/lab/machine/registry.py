@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 Data = str | int | bytes | list[str]
 TYPES = ("string", "expand_string", "multi_string", "dword", "qword", "binary")
 _HIVES = {"HKEY_LOCAL_MACHINE": "HKLM", "HKEY_USERS": "HKU", "HKEY_CURRENT_USER": "HKCU", "HKEY_CLASSES_ROOT": "HKCR"}
+MAX_NAME = 16383
+"""Characters of a value's name (Windows' "Registry element size limits")."""
 SERVICES = "HKLM\\SYSTEM\\CurrentControlSet\\Services"
 
 
@@ -104,7 +106,7 @@ class Registry:
         return key.strings(name) if key else []
 
     def set(self, path: str, name: str, kind: str, data: Data) -> None:
-        """ValueError for a type that is none, or data that does not fit it."""
+        """ValueError for a type that is none, data that does not fit it, or a name that is too long."""
         fits = {
             "string": isinstance(data, str),
             "expand_string": isinstance(data, str),
@@ -115,6 +117,8 @@ class Registry:
         }
         if not fits.get(kind, False):
             raise ValueError(f"{path}\\{name}: {data!r} is not a {kind}")
+        if len(name) > MAX_NAME:
+            raise ValueError(f"{path}: the name of a value has {len(name)} characters, at most {MAX_NAME} are taken")
         if any(path.lower().startswith(guarded.lower()) for guarded in self.taken_back):
             return
         key = self._find(path, create=True)

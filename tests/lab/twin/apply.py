@@ -18,6 +18,7 @@ from tests.lab.twin import runner, task
 from tests.lab.twin.ops import HNS, OPS
 from tests.lab.twin.ops_system import WAITS
 from tests.lab.twin.probe import Asker, answer_queries, typed
+from tests.lab.twin.shapes import IS_ID
 from tests.lab.twin.state import Document, StateFolder
 from tests.lab.twin.work import came
 
@@ -42,7 +43,7 @@ class RequestError(Exception):
 def read_envelope(encoded: str) -> Document:
     """base64 of gzip of JSON with schema 1 -> the document."""
     if len(encoded) > MAX_REQUEST:
-        raise RequestError(f"The batch has {len(encoded)} bytes; at most {MAX_REQUEST} are taken.")
+        raise RequestError(f"The option batch has {len(encoded)} characters; at most {MAX_REQUEST} are taken.")
     try:
         envelope = json.loads(gzip.decompress(base64.b64decode(encoded, validate=True)))
     except (binascii.Error, OSError, EOFError, ValueError) as error:
@@ -51,7 +52,9 @@ def read_envelope(encoded: str) -> Document:
         raise RequestError("The envelope has not schema 1.")
     missing = [key for key in ("kind", "id", "state_dir") if not envelope.get(key)]
     if missing:
-        raise RequestError(f"The envelope needs {', '.join(missing)}.")
+        raise RequestError(f"The envelope needs {missing[0]}.")
+    if not IS_ID(str(envelope["id"])):
+        raise RequestError(f"The envelope's id '{envelope['id']}' is not 32 hexadecimal digits.")
     return envelope
 
 
@@ -100,6 +103,11 @@ class Apply:
         refusal = self.folder.refusal(self._sid)
         if refusal or self.envelope["kind"] != "submit":
             return refusal
+        batch = self.envelope.get("batch")
+        if not isinstance(batch, dict):
+            return "A submit needs a batch."
+        if fault := unknown_word(batch) or self._hns_lacking(batch):
+            return fault
         wanted = self.envelope.get("runner") or {}
         text = wanted.get("text")
         if text is not None:
@@ -108,10 +116,7 @@ class Apply:
                 return f"The runner that was sent has sha256 {found}, not {wanted['sha256']}."
         elif self._runner_there() != str(wanted.get("sha256", "")).lower():
             return f"The runner with sha256 {wanted.get('sha256')} is neither sent nor in {self.folder.path}."
-        batch = self.envelope.get("batch")
-        if not isinstance(batch, dict):
-            return "A submit needs a batch."
-        return unknown_word(batch) or self._hns_lacking(batch)
+        return None
 
     @property
     def _sid(self) -> str:

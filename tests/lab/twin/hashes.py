@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode
     from tests.lab.twin.state import StateFolder
 
+AT_REST_S = 2.0
+"""A file that was written later can change again without a new time: its hash is not noted."""
+
 
 class Hashes:
     """`hashes.json` of a state folder; nothing is written when there is no folder, or it is not ours to write to."""
@@ -31,6 +34,8 @@ class Hashes:
         if not fresh and isinstance(known, dict) and {key: known.get(key) for key in facts} == facts:
             return str(known["sha256"])
         found = hashlib.sha256(self._node.drive.read(path)).hexdigest()
+        if self._node.clock.now() - stat.written < AT_REST_S:
+            return found
         self._known[path.lower()] = {**facts, "sha256": found}
         self._changed = True
         return found

@@ -56,7 +56,7 @@ def run_module(
             try:
                 envelope = read_envelope(str(arguments.get("batch") or ""))
             except RequestError as unread:
-                result.append(failed(str(unread)))
+                result.append(_thrown(ModuleError(name, str(unread))))
                 return 1
             found = yield from Apply(node, asker, process, envelope, check_mode).answer()
         error = node.faults.take_module(name, "after")

@@ -68,7 +68,7 @@ def registry_remove(work: Work, args: Args) -> OpRun:
     path, name = _machine_key(args), args.get("name")
     work.seam("removing")
     if name is None and path.count("\\") == 1 and work.node.registry.exists(path):
-        raise OpError(f"{path} is a root; it is not removed.", path=path)
+        raise OpError(f"{path} is a root of the registry; it is not removed.", path=path)
     if name is None:
         return {"changed": work.node.registry.delete_key(path)}
     return {"changed": work.node.registry.delete_value(path, str(name))}

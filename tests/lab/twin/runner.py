@@ -191,6 +191,9 @@ class Runner:
                 failures.append(failure)
         if failures:
             error = {**error, "undo": failures}
+        elif (self.folder.read("blocked.json") or {}).get("id") == self.id:
+            # The power was lost between blocked.json and the outcome of an earlier try.
+            self.folder.drop("blocked.json")
         self._finish(batch, "undo_failed" if failures else "undone", error)
 
     def _undo_one(

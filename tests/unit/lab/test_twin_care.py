@@ -99,6 +99,18 @@ def test_a_fresh_hash_does_not_come_from_the_cache(node: SimulatedNode, session:
     assert probe(node, session, query)["0"]["sha256"] == true_hash
 
 
+def test_a_hash_of_what_has_just_been_written_is_not_noted(node: SimulatedNode, session: Session) -> None:
+    written = op("write", path="C:\\f", content="eA==")
+    query = {"op": "file", "key": "f", "path": "C:\\f", "sha256": True}
+    result = apply(node, session, {**envelope([written]), "state": [query]})
+    assert result["state"]["f"]["sha256"]
+    path = f"{STATE_DIR}\\hashes.json"
+    assert not node.drive.exists(path)
+    node.clock.advance(2)
+    probe(node, session, query)
+    assert list(json.loads(node.drive.read(path))) == ["c:\\f"]
+
+
 def test_a_process_whose_file_was_renamed_is_found_under_neither_name(node: SimulatedNode, session: Session) -> None:
     process, _ = node.start_program(WORKER, ["--run", "100"])
     query = {"op": "file", "path": WORKER, "holders": True}
