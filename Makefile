@@ -20,7 +20,7 @@ PYTEST_ARGS ?=
 PYTEST_JOBS ?= 3
 PYTEST = -m pytest -n $(PYTEST_JOBS) --dist worksteal
 
-.PHONY: bisect fields members picture pictures recording pairs pins redaction doors help figures walls generate lookups catalogue docs judge setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows soak rows molecule molecule-pytest bench mutate check check-whole check-with build clean faults contract-archive contract-judge corpus release walk loop mesh makers ledger
+.PHONY: bisect fields members picture pictures recording pairs pins redaction doors help figures walls generate lookups catalogue docs judge setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows soak rows molecule molecule-pytest bench mutate check check-whole check-with build clean faults contract-archive contract-judge corpus release walk loop mesh makers ledger newest
 
 help: ## this list
 	@echo "winkube.node: make TARGET"
@@ -158,6 +158,9 @@ pairs: setup ## places of the tree that say the same thing twice: six lines or m
 
 lookups: setup ## which programs upstream's start or look up by name on Windows, from their sources (Go, its module proxy; WHAT="kubeadm ...")
 	@$(PYTHON) -m tests.lookups $(WHAT)
+
+newest: setup ## which releases that the project names are not the newest any more (Go, its module proxy); the last line is one JSON object
+	@PYTHONPATH=.venv/collections $(PYTHON) -m tests.newest
 
 ledger: setup ## facts/kubernetes_fixes.json beside Kubernetes' own notes (Go, its module proxy; ARGS="1.38.0"); the last line is one JSON object
 	@PYTHONPATH=.venv/collections $(PYTHON) -m tests.ledger $(ARGS)
