@@ -26,7 +26,7 @@ class ActionModule(ControllerAction):
             return nothing | {"changed": True, "msg": f"{options['name']}: would be built"}
         folder = expand_home(options["directory"])
         if not folder.is_dir():
-            raise Refused(f"directory: {folder} is not a folder on the controller.")
+            raise Refused(f"directory (winkube_build_dir): {folder} is not a folder on the controller.")
 
         def look() -> str:
             return provision_source.stamp(folder, options["endings"])
@@ -39,7 +39,8 @@ class ActionModule(ControllerAction):
         made = provision_source.make(options["command"], folder, {k: str(v) for k, v in options["environment"].items()})
         told = {"seconds": made.seconds, "output": made.output, "stamp": seen, "changed": made.code == 0}
         if made.code != 0:
-            why = f"{name}: the build ended with exit code {made.code} after {made.seconds} s:\n{made.output}"
+            ended = f"the build in {folder.resolve()} ended with exit code {made.code} after {made.seconds} s"
+            why = f"{name}: {ended}:\n{made.output}"
             if options["watch"]:
                 display.display(why, color="red")
             return told | {"built": False, "msg": why, "failed": not options["watch"]}

@@ -104,8 +104,8 @@ class CallbackModule(CallbackBase):
         self._chosen -= self._tagged
         if self._wanted != LEFT_OUT:
             self._print(
-                f"  No host of the inventory matches '{self._wanted}': nothing was looked at. Is the group empty, or "
-                "the inventory another one?",
+                f"  No host of the inventory matches '{self._wanted}': nothing was looked at. Is the group empty, the "
+                "inventory another one, or its folder full of files that Ansible passes over (.bak, .ini, .txt)?",
                 color=C.COLOR_WARN,
             )
 

@@ -46,13 +46,14 @@ _value:
 """
 
 
-def k8s_windows_explain(files: list[str], text: str = "") -> list[str]:
+def k8s_windows_explain(files: list[str] | str, text: str = "") -> list[str]:
     """The sentences; AnsibleFilterError for a file that cannot be read."""
     # Here, not above: Ansible loads every filter of the collection when a playbook names one.
     from ..plugin_utils.diagnosis.explain import explain
     from ..plugin_utils.diagnosis.explain_cli import Given, read_all
 
-    given = read_all([str(each) for each in files]) if files else Given()
+    names = [files] if isinstance(files, str) else files
+    given = read_all([str(each) for each in names]) if names else Given()
     texts = {"the message": str(text), **given.texts} if text else given.texts
     if given.refused and not texts:
         raise AnsibleFilterError(" ".join(given.refused))

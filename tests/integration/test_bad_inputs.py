@@ -1,7 +1,8 @@
 """What is said of inputs that are wrong, one after the other, and how the run ends: the table in docs/bad-inputs.md.
 
-What the inventory plugin refuses (NODE_YAML) it is given without a run, and one of them in a run, too; all others are
-runs against one simulated node, which is compared before and after.
+Ansible has its own defaults, but for the callback, and where a Node YAML is read (ENV). What the inventory plugin
+refuses (NODE_YAML) it is given without a run, and one of them in a run, too; all others are runs against one simulated
+node, which is compared before and after.
 
 After a change of a sentence: `WINKUBE_WRITE=1 python -m pytest tests/integration/test_bad_inputs.py`, and read what it
 wrote.
@@ -35,14 +36,18 @@ HEAD = "| what is wrong | what is said | exit status | changed on the node |\n|-
 END = "<!-- end of bad_inputs -->\n"
 WHOLE = (ROOT / "examples" / "whole-node" / "win1.yml").read_text(encoding="utf-8")
 ENV = {"ANSIBLE_INVENTORY_ENABLED": "winkube.node.node_yaml,ini", "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true"}
-REPAIR, RESET, VERIFY = (ROOT / "playbooks" / f"{name}.yml" for name in ("repair", "reset", "verify"))
+REPAIR, RESET, VERIFY, PUSH, EXPLAIN, PROVISION, WATCH = (
+    ROOT / "playbooks" / f"{name}.yml"
+    for name in ("repair", "reset", "verify", "push", "explain", "provision", "stats_watch")
+)
 UNVERIFIED = {"winkube_allow_unverified": ["flanneld"]}
 
 
 @dataclass(frozen=True)
 class Case:
     """`what` is wrong: in a Node YAML (`text`, else `old` with `new` in its place), among a run's variables (`given`)
-    or other arguments (`words`), or at the machine (`access`, as the lab has it; its disk is `full`)."""
+    or other arguments (`words`), at the machine (`access`, as the lab has it; its disk is `full`), or at the cluster
+    (the release of its `api`)."""
 
     what: str
     old: str = ""
@@ -51,6 +56,7 @@ class Case:
     given: Mapping[str, Any] = field(default_factory=dict)
     access: str = ""
     full: bool = False
+    api: str = ""
     playbook: Path = SITE
     words: tuple[str, ...] = ()
 
@@ -83,6 +89,7 @@ NODE_YAML = (
     yaml("the same key twice", "  setup:\n", "  os: {build: 17763}\n  setup:\n"),
     yaml("a core Node in place of ours", "windows.k8s.io/v1alpha1", "v1"),
     yaml("another kind", "kind: Node", "kind: Nodes"),
+    yaml("the kind in lower case", "kind: Node", "kind: node"),
     yaml("swdt's later kind", "kind: Node", "kind: Cluster"),
     yaml("no name", "  name: win1\n", "  annotations: {}\n"),
     yaml("a name that no Node can have", "name: win1", "name: Win_1"),
@@ -97,16 +104,31 @@ NODE_YAML = (
     Case("an empty file", text=""),
     Case("several documents, one of them no Node", text=WHOLE + "---\nkind: Pod\napiVersion: v1\n"),
 )
+DEAD = """
+{apiVersion: v1, kind: Config, current-context: a, contexts: [{name: a, context: {cluster: a, user: a}}],
+clusters: [{name: a, cluster: {server: "https://127.0.0.1:9"}}], users: [{name: a, user: {token: none}}]}
+"""
+"""A kubeconfig of an API at which nobody listens."""
+NODE = {"winkube_kubernetes_version": "1.37.1", "winkube_containerd_version": "2.3.7"}
 LATE = given("the checksum of another file", winkube_containerd_checksum="sha256:" + "0" * 64)
 """What only the download shows, after the collection's folders were made."""
 VARIABLES = (
     yaml("pods and services overlap", "10.96.0.0/12", "10.244.0.0/16"),
     yaml("DNS outside the services' range", "10.96.0.10", "10.0.0.10"),
     given("a misspelt variable", winkube_kublet_verbosity=2),
+    given("a variable of another name", winkube_adapter="Ethernet 2"),
+    given("a path in place of the dictionary", winkube_cluster="~/.kube/config"),
+    given("a label without a value", winkube_node_labels="windows"),
+    given("a percentage where a number belongs", winkube_max_failed="50%", winkube_serial="1"),
     given("a variable of a wrong type", winkube_kubelet_verbosity="high"),
     given("a variable that is not defined for Windows hosts", winkube_containerd_version="{{ kube_version }}"),
     given("a release that is none", winkube_containerd_version="2.x"),
     given("releases that do not go together", winkube_kubernetes_version="1.37.1", winkube_containerd_version="1.4.0"),
+    Case("Kubernetes is newer than the cluster's API", given=NODE, api="1.36.1"),
+    given("Kubernetes is newer than the collection", **NODE | {"winkube_kubernetes_version": "1.38.0"}),
+    Case("it is newer than both", given=NODE | {"winkube_kubernetes_version": "1.39.0"}, api="1.36.1"),
+    Case("the cluster's API is down", given=NODE | {"winkube_cluster": {"kubeconfig": "dead.yml"}}),
+    given("a machine's name that is too long", winkube_computer_name="windows-worker-01"),
     given("no checksum", winkube_containerd_checksum=""),
     given("a checksum that is none", winkube_containerd_checksum="sha256:abc"),
     LATE,
@@ -131,9 +153,25 @@ VARIABLES = (
     given("a batch that is none", winkube_serial="abc"),
     Case("an unknown tag", words=("--tags", "containered")),
     Case("a limit that no host has", words=("--limit", "win9")),
+    Case("become is on", words=("-b",)),
+    Case("a folder whose one file is a copy, win1.yml.bak", words=("-i", "copies")),
     Case("an empty group, or another inventory", given={"winkube_hosts": "windows_nodes"}, playbook=VERIFY),
     given("a drive that is not there", winkube_log_dir="D:\\logs"),
     Case("a reset that is not confirmed", playbook=RESET),
+    Case("nothing to replace", playbook=PROVISION),
+    Case("a build without its folder", given={"winkube_build_name": "kubelet"}, playbook=PUSH),
+    Case(
+        "a build of an unknown name",
+        given={"winkube_build_name": "kubelet.exe", "winkube_build_dir": "."},
+        playbook=PUSH,
+    ),
+    Case(
+        "a build where there is no makefile",
+        given={"winkube_build_name": "kubelet", "winkube_build_dir": "."},
+        playbook=PUSH,
+    ),
+    Case("a log that is not there", given={"winkube_explain_files": ["kubelet.log"]}, playbook=EXPLAIN),
+    Case("nothing to watch", playbook=WATCH),
     Case("an unknown repair", given={"winkube_repair": "rejion"}, playbook=REPAIR),
 )
 MACHINES = (
@@ -171,13 +209,24 @@ PINNED = {"winkube_containerd_checksum": "sha256:" + "a" * 64}
 
 
 def carried_out(bench: Bench, case: Case) -> Run:
-    extra = bench.file("extra.json", json.dumps({**variables(), **UNVERIFIED, **SUMS, **case.given}))
+    bench.file("dead.yml", DEAD)
+    bench.file("copies/win1.yml.bak", WHOLE)
+    api = {"winkube_cluster": {"kubeconfig": str(_api(bench, case.api))}} if case.api else {}
+    extra = bench.file("extra.json", json.dumps({**variables(), **UNVERIFIED, **SUMS, **case.given, **api}))
     if (text := case.node_yaml) is not None:
         bench.file("win1.yml", text)
         words: tuple[object, ...] = ("-i", "win1.yml", case.playbook, "-e", json.dumps(UNVERIFIED | SUMS | PINNED))
     else:
         words = (case.playbook, *case.words, "-e", f"@{extra}")
-    return bench.ansible_playbook(*words, env=ENV, cwd=bench.directory)
+    env = None if case.node_yaml is None else ENV
+    return bench.ansible_playbook(*words, env=env, cwd=bench.directory)
+
+
+def _api(bench: Bench, release: str) -> Path:
+    """The kubeconfig of a cluster of this release."""
+    name = f"of-{release}"
+    found = bench.lab.clusters.get(name) or bench.cluster_of(name, version=release)
+    return Path(found.kubeconfig)
 
 
 ERROR = re.compile(
@@ -226,6 +275,7 @@ def refused(case: Case, here: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def cells(what: str, told: str, status: int, changed: str = "nothing") -> str:
     told = re.sub(r"(The roles have: )[\w, ]+", r"\1...", told).replace(", ".join(OPTIONAL), "...")
+    told = re.sub(r"(after) [\d.]+ s\b", r"\1 2 s", told)
     told = told.replace("|", "\\|").replace("<", "&lt;")
     return f"| {what} | {told} | {status} | {changed} |"
 
@@ -245,7 +295,7 @@ def row(bench: Bench, case: Case) -> str:
         bench.lab.host("win1").set(access="open")
     host.in_turn(lambda: setattr(host.node.faults, "disk_full_after", None))
     assert differences(before, bench.dump()) == []
-    return cells(case.what, said(run), run.rc)
+    return cells(case.what, said(run).replace(str(bench.directory), "~/ansible"), run.rc)
 
 
 def stands_in_the_page(case: Case, found: str) -> bool:

@@ -13,7 +13,7 @@ SITE = ROOT / "playbooks" / "site.yml"
     ("given", "said"),
     [
         ('{"winkube_kublet_verbosity": 2}', "Did you mean winkube_kubelet_verbosity?"),
-        ('{"winkube_kubelet_verbosity": "high"}', "winkube_kubelet_verbosity: it is of type str"),
+        ('{"winkube_kubelet_verbosity": "high"}', "winkube_kubelet_verbosity: it is 'high'"),
         ('{"winkube_optional_components": ["windows-exporter"]}', "windows-exporter"),
     ],
 )

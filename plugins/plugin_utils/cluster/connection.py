@@ -194,11 +194,25 @@ def _read(answer: Any, what: str) -> bytes:
 def _unreachable(server: str, error: Exception) -> ClusterError:
     cause = error.args[0] if error.args else None
     if not isinstance(cause, ssl.SSLCertVerificationError):
-        return ClusterError(f"{server} cannot be asked: {error}.", passing=True)
+        return ClusterError(
+            f"{server} cannot be asked: {_find_reason(error)}. Is the API server up, and does the controller reach "
+            "this address of the kubeconfig? `kubectl get nodes` asks it as well.",
+            passing=True,
+        )
     return ClusterError(
         f"{server} is not trusted: {cause.verify_message.rstrip('.')}. The kubeconfig says whom to trust: "
         "certificate-authority-data or certificate-authority, and tls-server-name."
     )
+
+
+def _find_reason(error: Exception) -> str:
+    """The operating system's words, where they are behind it."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.strerror:
+            return cause.strerror
+        cause = cause.__cause__ or cause.__context__
+    return str(error).rstrip(".")
 
 
 def _pool(reached: Access, options: Mapping[str, Any]) -> Any:

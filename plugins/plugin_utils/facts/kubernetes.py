@@ -211,9 +211,11 @@ def pause_image(line: Line, source: str = "kubernetes", build: int | None = None
     """
     row = kubernetes_line(line)
     if row is None:
-        known = f"{KUBERNETES_LINES[0].line} to {KUBERNETES_LINES[-1].line}"
+        first, last = KUBERNETES_LINES[0].line, KUBERNETES_LINES[-1].line
         raise NoPauseImageError(
-            f"No pause image is known for Kubernetes {line} (known: {known}); set winkube_pause_image."
+            f"Kubernetes {line} is not one that this collection knows ({first} to {last}): set "
+            "winkube_kubernetes_version to one of these, or take a newer winkube.node. To try it all the same, name "
+            "its sandbox image: winkube_pause_image."
         )
     tags = [image.tag for image in PAUSE_IMAGES]
     images = PAUSE_IMAGES[tags.index(row.pause) :]

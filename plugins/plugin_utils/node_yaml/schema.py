@@ -260,7 +260,9 @@ class Checker:
         choices = [schema["const"]] if "const" in schema else schema.get("enum", [text])
         if text not in choices:
             hints = schema.get("x-hints", {})
-            meant = spelling.meant(text, choices) if "enum" in schema else ""
+            # Where there is one value, only its case may be meant otherwise: Nodes may be a List.
+            guess = "enum" in schema or text.casefold() == choices[0].casefold()
+            meant = spelling.meant(text, choices) if guess else ""
             hint = hints.get(text, hints.get("*"))
             return _Fault(found, remedy=f": did you mean {meant}?" if meant else f": {hint}." if hint else ".")
         if len(text) < schema.get("minLength", 0):

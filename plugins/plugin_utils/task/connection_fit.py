@@ -16,17 +16,20 @@ WINDOWS_SHELLS = frozenset({"powershell", "cmd"})
 WS_MANAGEMENT = frozenset({"winrm", "psrp"})
 WS_MANAGEMENT_PORTS = frozenset({5985, 5986})
 SSH_PORT = 22
+WINDOWS_BECOME = "runas"
+"""The one become plugin for Windows. Source: ansible-core 2.21 lib/ansible/plugins/become."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """What Ansible has loaded for a host: the short name of the connection plugin, the shell's family, the port (None
-    where the plugin has none), and whether one of mitogen's strategies is in the process."""
+    where the plugin has none), whether one of mitogen's strategies is in the process, and the become plugin."""
 
     connection: str
     shell: str
     port: int | None
     mitogen: bool
+    become: str = ""
 
 
 def find_misfit(loaded: Loaded) -> str:
@@ -50,6 +53,11 @@ def find_misfit(loaded: Loaded) -> str:
         return (
             f"ansible_connection is ssh, and port {loaded.port} is WinRM's. Set ansible_connection: winrm, or "
             f"ansible_port: {SSH_PORT}."
+        )
+    if loaded.become not in {"", WINDOWS_BECOME}:
+        return (
+            f"become is on (-b, become: true or ansible_become) with the method {loaded.become}, which Windows does "
+            "not have. The collection works as the user who logs in, an administrator: leave become out."
         )
     if loaded.shell not in WINDOWS_SHELLS:
         return (

@@ -125,6 +125,7 @@ class NodeAction(ModuleAction):
             shell=str(getattr(shell, "SHELL_FAMILY", "powershell")),
             port=int(port) if str(port).isdigit() else None,
             mitogen="ansible_mitogen" in sys.modules,
+            become=str(getattr(connection.become, "name", "") or "").rpartition(".")[2],
         )
 
     def _say(self, sentence: str) -> None:

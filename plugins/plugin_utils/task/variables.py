@@ -32,6 +32,9 @@ READING = "winkube_reading"
 SPECIFICATIONS = ("argument_specs.yml", "shared_variables.yml")
 """Files of a role's folder meta; the second is the role winkube's."""
 
+_MOST_ABOUT = 3
+"""Where more variables speak of a word than these, none of them is named."""
+
 _ROOT = Path(__file__).resolve().parents[3]
 NAME = re.compile(r"\bwinkube_[a-z0-9_]+")
 _SOURCES = (
@@ -81,12 +84,27 @@ def find_unknown(variables: Mapping[str, Any]) -> dict[str, str]:
 def _describe_unknown(name: str) -> str:
     # What all begin with makes none of them more alike.
     near = meant(name.removeprefix(PREFIX), [each.removeprefix(PREFIX) for each in list_names()])
+    known = list(dict.fromkeys([*_find_about(name), *([PREFIX + near] if near else [])]))
     advice = (
-        f"Did you mean {PREFIX}{near}?"
-        if near
+        f"Did you mean {' or '.join(filter(None, [', '.join(known[:-1]), known[-1]]))}?"
+        if known
         else f"The roles' README files list all. If it is yours, add it to {OWN}."
     )
     return f"{name}: there is no variable of that name in winkube.node. {advice}"
+
+
+def _find_about(name: str) -> list[str]:
+    """The variables whose descriptions begin with a sentence that has every word of the name: the right word may stand
+    there, and not in the right name."""
+    words = set(name.removeprefix(PREFIX).split("_")) - {""}
+    found = [each for each, specification in read_specifications().items() if words <= _words(specification)]
+    return found if len(found) <= _MOST_ABOUT else []
+
+
+def _words(specification: Mapping[str, Any]) -> set[str]:
+    described = specification.get("description") or ""
+    text = described if isinstance(described, str) else described[0]
+    return set(re.findall(r"[a-z0-9]+", text.lower().partition(". ")[0]))
 
 
 def find_wrong(variables: Mapping[str, Any], value_of: Callable[[str], Any]) -> dict[str, str]:
@@ -99,8 +117,28 @@ def find_wrong(variables: Mapping[str, Any], value_of: Callable[[str], Any]) -> 
         spec = options_spec({name: {key: each for key, each in specification.items() if key != "options"}})
         value = value_of(name)
         if value is not None and (errors := ArgumentSpecValidator(spec).validate({name: value}).error_messages):
-            found[name] = f"{name}: {_shorten(errors[0], name)}"
+            found[name] = f"{name}: {_describe_text(name, specification, value) or _shorten(errors[0], name)}"
     return found
+
+
+_SCALARS = {"int": "a whole number", "float": "a number", "bool": "true or false"}
+
+
+def _describe_text(name: str, specification: Mapping[str, Any], value: Any) -> str:
+    """What to write where a text was given for something else; "" where Ansible's own sentence says it."""
+    kind = str(specification.get("type"))
+    if not isinstance(value, str):
+        return ""
+    if kind in _SCALARS:
+        return f"it is '{value}', and wanted is {_SCALARS[kind]}."
+    if kind != "dict":
+        return ""
+    keys = list(specification.get("options") or ())
+    wanted = f" with {', '.join(keys)}" if keys else ""
+    return (
+        f"it is a text, and wanted is a dictionary{wanted}. With -e it is JSON: "
+        f'-e \'{{"{name}": {{"{keys[0] if keys else "key"}": "..."}}}}\'.'
+    )
 
 
 def _shorten(error: str, name: str) -> str:

@@ -189,7 +189,7 @@ def variables_of_roles() -> set[str]:
     return found
 
 
-MISSPELT = {"winkube_kublet_verbosity"}
+MISSPELT = {"winkube_adapter", "winkube_kublet_verbosity"}
 """On the page about wrong inputs."""
 
 

@@ -35,12 +35,24 @@ def test_a_variable_of_the_users_own_is_named_in_a_list() -> None:
     assert variables.find_unknown({"ansible_user": "x", "rack": 1}) == {}, "other prefixes are nobody's business"
 
 
+def test_variables_that_speak_of_the_word_are_named_before_one_that_is_spelt_alike() -> None:
+    (sentence,) = variables.find_unknown({"winkube_adapter": "Ethernet 2"}).values()
+    assert "Did you mean winkube_interface_name, " in sentence
+
+
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("winkube_kubelet_verbosity", "high", "winkube_kubelet_verbosity: it is of type str"),
+        ("winkube_kubelet_verbosity", "high", "winkube_kubelet_verbosity: it is 'high', and wanted is a whole number."),
         ("winkube_network_mode", "vxlan", "winkube_network_mode: it must be one of: l2bridge"),
-        ("winkube_drain", "maybe", "winkube_drain: it is of type str and we were unable to convert to bool"),
+        ("winkube_drain", "maybe", "winkube_drain: it is 'maybe', and wanted is true or false."),
+        (
+            "winkube_cluster",
+            "~/.kube/config",
+            "winkube_cluster: it is a text, and wanted is a dictionary with kubeconfig,",
+        ),
+        ("winkube_node_labels", "windows", "winkube_node_labels: it is a text, and wanted is a dictionary. With -e"),
+        ("winkube_max_failed", "50%", "winkube_max_failed: it is '50%', and wanted is a whole number."),
         ("winkube_cluster", 3, "winkube_cluster: it is of type int and we were unable to convert to dict"),
     ],
 )

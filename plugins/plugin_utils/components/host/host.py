@@ -213,8 +213,9 @@ class ComputerName:
         """Rename the machine, and ask for a restart until it has the name. Refused for an invalid name."""
         if not _NAME.fullmatch(self.name):
             raise Refused(
-                f"'{self.name}' cannot be the name of a Windows machine: use up to 15 letters, digits and hyphens, "
-                "not only digits, without a hyphen at either end."
+                f"winkube_computer_name: '{self.name}' cannot be the name of a Windows machine: use up to 15 letters, "
+                "digits and hyphens (NetBIOS cuts what is longer), not only digits, without a hyphen at either end. "
+                "The Node may have a longer name (winkube_node_name)."
             )
         pending, active = (str(reading.parts[query.key].get("value") or "") for query in (PENDING_NAME, ACTIVE_NAME))
         if self._is(pending) and self._is(active):
