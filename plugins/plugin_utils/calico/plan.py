@@ -102,7 +102,7 @@ def _endpoint(view: View, wanted: Wanted) -> Iterator[Change]:
 
 
 def _config_map(found: Object | None, body: Object, detail: str = "") -> Iterator[Change]:
-    """`body` is created where there is none, else its data is written; `detail` is told of both."""
+    """`body` is created where there is none, else its data is written; `detail` stands in the text of both."""
     home, name = space(body), name_of(body)
     maps, text = f"/api/v1/namespaces/{home}/configmaps", f"the ConfigMap {home}/{name}{detail}"
     if found is None:

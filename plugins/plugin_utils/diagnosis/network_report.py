@@ -33,7 +33,7 @@ class PortRanges:
 
 @dataclass(frozen=True, slots=True)
 class HnsCheckOptions:
-    """The options of hns_check that are no component's."""
+    """The options of hns_check that do not belong to a component."""
 
     subnet: str = option("As of hns_check.", default="")
     vni: int = option("As of hns_check.", default=0)
