@@ -9,7 +9,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -301,8 +301,9 @@ def test_check_mode_makes_a_pod_only_where_it_may(managed: Managed) -> None:
 @newest
 def test_what_earlier_runs_left_is_taken_away_and_a_pod_of_others_is_not(managed: Managed) -> None:
     wanted = Wanted("win1", NAMESPACE, "image", "0123456789abcdef", "deploy@ci-7 (pid 1)", 60)
-    left = body(wanted, datetime.now(UTC) - timedelta(hours=1))
-    running = body(replace(wanted, run="fedcba9876543210"), datetime.now(UTC))
+    now = managed.cluster.clock.utc()
+    left = body(wanted, now - timedelta(hours=1))
+    running = body(replace(wanted, run="fedcba9876543210"), now)
     for pod in (left, running):
         managed.cluster.request("POST", PODS, pod)
     assert managed.ping().rc == 0

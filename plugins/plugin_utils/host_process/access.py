@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -118,7 +117,7 @@ class Access:
             self.clock.sleep(LOOK_S)
 
     def _make(self, keep: Callable[[str], object]) -> None:
-        body = pod.body(self.wanted, datetime.now(UTC))
+        body = pod.body(self.wanted, self.cluster.now())
         try:
             try:
                 self.cluster.create(self.wanted.collection, body)
@@ -188,7 +187,7 @@ class Access:
 
     def _sweep(self) -> None:
         """Delete the remains of earlier runs in the namespace."""
-        now = datetime.now(UTC)
+        now = self.cluster.now()
         for found in self.cluster.items(f"{self.wanted.collection}?{urlencode({'labelSelector': pod.LABEL})}"):
             if pod.is_over(found, now):
                 self._delete(str(found["metadata"]["name"]))

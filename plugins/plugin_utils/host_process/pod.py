@@ -26,7 +26,7 @@ from ..engine.clock import as_timestamp
 LABEL = "winkube.node/host-process"
 """Its value is the id of the run that made the pod."""
 OWNER, UNTIL = "winkube.node/owner", "winkube.node/until"
-"""Annotations: who runs Ansible, and when the pod becomes a leftover, no matter who made it."""
+"""Annotations: who runs Ansible, and when the pod becomes a leftover by the API server's clock, whoever made it."""
 CONTAINER = "host"
 POWERSHELL = tools.POWERSHELL + "\\powershell.exe"
 """The host's: C: is the host's drive in a HostProcess container, with bind mounts (containerd 1.7) or without (1.6)."""
@@ -91,7 +91,7 @@ class Wanted:
 
 
 def body(wanted: Wanted, now: datetime) -> Object:
-    """The pod. It has no secrets, and no token of a service account.
+    """The pod. It has no secrets, and no token of a service account. `now` is the API server's clock.
 
     It names its node and tolerates every taint: so it needs no scheduler, and neither a cordon nor a node that is not
     ready keeps it off or evicts it. It ends by itself and does not start again: after a restart of the machine a run
@@ -157,7 +157,8 @@ def is_ours(pod: Mapping[str, Any], namespace: str) -> bool:
 
 
 def is_over(pod: Mapping[str, Any], now: datetime) -> bool:
-    """Whether our pod is a leftover: its time is up, or it has ended and will not start again."""
+    """Whether our pod is a leftover: its time is up by `now`, the API server's clock, or it has ended and will not
+    start again."""
     metadata = pod.get("metadata") or {}
     until = str((metadata.get("annotations") or {}).get(UNTIL) or "")
     ended = (pod.get("status") or {}).get("phase") in {"Failed", "Succeeded"}

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.host_process.access import Access
-from ansible_collections.winkube.node.plugins.plugin_utils.host_process.pod import Wanted
+from ansible_collections.winkube.node.plugins.plugin_utils.host_process.pod import UNTIL, Wanted, body
 
 WANTED = Wanted("win1", "ops", "registry/any:1", "0123456789abcdef", "ann@ci (pid 7)", 600)
 NAMESPACES = "/api/v1/namespaces"
@@ -19,10 +21,14 @@ RUNNING = {
 
 
 class Objects:
-    """A cluster: objects by path. A pod runs at once, and needs its namespace."""
+    """A cluster: objects by path. A pod runs at once, and needs its namespace. `ahead`: of this machine's clock."""
 
-    def __init__(self, *namespaces: str) -> None:
+    def __init__(self, *namespaces: str, ahead: timedelta = timedelta()) -> None:
         self.at: dict[str, Any] = {f"{NAMESPACES}/{name}": {} for name in namespaces}
+        self.ahead = ahead
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) + self.ahead
 
     def get(self, path: str) -> Any:
         return self.at.get(path)
@@ -76,3 +82,16 @@ def test_a_namespace_with_another_runs_pod_stays() -> None:
     with pytest.raises(ClusterError, match="The namespace ops is in use"):
         remove(objects, "namespace")
     assert list(objects.at) == [f"{NAMESPACES}/ops", other.path]
+
+
+@pytest.mark.parametrize("hours", [-5, 5])
+def test_what_is_left_is_judged_by_the_api_servers_clock(hours: int) -> None:
+    """A controller whose clock is hours off took the pods of other runs away, or left its own for hours."""
+    objects = Objects("ops", ahead=timedelta(hours=hours))
+    running, left = (replace(WANTED, node=name, run=name * 2) for name in ("win2", "win3"))
+    objects.create(running.collection, body(running, objects.now()))
+    objects.create(left.collection, body(left, objects.now() - timedelta(seconds=left.lives_s + 1)))
+    assert made(objects) == ["pod"]
+    assert sorted(objects.at) == sorted([f"{NAMESPACES}/ops", WANTED.path, running.path])
+    until = datetime.fromisoformat(objects.at[WANTED.path]["metadata"]["annotations"][UNTIL])
+    assert abs(until - objects.now() - timedelta(seconds=WANTED.lives_s)) < timedelta(minutes=1)
