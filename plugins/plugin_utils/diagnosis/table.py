@@ -342,7 +342,7 @@ def findings_in(scene: Scene, selection: Selection = DIAGNOSE) -> tuple[Finding,
 def _with_fixes(finding: Finding, scene: Scene) -> Finding:
     """With the releases of Kubernetes that have mended it, if the node's own may lack that."""
     text = "\n".join(scene.logs.values()) if finding.id == CRASH else ""
-    fixes = find_fixes(finding.id, text, scene.release, scene.expect.network_mode)
+    fixes = find_fixes(finding.id, text, scene.release, scene.network_mode)
     if not fixes:
         return finding
     return replace(finding, what=replace(finding.what, why=f"{finding.why} {describe_fixes(fixes)}".strip()))
