@@ -79,11 +79,11 @@ def main() -> int:
     summary |= compared(calls, given.chapters, failed)
     for line in NOT_RUN:
         print(f"not run: {line}")
+    wrong = len(failed) + summary["differences_without_a_case"] + summary["twin_importable"]
     if lane_reports.wanted() and not given.chapters:
-        passed = told.held
-        print(lane_reports.record("wine-node", f"PowerShell {found.version} for Windows, on Wine", passed, len(failed)))
+        print(lane_reports.record("wine-node", f"PowerShell {found.version} for Windows, on Wine", told.held, wrong))
     print(json.dumps(summary))
-    return 1 if failed or summary["differences_without_a_case"] or summary["twin_importable"] else 0
+    return 1 if wrong else 0
 
 
 def keep(node: WineSide) -> None:

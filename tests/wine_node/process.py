@@ -73,8 +73,12 @@ class Process:
             return self.node.services.state(service)
 
     def do_write(self, path: str, text: str) -> None:
+        """Folders that it makes anyone may write to, as below the root of a Windows drive."""
         place = self.node.prefix.path(path)
-        place.parent.mkdir(parents=True, exist_ok=True)
+        for folder in reversed(place.parents):
+            if not folder.exists():
+                folder.mkdir()
+                folder.chmod(0o777)
         place.write_text(text, encoding="utf-8")
 
     def do_networks(self) -> list[str]:
