@@ -11,7 +11,9 @@ from typing import Any
 from ..plugin_utils.diagnosis import page
 from ..plugin_utils.engine.local_path import expand_home
 from ..plugin_utils.engine.resource import Refused
+from ..plugin_utils.record.node_record import NodeRecord
 from ..plugin_utils.task.module_action import ControllerAction
+from ..plugin_utils.task.recorded import find_store
 from ..plugin_utils.words.meanings import message_lines
 
 
@@ -22,7 +24,8 @@ class ActionModule(ControllerAction):
 
     def work(self, options: dict[str, Any]) -> dict[str, Any]:
         """The files; nothing fails because of what is in them."""
-        nodes = [_node(name, result) for name, result in sorted(options["results"].items())]
+        store = find_store()
+        nodes = [_node(store.record(host)) for host in options["hosts"]]
         folder = expand_home(options["directory"]).absolute()
         texts = {
             "report.md": page.as_markdown(nodes),
@@ -55,10 +58,10 @@ class ActionModule(ControllerAction):
         return True
 
 
-def _node(name: str, result: dict[str, Any]) -> dict[str, Any]:
-    """A node's part of the report; what came of a task that failed or did not run is a sentence."""
-    if "causes" not in result:
-        why = str(result.get("msg") or "the task gave no result").strip()
-        return {"host": name, "error": why}
-    kept = ("windows", "message", "message_means", "counts", "services", "facts", "picture", "causes", "notes", "said")
-    return {"host": name, **{key: result[key] for key in kept if key in result}}
+def _node(record: NodeRecord) -> dict[str, Any]:
+    """A node's part of the report; why it was not looked at is a sentence."""
+    if record.diagnosis is None:
+        failures = (*record.went_on, *((record.failed,) if record.failed else ()))
+        why = failures[-1].reason if failures else "this run did not look at it"
+        return {"host": record.host, "error": why.strip()}
+    return {"host": record.host, **record.diagnosis}

@@ -55,6 +55,7 @@ class ActionModule(NodeAction):
                 break
             display.vv(f"{self._host}: {len(errors)} errors so far; looking again")
             time.sleep(AGAIN_S)
+        self.adds.see(scene.node)
         failed, result = self._report(report.only(options["checks"]), options, describe(scene, VERIFY))
         if failed:
             return result
@@ -70,11 +71,10 @@ class ActionModule(NodeAction):
         except ClusterError as error:
             why = str(error)
         scene, findings = gather.full(self, question, cluster, why)
+        self.adds.see(scene.node)
         failed, result = self._report(report_of(findings).only(options["checks"]), options, describe(scene, DIAGNOSE))
-        if failed:
-            return result
         services = (scene.second.service(each.service) for each in programs(question.layout, question.expected))
-        return result | {
+        whole = {
             "windows": Machine.of(scene.first.parts.get("system") or {}).name,
             "message": options["message"],
             "message_means": meanings(options["message"], self._host),
@@ -82,6 +82,8 @@ class ActionModule(NodeAction):
             "facts": list(gather.bug_report(scene)),
             "picture": picture_of(scene),
         }
+        self.adds.diagnose({**(self.adds.diagnosis or {}), **whole})
+        return result if failed else result | whole
 
     def _report(self, report: Report, options: Mapping[str, Any], looked: str) -> tuple[bool, dict[str, Any]]:
         """Whether the task fails, and the results; of a task that fails Ansible prints all, so those are short."""
@@ -95,13 +97,15 @@ class ActionModule(NodeAction):
             "looked_at": looked,
             "winkube": {"calls": self._node.calls},
         }
+        notes = [one.as_data(self._host) for one in report.notes]
+        more = {"causes": report.as_data(self._host), "notes": notes, "said": lines}
+        self.adds.diagnose(short | more)
         if fails(report.findings, options["fail_on"]):
             return True, short | {
                 "failed": True,
                 "msg": "\n".join([f"{self._host} does not work as it should:", *lines, looked]),
             }
-        notes = [one.as_data(self._host) for one in report.notes]
-        return False, short | {"causes": report.as_data(self._host), "notes": notes, "said": lines}
+        return False, short | more
 
     def _cluster(self, options: Mapping[str, Any], question: gather.Question) -> Cluster | None:
         """The way to the cluster; None for a node without Kubernetes, and without a kubeconfig."""

@@ -11,8 +11,8 @@ short_description: Writes what was found on Windows nodes as one report
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - Takes what M(winkube.node.win_k8s_diagnose) returned for each node and writes C(report.md), C(report.html) and
-    C(report.json) on the controller.
+  - Takes from the records of this run (docs/record.md) what M(winkube.node.win_k8s_diagnose) found on each node and
+    writes C(report.md), C(report.html) and C(report.json) on the controller.
   - The HTML file holds a picture of each node's adapters, HNS networks, endpoints and services, and needs nothing
     besides itself.
 attributes:
@@ -33,9 +33,10 @@ attributes:
     platforms: all
     description: It runs on the controller, whatever the host of the task is.
 options:
-  results:
-    description: For each host what the task returned. One without results was not reached; its C(msg) says why.
-    type: dict
+  hosts:
+    description: The hosts, in the order of the report. One that the run could not look at stands there with the reason.
+    type: list
+    elements: str
     required: true
   directory:
     description: The folder on the controller. A relative one counts from the current folder.
@@ -53,8 +54,7 @@ seealso:
 EXAMPLES = r"""
 - name: Write the report
   winkube.node.k8s_windows_diagnosis:
-    results:
-      win1: "{{ hostvars['win1'].diagnosis }}"
+    hosts: "{{ ansible_play_hosts_all }}"
     directory: ./troubleshooting
   run_once: true
 """

@@ -166,7 +166,7 @@ def test_a_relative_folder_is_one_of_the_current_folder_never_of_the_playbook(be
     play = bench.file(
         "installed/playbooks/report.yml",
         "- hosts: localhost\n  gather_facts: false\n  tasks:\n"
-        "    - winkube.node.k8s_windows_diagnosis: {results: {win1: {msg: timed out}}, directory: diagnosis}\n",
+        "    - winkube.node.k8s_windows_diagnosis: {hosts: [win1], directory: diagnosis}\n",
     )
     here = bench.directory / "here"
     here.mkdir()

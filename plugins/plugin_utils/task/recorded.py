@@ -14,12 +14,16 @@ from typing import Any
 from ansible import constants as C  # noqa: N812 - as all of Ansible names it
 
 from ..components.join import node_object
-from ..engine.printable import make_sentence
+from ..engine.printable import make_printable, make_sentence
 from ..record.node_record import HIDDEN, UNKNOWN, Added, Failure, Plan, Seen, Step, Versions
 from ..record.store import Store, write_at_end
 from .screen import display
 
 WOULD = "would "
+DIAGNOSIS = (
+    *("windows", "message", "message_means", "counts", "services", "facts", "picture", "causes", "notes", "said"),
+)
+"""What of a diagnosis the record keeps: what its page shows (diagnosis/page.py)."""
 SHORT = 253
 """Characters of what a Node says of itself: no name in Kubernetes is longer."""
 
@@ -78,6 +82,11 @@ class Adding:
     def wait(self, sentence: str) -> None:
         """Something is waited for; of sentences that differ in numbers alone the last one counts."""
         self.waits["".join(each for each in sentence if not each.isdigit())] = sentence
+
+    def diagnose(self, found: Mapping[str, Any]) -> None:
+        """What a diagnosis of the node found, as its page has it."""
+        told: dict[str, Any] = make_printable({name: found[name] for name in DIAGNOSIS if name in found})
+        self.diagnosis = told
 
     def see(self, node: Mapping[str, Any] | None) -> None:
         """The Node object, where there is one."""
