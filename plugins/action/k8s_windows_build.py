@@ -39,8 +39,8 @@ class ActionModule(ControllerAction):
         made = provision_source.make(options["command"], folder, {k: str(v) for k, v in options["environment"].items()})
         told = {"seconds": made.seconds, "output": made.output, "stamp": seen, "changed": made.code == 0}
         if made.code != 0:
-            ended = f"the build in {folder.resolve()} ended with exit code {made.code} after {made.seconds} s"
-            why = f"{name}: {ended}:\n{made.output}"
+            ended = f"the build ended with exit code {made.code} after {made.seconds} s"
+            why = f"{name}: {ended}, in {folder.resolve()}:\n{made.output}"
             if options["watch"]:
                 display.display(why, color="red")
             return told | {"built": False, "msg": why, "failed": not options["watch"]}

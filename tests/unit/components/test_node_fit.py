@@ -105,6 +105,8 @@ def test_an_unsupported_windows_can_be_tried_but_not_one_that_cannot_work() -> N
     assert tried.refusals == ()
     assert any("tried anyway" in sentence for sentence in tried.warnings)
     assert fit({"build": 14393}, OLD, allow_unsupported_os=True).refusals
+    mute = fit(containerd="1.5.8", kubernetes="1.27.4", pause_image="mine:1", allow_unsupported_os=True)
+    assert any("cannot talk" in sentence for sentence in mute.refusals)
 
 
 @pytest.mark.row("VC-04")
