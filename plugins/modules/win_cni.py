@@ -26,11 +26,11 @@ seealso:
 EXAMPLES = r"""
 - name: Bring in the CNI plugins
   winkube.node.win_cni:
-    version: 1.9.0
+    version: 1.10.0
     source:
-      url: https://github.com/containernetworking/plugins/releases/download/v1.9.0/cni-plugins-windows-amd64-v1.9.0.tgz
-      checksum: https://github.com/containernetworking/plugins/releases/download/v1.9.0/cni-plugins-windows-amd64-v1.9.0.tgz.sha256
-    flannel_version: 1.2.0-flannel1
+      url: https://github.com/containernetworking/plugins/releases/download/v1.10.0/cni-plugins-windows-amd64-v1.10.0.tgz
+      checksum: https://github.com/containernetworking/plugins/releases/download/v1.10.0/cni-plugins-windows-amd64-v1.10.0.tgz.sha256
+    flannel_version: 1.9.1-flannel3
     flannel_source:
       url: https://mirror.example.com/flannel-amd64.exe
       checksum: sha256:5a924c98a2a1d9d6dca4e9e6f9f3d7f5a3a2a8d05f65d4a0a1a6f7f0f28c1b1e
@@ -53,7 +53,7 @@ steps:
     state:
       description: V(done), or V(planned) in check mode.
       type: str
-  sample: [{text: installed cni-plugins 1.9.0, state: done}]
+  sample: [{text: installed cni-plugins 1.10.0, state: done}]
 winkube:
   description: How it was done.
   returned: always

@@ -39,9 +39,9 @@ EXAMPLES = r"""
 - name: Run flanneld in l2bridge
   winkube.node.win_flannel:
     node_name: win1
-    version: 0.28.0
+    version: 0.28.10
     source:
-      url: https://github.com/flannel-io/flannel/releases/download/v0.28.0/flanneld.exe
+      url: https://github.com/flannel-io/flannel/releases/download/v0.28.10/flanneld.exe
       checksum: sha256:5a924c98a2a1d9d6dca4e9e6f9f3d7f5a3a2a8d05f65d4a0a1a6f7f0f28c1b1e
     cluster:
       kubeconfig: ~/.kube/config

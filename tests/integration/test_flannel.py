@@ -56,8 +56,8 @@ def node(bench: Bench, cluster: Cluster, **spec: Any) -> NodeHost:
     return host
 
 
-CNI_PLUGINS = "http://github.com/cni-plugins-windows-amd64-v1.9.0.tgz"
-FLANNEL_CNI = "http://github.com/cni-plugin-flannel-windows-amd64-v1.2.0-flannel1.tgz"
+CNI_PLUGINS = "http://github.com/cni-plugins-windows-amd64-v1.10.0.tgz"
+FLANNEL_CNI = "http://github.com/cni-plugin-flannel-windows-amd64-v1.9.1-flannel3.tgz"
 
 
 def flannel(bench: Bench, cluster: Cluster | None, *args: object, mode: str = "l2bridge", **more: Any) -> Run:
@@ -65,8 +65,8 @@ def flannel(bench: Bench, cluster: Cluster | None, *args: object, mode: str = "l
         "winkube_network_mode": mode,
         "winkube_cni_plugins_url": CNI_PLUGINS,
         "winkube_flannel_cni_url": FLANNEL_CNI,
-        "winkube_flannel_url": "http://github.com/v0.28.0/flanneld.exe",
-        "winkube_flannel_checksum": sha256(build("flanneld", "0.28.0")),
+        "winkube_flannel_url": "http://github.com/v0.28.10/flanneld.exe",
+        "winkube_flannel_checksum": sha256(build("flanneld", "0.28.10")),
         "winkube_nssm_url": "http://xyz/nssm-2.24.zip",
         "winkube_nssm_checksum": sha256(nssm_archive()),
         "winkube_cni_plugins_checksum": served(bench, CNI_PLUGINS),

@@ -60,7 +60,7 @@ PLAY = """
         versions:
           containerd: "{{ winkube_containerd_version }}"
           cni: "{{ winkube_cni_plugins_version }}"
-          flannel: 0.28.0
+          flannel: 0.28.10
           csi_proxy: 1.2.1
           windows_exporter: 0.31.8
         optional_components: "{{ winkube_optional_components }}"

@@ -16,7 +16,7 @@ from tests.pins import __main__ as pins
 
 CONTAINERD = "github.com/containerd/containerd/releases/download/v2.3.7/containerd-2.3.7-windows-amd64.tar.gz"
 KUBELET = "dl.k8s.io/release/v1.37.1/bin/windows/amd64/kubelet.exe"
-FLANNELD = "github.com/flannel-io/flannel/releases/download/v0.28.0/flanneld.exe"
+FLANNELD = "github.com/flannel-io/flannel/releases/download/v0.28.10/flanneld.exe"
 EXPORTER = (
     "github.com/prometheus-community/windows_exporter/releases/download/v0.31.8/windows_exporter-0.31.8-amd64.exe"
 )

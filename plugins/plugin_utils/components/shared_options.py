@@ -76,15 +76,15 @@ class NssmSource:
 class LogRunnerSource:
     """Where kube-log-runner.exe comes from."""
 
-    version: str = option("Its release.", default="1.37.1", variable="winkube_log_runner_version")
+    version: str = option("Its release.", default="1.37.2", variable="winkube_log_runner_version")
     url: str = option(
         "The program.",
-        default="https://dl.k8s.io/release/v1.37.1/bin/windows/amd64/kube-log-runner.exe",
+        default="https://dl.k8s.io/release/v1.37.2/bin/windows/amd64/kube-log-runner.exe",
         variable="winkube_log_runner_url",
     )
     checksum: str = option(
         "Its checksum.",
-        default="https://dl.k8s.io/release/v1.37.1/bin/windows/amd64/kube-log-runner.exe.sha256",
+        default="https://dl.k8s.io/release/v1.37.2/bin/windows/amd64/kube-log-runner.exe.sha256",
         variable="winkube_log_runner_checksum",
     )
 

@@ -60,7 +60,9 @@ SDN_VERSIONS = ("0.2.0", "0.3.0", "0.4.0", "1.0.0")
 VersionsSupported (0.2.0 to 0.4.0 in v0.3.0; 1.0.0 with pull request #101)."""
 
 PREFERRED = "1.0.0"
-"""What flannel's CNI configuration says where the plugins take it. Source: rancher/rke2 pkg/windows/flannel.go."""
+"""What flannel's CNI configuration says where the plugins take it; below 1.1.0, from which on a runtime may let
+host-local 1.10 and later free what no sandbox has, the source VIP too. Sources: rancher/rke2 pkg/windows/flannel.go;
+containernetworking/plugins v1.10.0 plugins/ipam/host-local/main.go, cmdGC (v1.9.0 has none)."""
 
 DEFAULT_CNI_VERSION = "0.2.0"
 """Taken by every release. Source: the cni.conf of kubernetes.io, v1.22 (microsoft/SDN Kubernetes/flannel)."""

@@ -26,7 +26,7 @@ from tests.lab.server.source import SourceServer
 BASE = "http://xyz"
 FLEET = "mycluster"
 """The cluster of a fleet, named as kubespray's documentation names one."""
-_FIXED = {"plugins": "1.9.0", "flannel_cni": "1.2.0-flannel1", "flannel": "0.28.0", "log_runner": "1.37.1"}
+_FIXED = {"plugins": "1.10.0", "flannel_cni": "1.9.1-flannel3", "flannel": "0.28.10", "log_runner": "1.37.2"}
 
 
 @dataclass(frozen=True)

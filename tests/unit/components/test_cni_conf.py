@@ -11,6 +11,7 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.flannel import cni_conf
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.file import is_same_json
+from ansible_collections.winkube.node.plugins.plugin_utils.facts import cni as cni_facts
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -146,10 +147,18 @@ def test_another_place_of_subnet_env_is_told_to_the_plugin() -> None:
         ("1.6.0", "1.1.0", "1.1.0"),
         ("1.9.0", "0.2.0", "0.2.0"),
         ("1.9.0", "1.1.0", "1.1.0"),
+        ("1.10.0", "", "1.0.0"),
     ],
 )
 def test_cni_version_by_release_of_the_plugins(plugins: str, asked: str, given: str) -> None:
     assert data(plugins=Version.parse(plugins), cni_version=asked)["cniVersion"] == given
+
+
+def test_no_default_lets_a_runtime_collect_the_source_vip() -> None:
+    """host-local of 1.10 has GC, which a runtime may call from cniVersion 1.1.0 on: it would free the address that
+    kube-proxy has reserved for itself, since no sandbox is behind it."""
+    for release in [*(each.since for each in cni_facts.CNI_VERSIONS), Version.parse("1.10.0"), Version.parse("9.9.9")]:
+        assert Version.parse(cni_facts.default_cni_version(release)) < Version.parse("1.1.0")
 
 
 @pytest.mark.row("NW-14")

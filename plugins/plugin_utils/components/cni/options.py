@@ -50,14 +50,14 @@ class CniOptions:
         variable="winkube_cni_managed_by",
     )
     version: str = option(
-        "The release of the CNI plugins, such as V(1.9.0).", default="1.9.0", variable="winkube_cni_plugins_version"
+        "The release of the CNI plugins, such as V(1.10.0).", default="1.10.0", variable="winkube_cni_plugins_version"
     )
     source: ProgramSource = suboptions(
         ProgramSource,
         "Where the CNI plugins come from.",
         url=option(
             "The release archive (C(.tgz)), fetched by the node.",
-            default="https://github.com/containernetworking/plugins/releases/download/v1.9.0/cni-plugins-windows-amd64-v1.9.0.tgz",
+            default="https://github.com/containernetworking/plugins/releases/download/v1.10.0/cni-plugins-windows-amd64-v1.10.0.tgz",
             variable=Variable(
                 "winkube_cni_plugins_url",
                 "{{ winkube_downloads }}github.com/containernetworking/plugins/releases/download/v{{ "
@@ -77,8 +77,8 @@ class CniOptions:
         ),
     )
     flannel_version: str = option(
-        "The release of flannel's CNI plugin, such as V(1.2.0-flannel1).",
-        default="1.2.0-flannel1",
+        "The release of flannel's CNI plugin, such as V(1.9.1-flannel3).",
+        default="1.9.1-flannel3",
         variable=Variable("winkube_flannel_cni_version"),
     )
     flannel_source: ProgramSource = suboptions(
@@ -86,7 +86,7 @@ class CniOptions:
         "Where flannel's CNI plugin comes from.",
         url=option(
             "The release archive (C(.tgz)) with flannel-amd64.exe, or just that program, fetched by the node.",
-            default="https://github.com/flannel-io/cni-plugin/releases/download/v1.2.0-flannel1/cni-plugin-flannel-windows-amd64-v1.2.0-flannel1.tgz",
+            default="https://github.com/flannel-io/cni-plugin/releases/download/v1.9.1-flannel3/cni-plugin-flannel-windows-amd64-v1.9.1-flannel3.tgz",
             variable=Variable(
                 "winkube_flannel_cni_url",
                 "{{ winkube_downloads }}github.com/flannel-io/cni-plugin/releases/download/v{{ "

@@ -68,14 +68,14 @@ class FlannelOptions:
         variable="winkube_cni_managed_by",
     )
     version: str = option(
-        "The release of flannel, such as V(0.28.0).", default="0.28.0", variable=Variable("winkube_flannel_version")
+        "The release of flannel, such as V(0.28.10).", default="0.28.10", variable=Variable("winkube_flannel_version")
     )
     source: ProgramSource = suboptions(
         ProgramSource,
         "Where flanneld.exe comes from.",
         url=option(
             "The program (C(.exe)), fetched by the node.",
-            default="https://github.com/flannel-io/flannel/releases/download/v0.28.0/flanneld.exe",
+            default="https://github.com/flannel-io/flannel/releases/download/v0.28.10/flanneld.exe",
             variable=Variable(
                 "winkube_flannel_url",
                 "{{ winkube_downloads }}github.com/flannel-io/flannel/releases/download/v{{ "
@@ -100,7 +100,7 @@ class FlannelOptions:
     )
     plugins_version: str = option(
         "The release of the CNI plugins on the node. Decides which O(cni_version) they take.",
-        default="1.9.0",
+        default="1.10.0",
         variable="winkube_cni_plugins_version",
     )
     network_mode: str = option(
