@@ -363,8 +363,8 @@ def _workloads(store: Store, settings: Settings, port: int) -> None:
         scheduled = ("currentNumberScheduled", "desiredNumberScheduled", "numberReady")
         status = {**dict.fromkeys(scheduled, 1), "numberMisscheduled": 0}
         daemon_set: Object = {"selector": {"matchLabels": {"app": name}}, "template": template}
-        labels: Object = {"labels": {k0s.STACK: "kubeproxy"}} if settings.maker == "k0s" else {}
-        _put(store, "DaemonSet", namespace, name, {"metadata": labels, "spec": daemon_set, "status": status})
+        stack: Object = {"labels": {k0s.STACK: "kubeproxy"}} if settings.maker == "k0s" else {}
+        _put(store, "DaemonSet", namespace, name, {"metadata": stack, "spec": daemon_set, "status": status})
 
 
 def control_plane(settings: Settings) -> Object:
