@@ -116,15 +116,6 @@ class CriClient:
                 options.append(("grpc.ssl_target_name_override", tls.server_name))  # type: ignore[arg-type]
             self._channel = grpc.secure_channel(target, _credentials(grpc, tls), options=options)
 
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> CriClient:
-        """From a module's options `address`, `tls` (`enabled`, `ca`, `cert`, `key`, `server_name`) and `timeout`."""
-        given = options["tls"]
-        tls = Tls(given["ca"], given["cert"], given["key"], given["server_name"])
-        if not given["enabled"] and tls != Tls():
-            raise CriError("tls: enabled is false, but the rest of tls is given; set enabled, or take it away.")
-        return cls(options["address"], tls if given["enabled"] else None, options["timeout"])
-
     def __enter__(self) -> CriClient:
         return self
 

@@ -8,13 +8,13 @@ A file of its own: it alone of this folder writes files."""
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..engine.local_path import expand_home
 from . import plot
 from .samples import Sample, SampleError
-from .watch import rows
+from .watch import StatsOptions, rows
 
 DRAW_S = 5
 """Seconds between two drawings of a plot that grows."""
@@ -24,9 +24,9 @@ class Recording:
     """The files of `stats.csv` and `stats.plot`; both exist however the run ends. SampleError with a sentence if one
     cannot be written."""
 
-    def __init__(self, how: Mapping[str, Any], *, write: bool) -> None:
-        self._csv, self._plot = ((how[name] or "") if write else "" for name in ("csv", "plot"))
-        self._title = how["title"]
+    def __init__(self, how: StatsOptions, *, write: bool) -> None:
+        self._csv, self._plot = (how.csv, how.plot) if write else ("", "")
+        self._title = how.title
         self._rows: list[dict[str, Any]] = []
         self._drawn = time.monotonic()
 

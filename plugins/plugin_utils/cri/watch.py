@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from ..cluster.error import ClusterError
 from ..engine.clock import Clock
@@ -118,41 +118,49 @@ class Kubelet(Protocol):
     def containerd_version(self) -> str: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Of k8s_windows_cri_info's option `stats`, what is about sampling and judging; see its documentation."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """How often everyone is asked, and how it is judged; as the option `stats` of k8s_windows_cri_info documents it.
+    `interval` and `second_caller` are seconds."""
 
     samples: int
-    interval_s: float
-    second_caller_s: float = 0
+    interval: float
+    second_caller: float = 0
     names: tuple[str, ...] = ()
-    busy: frozenset[str] = frozenset()
+    busy: tuple[str, ...] = ()
     busy_millicores: int = 100
     containerd_version: str = ""
-    kubelet_stats: str = "auto"
-
-    @classmethod
-    def of(cls, how: Mapping[str, Any]) -> Wanted:
-        """From the option; SampleError for a number that is too small."""
-        for name, least in (("samples", 1), ("interval", 0), ("second_caller", 0), ("busy_millicores", 0)):
-            if how[name] < least:
-                raise SampleError(f"stats.{name}: {how[name]} is less than {least}.")
-        return cls(
-            samples=how["samples"],
-            interval_s=how["interval"],
-            second_caller_s=how["second_caller"],
-            names=tuple(how["names"]),
-            busy=frozenset(how["busy"]),
-            busy_millicores=how["busy_millicores"],
-            containerd_version=how["containerd_version"],
-            kubelet_stats=how["kubelet_stats"],
-        )
+    kubelet_stats: Literal["auto", "partial", "strict"] = "auto"
 
 
-def read_elsewhere(how: Mapping[str, Any]) -> tuple[Sample, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatsOptions(Sampling):
+    """The option `stats`: besides, what is shown and written, and the answers that others have."""
+
+    live: bool
+    csv: str
+    plot: str
+    title: str
+    crictl: tuple[Any, ...]
+    summaries: tuple[Any, ...]
+
+
+def check_numbers(how: Sampling) -> None:
+    """SampleError for a number that is too small."""
+    for name, number, least in (
+        ("samples", how.samples, 1),
+        ("interval", how.interval, 0),
+        ("second_caller", how.second_caller, 0),
+        ("busy_millicores", how.busy_millicores, 0),
+    ):
+        if number < least:
+            raise SampleError(f"stats.{name}: {number} is less than {least}.")
+
+
+def read_elsewhere(how: StatsOptions) -> tuple[Sample, ...]:
     """The answers of `crictl stats` and of /stats/summary that the option brings along."""
-    crictl = [read.as_object(one, f"stats.crictl[{number}]") for number, one in enumerate(how["crictl"])]
-    summaries = [read.as_object(one, f"stats.summaries[{number}]") for number, one in enumerate(how["summaries"])]
+    crictl = [read.as_object(one, f"stats.crictl[{number}]") for number, one in enumerate(how.crictl)]
+    summaries = [read.as_object(one, f"stats.summaries[{number}]") for number, one in enumerate(how.summaries)]
     return (
         *(read.of_container_stats(one, read.CRICTL) for one in crictl),
         *(read.of_summary(one) for one in summaries),
@@ -191,7 +199,7 @@ class Collected:
 
 
 def take(
-    wanted: Wanted,
+    how: Sampling,
     runtime: Runtime | None,
     second: Runtime | None,
     kubelet: Kubelet | None,
@@ -200,11 +208,11 @@ def take(
     each: Callable[[int, Sequence[Sample]], None] | None = None,
 ) -> Collected:
     """Ask everyone. `second` is a connection of its own for the second caller, None for none; `each` is told a round's
-    samples, as far as they fit `wanted.names`, as soon as they are there. CriError if the runtime does not even answer
+    samples, as far as they fit `how.names`, as soon as they are there. CriError if the runtime does not even answer
     ListContainerStats in the first round; a call that fails later is a gap and a note, and so are other calls that it
-    does not have. VersionError if `wanted.containerd_version` is not a version."""
+    does not have. VersionError if `how.containerd_version` is not a version."""
     found = Collected(samples=list(given))
-    _learn(found, wanted, runtime, kubelet)
+    _learn(found, how, runtime, kubelet)
     ask: list[Callable[[], Sample | None]] = []
     if kubelet is not None:
         ask.append(lambda: read.of_summary(kubelet.summary()))
@@ -216,26 +224,26 @@ def take(
         with ExitStack() as stack:
             if second is not None:
                 caller = stack.enter_context(
-                    second_caller(lambda: second.call(read.CONTAINER_STATS), wanted.second_caller_s)
+                    second_caller(lambda: second.call(read.CONTAINER_STATS), how.second_caller)
                 )
             told = (
                 None
                 if each is None
-                else lambda n, samples: each(n, [_select_readings(one, wanted.names) for one in samples])
+                else lambda n, samples: each(n, [_select_readings(one, how.names) for one in samples])
             )
             gaps = _Gaps()
-            found.samples += collect(ask, wanted.samples, wanted.interval_s, clock, told, gaps.add)
+            found.samples += collect(ask, how.samples, how.interval, clock, told, gaps.add)
             found.notes += gaps.notes()
         found.second_calls = caller.calls
         found.notes += [f"The second caller was ended by an error: {error}" for error in caller.errors]
     return found
 
 
-def report(wanted: Wanted, found: Collected) -> Object:
+def report(how: Sampling, found: Collected) -> Object:
     """What k8s_windows_cri_info returns of `stats`."""
-    kept = [_select_readings(sample, wanted.names) for sample in found.samples]
+    kept = [_select_readings(sample, how.names) for sample in found.samples]
     counted = table(kept)
-    conditions = Conditions(found.containerd, found.strict, wanted.busy, wanted.busy_millicores)
+    conditions = Conditions(found.containerd, found.strict, frozenset(how.busy), how.busy_millicores)
     verdicts = judge(counted, conditions)
     return {
         "findings": [_verdict(one) for one in verdicts if one.blame != NEITHER],
@@ -271,21 +279,21 @@ def summary_line(result: Mapping[str, Any]) -> str:
     return f"{len(result['verdicts'])} looked at, wrong by {counts}"
 
 
-def _learn(found: Collected, wanted: Wanted, runtime: Runtime | None, kubelet: Kubelet | None) -> None:
+def _learn(found: Collected, how: Sampling, runtime: Runtime | None, kubelet: Kubelet | None) -> None:
     said = ""
     if runtime is not None:
         answer = runtime.version()
         said = str(answer.get("runtimeVersion") or "") if answer.get("runtimeName") == "containerd" else ""
-    if wanted.containerd_version:
-        found.containerd = Version.parse(wanted.containerd_version, "containerd_version")
+    if how.containerd_version:
+        found.containerd = Version.parse(how.containerd_version, "containerd_version")
     elif said := said or (kubelet.containerd_version() if kubelet is not None else ""):
         try:
             found.containerd = Version.parse(said, "containerd")
         except VersionError:
             # A custom build may report anything; the figures need no version.
             found.notes.append(f"containerd reports '{said}', which is not a version; set containerd_version.")
-    found.strict = wanted.kubelet_stats == "strict"
-    if wanted.kubelet_stats == "auto" and kubelet is not None:
+    found.strict = how.kubelet_stats == "strict"
+    if how.kubelet_stats == "auto" and kubelet is not None:
         gates = kubelet.feature_gates()
         if gates is None:
             found.notes.append(f"kubelet's configuration could not be read; {GATE} is taken to be off, as by default.")

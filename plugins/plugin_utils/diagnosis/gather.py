@@ -34,8 +34,7 @@ from ..components.registry import read_plan
 from ..cri.client import CriError
 from ..cri.kubelet import KubeletProxy
 from ..cri.samples import SampleError
-from ..cri.watch import Wanted as WantedStats
-from ..cri.watch import report, take
+from ..cri.watch import Sampling, report, take
 from ..cri_tcp import expiry
 from ..engine.answer import Answer
 from ..engine.batch import Batch, Op
@@ -459,9 +458,9 @@ def stats(cluster: Cluster, name: str, samples: int, interval_s: float) -> Stats
     """kubelet's summaries, taken and judged; the reason if there are none."""
     if samples < 1:
         return Stats(why="winkube_diagnose_samples is 0.")
-    wanted = WantedStats(samples=samples, interval_s=interval_s)
+    how = Sampling(samples=samples, interval=interval_s)
     try:
-        return read_stats(report(wanted, take(wanted, None, None, KubeletProxy(cluster, name))))
+        return read_stats(report(how, take(how, None, None, KubeletProxy(cluster, name))))
     except (ClusterError, CriError, SampleError, VersionError) as error:
         return Stats(why=str(error))
 

@@ -225,6 +225,10 @@ def _list_read() -> list[tuple[str, type[Any]]]:
     return found
 
 
+def _frozen(default: Any) -> Any:
+    return tuple(default) if isinstance(default, list) else default
+
+
 def _find_differences(of: type[Any], documented: Mapping[str, Any], at: str = "") -> Iterator[str]:
     """Where fields without `option` are not the options that are documented."""
     hints = get_type_hints(of)
@@ -243,7 +247,7 @@ def _find_differences(of: type[Any], documented: Mapping[str, Any], at: str = ""
             yield f"{here}: {row.type} {row.elements}, documented as {kind} {said.get('elements') or ''}"
         if row.choices and row.choices != tuple(said.get("choices") or ()):
             yield f"{here}: {row.choices}, documented as {said.get('choices')}"
-        if each.default is not MISSING or each.default_factory is not MISSING:
+        if each.default not in (MISSING, _frozen(said.get("default"))) or each.default_factory is not MISSING:
             yield f"{here}: the default stands in the documentation"
         given = said.get("required") or said.get("default") is not None or "suboptions" in said
         if (NoneType in get_args(hint)) == bool(given):

@@ -10,8 +10,8 @@ import pytest
 from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
+from ansible_collections.winkube.node.plugins.action import k8s_windows_cri_info
 from ansible_collections.winkube.node.plugins.action.k8s_windows_cri_info import ActionModule
-from ansible_collections.winkube.node.plugins.plugin_utils.cri.client import CriClient
 from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import load_spec
 
 
@@ -76,7 +76,7 @@ def test_readings_are_on_the_disk_before_the_end(monkeypatch: pytest.MonkeyPatch
             cpu = {"timestamp": str(len(asked)), "usageCoreNanoSeconds": {"value": "5"}}
             return {"stats": [{"attributes": subject, "cpu": cpu}]} if name == "ListContainerStats" else {}
 
-    monkeypatch.setattr(CriClient, "of", lambda options: Client())
+    monkeypatch.setattr(k8s_windows_cri_info, "CriClient", lambda *_given: Client())
     with pytest.raises(KeyboardInterrupt):
         run(monkeypatch, False, gather=["stats"], address="a:1", stats={"csv": str(kept), "interval": 0, "samples": 9})
     assert asked == [0, 0, 2, 2, 3], "a head and a line, then a line more"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cri import recording
@@ -17,15 +16,18 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cri.samples import (
     SampleError,
     Subject,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.cri.watch import rows
+from ansible_collections.winkube.node.plugins.plugin_utils.cri.watch import StatsOptions, rows
+
+from tests.unit.told import told
 
 
 def sample(at_s: int, nano_cores: int | None = 5) -> Sample:
     return Sample(CONTAINER_STATS, {Subject("load", "burner", "burn"): Reading(at_s * 1_000_000_000, at_s, nano_cores)})
 
 
-def how(csv: Path | None = None, plot: Path | None = None) -> dict[str, Any]:
-    return {"csv": str(csv or ""), "plot": str(plot or ""), "title": "CPU of burn"}
+def how(**files: Path) -> StatsOptions:
+    names = {name: str(path) for name, path in files.items()}
+    return told(StatsOptions, "k8s_windows_cri_info", "stats", title="CPU of burn", **names)
 
 
 def lines(path: Path) -> list[dict[str, str]]:
@@ -86,10 +88,10 @@ def test_the_last_page_has_the_verdicts(tmp_path: Path) -> None:
 
 
 def test_check_mode_and_options_that_name_no_file_write_none(tmp_path: Path) -> None:
-    files = Recording(how(tmp_path / "a.csv", tmp_path / "a.svg"), write=False)
+    files = Recording(how(csv=tmp_path / "a.csv", plot=tmp_path / "a.svg"), write=False)
     files.add(1, [sample(1)])
     files.finish("CPU", rows(sample(1)), [])
-    nothing = Recording({"csv": None, "plot": None, "title": None}, write=True)
+    nothing = Recording(how(), write=True)
     nothing.add(1, [sample(1)])
     nothing.finish("CPU", rows(sample(1)), [])
     assert list(tmp_path.iterdir()) == []
@@ -99,7 +101,7 @@ def test_check_mode_and_options_that_name_no_file_write_none(tmp_path: Path) -> 
 def test_a_file_that_cannot_be_written_is_named_with_its_option(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("")
     where = tmp_path / "file" / "cpu.svg"
-    files = Recording({**how(), name: str(where)}, write=True)
+    files = Recording(how(**{name: where}), write=True)
     with pytest.raises(
         SampleError, match=rf"stats\.{name}: {where} cannot be written: (File exists|Not a directory)\."
     ):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import grpc
 import pytest
@@ -13,7 +13,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cri.client import Cri
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.kubelet import KubeletProxy
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.samples import SUMMARY, Sample
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.watch import (
-    Wanted,
+    Sampling,
     collect,
     report,
     second_caller,
@@ -26,6 +26,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import 
 from tests.unit.cluster.fake import Fake
 from tests.unit.cri import wire
 from tests.unit.cri.wire import runtime
+
+Way = Literal["auto", "partial", "strict"]
 
 SECOND = 1_000_000_000
 HALF = 500_000_000
@@ -91,10 +93,10 @@ class Kubelet:
         return self.containerd
 
 
-def watched(node: Node, kubelet: Kubelet | None, wanted: Wanted | None = None) -> dict[str, Any]:
-    wanted = wanted or Wanted(samples=4, interval_s=5)
+def watched(node: Node, kubelet: Kubelet | None, how: Sampling | None = None) -> dict[str, Any]:
+    how = how or Sampling(samples=4, interval=5)
     with wire.serving(node.answers()) as server, CriClient(server.address) as client:
-        return report(wanted, take(wanted, client, None, kubelet, clock=Steps().clock()))
+        return report(how, take(how, client, None, kubelet, clock=Steps().clock()))
 
 
 @pytest.mark.row("CT-34", "CT-39", "CT-43")
@@ -118,7 +120,7 @@ def test_a_node_with_the_defect_and_its_healthy_twin() -> None:
 
 
 def test_the_report_has_every_reading_and_the_figures() -> None:
-    found = watched(Node("1.6.36", [None]), None, Wanted(samples=2, interval_s=5))
+    found = watched(Node("1.6.36", [None]), None, Sampling(samples=2, interval=5))
     assert found["readings"] == [
         {
             "namespace": "load",
@@ -151,7 +153,7 @@ def test_the_report_has_every_reading_and_the_figures() -> None:
 @pytest.mark.row("CT-35")
 def test_only_the_names_that_are_wanted() -> None:
     for pattern, kept in (("bur*", 4), ("burn", 4), ("ur*", 0), ("cpulimit*", 0)):
-        found = watched(Node("1.7.12", [0]), None, Wanted(samples=4, interval_s=5, names=(pattern,)))
+        found = watched(Node("1.7.12", [0]), None, Sampling(samples=4, interval=5, names=(pattern,)))
         assert len(found["readings"]) == kept
 
 
@@ -167,8 +169,8 @@ def test_only_the_names_that_are_wanted() -> None:
         ("partial", {"PodAndContainerStatsFromCRI": True}, "partial", 0),
     ],
 )
-def test_which_way_the_kubelet_takes(option: str, gates: Mapping[str, Any] | None, wanted: str, notes: int) -> None:
-    given = Wanted(samples=1, interval_s=5, kubelet_stats=option)
+def test_which_way_the_kubelet_takes(option: Way, gates: Mapping[str, Any] | None, wanted: str, notes: int) -> None:
+    given = Sampling(samples=1, interval=5, kubelet_stats=option)
     found = report(given, take(given, None, None, Kubelet([HALF], gates, "1.6.36"), clock=Steps().clock()))
     assert found["kubelet_stats"] == wanted
     assert len(found["notes"]) == notes
@@ -186,8 +188,8 @@ def test_which_way_the_kubelet_takes(option: str, gates: Mapping[str, Any] | Non
         ("2.3.0", "strict", True),
     ],
 )
-def test_a_containerd_that_is_known_for_it_is_warned_of(version: str, stats: str, warned: bool) -> None:
-    found = watched(Node(version, [HALF]), None, Wanted(samples=1, interval_s=5, kubelet_stats=stats))
+def test_a_containerd_that_is_known_for_it_is_warned_of(version: str, stats: Way, warned: bool) -> None:
+    found = watched(Node(version, [HALF]), None, Sampling(samples=1, interval=5, kubelet_stats=stats))
     notes = [note for note in found["notes"] if note.startswith(f"containerd {version} is known to report 0")]
     assert len(notes) == warned
     assert all(note.endswith("https://github.com/containerd/containerd/issues/9531") for note in notes)
@@ -197,10 +199,10 @@ def test_the_version_of_a_build_of_one_s_own() -> None:
     found = watched(Node("3a57b67.m", [HALF]), None)
     assert found["containerd_version"] == ""
     assert "containerd reports '3a57b67.m', which is not a version; set containerd_version." in found["notes"]
-    given = Wanted(samples=1, interval_s=5, containerd_version="1.7.12")
+    given = Sampling(samples=1, interval=5, containerd_version="1.7.12")
     assert watched(Node("3a57b67.m", [HALF]), None, given)["containerd_version"] == "1.7.12"
     with pytest.raises(VersionError, match="containerd_version"):
-        watched(Node("1.7.12", [HALF]), None, Wanted(samples=1, interval_s=5, containerd_version="new"))
+        watched(Node("1.7.12", [HALF]), None, Sampling(samples=1, interval=5, containerd_version="new"))
 
 
 def test_a_runtime_that_goes_away_fails() -> None:
@@ -214,7 +216,7 @@ def test_a_runtime_that_goes_away_fails() -> None:
             raise CriError("gone", "UNAVAILABLE")
 
     with pytest.raises(CriError, match="gone"):
-        take(Wanted(samples=1, interval_s=5), Gone(), None, None, clock=Steps().clock())
+        take(Sampling(samples=1, interval=5), Gone(), None, None, clock=Steps().clock())
 
 
 def test_a_call_that_fails_later_is_a_gap() -> None:
@@ -233,7 +235,7 @@ def test_a_call_that_fails_later_is_a_gap() -> None:
                     raise CriError("no answer within 10 s", "DEADLINE_EXCEEDED")
             return {}
 
-    found = take(Wanted(samples=5, interval_s=5), Shaky(), None, None, clock=Steps().clock())
+    found = take(Sampling(samples=5, interval=5), Shaky(), None, None, clock=Steps().clock())
     assert sum(one.source == "ListContainerStats" for one in found.samples) == 3
     assert "2 calls failed (first in round 2), gaps in the series: no answer within 10 s" in found.notes
 
@@ -241,7 +243,7 @@ def test_a_call_that_fails_later_is_a_gap() -> None:
         calls = 1
 
     with pytest.raises(CriError, match="no answer within 10 s"):
-        take(Wanted(samples=5, interval_s=5), Broken(), None, None, clock=Steps().clock())
+        take(Sampling(samples=5, interval=5), Broken(), None, None, clock=Steps().clock())
 
 
 # -- sampling ----------------------------------------------------------------------------------------------------
@@ -266,9 +268,9 @@ def test_samples_come_at_the_interval_whatever_the_answers_take() -> None:
 @pytest.mark.row("CT-42")
 def test_a_second_caller_asks_at_the_same_time() -> None:
     node = Node("1.7.12", [HALF])
-    wanted = Wanted(samples=2, interval_s=0.3, second_caller_s=0.01)
+    how = Sampling(samples=2, interval=0.3, second_caller=0.01)
     with wire.serving(node.answers()) as server, CriClient(server.address) as one, CriClient(server.address) as other:
-        found = report(wanted, take(wanted, one, other, None))
+        found = report(how, take(how, one, other, None))
         came = server.asked.count(runtime("ListContainerStats"))
     assert found["second_caller"] >= 2
     assert came == found["second_caller"] + 2
@@ -279,14 +281,14 @@ def test_a_second_caller_asks_at_the_same_time() -> None:
 def test_the_error_of_a_second_caller_is_told() -> None:
     node = Node("1.7.12", [HALF])
     answers: dict[str, wire.Answer] = {runtime("ListContainerStats"): grpc.StatusCode.INTERNAL}
-    wanted = Wanted(samples=2, interval_s=0.1, second_caller_s=0.01)
+    how = Sampling(samples=2, interval=0.1, second_caller=0.01)
     with (
         wire.serving(node.answers()) as server,
         wire.serving(answers) as broken,
         CriClient(server.address) as one,
         CriClient(broken.address) as other,
     ):
-        found = report(wanted, take(wanted, one, other, None))
+        found = report(how, take(how, one, other, None))
     said = f"{broken.address} answered /runtime.v1.RuntimeService/ListContainerStats with INTERNAL: as the test wants."
     assert f"The second caller was ended by an error: {said}" in found["notes"]
     assert found["second_caller"] == 0

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any
 
-from ansible_collections.winkube.node.plugins.plugin_utils.components.options import read
-from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import check_arguments
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.cpu_limits import Burning, CpuLimitsOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.density import DensityOptions, Wish
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.readiness import ReadinessOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import manifests
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke.model import SmokeOptions
 
-T = TypeVar("T")
+from tests.unit.told import told
+
+MODULE = "k8s_windows_conformance"
 TAINTS = ("os=windows:NoSchedule",)
 
 
 def cpu_limits(**given: Any) -> CpuLimitsOptions:
-    return _told(CpuLimitsOptions, "cpu_limits", given)
+    return told(CpuLimitsOptions, MODULE, "cpu_limits", **given)
 
 
 def burning(namespace: str, node: str, run: str = "", **given: Any) -> Burning:
@@ -26,22 +26,18 @@ def burning(namespace: str, node: str, run: str = "", **given: Any) -> Burning:
 
 
 def density(namespace: str, until: str, **given: Any) -> Wish:
-    return Wish(_told(DensityOptions, "density", given), namespace, until, TAINTS)
+    return Wish(told(DensityOptions, MODULE, "density", **given), namespace, until, TAINTS)
 
 
 def readiness(**given: Any) -> ReadinessOptions:
-    return _told(ReadinessOptions, "operational_readiness", given)
+    return told(ReadinessOptions, MODULE, "operational_readiness", **given)
 
 
 def smoke(**given: Any) -> SmokeOptions:
-    return _told(SmokeOptions, "smoke", given)
+    return told(SmokeOptions, MODULE, "smoke", **given)
 
 
 def deployed(
     builds: Mapping[int, int], *, until: str = "", taints: tuple[str, ...] = TAINTS, **given: Any
 ) -> manifests.Wish:
     return manifests.Wish(smoke(**{"namespace": "smoke", **given}), until, builds, taints, "")
-
-
-def _told(of: type[T], test: str, given: dict[str, Any]) -> T:
-    return read(of, check_arguments("k8s_windows_conformance", {test: given})[test])
