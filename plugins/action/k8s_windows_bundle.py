@@ -5,12 +5,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
+from ..plugin_utils.components.options import read
 from ..plugin_utils.engine.local_path import expand_home
 from ..plugin_utils.provision import mirror
 from ..plugin_utils.task.module_action import ControllerAction
 from ..plugin_utils.task.screen import display
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundleOptions:
+    """The module's options. `timeout` is seconds for a file."""
+
+    directory: str
+    files: tuple[mirror.FileOptions, ...]
+    allow_unverified: tuple[str, ...]
+    timeout: int
 
 
 class ActionModule(ControllerAction):
@@ -20,14 +32,15 @@ class ActionModule(ControllerAction):
 
     def work(self, options: dict[str, Any]) -> dict[str, Any]:
         """Learn all digests, fetch what is missing, sum up."""
-        folder = expand_home(options["directory"])
-        files = mirror.list_files(options["files"], options["allow_unverified"])
+        how = read(BundleOptions, options)
+        folder = expand_home(how.directory)
+        files = mirror.list_files(how.files, how.allow_unverified)
         missing = mirror.list_missing(folder, files)
         changed = bool(missing)
         if not self._task.check_mode:
             for file in missing:
                 display.display(f"{file.component}: downloading {file.path}")
-                mirror.fetch(folder, file, options["timeout"])
+                mirror.fetch(folder, file, how.timeout)
             folder.mkdir(mode=0o755, parents=True, exist_ok=True)
             changed = mirror.write_sums(folder, mirror.sum_up(folder, files)) or changed
         fetched = [file.path for file in missing]

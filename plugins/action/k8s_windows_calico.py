@@ -5,15 +5,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from ..plugin_utils.calico.judge import problems, rule_of
 from ..plugin_utils.calico.plan import Options, plan
 from ..plugin_utils.calico.view import build_wanted, look
+from ..plugin_utils.components.options import read
+from ..plugin_utils.components.shared_options import Access
 from ..plugin_utils.task.cluster_action import ClusterAction
 from ..plugin_utils.words.cause import ERROR
 
-OF_THE_NODES = ("cluster_cidr", "service_cidr", "dns_service_ip", "api_server", "cni_bin_dir", "cni_conf_dir")
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalicoOptions(Options):
+    """The module's options: besides, what the nodes have."""
+
+    cluster: Access
+    cluster_cidr: str
+    service_cidr: str
+    dns_service_ip: str
+    api_server: str
+    cni_bin_dir: str
+    cni_conf_dir: str
 
 
 class ActionModule(ClusterAction):
@@ -24,9 +38,19 @@ class ActionModule(ClusterAction):
 
     def work(self, options: dict[str, Any]) -> dict[str, Any]:
         """Read the cluster, plan, write what differs, and report."""
-        cluster = self.open_cluster(options)
-        needed, view = build_wanted(cluster.server, **{name: options[name] for name in OF_THE_NODES}), look(cluster)
-        changes = plan(view, needed, Options(adopt=options["adopt"], kube_proxy_image=options["kube_proxy_image"]))
+        how = read(CalicoOptions, options)
+        cluster = self.open_cluster(how.cluster)
+        needed = build_wanted(
+            cluster.server,
+            cluster_cidr=how.cluster_cidr,
+            service_cidr=how.service_cidr,
+            dns_service_ip=how.dns_service_ip,
+            api_server=how.api_server,
+            cni_bin_dir=how.cni_bin_dir,
+            cni_conf_dir=how.cni_conf_dir,
+        )
+        view = look(cluster)
+        changes = plan(view, needed, how)
         if self.write(changes, cluster):
             view = look(cluster)
         return {

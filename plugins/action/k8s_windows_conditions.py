@@ -5,10 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from ..plugin_utils.cluster.error import ClusterError
+from ..plugin_utils.components.options import read
+from ..plugin_utils.components.shared_options import Access
 from ..plugin_utils.engine.sentences import as_steps
 from ..plugin_utils.node_status.condition import (
     HEALTHY,
@@ -25,6 +29,17 @@ from ..plugin_utils.task.node_conditions import write_conditions
 from ..plugin_utils.task.screen import display
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConditionsOptions:
+    """The module's options. `steps` are sentences by component."""
+
+    cluster: Access
+    node_name: str
+    steps: Mapping[str, Sequence[str]]
+    unknown: str
+    applied: str
+
+
 class ActionModule(ClusterAction):
     """k8s_windows_conditions."""
 
@@ -33,24 +48,25 @@ class ActionModule(ClusterAction):
 
     def work(self, options: dict[str, Any]) -> dict[str, Any]:
         """What is new on the Node; a cluster that does not take it is a warning, since the machine is as it is."""
-        name, check = options["node_name"], bool(self._task.check_mode)
-        cluster = self.open_cluster(options)
+        how = read(ConditionsOptions, options)
+        name, check = how.node_name, bool(self._task.check_mode)
+        cluster = self.open_cluster(how.cluster)
         try:
-            node = self.recall_cluster(options).node(name)
+            node = self.recall_cluster(how.cluster).node(name)
             if node is None:
                 return {"changed": False, "steps": []}
-            judge, applied = partial(_list_conditions, options), options["applied"]
-            steps = plan_report(node, judge(node), applied)
+            judge = partial(_list_conditions, how)
+            steps = plan_report(node, judge(node), how.applied)
             if steps and not check:
-                steps = write_conditions(cluster, name, judge, applied)
+                steps = write_conditions(cluster, name, judge, how.applied)
         except ClusterError as error:
             display.warning(f"The conditions of the Node {name} were not written: {error}")
             return {"changed": False, "steps": []}
         return {"changed": bool(steps), "steps": as_steps(steps, planned=check)}
 
 
-def _list_conditions(options: dict[str, Any], node: Object) -> list[Condition]:
-    if options["unknown"]:
-        return [not_known(options["unknown"])]
-    told = [describe_steps(options["steps"])]
-    return told if options["steps"] or find_condition(node, HEALTHY) else [*told, healthy()]
+def _list_conditions(how: ConditionsOptions, node: Object) -> list[Condition]:
+    if how.unknown:
+        return [not_known(how.unknown)]
+    told = [describe_steps(how.steps)]
+    return told if how.steps or find_condition(node, HEALTHY) else [*told, healthy()]

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..plugin_utils.components.options import read
 from ..plugin_utils.diagnosis import page
 from ..plugin_utils.engine.local_path import expand_home
 from ..plugin_utils.engine.resource import Refused
@@ -17,6 +19,15 @@ from ..plugin_utils.task.recorded import find_store
 from ..plugin_utils.words.meanings import message_lines
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiagnosisOptions:
+    """The module's options."""
+
+    hosts: tuple[str, ...]
+    directory: str
+    message: str
+
+
 class ActionModule(ControllerAction):
     """k8s_windows_diagnosis."""
 
@@ -24,9 +35,9 @@ class ActionModule(ControllerAction):
 
     def work(self, options: dict[str, Any]) -> dict[str, Any]:
         """The files; nothing fails because of what is in them."""
-        store = find_store()
-        nodes = [_node(store.record(host)) for host in options["hosts"]]
-        folder = expand_home(options["directory"]).absolute()
+        how, store = read(DiagnosisOptions, options), find_store()
+        nodes = [_node(store.record(host)) for host in how.hosts]
+        folder = expand_home(how.directory).absolute()
         texts = {
             "report.md": page.as_markdown(nodes),
             "report.html": page.as_html(nodes),
@@ -45,7 +56,7 @@ class ActionModule(ControllerAction):
             "counts": page.counts(nodes),
             "broken": [str(node["host"]) for node in nodes if (node.get("counts") or {}).get("errors")],
             "verdicts": page.verdicts(nodes),
-            "lines": [*message_lines(options["message"]), *page.lines(nodes)],
+            "lines": [*message_lines(how.message), *page.lines(nodes)],
         }
 
     def _write(self, path: Path, text: str) -> bool:

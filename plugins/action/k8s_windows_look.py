@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from ..plugin_utils.cluster.error import ClusterError
+from ..plugin_utils.components.options import read
+from ..plugin_utils.components.shared_options import Access
 from ..plugin_utils.engine.sentences import as_steps
 from ..plugin_utils.node_status.condition import Condition, Object, plan_report
 from ..plugin_utils.node_status.look import Wanted, look_at, look_condition
@@ -15,6 +18,15 @@ from ..plugin_utils.task.cluster_action import ClusterAction
 from ..plugin_utils.task.fingerprint import make_fingerprint
 from ..plugin_utils.task.node_conditions import write_conditions
 from ..plugin_utils.task.screen import display
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookOptions(Wanted):
+    """The module's options."""
+
+    cluster: Access
+    applied: bool
+    conditions: bool
 
 
 class ActionModule(ClusterAction):
@@ -30,26 +42,25 @@ class ActionModule(ClusterAction):
 
     def work(self, options: dict[str, Any]) -> dict[str, Any]:
         """What the one list of all Nodes, shared by the hosts of the task, says of this host's."""
-        name = options["node_name"]
-        node = self.recall_cluster(options).node(name)
-        fingerprint = make_fingerprint(self._templar, self._task_vars) if options["applied"] else ""
-        wanted = Wanted(name, options["kubernetes_version"], options["containerd_version"], fingerprint)
-        steps = self._write(options, node, wanted) if options["conditions"] and node is not None else ()
+        how = read(LookOptions, options)
+        fingerprint = make_fingerprint(self._templar, self._task_vars) if how.applied else ""
+        node = self.recall_cluster(how.cluster).node(how.node_name)
+        steps = self._write(how, fingerprint, node) if how.conditions and node is not None else ()
         told = as_steps(steps, planned=bool(self._task.check_mode))
-        return {"changed": bool(steps), "steps": told, **look_at(node, wanted).to_data()}
+        return {"changed": bool(steps), "steps": told, **look_at(node, how, fingerprint).to_data()}
 
-    def _write(self, options: dict[str, Any], node: Object, wanted: Wanted) -> tuple[str, ...]:
+    def _write(self, how: LookOptions, fingerprint: str, node: Object) -> tuple[str, ...]:
         """The condition that a look may set; a cluster that does not take it is a warning."""
 
         def judge(now: Object) -> list[Condition]:
-            found = look_condition(now, wanted)
+            found = look_condition(now, how, fingerprint)
             return [] if found is None else [found]
 
         steps = plan_report(node, judge(node))
         if not steps or self._task.check_mode:
             return steps
         try:
-            return write_conditions(self.open_cluster(options), wanted.node_name, judge)
+            return write_conditions(self.open_cluster(how.cluster), how.node_name, judge)
         except ClusterError as error:
-            display.warning(f"The condition of the Node {wanted.node_name} was not written: {error}")
+            display.warning(f"The condition of the Node {how.node_name} was not written: {error}")
             return ()

@@ -5,16 +5,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from ..plugin_utils.components.join import node_object
+from ..plugin_utils.components.options import read
+from ..plugin_utils.components.shared_options import Access
 from ..plugin_utils.scheduling import converge, report
 from ..plugin_utils.scheduling.nodes import windows_nodes
 from ..plugin_utils.scheduling.runtime_class import COLLECTION
 from ..plugin_utils.scheduling.stranded import find_stranded
 from ..plugin_utils.task.cluster_action import ClusterAction
 from ..plugin_utils.task.screen import display
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineOptions:
+    """What a machine itself said, as the option `machines` has it."""
+
+    node: str
+    build: int
+    config: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulingOptions(converge.Options):
+    """The module's options."""
+
+    cluster: Access
+    machines: tuple[MachineOptions, ...]
 
 
 class ActionModule(ClusterAction):
@@ -25,16 +45,12 @@ class ActionModule(ClusterAction):
 
     def work(self, options: dict[str, Any]) -> dict[str, Any]:
         """Read the cluster, plan, write what differs, and report."""
-        cluster = self.open_cluster(options)
+        told = read(SchedulingOptions, options)
+        cluster = self.open_cluster(told.cluster)
         server, nodes = cluster.version(), windows_nodes(cluster.nodes())
-        machines = {each["node"]: report.Machine(each["build"] or None, each["config"]) for each in options["machines"]}
-        wanted = converge.Options(
-            handler=options["handler"],
-            taints=tuple(options["taints"]),
-            labels={str(name): str(value) for name, value in options["labels"].items()},
-            runtime_classes=options["runtime_classes"] and bool(nodes),
-            adopt=options["adopt"],
-        )
+        machines = {each.node: report.Machine(each.build or None, each.config) for each in told.machines}
+        labels = {str(name): str(value) for name, value in told.labels.items()}
+        wanted = replace(told, labels=labels, runtime_classes=told.runtime_classes and bool(nodes))
         if wanted.runtime_classes:
             converge.check_server(server)
             if unread := converge.find_unknown(nodes, machines):

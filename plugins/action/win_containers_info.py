@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.networks import HNS
+from ..plugin_utils.components.options import read
 from ..plugin_utils.cri import containers
 from ..plugin_utils.cri.containers import Seen
 from ..plugin_utils.diagnosis import container_programs as programs
@@ -22,6 +23,15 @@ from ..plugin_utils.task.node_action import NodeAction
 from ..plugin_utils.task.screen import display
 
 NAME = "containers"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainersOptions:
+    """The module's own options."""
+
+    containers: tuple[str, ...]
+    hcsdiag: bool
+    cluster_domain: str
 
 
 class ActionModule(NodeAction):
@@ -36,7 +46,8 @@ class ActionModule(NodeAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Ask containerd and Windows once, then HCS about each container."""
-        wanted = programs.check_ids(options["containers"])
+        how = read(ContainersOptions, options)
+        wanted = programs.check_ids(how.containers)
         if self._task.check_mode:
             return {"changed": False, "skipped": True, "msg": "Programs on the node are asked, not in check mode."}
         reading = self._node.read_queries(programs.reads(layout))
@@ -56,9 +67,9 @@ class ActionModule(NodeAction):
             for task in tasks
             if not wanted or task.id in wanted
         ]
-        if options["hcsdiag"]:
+        if how.hcsdiag:
             seen = [self._look_inside(one, reading) for one in seen]
-        result = [containers.as_data(one, endpoints, options["cluster_domain"]) for one in seen]
+        result = [containers.as_data(one, endpoints, how.cluster_domain) for one in seen]
         findings = [
             *programs.judge_host(layout, reading, tasks),
             *(sentence for one in result for sentence in one["findings"]),

@@ -25,15 +25,15 @@ class ActionModule(NodeAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Cordoned and empty; what was on it is told, for the next change of the machine."""
+        wanted = read(DrainOptions, options)
         cluster = self._asks.cluster(self._shared.cluster)
         if cluster is None:
             raise Refused(
-                f"The Node {options['node_name']} cannot be drained, since the controller has no way to the cluster: "
+                f"The Node {wanted.node_name} cannot be drained, since the controller has no way to the cluster: "
                 "name its kubeconfig in winkube_cluster.kubeconfig."
             )
-        wanted = read(DrainOptions, options)
         claim = build_claim(cluster, wanted.budget, self._say)
-        node = drain.NodeDrain(cluster, options["node_name"], claim, drain.Rules.from_options(wanted))
+        node = drain.NodeDrain(cluster, wanted.node_name, claim, drain.Rules.from_options(wanted))
         pods = node.list_evictable()
         check = self._task.check_mode
         steps = node.plan_steps() if check else drain.empty(node, self._shared.cluster)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from ..plugin_utils.cluster.client import wait_for
@@ -19,6 +20,15 @@ from ..plugin_utils.task.budget import build_claim
 from ..plugin_utils.task.node_action import NodeAction
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UncordonOptions:
+    """The module's own options. `timeout` is seconds."""
+
+    node_name: str
+    timeout: int
+    budget: BudgetOptions
+
+
 class ActionModule(NodeAction):
     """win_k8s_uncordon."""
 
@@ -27,20 +37,20 @@ class ActionModule(NodeAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Nothing, unless a run of this collection cordoned the Node; then wait until it is Ready."""
-        name = options["node_name"]
+        how = read(UncordonOptions, options)
+        name = how.node_name
         cluster = self._asks.cluster(self._shared.cluster)
         if cluster is None:
             return {"changed": False, "steps": []}
-        node = drain.NodeDrain(cluster, name, build_claim(cluster, read(BudgetOptions, options["budget"]), self._say))
+        node = drain.NodeDrain(cluster, name, build_claim(cluster, how.budget, self._say))
         if self._task.check_mode or not node.is_ours():
             steps = node.plan_uncordon()
             return {"changed": bool(steps), "steps": as_steps(steps, planned=True)}
         wait_for(
             Clock(),
-            options["timeout"],
+            how.timeout,
             lambda: True if node_object.is_ready(cluster.node(name) or {}) else None,
-            f"The Node {name} is not Ready after {options['timeout']} s, so it stays cordoned; see "
-            "playbooks/verify.yml.",
+            f"The Node {name} is not Ready after {how.timeout} s, so it stays cordoned; see playbooks/verify.yml.",
         )
         steps = node.uncordon()
         claimed.forget([name])

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ..plugin_utils.cluster.workloads import read_workloads
+from ..plugin_utils.components.options import read
+from ..plugin_utils.components.shared_options import Access
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.lint.config import DEFAULT_FILE, Config, ConfigError, read_config
 from ..plugin_utils.lint.engine import Report, add_unreadable, lint
@@ -28,6 +31,36 @@ _SHOWN = 10
 INPUTS = ("paths", "content", "objects")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IgnoreOptions:
+    """One of the option `ignore`."""
+
+    rule: tuple[str, ...]
+    reason: str
+    files: tuple[str, ...]
+    objects: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintOptions:
+    """The module's options, but for the settings, which a file may have as well (`lint/profile.py`)."""
+
+    cluster: Access
+    paths: tuple[str, ...] | None
+    content: str | None
+    objects: tuple[Mapping[str, Any], ...] | None
+    from_cluster: bool
+    namespace: str
+    config: str | None
+    exclude: tuple[str, ...]
+    ignore: tuple[IgnoreOptions, ...] | None
+    level: Literal["error", "warning", "info", "never"]
+    strict: bool
+    fix: bool
+    report: str | None
+    report_format: str
+
+
 class ActionModule(ClusterAction):
     """workload_lint."""
 
@@ -36,28 +69,29 @@ class ActionModule(ClusterAction):
 
     def work(self, options: dict[str, Any]) -> dict[str, Any]:
         """The report as a result; the task fails on findings of the level, and on input that cannot be read."""
-        if all(options[name] is None for name in INPUTS) and not options["from_cluster"]:
+        how = read(LintOptions, options)
+        if how.paths is None and how.content is None and how.objects is None and not how.from_cluster:
             raise Refused(f"one of the following is required: {', '.join((*INPUTS, 'from_cluster'))}")
-        config = self._config(options["config"])
+        config = self._config(how.config)
         given = {name: options[name] for name in SETTINGS if options[name] is not None}
         profile = apply_settings(apply_settings(Profile(), config.settings), given)
-        ignore = (*config.ignore, *(_ignore(entry) for entry in options["ignore"] or ()))
-        inputs = self._inputs(options, config)
+        ignore = (*config.ignore, *(_ignore(entry) for entry in how.ignore or ()))
+        inputs = self._inputs(how, config)
         documents = inputs.documents
         report = add_unreadable(lint(documents, profile, ignore), inputs.unreadable)
         result: dict[str, Any] = {"changed": False}
-        if options["fix"]:
+        if how.fix:
             # What came as text or from a cluster has no file to change.
             fixed = [each for each in fix(documents, report, profile, ignore) if Path(each.file).is_absolute()]
             result |= self._write(fixed)
             # What is left is reported, in check mode too.
             report = add_unreadable(lint(apply_fixes(documents, fixed), profile, ignore), inputs.unreadable)
-        if options["report"] and not self._task.check_mode:
-            with Path(options["report"]).open("w", encoding="utf-8") as file:
-                file.writelines(render(report, profile, options["report_format"], options["strict"]))
+        if how.report and not self._task.check_mode:
+            with Path(how.report).open("w", encoding="utf-8") as file:
+                file.writelines(render(report, profile, how.report_format, how.strict))
         result |= as_dict(report, profile)
-        result["steps"] = [{"text": sentence, "state": "found"} for sentence in _sentences(report, options["strict"])]
-        return result | _verdict(report, options["level"], options["strict"])
+        result["steps"] = [{"text": sentence, "state": "found"} for sentence in _sentences(report, how.strict)]
+        return result | _verdict(report, how.level, how.strict)
 
     def _config(self, name: str | None) -> Config:
         """The named file, else the one that the command would read: of the folder where the play was started."""
@@ -66,14 +100,14 @@ class ActionModule(ClusterAction):
         usual = Path.cwd() / DEFAULT_FILE
         return read_config(usual) if usual.is_file() else Config()
 
-    def _inputs(self, options: dict[str, Any], config: Config) -> Inputs:
-        exclude = (*config.exclude, *options["exclude"])
-        inputs = read_inputs([self._resolve(path) for path in options["paths"] or ()], exclude)
-        if options["content"]:
-            inputs.documents += read_documents("content", options["content"])
-        inputs.documents += live_documents(options["objects"] or ())
-        if options["from_cluster"]:
-            inputs.documents += live_documents(read_workloads(self.open_cluster(options), options["namespace"]))
+    def _inputs(self, how: LintOptions, config: Config) -> Inputs:
+        exclude = (*config.exclude, *how.exclude)
+        inputs = read_inputs([self._resolve(path) for path in how.paths or ()], exclude)
+        if how.content:
+            inputs.documents += read_documents("content", how.content)
+        inputs.documents += live_documents(how.objects or ())
+        if how.from_cluster:
+            inputs.documents += live_documents(read_workloads(self.open_cluster(how.cluster), how.namespace))
         return inputs
 
     def _resolve(self, path: str) -> str:
@@ -98,11 +132,11 @@ class ActionModule(ClusterAction):
         }
 
 
-def _ignore(entry: dict[str, Any]) -> Ignore:
-    rules = frozenset(map(rule_id, entry["rule"]))
-    if not entry["reason"].strip():
+def _ignore(entry: IgnoreOptions) -> Ignore:
+    rules = frozenset(map(rule_id, entry.rule))
+    if not entry.reason.strip():
         raise SilenceError("ignore: reason is empty: say why the finding is accepted.")
-    return Ignore(rules, entry["reason"], tuple(entry["files"]), tuple(entry["objects"]), "option ignore")
+    return Ignore(rules, entry.reason, entry.files, entry.objects, "option ignore")
 
 
 def _sentences(report: Report, strict: bool) -> list[str]:

@@ -20,12 +20,12 @@ _RELEASE = re.compile(r"v?(\d+\.\d+\.\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the variables of a host want; an empty release is not compared, nor is an empty fingerprint."""
+    """What the variables of a host want, as the options of k8s_windows_look of the same names; an empty release is not
+    compared."""
 
     node_name: str
-    kubernetes: str = ""
-    containerd: str = ""
-    fingerprint: str = ""
+    kubernetes_version: str = ""
+    containerd_version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +52,12 @@ class Look:
         return asdict(self) | {"findings": [asdict(each) for each in self.findings]}
 
 
-def look_at(node: Object | None, wanted: Wanted) -> Look:
-    """What of a Node is not as wanted."""
+def look_at(node: Object | None, wanted: Wanted, fingerprint: str = "") -> Look:
+    """What of a Node is not as wanted. `fingerprint`: of the variables, empty if they are not compared."""
     if node is None:
         return Look(there=False, findings=(Seeing("NotJoined", f"The cluster has no Node {wanted.node_name}."),))
     seen = Seen.of(node)
-    findings = [*_find_away(node, seen), *_compare(node, wanted), *_find_told(node)]
+    findings = [*_find_away(node, seen), *_compare(node, wanted, fingerprint), *_find_told(node)]
     return Look(True, seen.ready, seen.paused, seen.cordoned, tuple(findings))
 
 
@@ -76,16 +76,16 @@ def _find_away(node: Object, seen: Seen) -> list[Seeing]:
     return found
 
 
-def look_condition(node: Object, wanted: Wanted) -> Condition | None:
+def look_condition(node: Object, wanted: Wanted, fingerprint: str = "") -> Condition | None:
     """UpToDate, as far as a look may say it: False where the variables are not those of the last run, and what was
     before once they are again. None where a run has to say it."""
     told = find_condition(node, UP_TO_DATE)
-    findings = _compare(node, wanted)
+    findings = _compare(node, wanted, fingerprint)
     if findings:
         said = " ".join(each.message for each in findings)
         differs = told.get("status") == "False" and told.get("reason") != APPLIED_ELSEWHERE
         return None if differs else Condition(UP_TO_DATE, "False", APPLIED_ELSEWHERE, said)
-    if told.get("reason") == APPLIED_ELSEWHERE and wanted.fingerprint:
+    if told.get("reason") == APPLIED_ELSEWHERE and fingerprint:
         return Condition(UP_TO_DATE, "True", "AsWanted", "The variables are again those of the last run.")
     return None
 
@@ -100,17 +100,21 @@ def _find_told(node: Object) -> list[Seeing]:
     return found
 
 
-def _compare(node: Object, wanted: Wanted) -> list[Seeing]:
+def _compare(node: Object, wanted: Wanted, fingerprint: str) -> list[Seeing]:
     info = (node.get("status") or {}).get("nodeInfo") or {}
     found = []
     for program, said, want in (
-        ("kubelet", info.get("kubeletVersion"), wanted.kubernetes),
-        ("containerd", str(info.get("containerRuntimeVersion") or "").removeprefix("containerd://"), wanted.containerd),
+        ("kubelet", info.get("kubeletVersion"), wanted.kubernetes_version),
+        (
+            "containerd",
+            str(info.get("containerRuntimeVersion") or "").removeprefix("containerd://"),
+            wanted.containerd_version,
+        ),
     ):
         runs, asked = _release(said), _release(want)
         if runs and asked and runs != asked:
             found.append(Seeing("OtherRelease", f"{program} {runs} runs, and {asked} is wanted."))
-    if wanted.fingerprint and find_applied(node) != wanted.fingerprint:
+    if fingerprint and find_applied(node) != fingerprint:
         said = "The variables are not those of the last run that made it right."
         found.append(Seeing(APPLIED_ELSEWHERE, said if find_applied(node) else "No run has noted what it made."))
     return found

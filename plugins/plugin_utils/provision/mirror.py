@@ -9,12 +9,11 @@ A digest counts as it does for a node (components/source.py), and nothing is fet
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from ..components.source import SUMS, source, text_of
 from ..engine.address import mask
@@ -33,13 +32,23 @@ class File:
     sha256: str | None
 
 
-def list_files(wanted: Iterable[Mapping[str, Any]], unverified: Collection[str]) -> list[File]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileOptions:
+    """One of the option `files`, which k8s_windows_bundle documents."""
+
+    path: str
+    component: str
+    url: str
+    checksum: str
+
+
+def list_files(wanted: Iterable[FileOptions], unverified: Collection[str]) -> list[File]:
     """The files of the module's option `files`, by path. Refused with the sentences of all that are not right."""
     read = cache(lambda address: text_of(download.read(address)))
     problems: list[str] = []
     found: dict[str, File] = {}
     for each in wanted:
-        component, url, path = each["component"], each["url"], each["path"]
+        component, url, path = each.component, each.url, each.path
         try:
             if not _stays_inside(path):
                 raise Refused(f"{component}: the path '{path}' leads out of the folder.")
@@ -47,7 +56,7 @@ def list_files(wanted: Iterable[Mapping[str, Any]], unverified: Collection[str])
                 component=component,
                 version="",
                 url=url,
-                checksum=each["checksum"],
+                checksum=each.checksum,
                 unverified=unverified,
                 read_url=read,
             )

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,7 @@ from ansible import constants as C  # noqa: N812 - as all of Ansible names it
 from ..cluster.change import Change
 from ..cluster.client import Cluster
 from ..cluster.remembered import Remembered
-from ..components.options import read
-from ..components.shared_options import SharedOptions
+from ..components.shared_options import Access
 from ..engine.resource import Refused
 from ..engine.sentences import as_result
 from .argument_spec import plain
@@ -27,17 +26,17 @@ from .module_action import ControllerAction
 class ClusterAction(ControllerAction):
     """A subclass says what is planned and reported in `work`."""
 
-    def open_cluster(self, options: Mapping[str, Any]) -> Cluster:
+    def open_cluster(self, access: Access) -> Cluster:
         """The cluster. Refused without a kubeconfig."""
-        return self._need(Cluster.open(_find_access(options)))
+        return self._need(Cluster.open(asdict(access)))
 
-    def recall_cluster(self, options: Mapping[str, Any]) -> Cluster:
+    def recall_cluster(self, access: Access) -> Cluster:
         """The cluster as the hosts of the task know it, for reading alone. Refused without a kubeconfig."""
-        return self._need(Cluster.remembering(_find_access(options), self.share_answers(options)))
+        return self._need(Cluster.remembering(asdict(access), self.share_answers(access)))
 
-    def share_answers(self, options: Mapping[str, Any]) -> Remembered:
+    def share_answers(self, access: Access) -> Remembered:
         """What one host of the task was answered, told to the others of its cluster as well."""
-        return Remembered(Path(C.DEFAULT_LOCAL_TMP), (str(self._task._uuid), _find_access(options)))
+        return Remembered(Path(C.DEFAULT_LOCAL_TMP), (str(self._task._uuid), asdict(access)))
 
     def _need(self, cluster: Cluster | None) -> Cluster:
         if cluster is None:
@@ -57,10 +56,6 @@ class ClusterAction(ControllerAction):
         texts = [change.text for change in changes]
         diff = as_diff(changes) if self._task.diff else ()
         return as_result(texts, planned=bool(self._task.check_mode), diff=diff)
-
-
-def _find_access(options: Mapping[str, Any]) -> dict[str, Any]:
-    return asdict(read(SharedOptions, options).cluster)
 
 
 def as_diff(changes: Iterable[Change]) -> list[dict[str, str]]:

@@ -240,16 +240,17 @@ def _find_differences(of: type[Any], documented: Mapping[str, Any], at: str = ""
             yield f"{here}: there is no such option"
             continue
         (row,) = tables.list_options(make_dataclass("_", [(each.name, hint, option(""))]))
-        kind = said.get("type", "str").replace("path", "str")
+        kind, elements = (said.get(key, "").replace("path", "str") for key in ("type", "elements"))
+        kind = kind or "str"
         if is_dataclass(hint):
             yield from _find_differences(cast(type[Any], hint), said["suboptions"], f"{here}.")
-        elif (row.type, row.elements) != (kind, said.get("elements") or ""):
-            yield f"{here}: {row.type} {row.elements}, documented as {kind} {said.get('elements') or ''}"
+        elif (row.type, row.elements) != (kind, elements):
+            yield f"{here}: {row.type} {row.elements}, documented as {kind} {elements}"
         if row.choices and row.choices != tuple(said.get("choices") or ()):
             yield f"{here}: {row.choices}, documented as {said.get('choices')}"
         if each.default not in (MISSING, _frozen(said.get("default"))) or each.default_factory is not MISSING:
             yield f"{here}: the default stands in the documentation"
-        given = said.get("required") or said.get("default") is not None or "suboptions" in said
+        given = said.get("required") or said.get("default") is not None or (kind == "dict" and "suboptions" in said)
         if (NoneType in get_args(hint)) == bool(given):
             yield f"{here}: whether it may be None"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pytest
@@ -106,9 +107,9 @@ def node(**more: Any) -> dict[str, Any]:
 
 
 def test_a_look_compares_releases_and_the_fingerprint() -> None:
-    assert look_at(node(), Wanted("win1", "1.37.1", "2.3.7", "abc")).findings == ()
+    assert look_at(node(), Wanted("win1", "1.37.1", "2.3.7"), "abc").findings == ()
     assert look_at(node(), Wanted("win1")).findings == ()
-    found = look_at(node(), Wanted("win1", "1.38.0", "2.4.0", "def")).findings
+    found = look_at(node(), Wanted("win1", "1.38.0", "2.4.0"), "def").findings
     assert [each.message for each in found] == [
         "kubelet 1.37.1 runs, and 1.38.0 is wanted.",
         "containerd 2.3.7 runs, and 2.4.0 is wanted.",
@@ -118,17 +119,18 @@ def test_a_look_compares_releases_and_the_fingerprint() -> None:
 
 
 def test_a_look_takes_back_only_what_a_look_has_said() -> None:
-    other, same = Wanted("win1", fingerprint="def"), Wanted("win1", fingerprint="abc")
+    other = partial(look_condition, wanted=Wanted("win1"), fingerprint="def")
+    same = partial(look_condition, wanted=Wanted("win1"), fingerprint="abc")
     api = Api()
     api.node = node()
-    told = look_condition(api.node, other)
+    told = other(api.node)
     assert told is not None and (told.status, told.reason) == ("False", "NotApplied")
     api.say(told)
-    back = look_condition(api.node, same)
+    back = same(api.node)
     assert back is not None and back.status == "True"
 
     api.say(describe_steps({"kubelet": ["restart kubelet"]}))
-    assert look_condition(api.node, same) is None and look_condition(api.node, other) is None, "a run saw the machine"
-    assert [each.reason for each in look_at(api.node, same).findings] == ["Differs"]
+    assert same(api.node) is None and other(api.node) is None, "a run saw the machine"
+    assert [each.reason for each in look_at(api.node, Wanted("win1"), "abc").findings] == ["Differs"]
     api.say(not_known("it did not answer"))
-    assert look_condition(api.node, same) is None
+    assert same(api.node) is None

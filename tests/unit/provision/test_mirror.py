@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
@@ -31,11 +30,11 @@ def servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[s
         yield addresses
 
 
-def wanted(url: str, checksum: str = f"sha256:{SHA256}", path: str = PATH) -> dict[str, Any]:
-    return {"component": "kubelet", "url": url, "checksum": checksum, "path": path}
+def wanted(url: str, checksum: str = f"sha256:{SHA256}", path: str = PATH) -> mirror.FileOptions:
+    return mirror.FileOptions(component="kubelet", url=url, checksum=checksum, path=path)
 
 
-def collect(folder: Path, *files: dict[str, Any], unverified: tuple[str, ...] = ()) -> list[str]:
+def collect(folder: Path, *files: mirror.FileOptions, unverified: tuple[str, ...] = ()) -> list[str]:
     """What was downloaded."""
     listed = mirror.list_files(files, unverified)
     missing = mirror.list_missing(folder, listed)

@@ -8,6 +8,7 @@ from unittest.mock import MagicMock
 
 import pytest
 from ansible import constants
+from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_options import Access
 from ansible_collections.winkube.node.plugins.plugin_utils.task.cluster_action import ClusterAction
 
 
@@ -19,7 +20,7 @@ class Action(ClusterAction):
 
 
 def ask(action: Action, kubeconfig: str, answer: str) -> Any:
-    shared = action.share_answers({"cluster": {"kubeconfig": kubeconfig, "context": ""}})
+    shared = action.share_answers(Access(kubeconfig=kubeconfig))
     return shared("/api/v1/nodes", lambda: {"answer": answer})
 
 
