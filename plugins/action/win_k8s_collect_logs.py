@@ -9,8 +9,9 @@ import re
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ansible.errors import AnsibleError
 from ansible.template import trust_as_template
@@ -23,6 +24,8 @@ from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.node import Node
+from ..plugin_utils.components.options import read
+from ..plugin_utils.components.shared_options import Access
 from ..plugin_utils.engine.answer import Answer
 from ..plugin_utils.engine.batch import Op
 from ..plugin_utils.engine.local_path import expand_home
@@ -39,6 +42,24 @@ REPORT = "issue_report.md"
 MEGA = 1024 * 1024
 _NOT_OF_HOST = frozenset({"hostvars", "vars", "groups", "ansible_facts"})
 """What Ansible puts beside a host's own variables."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectOptions:
+    """The module's options that do not say what the node should be. `max_total` and `hnstrace_max` are megabytes."""
+
+    cluster: Access
+    dest: str
+    files: tuple[str, ...]
+    redact: tuple[str, ...]
+    max_total: int
+    events: int
+    channels: tuple[str, ...]
+    cloud: str
+    hnstrace: Literal["none", "start", "stop"]
+    hnstrace_script: str
+    hnstrace_file: str
+    hnstrace_max: int
 
 
 class _Machine:
@@ -69,32 +90,30 @@ class ActionModule(NodeAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Start a trace, or collect; a trace that is to be stopped is stopped before."""
-        expected = Node.of(options, layout)
+        how, expected = read(CollectOptions, options), Node.of(options, layout)
         try:
-            own = patterns(options["redact"])
+            own = patterns(how.redact)
         except ValueError as error:
             raise Refused(str(error)) from None
         machine = _Machine(self._node, self._look(layout, expected))
-        if options["hnstrace"] == "start":
-            return self._start(options, machine)
+        if how.hnstrace == "start":
+            return self._start(how, machine)
 
-        paths, secret = collect.select_files(layout, expected, machine.reading, options["files"])
-        channels = options["channels"] or collect.CHANNELS
-        commands = collect.commands(layout, expected, events=options["events"], channels=channels)
+        paths, secret = collect.select_files(layout, expected, machine.reading, how.files)
+        channels = how.channels or collect.CHANNELS
+        commands = collect.commands(layout, expected, events=how.events, channels=channels)
         wanted = dict.fromkeys((*paths, *(command.program for command in commands)))
         there = self._node.ask_again(Reading(), [file_query(path) for path in wanted])
         if self._task.check_mode:
             lie = [path for path in paths if collect.read_size(there, path)]
             return self._result(changed=False, would_collect=[*lie, *(command.line for command in commands)])
 
-        store = _open(
-            expand_home(options["dest"]).absolute() / self._host, options["max_total"] * MEGA, own, self._known(options)
-        )
+        store = _open(expand_home(how.dest).absolute() / self._host, how.max_total * MEGA, own, self._known(how))
         for path in secret:
             store.leave_out(f"files/{name_in_bundle(path)}", "it holds secrets")
-        stopped = options["hnstrace"] == "stop"
+        stopped = how.hnstrace == "stop"
         if stopped:
-            self._stop(options["hnstrace_file"], machine, store)
+            self._stop(how.hnstrace_file, machine, store)
         node = collect.Machine(self._node.probe, machine.apply, verdict.sentence)
         collect.put_files(node, store, paths, there)
         collect.put_state(store, machine.reading)
@@ -103,7 +122,7 @@ class ActionModule(NodeAction):
             display.warning(f"{self._host}: programs were not run, their output is not in the bundle: {why}")
 
         name = expected.node_name or self._host
-        server, node_object = self._in_cluster(options, name)
+        server, node_object = self._in_cluster(how, name)
         facts = issue.Facts.of(
             name,
             expected,
@@ -111,8 +130,7 @@ class ActionModule(NodeAction):
             machine.reading,
             store=store,
             outputs=outputs,
-            kubernetes=options["kubernetes_version"],
-            cloud=options["cloud"],
+            cloud=how.cloud,
             server=server,
             node=node_object,
         )
@@ -125,7 +143,7 @@ class ActionModule(NodeAction):
             **store.summarize(),
         )
 
-    def _known(self, options: Mapping[str, Any]) -> tuple[Secret[str], ...]:
+    def _known(self, how: CollectOptions) -> tuple[Secret[str], ...]:
         """The secrets that this run knows of the host: of what sets secret options, of variables whose names say so, of
         its connection, of the kubeconfig."""
         own = (self._play_context.password, self._play_context.become_pass)
@@ -139,9 +157,9 @@ class ActionModule(NodeAction):
             if name not in _NOT_OF_HOST and known.has_secret(value, name):
                 with suppress(AnsibleError):  # a variable that cannot be rendered has no value that anything could show
                     found += known.list_secrets(self.render_value(value), name)
-        if setting := (options["cluster"] or {}).get("kubeconfig"):
+        if setting := how.cluster.kubeconfig:
             with suppress(ClusterError):
-                found += known.list_of_kubeconfigs(list_files(str(setting)))
+                found += known.list_of_kubeconfigs(list_files(setting))
         return tuple(dict.fromkeys(found))
 
     def _say_openly(self) -> frozenset[str]:
@@ -161,8 +179,8 @@ class ActionModule(NodeAction):
         reading = self._node.read_queries(collect.reads(layout, expected))
         return self._node.ask_again(reading, collect.list_log_reads(layout, expected, reading))
 
-    def _start(self, options: Mapping[str, Any], machine: _Machine) -> dict[str, Any]:
-        script, file = str(options["hnstrace_script"]), options["hnstrace_file"]
+    def _start(self, how: CollectOptions, machine: _Machine) -> dict[str, Any]:
+        script, file = how.hnstrace_script, how.hnstrace_file
         if script and machine.find_size(script) is None:
             raise Refused(
                 f"hnstrace_script: {script} is not on {self._host}. Copy it there, or leave the option out: netsh.exe "
@@ -170,7 +188,7 @@ class ActionModule(NodeAction):
             )
         if self._task.check_mode:
             return self._result(changed=True)
-        op = collect.start_trace(script, file, options["hnstrace_max"])
+        op = collect.start_trace(script, file, how.hnstrace_max)
         verdict.check_done(machine.apply([op]), "hnstrace")
         return self._result(changed=True, trace=file)
 
@@ -188,10 +206,10 @@ class ActionModule(NodeAction):
         store.take("network/hnstrace.etl", file, size, lambda path: self._connection.fetch_file(file, str(path)))
         store.save()
 
-    def _in_cluster(self, options: Mapping[str, Any], name: str) -> tuple[str, Mapping[str, Any] | None]:
+    def _in_cluster(self, how: CollectOptions, name: str) -> tuple[str, Mapping[str, Any] | None]:
         """The API server's version and the Node of this name; empty for what it cannot be said."""
         try:
-            cluster = Cluster.open(options["cluster"])
+            cluster = Cluster.open(asdict(how.cluster))
             if cluster is not None:
                 return f"v{cluster.version()}", cluster.node(name)
         except ClusterError as error:

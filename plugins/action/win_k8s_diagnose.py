@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.host.node_fit import Machine
 from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.components.options import read
+from ..plugin_utils.components.shared_options import Access
 from ..plugin_utils.diagnosis import gather
 from ..plugin_utils.diagnosis.checks_programs import exit_line
 from ..plugin_utils.diagnosis.picture import picture_of
@@ -32,6 +35,18 @@ AGAIN_S = 5
 """Between two looks while something is still coming up after a restart."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiagnoseOptions:
+    """The module's options that say neither what the node should be nor how it is looked at. `timeout` is seconds."""
+
+    cluster: Access
+    message: str
+    checks: tuple[str, ...]
+    depth: Literal["quick", "full"]
+    timeout: int
+    fail_on: Literal["error", "warning", "never"]
+
+
 class ActionModule(NodeAction):
     """win_k8s_diagnose. It is the Machine that gather.py looks at."""
 
@@ -40,15 +55,16 @@ class ActionModule(NodeAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """The findings; the task fails if they are as severe as that."""
-        check_ids(options["checks"])
+        how = read(DiagnoseOptions, options)
+        check_ids(how.checks)
         question = gather.Question.of(options, layout, self._host)
-        return self._quick(options, question) if options["depth"] == "quick" else self._full(options, question)
+        return self._quick(how, question) if how.depth == "quick" else self._full(how, question)
 
-    def _quick(self, options: Mapping[str, Any], question: gather.Question) -> dict[str, Any]:
+    def _quick(self, how: DiagnoseOptions, question: gather.Question) -> dict[str, Any]:
         """Looks until there is no error or the time is up."""
-        end = time.monotonic() + options["timeout"]
+        end = time.monotonic() + how.timeout
         while True:
-            scene = gather.quick(self, question, self._cluster(options, question))
+            scene = gather.quick(self, question, self._cluster(how, question))
             report = diagnose(scene, VERIFY)
             errors = [one for one in report.findings if one.severity == ERROR]
             if not errors or time.monotonic() >= end:
@@ -56,28 +72,28 @@ class ActionModule(NodeAction):
             display.vv(f"{self._host}: {len(errors)} errors so far; looking again")
             time.sleep(AGAIN_S)
         self.adds.see(scene.node)
-        failed, result = self._report(report.only(options["checks"]), options, describe(scene, VERIFY))
+        failed, result = self._report(report.only(how.checks), how, describe(scene, VERIFY))
         if failed:
             return result
         for one in report.findings:
             self.warn_once(f"{self._host}: {one.sentence}")
         return result | self.facts(scene.first)
 
-    def _full(self, options: Mapping[str, Any], question: gather.Question) -> dict[str, Any]:
+    def _full(self, how: DiagnoseOptions, question: gather.Question) -> dict[str, Any]:
         """Everything, and what the report of all nodes shows."""
         cluster, why = None, "winkube_cluster.kubeconfig is empty."
         try:
-            cluster = self._cluster(options, question)
+            cluster = self._cluster(how, question)
         except ClusterError as error:
             why = str(error)
         scene, findings = gather.full(self, question, cluster, why)
         self.adds.see(scene.node)
-        failed, result = self._report(report_of(findings).only(options["checks"]), options, describe(scene, DIAGNOSE))
+        failed, result = self._report(report_of(findings).only(how.checks), how, describe(scene, DIAGNOSE))
         services = (scene.second.service(each.service) for each in programs(question.layout, question.expected))
         whole = {
             "windows": Machine.of(scene.first.parts.get("system") or {}).name,
-            "message": options["message"],
-            "message_means": meanings(options["message"], self._host),
+            "message": how.message,
+            "message_means": meanings(how.message, self._host),
             "services": [exit_line(found) for found in services if found is not None],
             "facts": list(gather.bug_report(scene)),
             "picture": picture_of(scene),
@@ -85,7 +101,7 @@ class ActionModule(NodeAction):
         self.adds.diagnose({**(self.adds.diagnosis or {}), **whole})
         return result if failed else result | whole
 
-    def _report(self, report: Report, options: Mapping[str, Any], looked: str) -> tuple[bool, dict[str, Any]]:
+    def _report(self, report: Report, how: DiagnoseOptions, looked: str) -> tuple[bool, dict[str, Any]]:
         """Whether the task fails, and the results; of a task that fails Ansible prints all, so those are short."""
         lines = list(report.lines(self._host))
         short = {
@@ -100,16 +116,16 @@ class ActionModule(NodeAction):
         notes = [one.as_data(self._host) for one in report.notes]
         more = {"causes": report.as_data(self._host), "notes": notes, "said": lines}
         self.adds.diagnose(short | more)
-        if fails(report.findings, options["fail_on"]):
+        if fails(report.findings, how.fail_on):
             return True, short | {
                 "failed": True,
                 "msg": "\n".join([f"{self._host} does not work as it should:", *lines, looked]),
             }
         return False, short | more
 
-    def _cluster(self, options: Mapping[str, Any], question: gather.Question) -> Cluster | None:
+    def _cluster(self, how: DiagnoseOptions, question: gather.Question) -> Cluster | None:
         """The way to the cluster; None for a node without Kubernetes, and without a kubeconfig."""
-        cluster = Cluster.open(options["cluster"]) if question.expected.kubernetes else None
+        cluster = Cluster.open(asdict(how.cluster)) if question.expected.kubernetes else None
         if cluster is None:
             display.v(f"{self._host}: winkube_cluster.kubeconfig is empty; the Node object was not looked at")
         return cluster

@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.components.options import read
 from ..plugin_utils.components.stage import Stage
 from ..plugin_utils.engine.plan import reads
 from ..plugin_utils.engine.reading import Reading, file_query, merge_queries
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.golden_image import findings, rest
+from ..plugin_utils.golden_image.findings import Scope
 from ..plugin_utils.task.component_action import ConvergingAction
 
 STAGES = (
@@ -29,7 +31,7 @@ class ActionModule(ConvergingAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Look for what may not be cloned; where nothing is in the way, stop the services and clear up."""
-        scope = findings.Scope(layout, options["cni_data_dir"])
+        scope = read(Scope, options, layout=layout)
         looked = self._look(scope, self.reading())
         if found := findings.find(scope, looked):
             raise Refused(
@@ -43,7 +45,7 @@ class ActionModule(ConvergingAction):
             "left_to_do": list(findings.list_remaining(layout, looked)),
         }
 
-    def _look(self, scope: findings.Scope, reading: Reading) -> Reading:
+    def _look(self, scope: Scope, reading: Reading) -> Reading:
         """With what a node's tasks do not ask for: one call more, and one before where no one has said which receipts
         there are."""
         folder = file_query(findings.receipt_folder(scope.layout), entries=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,14 @@ _ON = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeInfoOptions:
+    """The module's own options."""
+
+    plan: bool
+    preflight: bool
+
+
 class ActionModule(NodeAction):
     """win_k8s_node_info."""
 
@@ -59,9 +67,9 @@ class ActionModule(NodeAction):
         """A value with its templates filled in, each variable once. AnsibleError if that cannot be done now."""
         return self._rendering.render(value)
 
-    def _components(self, options: Mapping[str, Any]) -> Sequence[Component] | None:
+    def _components(self, how: NodeInfoOptions) -> Sequence[Component] | None:
         """With `plan` those of the inventory, whatever the tags; None for all of them."""
-        if options["plan"]:
+        if how.plan:
             with suppress(AnsibleError):  # plan_node says it, where it matters
                 return [part.component for part in node_plan.list_parts() if self._is_wanted(part)]
         return None
@@ -80,29 +88,30 @@ class ActionModule(NodeAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """The reading, as a result and for the tasks that follow."""
+        how = read(NodeInfoOptions, options)
         reading = self.find_reading()
         if reading is None:
-            reading = self._node.read_queries(read_plan(layout, self._components(options)))
+            reading = self._node.read_queries(read_plan(layout, self._components(how)))
         asks = Asks(self, self._host, shared=Path(C.DEFAULT_LOCAL_TMP), task=str(self._task._uuid))
         known = {*node_plan.ANSIBLES_TAGS, *map(str, self._task.tags)}
-        if options["plan"] and (slip := node_plan.correct_tag(self._tags("run"), known)):
+        if how.plan and (slip := node_plan.correct_tag(self._tags("run"), known)):
             raise Refused(slip)
         standing, arguments = Standing(), node_plan.RoleArguments(self)
         plan = node_plan.NodePlan({}, (), whole=False, reading=reading)
-        if options["preflight"]:
+        if how.preflight:
             self._node.refuse_shared(reading)
-            run = self._run_of(reading, layout, asks, tries=options["plan"] and not self._task.check_mode)
+            run = self._run_of(reading, layout, asks, tries=how.plan and not self._task.check_mode)
             self._known[NETWORK] = dict(run.whole_network())  # what names it need not ask for it again
-            if options["plan"] and run.can_plan:
+            if how.plan and run.can_plan:
                 plan = node_plan.plan_node(arguments, self._node, reading, self._in_run, asks)
             if problems := preflight.find_problems(run, arguments.find_node(layout), plan.refusals):
                 raise Refused(*problems)
-            standing = self._find_standing(run, goes_on=options["plan"] or run.text("preflight") in {"first", "only"})
-        elif options["plan"]:
+            standing = self._find_standing(run, goes_on=how.plan or run.text("preflight") in {"first", "only"})
+        elif how.plan:
             plan = node_plan.plan_node(arguments, self._node, reading, self._in_run, asks)
             if plan.refusals:
                 raise Refused(*plan.refusals)
-        if options["plan"]:
+        if how.plan:
             goes_away = standing.there and (
                 standing.marked or plan.restarts or (plan.interrupts and self._is_on("winkube_drain"))
             )

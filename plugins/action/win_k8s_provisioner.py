@@ -17,6 +17,7 @@ from ansible import constants as C  # noqa: N812 - as Ansible names it
 
 from ..plugin_utils.components.kubelet import drop_ins, places
 from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.components.options import read
 from ..plugin_utils.engine.answer import Answer
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.plan import Plan, Step, make_plan, reads, task_result
@@ -32,8 +33,8 @@ from ..plugin_utils.provision import (
     provision_source,
 )
 from ..plugin_utils.provision.delivery import Delivery
+from ..plugin_utils.provision.options import ProvisionerOptions
 from ..plugin_utils.provision.provision_items import Item
-from ..plugin_utils.provision.provision_service import Timeouts
 from ..plugin_utils.task.component_action import ConvergingAction
 from ..plugin_utils.task.converge import Converge
 from ..plugin_utils.task.variables import READING
@@ -46,7 +47,7 @@ class Push:
     """What a task is about: the items, where each comes from, how they get to the node; `pods` are the DaemonSets that
     run kube-proxy on this node from the file that is replaced; `run` sends the batch."""
 
-    options: Mapping[str, Any]
+    how: ProvisionerOptions
     items: tuple[Item, ...]
     origins: Mapping[str, provision_source.Origin]
     pods: tuple[str, ...]
@@ -69,35 +70,35 @@ class ActionModule(ConvergingAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Find the programs and read the node; then look, bring, check, plan, swap."""
-        items = provision_items.parse_items(options, layout)
+        items, how = provision_items.parse_items(options, layout), read(ProvisionerOptions, options)
         if not items:
             return provision_report.report_nothing(self._node.calls)
         self._warn_all(provision_items.list_warnings(items))
         queries = earlier_push.list_queries(items, layout)
 
-        def read() -> Reading:
+        def look() -> Reading:
             return provision.read_patiently(self._node.read_queries(queries), queries, self._node.probe)
 
         with tempfile.TemporaryDirectory(prefix="winkube-", dir=C.DEFAULT_LOCAL_TMP) as folder:
-            origins = self._find_origins(items, options, Path(folder))
-            delivery = Delivery(replace(self._node, warn_once=self._warn), layout, options)
-            reading = self._reuse_reading(queries) or read()
-            push = Push(options, items, origins, self._daemon_sets(items, options), delivery, self.begin(options))
-            return push.run.plan_until_as_read(lambda found: self._push(push, found), reading, read)
+            origins = self._find_origins(items, how, Path(folder))
+            delivery = Delivery(replace(self._node, warn_once=self._warn), layout, how)
+            reading = self._reuse_reading(queries) or look()
+            push = Push(how, items, origins, self._daemon_sets(items, how), delivery, self.begin(options))
+            return push.run.plan_until_as_read(lambda found: self._push(push, found), reading, look)
 
     def _find_origins(
-        self, items: Sequence[Item], options: Mapping[str, Any], folder: Path
+        self, items: Sequence[Item], how: ProvisionerOptions, folder: Path
     ) -> Mapping[str, provision_source.Origin]:
         """Where each item comes from; what the controller downloads goes into `folder`."""
 
         def download(item: Item) -> Path:
-            return self.download(item.name, item.source, folder, options["fetch_timeout"])
+            return self.download(item.name, item.source, folder, how.fetch_timeout)
 
         return provision_source.find_origins(
             items,
             provision_source.list_folders(self._task_vars, self._loader.get_basedir()),
             self._asks.read_url,
-            None if options["fetch_by"] == "node" else download,
+            None if how.fetch_by == "node" else download,
             self._warn_all,
         )
 
@@ -106,8 +107,8 @@ class ActionModule(ConvergingAction):
         fact = None if self._task.check_mode else self.fact()
         return None if fact is None else earlier_push.read_last(fact, queries, RUN_ID, time.time())
 
-    def _daemon_sets(self, items: Sequence[Item], options: Mapping[str, Any]) -> tuple[str, ...]:
-        question = in_cluster.ask_daemon_sets(items, in_cluster.node_name(options, self._host))
+    def _daemon_sets(self, items: Sequence[Item], how: ProvisionerOptions) -> tuple[str, ...]:
+        question = in_cluster.ask_daemon_sets(items, how.find_node_name(self._host))
         return () if question is None else self._asks.of_cluster(self._shared.cluster, "daemon sets", question) or ()
 
     def _push(self, push: Push, reading: Reading) -> dict[str, Any]:
@@ -134,7 +135,7 @@ class ActionModule(ConvergingAction):
 
     def _plan(self, push: Push, tasks: Tasks, reading: Reading, mark: str) -> tuple[Plan, Reading]:
         """The swap, and the reading with what had to be known for it."""
-        layout, timeouts = self._node.layout, Timeouts.from_options(push.options)
+        layout = self._node.layout
         reading = self._node.complete(reading, provision.list_service_queries(tasks))
         self._warn_all(
             (
@@ -143,9 +144,9 @@ class ActionModule(ConvergingAction):
             )
         )
         notices = in_cluster.restart_notices(push.pods, tasks)
-        resources = provision.build_resources(tasks, layout, reading, timeouts, mark, notices)
+        resources = provision.build_resources(tasks, layout, reading, push.how, mark, notices)
         reading = self._node.complete(reading, reads(resources))
-        return make_plan(self.topic, resources, reading, deadline_s=timeouts.deadline_s(len(tasks))), reading
+        return make_plan(self.topic, resources, reading, deadline_s=push.how.deadline_s(len(tasks))), reading
 
     def _swap(
         self, push: Push, plan: Plan, planned: Batch, tasks: Tasks, reading: Reading, mark: str
@@ -153,7 +154,7 @@ class ActionModule(ConvergingAction):
         """Drain if that is wanted, hand the batch over, wait for the Node."""
         journal = provision_report.journal_query(self._node.layout, mark)
         reading, answer = push.run.send(planned, mark, reading, beside=(journal,))
-        waited = in_cluster.wait_for_node(push.options, in_cluster.node_name(push.options, self._host), tasks)
+        waited = in_cluster.wait_for_node(push.how, push.how.find_node_name(self._host), tasks)
         before, after = ([Step("the cluster", text) for text in texts] for texts in (push.run.emptied, waited))
         done = replace(plan, steps=(*before, *plan.steps, *after))
         times = provision_report.measure_times(planned, answer.state)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +13,7 @@ from ..plugin_utils.components import log_limit, registry
 from ..plugin_utils.components.containerd import defender
 from ..plugin_utils.components.kubernetes_fit import check_node_name
 from ..plugin_utils.components.layout import Layout
+from ..plugin_utils.components.options import read
 from ..plugin_utils.components.stage import Given, Resources, Stage
 from ..plugin_utils.cri_tcp.expiry import Expiry, task_file
 from ..plugin_utils.cri_tcp.kept import Kept
@@ -25,31 +25,24 @@ from ..plugin_utils.engine.resources.firewall_rule import FirewallRule
 from ..plugin_utils.engine.sentences import as_steps
 from ..plugin_utils.facts.cri_tcp import RULE
 from ..plugin_utils.repair import hns, owned, reset
+from ..plugin_utils.repair.options import ResetOptions
 from ..plugin_utils.task.component_action import ConvergingAction
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a reset is about. `ours` are the paths that were found to be ours at its beginning."""
+class Reset:
+    """What one is about. `known` are the paths that were found to be ours at its beginning."""
 
-    options: Mapping[str, Any]
+    how: ResetOptions
     layout: Layout
-    ours: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
 
     def scope(self, reading: Reading) -> owned.Scope:
         """What goes and what is kept."""
-        options, layout = self.options, self.layout
-        names = hns.list_own_names(options["network_name"])
-        ours = hns.Ours(names, options["cluster_cidr"], hns.list_recorded(layout, reading))
-        return replace(
-            owned.Scope(layout, ours, owned.check(options["keep"])),
-            containerd_root=options["containerd_root"],
-            containerd_state=options["containerd_state"],
-            net_conf=options["net_conf"],
-            data_dir=options["cni_data_dir"],
-            known=self.ours,
-            more=(certificate_folder(layout), task_file(layout)),
-        )
+        how, layout = self.how, self.layout
+        ours = hns.Ours(hns.list_own_names(how.network_name), how.cluster_cidr, hns.list_recorded(layout, reading))
+        more = (certificate_folder(layout), task_file(layout))
+        return owned.Scope(layout, how, ours, known=self.known, more=more)
 
     def down(self, reading: Reading, mark: str = "none") -> tuple[Resource, ...]:
         """What the first batch, whose id is `mark`, brings about: what can be rolled back."""
@@ -61,9 +54,9 @@ class Wanted:
             *(FirewallRule(name, wanted=False) for name in (RULE, *registry.rules())),
             defender.Exclusions(layout, wanted=False),
             log_limit.LogLimits(layout, None, (), ""),
-            *(() if "programs" in scope.keep else (reset.NoPathEntry(layout.containerd_bin_dir),)),
-            *(reset.NoVariable(str(name)) for name in self.options["variables"]),
-            *(() if "programs" in scope.keep else (reset.NoEventSource(layout.nssm),)),
+            *(() if "programs" in self.how.keep else (reset.NoPathEntry(layout.containerd_bin_dir),)),
+            *(reset.NoVariable(name) for name in self.how.variables),
+            *(() if "programs" in self.how.keep else (reset.NoEventSource(layout.nssm),)),
             reset.Aside(scope),
             reset.NoNetworks(scope),
         )
@@ -91,16 +84,17 @@ class ActionModule(ConvergingAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """What can be rolled back in one batch, then the Node object, then what is deleted for good."""
-        check_node_name(options["node_name"])
-        owned.check(options["keep"])
+        how = read(ResetOptions, options)
+        check_node_name(how.node_name)
+        owned.check(how)
         cluster = self._asks.cluster(self._shared.cluster)
-        wanted = Wanted(options, layout)
+        wanted = Reset(how, layout)
         nothing = Reading()
         # A bare machine is asked once.
         needed = (*wanted.first_reads(nothing), *owned.list_third_reads(wanted.scope(nothing), nothing))
         run = self.begin(options, needed)
         reading = self._look(wanted, self.reading(needed))
-        wanted = replace(wanted, ours=owned.candidates(wanted.scope(reading), reading))
+        wanted = replace(wanted, known=owned.candidates(wanted.scope(reading), reading))
 
         def down(given: Given[Any]) -> Resources:
             return wanted.down(self._look(wanted, given.reading), given.mark)
@@ -109,7 +103,7 @@ class ActionModule(ConvergingAction):
             return wanted.sweep(self._look(wanted, given.reading))
 
         reading = run.run_stages((Stage("down", down, deadline=_deadline),), reading).reading
-        steps = self._remove_node(cluster, options)
+        steps = self._remove_node(cluster, how)
         reading = self._look(wanted, reading, again="down" in run.acted)
         reading = run.run_stages((Stage("sweep", sweep, deadline=_deadline),), reading).reading
         result = self.report_run(run, reading)
@@ -117,7 +111,7 @@ class ActionModule(ConvergingAction):
         after = self._look(wanted, reading, again="sweep" in run.acted)
         return result | {"changed": result["changed"] or bool(steps), "left": list(wanted.list_left(after))}
 
-    def _look(self, wanted: Wanted, reading: Reading, *, again: bool = False) -> Reading:
+    def _look(self, wanted: Reset, reading: Reading, *, again: bool = False) -> Reading:
         """With everything that tells what is ours; `again` asks for all of it again."""
         ask = self._node.ask_again if again else self._node.complete
         scope = wanted.scope(reading)
@@ -125,14 +119,14 @@ class ActionModule(ConvergingAction):
         reading = ask(reading, owned.list_second_reads(scope, reading))
         return ask(reading, owned.list_third_reads(scope, reading))
 
-    def _remove_node(self, cluster: Cluster | None, options: Mapping[str, Any]) -> list[str]:
+    def _remove_node(self, cluster: Cluster | None, how: ResetOptions) -> list[str]:
         """The Node object goes as well: pods are replaced elsewhere at once, and the machine may join again."""
-        path = f"/api/v1/nodes/{options['node_name']}"
-        if cluster is None or not options["delete_node"] or cluster.get(path) is None:
+        path = f"/api/v1/nodes/{how.node_name}"
+        if cluster is None or not how.delete_node or cluster.get(path) is None:
             return []
         if not self._task.check_mode:
             cluster.delete(path)
-        return [f"delete the Node {options['node_name']}"]
+        return [f"delete the Node {how.node_name}"]
 
 
 def _deadline(_given: Given[Any]) -> int:

@@ -56,7 +56,6 @@ class Facts:
         *,
         store: Store,
         outputs: Mapping[str, str],
-        kubernetes: str,
         cloud: str,
         server: str,
         node: Mapping[str, Any] | None,
@@ -66,7 +65,7 @@ class Facts:
         logs = ("files/", "events/")
         return cls(
             node=name,
-            kubernetes=kubernetes,
+            kubernetes=expected.kubelet.version,
             server=server,
             info=((node or {}).get("status") or {}).get("nodeInfo"),
             windows=Machine.of(reading.parts.get("system") or {}).name,

@@ -59,7 +59,7 @@ _RESET = "It is one node's. Remove it, or take the node apart first: playbooks/r
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The machine to check. `cni_data_dir` is where host-local records addresses."""
+    """The machine to check, and the option of win_k8s_golden_image: where host-local records addresses."""
 
     layout: Layout
     cni_data_dir: str

@@ -22,6 +22,7 @@ from ..transfer.progress import show
 from ..transfer.push import Base, Mode, Pushed, PushError, Ready, prepare, push
 from ..transfer.serve import ServeError, address_towards, ports_of, serve_files
 from . import provision
+from .options import ProvisionerOptions
 from .provision import Task
 
 INLINE = 1000 * 1000
@@ -72,7 +73,7 @@ class Delivery:
 
     node: Node
     layout: Layout
-    options: Mapping[str, Any]
+    how: ProvisionerOptions
     pushed: dict[str, tuple[Op, ...]] = field(default_factory=dict)
     transfers: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -88,7 +89,7 @@ class Delivery:
             for task in tasks
             if task.is_staged and task.origin and task.origin.build and task.item.name not in self.pushed
         ]
-        pulled = self._pull(tasks, waiting, reading) if waiting and self.options["transfer"] == "pull" else None
+        pulled = self._pull(tasks, waiting, reading) if waiting and self.how.transfer == "pull" else None
         batch, answer, reading = pulled or self._send(tasks, waiting, reading)
         reading = self.node.after(reading, batch, answer)
         try:
@@ -111,8 +112,9 @@ class Delivery:
         """Send what is `waiting`, in the first batch itself where there is room for it, else by the connection before;
         and run the first batch."""
         left = INLINE
+        mode: Mode = "whole" if self.how.transfer == "whole" else "auto"
         for task in waiting:
-            with self._prepare(task, self.options["transfer"], reading) as ready:
+            with self._prepare(task, mode, reading) as ready:
                 size = sum(file.stat().st_size for file in ready.files)
                 if size <= left:
                     left -= size
@@ -135,16 +137,16 @@ class Delivery:
         batch: Batch | None = None
         why = ""
         try:
-            host = self.options["pull_address"] or address_towards(self.node.peer())
+            host = self.how.pull_address or address_towards(self.node.peer())
             with ExitStack() as stack:
                 ready = {task.item.name: stack.enter_context(self._prepare(task, "auto", reading)) for task in waiting}
                 say = show(f"[{self.node.name}] {', '.join(ready)}", self.node.say)
-                offer = stack.enter_context(serve_files(ready, host, ports_of(self.options["pull_ports"]), say))
+                offer = stack.enter_context(serve_files(ready, host, ports_of(self.how.pull_ports), say))
                 ops = {
                     name: provision.assemble(
                         build.build_result(0, 0.0).op or {},
                         build.remote,
-                        offer.fetches(name, self.options["fetch_timeout"]),
+                        offer.fetches(name, self.how.fetch_timeout),
                     )
                     for name, build in ready.items()
                 }
@@ -167,7 +169,7 @@ class Delivery:
         return None
 
     def _first_batch(self, reading: Reading, pushed: Mapping[str, tuple[Op, ...]], tasks: tuple[Task, ...]) -> Batch:
-        proxy, timeout = self.options["proxy"], self.options["fetch_timeout"]
+        proxy, timeout = self.how.proxy, self.how.fetch_timeout
         return provision.stage(tasks, pushed, self.layout, reading, proxy=proxy, timeout_s=timeout)
 
     def _inspect_failure(self, tasks: tuple[Task, ...], batch: Batch, reading: Reading) -> None:

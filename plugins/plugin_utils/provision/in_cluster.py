@@ -7,6 +7,7 @@ file of the host."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from ..cluster.client import Cluster, wait_for
@@ -15,18 +16,19 @@ from ..components.join import node_object
 from ..engine import windows_path
 from ..engine.clock import Clock
 from ..engine.resource import Refused
+from .options import ProvisionerOptions
 from .provision import Task
 from .provision_items import KUBEPROXY_PATH, Item
 
 
-def wait_for_node(options: Mapping[str, Any], name: str, tasks: Iterable[Task]) -> tuple[str, ...]:
+def wait_for_node(how: ProvisionerOptions, name: str, tasks: Iterable[Task]) -> tuple[str, ...]:
     """Until the Node is Ready and reports the kubelet that was put in; what was waited for. ClusterError if it is not;
     nothing is rolled back then: the node's own readiness check has passed."""
     asked = [task for task in tasks if task.item.wait_for == "node_ready" and task.what in {"replace", "previous"}]
     if not asked:
         return ()
     versions = {task.version for task in asked if task.item.name.casefold() == "kubelet" and task.version}
-    cluster = Cluster.open(options["cluster"])
+    cluster = Cluster.open(asdict(how.cluster))
     if cluster is None:
         raise Refused(
             "wait_for: node_ready needs the cluster: name its kubeconfig in winkube_cluster.kubeconfig. The programs "
@@ -34,9 +36,9 @@ def wait_for_node(options: Mapping[str, Any], name: str, tasks: Iterable[Task]) 
         )
     wait_for(
         Clock(),
-        options["node_timeout"],
+        how.node_timeout,
         lambda: True if node_is_back(cluster.node(name), versions) else None,
-        f"The Node {name} is not Ready {options['node_timeout']} s after the swap. Its services work; see "
+        f"The Node {name} is not Ready {how.node_timeout} s after the swap. Its services work; see "
         "playbooks/verify.yml. state: previous goes back to the program before.",
     )
     return (f"wait until the Node {name} is Ready",)
@@ -58,11 +60,6 @@ def restart_notices(pods: Sequence[str], tasks: Iterable[Task]) -> list[str]:
         for name in pods
         if swapped
     ]
-
-
-def node_name(options: Mapping[str, Any], host: str) -> str:
-    """The Node's name: the module's, else the drain's, else that of the inventory's host."""
-    return str(options["node_name"] or (options.get("drain") or {}).get("node_name") or host).lower()
 
 
 def ask_daemon_sets(items: Iterable[Item], name: str) -> Callable[[Cluster], tuple[str, ...]] | None:

@@ -39,8 +39,9 @@ from ..engine.resources.service import ACTIVE, Service
 from ..engine.tools import run
 from ..node.link import person
 from . import pe_image, provision_service
+from .options import Timeouts
 from .provision_items import Item
-from .provision_service import Timeouts, explain_bad_start, explain_rest, needs, runs_another, service
+from .provision_service import explain_bad_start, explain_rest, needs, runs_another, service
 from .provision_source import Origin
 from .provision_swap import Swap, program_queries, receipt_query, staged_query
 

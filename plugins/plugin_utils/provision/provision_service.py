@@ -7,7 +7,6 @@ that it works."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..components import flag_check, healthz
@@ -27,6 +26,7 @@ from ..engine.services.existing import WINDOWS, AsFound, Existing
 from ..engine.tools import wait_run, wait_service
 from ..facts.flags import KUBE_PROXY, KUBELET, NEWEST, FlagTable
 from ..facts.version import Line, Version, VersionError
+from .options import Timeouts
 from .provision_items import WRAPPERS, Item
 
 STABLE_S = 10
@@ -34,25 +34,6 @@ STABLE_S = 10
 SETTLED_S = 3
 """So long one has to that does: under nssm (AppThrottle 1.5 s) a program that ends at once shows by then."""
 _TABLES: Mapping[str, FlagTable] = {"kubelet": KUBELET, "kube-proxy": KUBE_PROXY}
-
-
-@dataclass(frozen=True, slots=True)
-class Timeouts:
-    """Seconds in which a service has to be healthy, and has to stop; and for how long it is watched then (None: as long
-    as its kind needs)."""
-
-    start_s: int = 120
-    stop_s: int = 120
-    stable_s: int | None = None
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any]) -> Timeouts:
-        """By the options of the module."""
-        return cls(options["start_timeout"], options["stop_timeout"], options["stable"])
-
-    def deadline_s(self, services: int) -> int:
-        """How long the node may take to swap the programs of so many services."""
-        return max(900, 2 * self.start_s + 600) + services * (self.stable_s or 0)
 
 
 def explain_bad_start(
@@ -124,8 +105,8 @@ def service(
         definition=AsFound(found, program),
         uses=frozenset(file_key(item.destination) for item in items),
         ready=ready,
-        start_timeout_s=timeouts.start_s,
-        stop_timeout_s=timeouts.stop_s,
+        start_timeout_s=timeouts.start_timeout,
+        stop_timeout_s=timeouts.stop_timeout,
         run=not explain_rest(items, found, layout, reading),
         first_end=bool(gated),
         stays=stays,
@@ -176,10 +157,10 @@ def ready_ops(
     item: Item, found: Mapping[str, Any], layout: Layout, reading: Reading, timeouts: Timeouts
 ) -> tuple[tuple[Op, ...], tuple[Op, ...]]:
     """What decides whether the service works with its new program, RUNNING proves nothing; and that it goes on so."""
-    name, limit = str(found["name"]), timeouts.start_s
+    name, limit = str(found["name"]), timeouts.start_timeout
     where = _answers_at(item, found, layout, reading)
     is_containerd = windows_path.is_same(name, layout.containerd_service)
-    stable = timeouts.stable_s
+    stable = timeouts.stable
     if stable is None:
         stable = SETTLED_S if is_containerd or where else STABLE_S
     settled = wait_service(name, "running", limit + stable, stable_s=stable)

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options of win_k8s_repair, which its documentation describes, but for those that say what the node should be
-(`components/node.py`)."""
+"""The options of win_k8s_repair, but for those that say what the node should be (`components/node.py`), and of
+win_k8s_reset."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..components.options import option
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairOptions:
-    """What is repaired, and how far."""
+    """What win_k8s_repair repairs, and how far."""
 
     action: Literal["rejoin", "network", "restart", "cni_conf", "take_over", "acknowledge", "finding"] = option("What.")
     node_name: str = option("A name.", default="")
@@ -36,3 +36,19 @@ class RepairOptions:
     finding: str = option("An id.", default="")
     batch: str = option("An id.", default="")
     conditions: bool = option("Whether.", default=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResetOptions:
+    """What win_k8s_reset takes away, and what it keeps."""
+
+    node_name: str
+    keep: tuple[str, ...]
+    delete_node: bool
+    variables: tuple[str, ...]
+    network_name: str
+    cluster_cidr: str
+    containerd_root: str
+    containerd_state: str
+    net_conf: str
+    cni_data_dir: str

@@ -20,9 +20,8 @@ from ..engine import windows_path
 from ..engine.reading import Query, Reading, file_key, file_query, merge_queries
 from ..engine.resource import Refused
 from ..engine.resources.programs import LEFT_BEHIND, PREVIOUS, RECEIPT_LIMIT, previous_path
-from ..facts.containerd import DEFAULT_ROOT, DEFAULT_STATE
-from ..facts.flannel import NET_CONF
 from . import hns
+from .options import ResetOptions
 
 KEEP = ("images", "logs", "programs", "networks")
 ASIDE = ".winkube-reset"
@@ -37,23 +36,19 @@ _COMMON = frozenset({"c:", r"c:\program files", r"c:\programdata", r"c:\windows"
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The subject of a reset. `keep` are words from KEEP; `data_dir` is host-local's; `known` are files recognised
-    as ours before, whose receipts may be gone; `more` are other files and folders that are entirely ours."""
+    """The subject of a reset. `known` are files recognised as ours before, whose receipts may be gone; `more` are other
+    files and folders that are entirely ours."""
 
     layout: Layout
+    how: ResetOptions
     ours: hns.Ours
-    keep: frozenset[str] = frozenset()
-    containerd_root: str = DEFAULT_ROOT
-    containerd_state: str = DEFAULT_STATE
-    net_conf: str = NET_CONF
-    data_dir: str = r"C:\var\lib\cni\networks"
     known: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
 
     @property
     def snapshots(self) -> str:
         """The folder of containerd's layers."""
-        return windows_path.join(self.containerd_root, SNAPSHOTS)
+        return windows_path.join(self.how.containerd_root, SNAPSHOTS)
 
     @property
     def receipts(self) -> str:
@@ -61,12 +56,10 @@ class Scope:
         return windows_path.join(self.layout.state_dir, "receipts")
 
 
-def check(keep: Iterable[str]) -> frozenset[str]:
-    """What should stay. Refused for an unknown word."""
-    found = frozenset(str(each) for each in keep)
-    if wrong := sorted(found - set(KEEP)):
+def check(how: ResetOptions) -> None:
+    """Refused for an unknown word of `keep`."""
+    if wrong := sorted(set(how.keep) - set(KEEP)):
         raise Refused(f"keep: {', '.join(wrong)}: there are only {', '.join(KEEP)}.")
-    return found
 
 
 def list_first_reads(scope: Scope) -> tuple[Query, ...]:
@@ -111,18 +104,18 @@ def data(scope: Scope) -> tuple[str, ...]:
     layout = scope.layout
     found = [
         layout.kubelet_dir,
-        *(windows_path.join(scope.data_dir, name) for name in scope.ours.names),
+        *(windows_path.join(scope.how.cni_data_dir, name) for name in scope.ours.names),
         *scope.more,
     ]
-    if "images" not in scope.keep:
-        found += [scope.containerd_state, scope.containerd_root]
+    if "images" not in scope.how.keep:
+        found += [scope.how.containerd_state, scope.how.containerd_root]
     return tuple(found)
 
 
 def everything(scope: Scope, reading: Reading) -> tuple[str, ...]:
     """Everything that goes, present or not: files, also set aside, and the folders that are deleted entirely."""
     found = candidates(scope, reading)
-    root = {scope.containerd_root} if layers(scope, reading) else set()
+    root = {scope.how.containerd_root} if layers(scope, reading) else set()
     aside = (*list_put_aside(scope, reading), *(path + ASIDE for path in found))
     return (*found, *aside, *(path for path in data(scope) if path not in root))
 
@@ -169,20 +162,20 @@ def candidates(scope: Scope, reading: Reading) -> tuple[str, ...]:
     layout = scope.layout
     found = [
         *(path for each in registry.COMPONENTS for path in (*each.settings(layout), *each.files(layout))),
-        scope.net_conf,
+        scope.how.net_conf,
     ]
-    if "programs" not in scope.keep:
+    if "programs" not in scope.how.keep:
         found += [
             *(daemon.program(layout) for daemon in registry.DAEMONS.values()),
             *(path for each in registry.COMPONENTS for path in each.tools(layout)),
             *_list_received(scope, reading),
             *_list_beside(scope, reading, PREVIOUS),
         ]
-    if "logs" not in scope.keep:
+    if "logs" not in scope.how.keep:
         found += [layout.containerd_log, *logs(layout, reading)]
     inside = windows_path.key(layout.kubelet_dir) + "\\"
     found += [*_list_beside(scope, reading, LEFT_BEHIND), *scope.known]
-    if "programs" not in scope.keep:  # last, since they say what else is ours
+    if "programs" not in scope.how.keep:  # last, since they say what else is ours
         found += [path.removesuffix(ASIDE) for path in _receipts(scope, reading)]
     return tuple(
         {windows_path.key(path): path for path in found if not windows_path.key(path).startswith(inside)}.values()

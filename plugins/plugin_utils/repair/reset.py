@@ -102,13 +102,13 @@ class Down:
         if not program:
             return ()
         pods = rejoin.remove_pods(self.scope.layout, program)
-        if "images" in self.scope.keep:
+        if "images" in self.scope.how.keep:
             return (pods,)
         words = [*pods.args["args"][:2], "rmi", "--all"]
         return (pods, run(program, *words, timeout_s=600, encoding="utf-8"))
 
     def _text(self, there: list[str], program: str) -> str:
-        images = "" if "images" in self.scope.keep else " and images"
+        images = "" if "images" in self.scope.how.keep else " and images"
         pods = f"all pods{images}, and " if program else ""
         return f"remove {pods}the services {', '.join(there)}"
 
@@ -300,7 +300,7 @@ class NoNetworks:
         """Remove them; the undo makes the placeholder again, and flanneld its own. Refused while one is in use."""
         found = hns.hns(reading)
         going = sorted((each for each in found.networks if self.scope.ours.owns(each)), key=self._is_recorded)
-        if not going or "networks" in self.scope.keep:
+        if not going or "networks" in self.scope.how.keep:
             return None
         pods = rejoin.crictl(self.scope.layout, reading)
         using = [(network, each) for network in going for each in hns.guests(found, network)]
@@ -379,7 +379,7 @@ class Swept:
 
     def data(self, reading: Reading) -> tuple[str, ...]:
         """The folders that are deleted entirely: not containerd's root while it has layers."""
-        root = self.scope.containerd_root if owned.layers(self.scope, reading) else ""
+        root = self.scope.how.containerd_root if owned.layers(self.scope, reading) else ""
         return tuple(path for path in owned.data(self.scope) if path != root and owned.is_there(path, reading))
 
 
@@ -419,13 +419,13 @@ def list_left(scope: owned.Scope, reading: Reading) -> tuple[str, ...]:
     ]
     if layers := owned.layers(scope, reading):
         found.append(
-            f"{scope.containerd_root} stays: containerd has {len(layers)} layers in it. crictl.exe rmi --all while "
+            f"{scope.how.containerd_root} stays: containerd has {len(layers)} layers in it. crictl.exe rmi --all while "
             "containerd runs removes them; deleting the folder can go through a mounted one"
         )
     state = hns.hns(reading)
     found += [f"the HNS network {each.name} ({each.type}) stays: it is not ours" for each in state.networks
               if not scope.ours.owns(each)]  # fmt: skip
-    if "networks" in scope.keep and (names := [each.name for each in state.networks if scope.ours.owns(each)]):
+    if "networks" in scope.how.keep and (names := [each.name for each in state.networks if scope.ours.owns(each)]):
         found.append(f"the HNS networks {', '.join(names)} stay, as winkube_reset_keep says")
     task = bool(reading.parts.get(TASK.key, {}).get("exists"))
     if owned.is_there(scope.layout.state_dir, reading):

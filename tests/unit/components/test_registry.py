@@ -19,9 +19,11 @@ from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import prog
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_query
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import parse_items
 from ansible_collections.winkube.node.plugins.plugin_utils.repair import hns, owned, stopping
+from ansible_collections.winkube.node.plugins.plugin_utils.repair.options import ResetOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.task import argument_spec
 
 from tests.conftest import ROOT
+from tests.unit.told import told
 
 from .nodes import LAYOUT, wanted_node
 
@@ -70,7 +72,8 @@ def test_everything_knows_a_component_that_is_declared() -> None:
     assert registry.stop_order(LAYOUT)[-2:] == ("flanneld", "containerd")
     assert "probe-agent" in registry.stop_order(LAYOUT)
     assert "probe-agent" not in stopping.names(LAYOUT), "it does not talk to the API server"
-    ours = owned.candidates(owned.Scope(LAYOUT, hns.Ours((), "10.244.0.0/16")), Reading())
+    how = told(ResetOptions, "win_k8s_reset", node_name="win1")
+    ours = owned.candidates(owned.Scope(LAYOUT, how, hns.Ours((), "10.244.0.0/16")), Reading())
     assert {r"C:\k\probe-agent.exe", r"C:\k\probe-agent.yml"} <= set(ours)
     assert "winkube-probe-agent" in registry.rules()
     (item,) = parse_items({"name": "probe-agent", "sourceURL": "http://10.0.0.1/x.exe"}, LAYOUT)

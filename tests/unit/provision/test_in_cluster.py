@@ -6,8 +6,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.provision.in_cluster import ask_daemon_sets, node_name
-from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_service import Timeouts
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.in_cluster import ask_daemon_sets
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.options import ProvisionerOptions, Timeouts
+
+from tests.unit.told import told
 
 
 def daemon_set(path: str) -> dict[str, Any]:
@@ -36,17 +38,17 @@ def test_the_cluster_is_not_asked_where_kube_proxy_stays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "name"),
+    ("given", "name"),
     [
         ({"node_name": "Win-A", "drain": {"node_name": "win-b"}}, "win-a"),
         ({"node_name": "", "drain": {"node_name": "win-b"}}, "win-b"),
-        ({"node_name": "", "drain": None}, "host1"),
+        ({"node_name": "", "drain": {}}, "host1"),
     ],
 )
-def test_the_modules_node_name_comes_before_the_drains(options: dict[str, Any], name: str) -> None:
-    assert node_name(options, "HOST1") == name
+def test_the_modules_node_name_comes_before_the_drains(given: dict[str, Any], name: str) -> None:
+    assert told(ProvisionerOptions, "win_k8s_provisioner", **given).find_node_name("HOST1") == name
 
 
 def test_a_node_has_time_for_each_service_that_is_watched() -> None:
     assert Timeouts().deadline_s(3) == 900
-    assert Timeouts(start_s=300, stable_s=60).deadline_s(2) == 1320
+    assert Timeouts(start_timeout=300, stable=60).deadline_s(2) == 1320

@@ -13,9 +13,10 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.provision import provision, provision_report
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.in_cluster import list_host_daemon_sets
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.options import Timeouts
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision import Task, make_tasks
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import Item, parse_items
-from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_service import Timeouts, reads
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_service import reads
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_source import Build, Origin
 from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import load_spec
 

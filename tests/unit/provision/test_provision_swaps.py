@@ -17,8 +17,9 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import ma
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, merge_queries, system_query
 from ansible_collections.winkube.node.plugins.plugin_utils.node.link import Link
 from ansible_collections.winkube.node.plugins.plugin_utils.provision import provision, provision_report
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.options import Timeouts
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_items import parse_items
-from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_service import Timeouts, reads
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_service import reads
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.provision_source import Origin
 
 from tests.lab.machine.builds import build
@@ -85,7 +86,9 @@ class Bench:
             tasks = provision.judge(tasks, stage, answer, reading)
         plan = make_plan(
             "provisioner",
-            provision.build_resources(tasks, LAYOUT, reading, Timeouts(60, 60), uuid.uuid4().hex),
+            provision.build_resources(
+                tasks, LAYOUT, reading, Timeouts(start_timeout=60, stop_timeout=60), uuid.uuid4().hex
+            ),
             reading,
         )
         self.task = tasks

@@ -12,10 +12,12 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Pl
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query, Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.repair import hns, owned, reset
+from ansible_collections.winkube.node.plugins.plugin_utils.repair.options import ResetOptions
 
 from tests.lab.machine.adapters import ByHand, Route
 from tests.lab.machine.builds import build
 from tests.unit.components.nodes import LAYOUT
+from tests.unit.told import told
 
 from .repair_cuts import cut_everywhere
 from .repair_machine import OLD, PROGRAMS, SC, SUBNET_ENV, VIP, Machine, env, vip
@@ -23,7 +25,8 @@ from .repair_machine import OLD, PROGRAMS, SC, SUBNET_ENV, VIP, Machine, env, vi
 pytestmark = pytest.mark.slow
 
 OURS = hns.Ours(hns.list_own_names(""), "10.244.0.0/16")
-SCOPE = owned.Scope(LAYOUT, OURS)
+HOW = told(ResetOptions, "win_k8s_reset", node_name="win1")
+SCOPE = owned.Scope(LAYOUT, HOW, OURS)
 PATH = "HKLM\\SYSTEM\\CurrentControlSet\\Control\\Session Manager\\Environment"
 NOTES, CTR = r"C:\k\notes.txt", r"C:\Program Files\containerd\bin\ctr.exe"
 POD_FILE = r"C:\var\lib\kubelet\pods\1\volumes\data.txt"
@@ -177,7 +180,7 @@ def test_containerds_root_stays_as_long_as_it_has_layers() -> None:
     done(made, down(made))
     plan = sweep(made)
     assert plan.batch is not None
-    assert SCOPE.containerd_root not in [op.args["path"] for op in plan.batch.ops]
+    assert HOW.containerd_root not in [op.args["path"] for op in plan.batch.ops]
     done(made, plan)
     assert made.there(LAYER)
     assert any("root stays: containerd has 1 layers in it" in each for each in reset.list_left(SCOPE, looked(made)))
@@ -192,7 +195,7 @@ def test_containerds_root_stays_as_long_as_it_has_layers() -> None:
     ],
 )
 def test_what_is_to_be_kept_stays(word: str, kept: list[str]) -> None:
-    made, scope = machine(), replace(SCOPE, keep=owned.check([word]))
+    made, scope = machine(), replace(SCOPE, how=replace(HOW, keep=(word,)))
     done(made, down(made, scope))
     done(made, sweep(made, scope))
     assert [path for path in ours_left(made) if made.node.drive.kind(path) == "file"] == sorted([*kept, NOTES])
@@ -215,7 +218,7 @@ def test_networks_that_a_batch_made_go_and_the_adapter_has_its_addresses_again()
     assert made.addresses("Ethernet")
     nic = made.node.adapters.named("Ethernet")
     assert nic is not None and nic.settings is not None and nic.settings.by_hand == by_hand
-    kept = replace(SCOPE, keep=owned.check(["networks"]))
+    kept = replace(SCOPE, how=replace(HOW, keep=("networks",)))
     assert not [step for step in down(made, kept).steps if "HNS" in step.text]
 
 
@@ -235,7 +238,7 @@ def test_services_that_depend_on_each_other_are_no_hindrance() -> None:
 
 def test_a_word_that_keeps_nothing_is_refused() -> None:
     with pytest.raises(Refused, match="keep: pods: there are only images, logs, programs, networks"):
-        owned.check(["pods"])
+        owned.check(replace(HOW, keep=("pods",)))
 
 
 def test_a_link_below_the_kubelets_folder_is_removed_and_not_followed() -> None:

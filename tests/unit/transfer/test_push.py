@@ -12,6 +12,7 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.provision import provision
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.delivery import Delivery
+from ansible_collections.winkube.node.plugins.plugin_utils.provision.options import ProvisionerOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.cache import PushCache
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.progress import Progress
 from ansible_collections.winkube.node.plugins.plugin_utils.transfer.push import (
@@ -27,6 +28,7 @@ from tests.lab.machine.node import SimulatedNode
 from tests.lab.twin.node import LabNode
 from tests.lab.twin.ops import execute_op
 from tests.unit.components.nodes import LAYOUT
+from tests.unit.told import told
 
 STAGING = "C:\\ProgramData\\winkube\\staging"
 KUBELET = "C:\\k\\kubelet.exe"
@@ -198,7 +200,7 @@ def test_a_build_on_the_node_is_never_said_not_to_be_there(
     monkeypatch.setattr(provision, "staging", lambda item, layout: STAGING)
     origin = SimpleNamespace(build=SimpleNamespace(path=source, sha256=sha(new), size=len(new)))
     task: Any = SimpleNamespace(item=SimpleNamespace(name="kubelet"), origin=origin, staged=rf"{STAGING}\kubelet.exe")
-    delivery = Delivery(cast("Any", None), LAYOUT, {})
+    delivery = Delivery(cast("Any", None), LAYOUT, told(ProvisionerOptions, "win_k8s_provisioner"))
     with delivery._prepare(task, "auto", Reading()) as ready:
         assert ready.how == ("delta" if known else "whole")
         expected = sha(old)[:12] if known else sha(build(2))[:12]
