@@ -18,13 +18,13 @@ options:
       version:
         description: Its release of Kubernetes, V(1.34.0) or newer. It may be newer than the program that it runs.
         type: str
-        default: 1.37.1
+        default: 1.37.2
       url:
         description: The program, fetched by the node; empty if it is there already, in C(node.root).
         type: str
-        default: https://dl.k8s.io/release/v1.37.1/bin/windows/amd64/kube-log-runner.exe
+        default: https://dl.k8s.io/release/v1.37.2/bin/windows/amd64/kube-log-runner.exe
       checksum:
         description: As for O(source.checksum).
         type: str
-        default: https://dl.k8s.io/release/v1.37.1/bin/windows/amd64/kube-log-runner.exe.sha256
+        default: https://dl.k8s.io/release/v1.37.2/bin/windows/amd64/kube-log-runner.exe.sha256
 """
