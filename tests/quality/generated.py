@@ -39,7 +39,16 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine import windows
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import SETTINGS
 
 from tests.contract import where
-from tests.quality import finding_tables, node_schema, payloads, picture, record_schema, rights_table, role_files
+from tests.quality import (
+    finding_tables,
+    maker_defaults,
+    node_schema,
+    payloads,
+    picture,
+    record_schema,
+    rights_table,
+    role_files,
+)
 from tests.quality.documentation_checks import documentation_in
 from tests.quality.powershell_programs import programs
 from tests.unit.facts import support_matrix_page
@@ -307,6 +316,8 @@ def _tables(tree: Tree) -> None:
             finding_tables.messages,
         ),
         ("in-cluster.md", "rights", rights_table.HEADER, rights_table.rows),
+        ("defaults.md", "defaults", maker_defaults.HEADER, maker_defaults.rows),
+        ("defaults.md", "switches", maker_defaults.SWITCHES_HEADER, maker_defaults.switches),
         ("record.md", "fields", record_schema.HEADER, record_schema.page_rows),
         ("inventory.md", "keys", "| key | | variable |", node_schema.page_rows),
         (

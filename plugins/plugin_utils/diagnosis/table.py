@@ -48,6 +48,7 @@ from . import (
     checks_programs,
     checks_services,
     checks_setup,
+    checks_switches,
     checks_traffic,
     checks_workloads,
 )
@@ -73,6 +74,7 @@ _TABLE: tuple[Check | Cause, ...] = (
     *checks_kubelet.CHECKS,
     *checks_host.CHECKS,
     *checks_disk.CHECKS,
+    *checks_switches.CHECKS,
     *causes_network.CAUSES,
     *checks_calico.CHECKS,
     *checks_network.CHECKS,

@@ -12,7 +12,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-FILES = ("base_image_ends.json", "base_images.json", "kubernetes_fixes.json", "windows_revisions.json")
+FILES = (
+    "base_image_ends.json",
+    "base_images.json",
+    "kubernetes_fixes.json",
+    "os_switches.json",
+    "windows_revisions.json",
+)
 
 
 def read_rows(file: str) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-r"""The machine itself: the folders for everything else, the feature Containers, its name, its proxy.
+r"""The machine itself: the folders for everything else, the feature Containers, its name, its proxy, its switches.
 
 Any user can make `C:\k` first and would own it, and services run programs from there as LocalSystem.
 """
@@ -25,6 +25,7 @@ from ..layout import Layout
 from ..shared_options import SharedOptions
 from . import host_checks, node_fit
 from .options import HostOptions, ProxyOptions
+from .os_switches import OsSwitches, list_wanted
 
 NAME = "host"
 
@@ -88,8 +89,8 @@ def containers(layout: Layout) -> Feature:
 
 def build_resources(wanted: Host, reading: Reading) -> tuple[Resource, ...]:
     """The root folder, the CNI folders (containerd watches its conf folder from its first start), flannel's folders
-    and their parents; the feature Containers, the machine's name, its proxy. Refused if the machine cannot become
-    the wanted node."""
+    and their parents; the feature Containers, the machine's name, its proxy, switches of Windows. Refused if the
+    machine cannot become the wanted node."""
     options, layout = wanted.options, wanted.layout
     if refusals := check(wanted, reading).refusals:
         raise Refused(*refusals)
@@ -100,6 +101,7 @@ def build_resources(wanted: Host, reading: Reading) -> tuple[Resource, ...]:
         *((ComputerName(options.computer_name),) if options.computer_name else ()),
         *build_proxy(options, _subnet(options, reading)),
         *((host_checks.GmsaPreconditions(),) if options.gmsa else ()),
+        OsSwitches(list_wanted(options, node_fit.Machine.of(reading.parts.get("system") or {}).build)),
         *((limits,) if limits else ()),
     )
 
@@ -144,6 +146,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
         containers(layout),
         ComputerName("any"),
         *build_proxy(options, ""),
+        OsSwitches(()),
         *((limits,) if (limits := Host(options, layout).limits) else ()),
     )
     return (

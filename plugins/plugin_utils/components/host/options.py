@@ -84,6 +84,16 @@ class WindowsRevisionOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OsSwitchOptions:
+    """A switch of Windows in its registry."""
+
+    key: str = option(r"The key, such as V(HKLM\SYSTEM\CurrentControlSet\Services\hns\State).")
+    name: str = option("The name of the value, a dword.")
+    value: int = option("The number.")
+    restart: bool = option("Whether it is in force only after a restart of the machine.", default=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HostOptions:
     """The options of the component host."""
 
@@ -150,6 +160,17 @@ class HostOptions:
         "one is a warning.",
         default=(),
         variable=Variable("winkube_windows_revisions"),
+    )
+    os_switches: Literal["none", "image-builder", "aks"] = option(
+        "Whose switches of Windows the machine gets, beside those that all of these makers set on every build; "
+        "docs/defaults.md lists them. What is set already stays when the maker changes.",
+        default="none",
+        variable=Variable("winkube_os_switches"),
+    )
+    os_switch_values: tuple[OsSwitchOptions, ...] = option(
+        "Switches of Windows of your own, which win over a maker's.",
+        default=(),
+        variable=Variable("winkube_os_switch_values"),
     )
     log: LogLimitOptions = suboptions(
         LogLimitOptions,
