@@ -88,7 +88,7 @@ class Added:
     about: str = ""
     began: float = 0.0
     ended: float = 0.0
-    """Seconds since 1970; 0 for what is no task's."""
+    """Seconds since 1970; 0 for what did not come from a task."""
     loops: bool = False
     plan: Plan | None = None
     planned: Mapping[str, tuple[Step, ...]] = field(default_factory=dict)

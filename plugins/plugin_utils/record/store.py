@@ -105,7 +105,7 @@ def _name(host: str) -> str:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Whoever reads the file finds the old text or the new one; only its owner may."""
+    """A reader of the file finds the old text or the new one; only its owner may."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")  # made with mode 0600
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

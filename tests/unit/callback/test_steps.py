@@ -88,8 +88,8 @@ class Run:
 
     def add(self, host: str, task: Named, values: Values, *, seconds: float = 1.0) -> None:
         """What the task's own process does."""
-        times = {"began": self.now, "ended": self.now + seconds}
-        self.store.add(Added(run="r", host=host, task=task.name, name=task.name, **times, **values))
+        began, ended = self.now, self.now + seconds
+        self.store.add(Added(run="r", host=host, task=task.name, name=task.name, began=began, ended=ended, **values))
 
     def task(self, name: str, results: dict[str, Values], *, seconds: float = 1.0) -> None:
         task = Named(name)

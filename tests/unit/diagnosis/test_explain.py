@@ -110,7 +110,7 @@ _FAILED = 'E1105 10:12:33.1 4711 proxier.go:1553] "Policy creation failed" err="
 def test_the_releases_of_kubernetes_that_mended_it_are_named(text: str, releases: str) -> None:
     """A panic in a function of its own, rules made twice, rules not rechecked, an address of two endpoints (which a
     network of l2bridge or several Services of a Deployment leave)."""
-    (case,) = [each for each in load("cases") if each.name == text] or [None]
+    case = next((each for each in load("cases") if each.name == text), None)
     texts = {"it": text} if case is None else {kind: case.data[kind] for kind in ("networks", "endpoints")}
     assert f"Kubernetes has mended this in {releases} (kubernetes/kubernetes#" in " ".join(explain(texts))
 
