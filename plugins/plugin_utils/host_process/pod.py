@@ -26,7 +26,7 @@ from ..engine.clock import as_timestamp
 LABEL = "winkube.node/host-process"
 """Its value is the id of the run that made the pod."""
 OWNER, UNTIL = "winkube.node/owner", "winkube.node/until"
-"""Annotations: who runs Ansible, and when the pod becomes a leftover by the API server's clock, no matter what made it."""
+"""Annotations: who runs Ansible, and when the pod becomes a leftover by the API server's clock, of any run."""
 CONTAINER = "host"
 POWERSHELL = tools.POWERSHELL + "\\powershell.exe"
 """The host's: C: is the host's drive in a HostProcess container, with bind mounts (containerd 1.7) or without (1.6)."""
