@@ -36,5 +36,6 @@ class ActionModule(NodeAction):
         node = drain.NodeDrain(cluster, wanted.node_name, claim, drain.Rules.from_options(wanted))
         pods = node.list_evictable()
         check = self._task.check_mode
-        steps = node.plan_steps() if check else drain.empty(node, self._shared.cluster)
+        give_back: bool = options["give_back"]
+        steps = node.plan_steps() if check else drain.empty(node, self._shared.cluster, give_back=give_back)
         return {"changed": bool(steps), "steps": as_steps(steps, planned=check), "pods": pods}

@@ -65,6 +65,13 @@ options:
         They stay, since a run works through them.
     type: str
     default: winkube-node
+  give_back:
+    description:
+      - Whether a run that ends before M(winkube.node.win_k8s_update) begins on the node uncordons it, after Ctrl-C and
+        SIGTERM too. Only with that module between the drain and the first change of the machine.
+      - With V(false), a Node that is drained stays so.
+    type: bool
+    default: false
 seealso:
   - module: winkube.node.win_k8s_uncordon
 """

@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,10 +19,13 @@ from tests.integration.cutting import STATE
 from tests.integration.lab import Bench
 from tests.integration.test_budget import NEWER, is_cordoned, mark_of
 from tests.integration.test_keep import KEEP, Kept
+from tests.integration.test_patch import PATCH, notes
 from tests.integration.whole import BRIDGE
 from tests.lab.cluster import tenants
 from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.cluster.trouble import Trouble
+
+__all__ = ["notes"]
 
 NEW = {"winkube_kubernetes_version": NEWER.kubernetes}
 
@@ -35,11 +39,13 @@ def one(bench: Bench) -> Kept:
 
 
 @contextmanager
-def started(whole: Kept, name: str = "run", **more: Any) -> Iterator[subprocess.Popen[str]]:
+def started(
+    whole: Kept, name: str = "run", playbook: Path = KEEP, forks: int = 5, **more: Any
+) -> Iterator[subprocess.Popen[str]]:
     """keep.yml to the newer Kubernetes as a CronJob starts it; it is over afterwards."""
     given = {"winkube_drain_options": tenants.OPTIONS, "winkube_budget_timeout": 0, **NEW, **more}
     extra = whole.bench.file(f"{name}.json", json.dumps(whole.variables(**given)))
-    with whole.bench.start(KEEP, "-e", f"@{extra}") as run:
+    with whole.bench.start(playbook, "-e", f"@{extra}", "-f", forks) as run:
         try:
             yield run
         finally:
@@ -61,12 +67,12 @@ def until(so: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def hold(whole: Kept) -> None:
-    """A pod on win1 that no drain gets away."""
+def hold(whole: Kept, node: str = "win1") -> None:
+    """A pod that no drain gets away."""
     budget = {"metadata": {"name": "held"}, "spec": {"selector": {"matchLabels": {"app": "held"}}}}
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "held", "uid": "u"}
     metadata = {"name": "held", "labels": {"app": "held"}, "ownerReferences": [owner]}
-    spec = {"nodeName": "win1", "containers": [{"name": "a", "image": "registry.example.com/a:1"}]}
+    spec = {"nodeName": node, "containers": [{"name": "a", "image": "registry.example.com/a:1"}]}
     with whole.cluster.api.lock:
         whole.cluster.store.create(BY_NAME["PodDisruptionBudget"], "default", budget)
         pod = {"metadata": metadata, "spec": spec, "status": {"phase": "Running"}}
@@ -105,6 +111,54 @@ def test_a_node_that_is_being_drained_is_given_back(one: Kept, number: int) -> N
     assert not is_cordoned(one, "win1") and mark_of(one, "win1") is None, said
     assert one.pid("kubelet") == before
     assert "win1: nothing was changed on it; its Node is as before this run." in said, said
+
+
+@pytest.fixture
+def patched(bench: Bench, notes: Path) -> Kept:
+    """Two nodes that are Ready, and lack an update each."""
+    made = Kept(bench, BRIDGE, server=BRIDGE.kubernetes, containers=True)
+    bench.node("win2", address="192.168.122.232", containers=True)
+    made.converge()
+    for name in ("win1", "win2"):
+        (notes / name).write_text("1", encoding="utf-8")
+    (notes / "asked").touch()
+    return made
+
+
+BOTH: dict[str, Any] = {"playbook": PATCH, "forks": 1, "winkube_serial": 2, "winkube_max_unavailable": 2}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_nodes_that_are_drained_for_updates_are_given_back_while_the_batch_waits(
+    patched: Kept, notes: Path, number: int
+) -> None:
+    hold(patched, "win2")
+    with started(patched, **BOTH) as run:
+        until(lambda: is_cordoned(patched, "win1") and is_cordoned(patched, "win2"))
+        run.send_signal(number)
+        said = ended(run)
+    assert run.returncode != 0
+    for name in ("win1", "win2"):
+        assert not is_cordoned(patched, name) and mark_of(patched, name) is None, said
+        assert f"{name}: nothing was changed on it; its Node is as before this run." in said, said
+    assert "installed" not in (notes / "asked").read_text(encoding="utf-8")
+
+
+def test_of_a_batch_that_is_updated_one_node_after_the_other_those_that_wait_are_given_back(
+    patched: Kept, notes: Path
+) -> None:
+    (notes / "slow").touch()
+    with started(patched, **BOTH) as run:
+        until(lambda: "win1 installed" in (notes / "asked").read_text(encoding="utf-8"))
+        run.terminate()
+        said = ended(run)
+    assert run.returncode != 0
+    assert is_cordoned(patched, "win1") and mark_of(patched, "win1") is not None, said
+    assert not is_cordoned(patched, "win2") and mark_of(patched, "win2") is None, said
+    (notes / "slow").unlink()
+    again = patched.site(playbook=PATCH)
+    assert again.rc == 0 and "uncordoned win1" in again.output, again
+    assert not is_cordoned(patched, "win1") and mark_of(patched, "win1") is None, again
 
 
 @pytest.mark.exhaustive  # a moment that is looked for from outside may be over before it is seen

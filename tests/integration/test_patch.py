@@ -1,6 +1,7 @@
 """patch.yml: Windows updates between a drain and a look, the first node that is not well ends the run.
 
 The lab has no Windows Update: a stand-in takes the place of ansible.windows.win_updates, and notes what it is asked.
+With a file `slow` in the notes an installation goes on for as long as it is there.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from tests.lab.cluster import tenants
 PATCH = ROOT / "playbooks" / "patch.yml"
 STAND_IN = """
 import json
+import time
 from pathlib import Path
 from ansible.plugins.action import ActionBase
 
@@ -34,6 +36,8 @@ class ActionModule(ActionBase):
             stream.write(f"{{host}} {{args['state']}} {{','.join(args['category_names'])}} "
                          f"{{','.join(args.get('reject_list') or [])}}\\n")
         if args["state"] == "installed" and not self._task.check_mode:
+            while (NOTES / "slow").exists():
+                time.sleep(0.05)
             left.write_text("0")
         return {{"changed": bool(found) and args["state"] == "installed", "found_update_count": found,
                  "updates": json.loads((NOTES / "updates.json").read_text()) if (NOTES / "updates.json").exists()

@@ -1,7 +1,7 @@
 """A real kube-apiserver over a real etcd, on loopback: RBAC, admission and validation by upstream's own code.
 
-No controller and no kubelet runs: Nodes are objects, pods never start, and the ServiceAccount `default` of a namespace
-is made here.
+No kubelet runs: Nodes are objects, and pods never start. Without controllers (controller_manager.py) nobody makes the
+ServiceAccount `default` of a namespace.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -140,7 +140,7 @@ def missing() -> str:
     return f"python -m tests.real.build {' '.join(absent)}" if absent else ""
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     held = [socket.create_server(("127.0.0.1", 0)) for _each in range(count)]
     try:
         return [each.getsockname()[1] for each in held]
@@ -157,6 +157,25 @@ def until(what: Callable[[], bool], why: str, patience_s: float = START_S) -> No
         time.sleep(0.2)
 
 
+@contextmanager
+def started(log: Path, line: Sequence[object]) -> Iterator[subprocess.Popen[bytes]]:
+    """A program, which ends with the block."""
+    with log.open("wb") as output:
+        words = [str(word) for word in line]
+        program = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+        )
+    try:
+        yield program
+    finally:
+        program.terminate()
+        try:
+            program.wait(30)
+        except subprocess.TimeoutExpired:
+            program.kill()
+            program.wait()
+
+
 REQUESTS = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -169,7 +188,7 @@ REQUESTS = {
 @contextmanager
 def running(folder: Path, *, audit: Mapping[str, Any] = REQUESTS, without: Sequence[str] = ()) -> Iterator[Server]:
     """Both programs, ready, with their logs in `folder`; they end with it. `without`: these admission plugins."""
-    client, peer, secure = _free_ports(3)
+    client, peer, secure = free_ports(3)
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
@@ -193,21 +212,14 @@ def running(folder: Path, *, audit: Mapping[str, Any] = REQUESTS, without: Seque
         f"--audit-log-path={folder / 'audit.json'}", f"--audit-policy-file={folder / 'audit.yml'}",
         f"--disable-admission-plugins={','.join(without)}", "--advertise-address=192.0.2.1",
     ]  # fmt: skip
-    started: list[subprocess.Popen[bytes]] = []
-    try:
-        for name, line in (("etcd", etcd), ("kube-apiserver", api)):
-            with (folder / f"{name}.log").open("wb") as log:
-                words = [str(word) for word in line]
-                started.append(
-                    subprocess.Popen(
-                        words, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
-                    )
-                )
+    with ExitStack() as stack:
+        logs = [folder / "etcd.log", folder / "kube-apiserver.log"]
+        programs = [stack.enter_context(started(log, line)) for log, line in zip(logs, (etcd, api), strict=True)]
         server = Server(f"https://127.0.0.1:{secure}", folder)
 
         def is_ready() -> bool:
-            for each, name in zip(started, ("etcd", "kube-apiserver"), strict=True):
-                assert each.poll() is None, (folder / f"{name}.log").read_text(errors="replace")[-3000:]
+            for each, log in zip(programs, logs, strict=True):
+                assert each.poll() is None, log.read_text(errors="replace")[-3000:]
             try:
                 return server.admin.get("/readyz").status == 200
             except OSError:
@@ -215,11 +227,3 @@ def running(folder: Path, *, audit: Mapping[str, Any] = REQUESTS, without: Seque
 
         until(is_ready, f"no kube-apiserver within {START_S:g} s: {folder}")
         yield server
-    finally:
-        for each in reversed(started):
-            each.terminate()
-        for each in reversed(started):
-            try:
-                each.wait(30)
-            except subprocess.TimeoutExpired:
-                each.kill()

@@ -53,6 +53,8 @@ EVERY_KUBERNETES = (*KUBERNETES_VERSIONS[:4], "1.31.14", *KUBERNETES_VERSIONS[4:
 SERVER_VERSIONS = ("1.33.13", "1.37.1")
 """The judge of the linter, of the minors of tests/fixtures/lint/apiserver; the last one is run as well."""
 
+CONTROL_PLANE = ("kube-apiserver", "kube-controller-manager")
+
 WITHOUT_V1 = "1.5.18"
 """The newest containerd that serves CRI v1alpha2 alone, as 1.4 does; neither is one whose configuration we render."""
 
@@ -119,7 +121,7 @@ PROJECTS = {
     "kubernetes": Project(
         KUBERNETES,
         {
-            **{name: f"cmd/{name}" for name in ("kubelet", "kube-proxy", "kubeadm", "kubectl", "kube-apiserver")},
+            **{name: f"cmd/{name}" for name in ("kubelet", "kube-proxy", "kubeadm", "kubectl", *CONTROL_PLANE)},
             "kube-log-runner": "k8s.io/component-base/logs/kube-log-runner",
         },
         "k8s.io/component-base/version.gitVersion",
@@ -159,7 +161,7 @@ LINUX: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("cri-tools", CRICTL, ("crictl",)),
     ("nerdctl", NERDCTL, ("nerdctl",)),
     *(("kubernetes", version, ("kubelet", "kube-proxy", "kubeadm")) for version in KUBERNETES_VERSIONS),
-    ("kubernetes", SERVER_VERSIONS[-1], ("kube-apiserver", "kubectl")),
+    ("kubernetes", SERVER_VERSIONS[-1], (*CONTROL_PLANE, "kubectl")),
     ("etcd", ETCD, ("etcd",)),
     ("prometheus", PROMTOOL, ("promtool",)),
     ("kubeconform", KUBECONFORM, ("kubeconform",)),

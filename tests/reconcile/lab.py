@@ -7,7 +7,9 @@
     dead        dead since tonight; it counts as away
     new         machines that are to join, over SSH
 
-Everything runs as real processes of ansible-playbook. A judge looks at the Nodes all the while, between two requests.
+keep.yml reaches nodes that are Ready through pods of theirs, the others and the person by SSH. The dead run has left a
+pod behind. Everything runs as real processes of ansible-playbook. A judge looks at the Nodes all the while, between two
+requests.
 """
 
 from __future__ import annotations
@@ -21,9 +23,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from ansible_collections.winkube.node.plugins.plugin_utils.host_process.pod import BASE_IMAGE, SILENCE_S, Wanted, body
 
 from tests.integration.lab import ROOT, Bench, parse_recap
 from tests.integration.site import CONFIG
@@ -33,6 +38,10 @@ from tests.lab.cluster.store import Object
 from tests.lab.server.host import NodeHost
 
 PLAYBOOKS = ROOT / "playbooks"
+PODS = "/api/v1/namespaces/winkube-node/pods"
+ENDED, LIVES_S = ("Succeeded", "Failed"), 14400
+LATER_S = 10
+"""Until a kubelet has told what it saw."""
 MARK, PAUSED = "winkube.node/mark", "winkube.node/paused"
 BUDGET = 3
 LOOK_EVERY_S = 0.01
@@ -133,7 +142,7 @@ def _address(number: int) -> str:
 class Kept(Whole):
     """With the rights of keep.yml."""
 
-    RIGHTS = ("site", "conditions")
+    RIGHTS = ("site", "conditions", "host_process")
 
 
 class Night:
@@ -153,6 +162,7 @@ class Night:
 
     def start(self, playbook: str, name: str, *arguments: str, **more: Any) -> subprocess.Popen[str]:
         """A process of its own, as a CronJob or a person starts it."""
+        arguments = (*arguments, "-i", str(self._inventory_of_keep())) if playbook == "keep" else arguments
         given = {"winkube_max_unavailable": str(BUDGET), "winkube_budget_timeout": 120, **more}
         extra = self.bench.file(f"{name}.json", json.dumps(self.whole.variables(**given)))
         return self.bench.start(PLAYBOOKS / f"{playbook}.yml", "-e", f"@{extra}", "-f", "10", *arguments)
@@ -163,6 +173,15 @@ class Night:
             said = run.communicate(timeout=PATIENCE_S)[0]
         self.bench.file(f"{name}.log", said)
         return run.returncode, said
+
+    def _inventory_of_keep(self) -> Path:
+        """As the example's: through a pod where the kubelet answers, else by SSH."""
+        ready = [name for kind in ("right", "drifting", "cordoned") for name in self.names[kind]]
+        text = self.bench.inventory().read_text(encoding="utf-8").replace("ansible_connection=ssh\n", "")
+        lines = [f"[pods]\n{chr(10).join(ready)}", "[pods:vars]\nansible_connection=winkube.node.host_process"]
+        others = [name for name in self.hosts if name not in ready]
+        lines += [f"[machines]\n{chr(10).join(others)}", "[machines:vars]\nansible_connection=ssh"]
+        return self.bench.file("keep.ini", text + "\n".join(lines) + "\n")
 
     # -- what is there -----------------------------------------------------------------------------------------------
 
@@ -179,10 +198,9 @@ class Night:
         if self.names["drifting"]:
             run = {"id": "a" * 32, "by": "keep", "pod": "default/keep-gone/1"}
             mark = json.dumps({"run": run, "why": "last night", "budget": str(BUDGET), "cordoned": True})
-            self._patch(
-                self.names["drifting"][0],
-                {"metadata": {"annotations": {MARK: mark}}, "spec": {"unschedulable": True}},
-            )
+            dead = self.names["drifting"][0]
+            self._patch(dead, {"metadata": {"annotations": {MARK: mark}}, "spec": {"unschedulable": True}})
+            self._leave_pod(dead)
         self.whole.cluster.advance(120)
         for name in (*self.names["paused"], *self.names["dead"]):
             self.hosts[name].in_turn(self.hosts[name].node.power_off)
@@ -194,6 +212,18 @@ class Night:
 
     def _patch(self, name: str, body: dict[str, Any]) -> None:
         self.whole.cluster.request("PATCH", f"/api/v1/nodes/{name}", body)
+
+    def _leave_pod(self, node: str) -> None:
+        """Of a run that is dead. Runs know its namespace, which was there before them."""
+        space = PODS.split("/")[4]
+        self.whole.cluster.request("POST", "/api/v1/namespaces", {"metadata": {"name": space}})
+        wanted = Wanted(node, space, BASE_IMAGE, "a" * 16, "keep-gone", LIVES_S)
+        self.whole.cluster.request("POST", PODS, body(wanted, datetime.now(UTC)))
+
+    def pods_running(self) -> list[str]:
+        """Pods of the connection."""
+        found = self.whole.cluster.request("GET", PODS).get("items") or ()
+        return [pod["metadata"]["name"] for pod in found if pod.get("status", {}).get("phase") not in ENDED]
 
     def is_mended(self, name: str) -> bool:
         host, node = self.hosts[name], self.whole.cluster.nodes[name]
@@ -241,6 +271,11 @@ def spend(folder: Path, fleet: Fleet, seed: int, log: Callable[[str], None]) -> 
         log(f"a second keep.yml ended with {code}, look.yml with {looked}")
         told = {name for kind in ("cordoned", "paused", "dead") for name in night.names[kind] if f"{name}: " in report}
         writes = night.write_count(night.names["right"])
+        night.whole.cluster.advance(SILENCE_S)
+        night.whole.cluster.advance(LATER_S)
+        running = night.pods_running()
+        if running:
+            log(f"still running: {running}")
         return {
             "nodes": fleet.count,
             "mended": sum(map(night.is_mended, night.names["drifting"])),
@@ -248,6 +283,7 @@ def spend(folder: Path, fleet: Fleet, seed: int, log: Callable[[str], None]) -> 
             "reported": len(told),
             "over_budget": judge.over,
             "uncordoned_by_mistake": judge.mistaken,
+            "pods_running_after_5_min": len(running),
             "writes_per_converged_node": writes,
             "second_run_changed": sum(each.changed for each in parse_recap(said).values()),
             # One thing is wrong with each of them, so one batch mends it.

@@ -279,11 +279,13 @@ def empty_before(batch: Batch, wanted: DrainOptions, asks: Asks) -> tuple[str, .
         raise NodeError(f"drain: {error}") from error
 
 
-def empty(node: NodeDrain, access: Access) -> tuple[str, ...]:
-    """`cordon_and_drain`, undone at the end of a run that gets no further: what follows it changes the machine."""
+def empty(node: NodeDrain, access: Access, *, give_back: bool = False) -> tuple[str, ...]:
+    """`cordon_and_drain`, undone at the end of a run that gets no further. What follows it changes the machine; with
+    `give_back` only what forgets the Node's note does."""
     with claimed.noted([node.name], access):
         steps = node.cordon_and_drain()
-    claimed.forget([node.name])
+    if not give_back:
+        claimed.forget([node.name])
     return steps
 
 

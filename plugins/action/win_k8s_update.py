@@ -1,0 +1,46 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Windows updates on a drained node; documented in modules/win_k8s_update.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+
+from ..plugin_utils.task import claimed
+from ..plugin_utils.task.module_action import ModuleAction
+
+UPDATES = "ansible.windows.win_updates"
+
+
+class ActionModule(ModuleAction):
+    """win_k8s_update."""
+
+    module = "win_k8s_update"
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """What win_updates returns. Only now is the node changed: after a drain, a batch waits for its slowest node,
+        and then for a free worker."""
+        super().run(tmp, task_vars)
+        options = self.check_options()
+        task = self._task.copy()
+        task.args = options["updates"]
+        updates = self._shared_loader_obj.action_loader.get(
+            UPDATES,
+            task=task,
+            connection=self._connection,
+            play_context=self._play_context,
+            loader=self._loader,
+            templar=self._templar,
+            shared_loader_obj=self._shared_loader_obj,
+        )
+        if updates is None:
+            raise AnsibleActionFail(
+                "updates: the collection ansible.windows is missing: ansible-galaxy collection install ansible.windows"
+            )
+        if not self._task.check_mode:
+            claimed.forget([options["node_name"]])
+        found: dict[str, Any] = updates.run(task_vars=task_vars)
+        return found
