@@ -42,6 +42,7 @@ PODS = "/api/v1/namespaces/winkube-node/pods"
 ENDED, LIVES_S = ("Succeeded", "Failed"), 14400
 LATER_S = 10
 """Until a kubelet has told what it saw."""
+UP_TO_DATE = "winkube.node/UpToDate"
 MARK, PAUSED = "winkube.node/mark", "winkube.node/paused"
 BUDGET = 3
 LOOK_EVERY_S = 0.01
@@ -86,13 +87,13 @@ class Judge:
     looks: int = 0
     seen: set[frozenset[str]] = field(default_factory=set)
     served: set[str] = field(default_factory=set)
-    """Nodes that were Ready once: others are in neither number."""
+    """Nodes that could take pods once. One that joins is cordoned until all of it is there, and has nothing to lose."""
     _end: threading.Event = field(default_factory=threading.Event)
 
     def look(self) -> None:
         with self.whole.cluster.api.lock:
             nodes = dict(self.whole.cluster.nodes)
-        self.served |= {name for name, node in nodes.items() if _is_ready(node)}
+        self.served |= {name for name, node in nodes.items() if _is_ready(node) and not _is_cordoned(node)}
         away = frozenset(
             name for name in self.served & set(nodes) if _is_windows(nodes[name]) and _is_away(nodes[name])
         )
@@ -127,12 +128,20 @@ def _is_away(node: Object) -> bool:
     """As docs/budget.md has it, without the marks: a mark alone takes nothing away."""
     if PAUSED in (node["metadata"].get("annotations") or {}):
         return False
-    return bool(node["spec"].get("unschedulable")) or not _is_ready(node)
+    return _is_cordoned(node) or not _is_ready(node)
+
+
+def _is_cordoned(node: Object) -> bool:
+    return bool(node["spec"].get("unschedulable"))
 
 
 def _is_ready(node: Object) -> bool:
+    return _is_true(node, "Ready")
+
+
+def _is_true(node: Object, condition: str) -> bool:
     conditions = node["status"].get("conditions") or ()
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+    return any(each["type"] == condition and each["status"] == "True" for each in conditions)
 
 
 def _address(number: int) -> str:
@@ -226,12 +235,15 @@ class Night:
         return [pod["metadata"]["name"] for pod in found if pod.get("status", {}).get("phase") not in ENDED]
 
     def is_mended(self, name: str) -> bool:
+        """Machine and Node, and the Node says so."""
         host, node = self.hosts[name], self.whole.cluster.nodes[name]
         config = host.in_turn(lambda: host.node.drive.read(CONFIG))
-        return config != DRIFTED and MARK not in (node["metadata"].get("annotations") or {}) and not _is_away(node)
+        is_marked = MARK in (node["metadata"].get("annotations") or {})
+        return config != DRIFTED and not is_marked and not _is_away(node) and _is_true(node, UP_TO_DATE)
 
     def has_joined(self, name: str) -> bool:
-        return name in self.whole.cluster.nodes and not _is_away(self.whole.cluster.nodes[name])
+        node = self.whole.cluster.nodes.get(name)
+        return node is not None and not _is_away(node) and _is_true(node, UP_TO_DATE)
 
     def batches(self) -> Counter[str]:
         """How many batches each machine has worked off; it keeps the last 20."""
@@ -307,7 +319,12 @@ def _go_on(night: Night) -> int:
             person = None
             if number == 1 and wrong:
                 chosen = ",".join(night.chance.sample(wrong, min(2, len(wrong))))
-                more = {"winkube_drain": True, "winkube_serial": 1, "winkube_budget_full": "report"}
+                more = {
+                    "winkube_drain": True,
+                    "winkube_serial": 1,
+                    "winkube_budget_full": "report",
+                    "winkube_conditions": True,
+                }
                 person = night.start("site", "person", "--limit", chosen, **more)
                 night.log(f"a person runs site.yml for {chosen}")
             while keep.poll() is None:
