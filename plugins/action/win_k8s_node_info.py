@@ -45,6 +45,7 @@ class NodeInfoOptions:
 
     plan: bool
     preflight: bool
+    restarting: bool
 
 
 class ActionModule(NodeAction):
@@ -92,6 +93,8 @@ class ActionModule(NodeAction):
         reading = self.find_reading()
         if reading is None:
             reading = self._node.read_queries(read_plan(layout, self._components(how)))
+        if how.restarting:
+            self._node.refuse_restart(reading)
         asks = Asks(self, self._host, shared=Path(C.DEFAULT_LOCAL_TMP), task=str(self._task._uuid))
         known = {*node_plan.ANSIBLES_TAGS, *map(str, self._task.tags)}
         if how.plan and (slip := node_plan.correct_tag(self._tags("run"), known)):

@@ -51,6 +51,12 @@ options:
         in place of C(node).
     type: bool
     default: false
+  restarting:
+    description:
+      - Whether the machine is restarted next, so that it is refused here if nobody would reach it afterwards. So far
+        this is an sshd that would not start again, where the connection is SSH.
+    type: bool
+    default: false
 seealso:
   - module: winkube.node.win_containerd
 """

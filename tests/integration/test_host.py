@@ -61,6 +61,31 @@ def test_a_machine_that_restarts_twice_is_waited_for(bench: Bench) -> None:
     assert host.node.registry.exists(LOGON)
 
 
+def test_a_machine_whose_sshd_would_not_start_again_is_not_restarted(bench: Bench) -> None:
+    """Somebody looked into the logs with Explorer, which gave a named administrator full control of them."""
+    host = bench.node("win1", containers=False)
+    logs, named = r"C:\ProgramData\ssh\logs", "S-1-5-21-1-2-3-1001"
+    drive = host.node.drive
+    host.in_turn(lambda: drive.mkdir(logs, "S-1-5-32-544"))
+    closed = host.in_turn(lambda: drive.sddl(logs))
+    host.in_turn(lambda: drive.set_sddl(logs, f"{closed}(A;OICI;FA;;;{named})", restore_privilege=True))
+    before = without_journal(bench.dump())
+    for arguments in ((), ("--check",)):
+        refused = run(bench, *arguments)
+        said = " ".join(refused.output.split())
+        assert refused.rc != 0 and f"Run: icacls.exe {logs} /inheritance:d /remove:g *{named}" in said, refused
+        assert without_journal(bench.dump()) == before
+    assert converge(bench, winkube_reboot=False).rc == 0, "without a restart nothing is at stake"
+
+    host.in_turn(lambda: host.node.restart())
+    host.in_turn(lambda: host.node.clock.advance(200))
+    assert host.in_turn(lambda: host.node.services.state("sshd")) == "stopped", "as it was said"
+    host.in_turn(lambda: drive.set_sddl(logs, closed, restore_privilege=True))
+    host.in_turn(lambda: host.node.restart())
+    host.in_turn(lambda: host.node.clock.advance(200))
+    assert converge(bench).rc == 0
+
+
 def test_check_mode_says_the_restart_and_does_nothing(bench: Bench) -> None:
     host = bench.node("win1", containers=False)
     before = bench.dump()

@@ -68,6 +68,26 @@ def asked(notes: Path) -> list[str]:
     return [" ".join(line.split()[:2]) for line in lines]
 
 
+def test_a_node_that_ssh_would_not_reach_again_is_not_updated(bench: Bench, notes: Path) -> None:
+    """Refused before it is emptied; verify names it as well, and the line that mends it."""
+    whole = Whole(bench, BRIDGE)
+    whole.converge()
+    drive, logs, boots = whole.host.node.drive, r"C:\ProgramData\ssh\logs", whole.host.node.boots
+    whole.host.in_turn(lambda: drive.mkdir(logs, "S-1-5-32-544"))
+    closed = whole.host.in_turn(lambda: drive.sddl(logs))
+    whole.host.in_turn(lambda: drive.set_sddl(logs, f"{closed}(A;OICI;0x1301bf;;;AU)", restore_privilege=True))
+    (notes / "win1").write_text("2", encoding="utf-8")
+    refused = whole.site(playbook=PATCH)
+    mends = rf"icacls.exe {logs} /inheritance:d /remove:g *S-1-5-11"
+    assert refused.rc != 0 and mends in " ".join(refused.output.split()), refused
+    assert asked(notes) == ["win1 searched"]
+    assert "cordoned" not in refused.output and whole.host.node.boots == boots
+
+    look = whole.site(playbook=ROOT / "playbooks" / "verify.yml")
+    assert look.rc == 0 and mends in " ".join(look.output.split()), look
+    assert whole.converge().recap["win1"].changed == 0, "nothing is restarted"
+
+
 def test_a_node_is_emptied_updated_looked_at_and_filled_again(bench: Bench, notes: Path) -> None:
     whole = Whole(bench, BRIDGE)
     whole.converge()

@@ -10,13 +10,14 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
+from ..components.host import sshd
 from ..components.host.node_fit import Machine
 from ..components.networks import Adapter
 from ..engine.sentences import join_words
 from ..facts.windows_revisions import find_bad, next_good
 from ..network.model import POD_TYPES, Network
 from ..network.port_blocks import BLOCK
-from ..words.cause import ERROR, WARNING, Cause
+from ..words.cause import ERROR, WARNING, Area, Cause
 from ..words.causes import CAUSES
 from ..words.finding import Seen
 from ..words.remedies import AFTER_HNS, advice
@@ -227,6 +228,19 @@ def _bad_revision(scene: Scene) -> Iterator[Seen]:
 LOW_BLOCKS = 10
 """Below so many, new endpoints and rules soon fail; the number is this check's own."""
 
+
+def _sshd(scene: Scene) -> Iterator[Seen]:
+    found = sshd.look(scene.first)
+    if found is not None and found.ends:
+        for each in found.folders:
+            yield Seen(
+                f"sshd {found.version}",
+                f"{each.path} {each.complaint}",
+                "SYSTEM and Administrators alone",
+                remedy=advice(f"Run on the node: {'; '.join(each.commands)}"),
+            )
+
+
 CHECKS = (
     Check(
         CAUSES["hns.absent"],
@@ -336,6 +350,20 @@ CHECKS = (
             explains=("kube-proxy.*",),
         ),
         _hns_restarted,
+    ),
+    Check(
+        Cause(
+            "host.sshd-ends",
+            WARNING,
+            "sshd would not start again",
+            "From OpenSSH 9.4 on (Windows' own since October 2024) it ends with error 1067 if anybody but SYSTEM and "
+            "Administrators, a named administrator included, may write to its folders. It goes on until the machine or "
+            "the service is restarted.",
+            advice("Take the access away by SID (icacls.exe, as shown)."),
+            "PowerShell/Win32-OpenSSH#2282",
+            area=Area.PROGRAMS,
+        ),
+        _sshd,
     ),
     Check(
         Cause(

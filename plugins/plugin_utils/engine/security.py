@@ -95,6 +95,17 @@ class Access:
 
 def judge(sddl: str | None) -> Access:
     """The access that a descriptor gives to strangers. None, where nothing was read, says nothing."""
+    return _judge(sddl, _MAY_WRITE, _PLACEHOLDERS)
+
+
+def judge_as_sshd(sddl: str | None) -> Access:
+    """As `judge`, for a program that trusts SYSTEM and Administrators alone: neither TrustedInstaller nor an entry for
+    who makes something. Source: PowerShell/openssh-portable contrib/win32/win32compat/w32-sshfileperm.c,
+    check_secure_folder_permission."""
+    return _judge(sddl, _MAY_READ, frozenset())
+
+
+def _judge(sddl: str | None, trusted: frozenset[str], placeholders: frozenset[str]) -> Access:
     if sddl is None:
         return Access()
     match = _DESCRIPTOR.fullmatch(sddl)
@@ -103,9 +114,23 @@ def judge(sddl: str | None) -> Access:
         return Access(_NOBODY, (whole,), (whole,))
     owner = match["owner"] or _NOBODY
     entries = [_EVERYBODY] if match["dacl"] is None else list(_split(match["dacl"]))
-    writers = dict.fromkeys(who for entry in entries if (who := _stranger(entry, _WRITES, _MAY_WRITE)))
-    readers = dict.fromkeys(who for entry in entries if (who := _stranger(entry, ~0, _MAY_READ)))
-    return Access("" if owner in _MAY_WRITE else owner, tuple(writers), tuple(readers))
+    writers = dict.fromkeys(who for entry in entries if (who := _stranger(entry, _WRITES, trusted | placeholders)))
+    readers = dict.fromkeys(who for entry in entries if (who := _stranger(entry, ~0, _MAY_READ | placeholders)))
+    return Access("" if owner in trusted else owner, tuple(writers), tuple(readers))
+
+
+ALIASES = {
+    "AU": "S-1-5-11",
+    "BA": "S-1-5-32-544",
+    "BU": "S-1-5-32-545",
+    "CO": "S-1-3-0",
+    "IU": "S-1-5-4",
+    "OW": "S-1-3-4",
+    "PU": "S-1-5-32-547",
+    "SY": "S-1-5-18",
+    "WD": "S-1-1-0",
+}
+"""SIDs that are the same on each machine, by their names in a descriptor."""
 
 
 def complain(sddl: str | None, *, private: bool = False) -> str:
@@ -123,7 +148,7 @@ def _stranger(entry: str, bits: int, trusted: frozenset[str]) -> str:
     match = _ENTRY.fullmatch(entry)
     if match is None:
         return entry if entry == _EVERYBODY else f"({_shorten(entry)})"
-    if match["kind"] == "D" or match["sid"] in trusted | _PLACEHOLDERS:
+    if match["kind"] == "D" or match["sid"] in trusted:
         return ""
     rights = _mask(match["rights"])
     if rights is None:

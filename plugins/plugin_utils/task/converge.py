@@ -258,8 +258,12 @@ class Converge:
         return given, resources
 
     def _plan(self, stage: Stage, given: Given[Any], resources: Resources, *, restart_unready: bool = False) -> Plan:
+        """Refused for a plan that restarts the machine, if it would not be reached again."""
         deadline = stage.deadline(given)
-        return make_plan(given.name, resources, given.reading, deadline_s=deadline, restart_unready=restart_unready)
+        plan = make_plan(given.name, resources, given.reading, deadline_s=deadline, restart_unready=restart_unready)
+        if plan.reboot and self._restarts:
+            self._node.refuse_restart(given.reading)
+        return plan
 
     def _apply(self, stage: Stage, batch: Batch, given: Given[Any]) -> Reading:
         """The plan's batch sent. NotAsReadError if nothing was done."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from ansible.errors import AnsibleError
 
+from ..components.host import sshd
 from ..components.layout import Layout
 from ..components.registry import DAEMONS, read_plan
 from ..engine.answer import Answer
@@ -69,6 +70,20 @@ class TaskNode:
         """Refused if another host of the run is on this machine."""
         if sentence := describe_same(self.name, self._others(reading)):
             raise Refused(sentence)
+
+    def refuse_restart(self, reading: Reading) -> None:
+        """Refused if the machine is reached by SSH, and its sshd would end when it starts again. A newer sshd that only
+        logs it is a warning."""
+        found = sshd.look(reading) if self.is_reached_by_ssh else None
+        if found is not None and found.ends:
+            raise Refused(f"{self.name} is not restarted, since nobody would reach it by SSH again: {found.sentence}")
+        if found is not None:
+            self.warn_once(f"{self.name}: {found.sentence}")
+
+    @property
+    def is_reached_by_ssh(self) -> bool:
+        """Whether Ansible's connection needs the node's sshd."""
+        return str(getattr(self.connection, "ansible_name", "")).rpartition(".")[2] == "ssh"
 
     def _others(self, reading: Reading) -> Others:
         return self.machines.meet(reading.machine, reading.boot_id) if self.machines else Others()

@@ -149,7 +149,7 @@ def install(node: SimulatedNode, containers: bool) -> None:
     for name in PROGRAMS_IN_SYSTEM32:
         _program(node, f"{SYSTEM32}\\{name}.exe", name, version)
     _program(node, f"{SYSTEM32}\\WindowsPowerShell\\v1.0\\powershell.exe", "powershell", version)
-    _program(node, f"{SYSTEM32}\\OpenSSH\\sshd.exe", "svchost", "9.5.0.1")
+    _program(node, f"{SYSTEM32}\\OpenSSH\\sshd.exe", "sshd", "9.5.0.1")
     drive.write(f"{SYSTEM32}\\drivers\\etc\\hosts", b"# simulated hosts file\r\n", owner=SYSTEM)
     _registry(node)
     _network(node)

@@ -52,6 +52,9 @@ class Node:
         self.answers = list(answers)
         self.told: list[str] = []
 
+    def refuse_restart(self, reading: Reading) -> None:
+        """sshd is as it should be."""
+
     def complete(self, reading: Reading, _queries: Sequence[Query]) -> Reading:
         return reading
 

@@ -23,7 +23,7 @@ from ...facts.calico import hns_mode
 from .. import log_limit, networks
 from ..layout import Layout
 from ..shared_options import SharedOptions
-from . import host_checks, node_fit
+from . import host_checks, node_fit, sshd
 from .options import HostOptions, ProxyOptions
 from .os_switches import OsSwitches, list_wanted
 
@@ -154,6 +154,7 @@ def reads(layout: Layout) -> tuple[Query, ...]:
         *(query for resource in resources for query in resource.reads()),
         networks.adapters_query(),
         *host_checks.reads(layout),
+        *sshd.reads(),
     )
 
 
