@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -23,7 +22,9 @@ from ..plugin_utils.diagnosis.programs import programs
 from ..plugin_utils.diagnosis.table import DIAGNOSE, VERIFY, Report, check_ids, describe, diagnose, report_of
 from ..plugin_utils.engine.answer import Answer
 from ..plugin_utils.engine.batch import Batch
+from ..plugin_utils.engine.clock import Clock
 from ..plugin_utils.engine.reading import Query, Reading
+from ..plugin_utils.engine.waiting import Wait
 from ..plugin_utils.node.link import NodeError, OutcomeUnknown
 from ..plugin_utils.task.node_action import NodeAction
 from ..plugin_utils.task.screen import display
@@ -62,15 +63,15 @@ class ActionModule(NodeAction):
 
     def _quick(self, how: DiagnoseOptions, question: gather.Question) -> dict[str, Any]:
         """Looks until there is no error or the time is up."""
-        end = time.monotonic() + how.timeout
+        clock = Clock()
+        end, wait = clock.now() + how.timeout, Wait("diagnose: waiting for what is wrong to pass", clock)
         while True:
             scene = gather.quick(self, question, self._cluster(how, question))
             report = diagnose(scene, VERIFY)
             errors = [one for one in report.findings if one.severity == ERROR]
-            if not errors or time.monotonic() >= end:
+            if not errors or clock.now() >= end:
                 break
-            display.vv(f"{self._host}: {len(errors)} errors so far; looking again")
-            time.sleep(AGAIN_S)
+            wait.sleep(AGAIN_S, "; ".join(one.title for one in errors))
         self.adds.see(scene.node)
         failed, result = self._report(report.only(how.checks), how, describe(scene, VERIFY))
         if failed:

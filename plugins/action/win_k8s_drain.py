@@ -32,7 +32,7 @@ class ActionModule(NodeAction):
                 f"The Node {wanted.node_name} cannot be drained, since the controller has no way to the cluster: "
                 "name its kubeconfig in winkube_cluster.kubeconfig."
             )
-        claim = build_claim(cluster, wanted.budget, self._say)
+        claim = build_claim(cluster, wanted.budget, self.say)
         node = drain.NodeDrain(cluster, wanted.node_name, claim, drain.Rules.from_options(wanted))
         pods = node.list_evictable()
         check = self._task.check_mode

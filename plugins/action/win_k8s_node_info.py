@@ -162,7 +162,7 @@ class ActionModule(NodeAction):
             if cluster is None:
                 return Standing()
             told = {"take_over": run.text("take_over"), "events": goes_on and self._writes()}
-            claim = build_claim(cluster, read(BudgetOptions, told), self._say)
+            claim = build_claim(cluster, read(BudgetOptions, told), self.say)
             return find_standing(cluster, run.text("node_name"), claim, self.adds.see)
         except BusyError as busy:
             if goes_on and run.text("budget_full") != "report":

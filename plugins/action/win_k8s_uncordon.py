@@ -15,6 +15,7 @@ from ..plugin_utils.components.options import read
 from ..plugin_utils.components.shared_options import BudgetOptions
 from ..plugin_utils.engine.clock import Clock
 from ..plugin_utils.engine.sentences import as_steps
+from ..plugin_utils.engine.waiting import Wait
 from ..plugin_utils.task import claimed, drain
 from ..plugin_utils.task.budget import build_claim
 from ..plugin_utils.task.node_action import NodeAction
@@ -42,12 +43,12 @@ class ActionModule(NodeAction):
         cluster = self._asks.cluster(self._shared.cluster)
         if cluster is None:
             return {"changed": False, "steps": []}
-        node = drain.NodeDrain(cluster, name, build_claim(cluster, how.budget, self._say))
+        node = drain.NodeDrain(cluster, name, build_claim(cluster, how.budget, self.say))
         if self._task.check_mode or not node.is_ours():
             steps = node.plan_uncordon()
             return {"changed": bool(steps), "steps": as_steps(steps, planned=True)}
         wait_for(
-            Clock(),
+            Wait(f"waiting for the Node {name} to be Ready", Clock()),
             how.timeout,
             lambda: True if node_object.is_ready(cluster.node(name) or {}) else None,
             f"The Node {name} is not Ready after {how.timeout} s, so it stays cordoned; see playbooks/verify.yml.",

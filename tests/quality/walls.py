@@ -49,14 +49,14 @@ UTILS: Mapping[str, Room] = {
     "cluster": Room(
         (
             *("engine.address", "engine.clock", "engine.gate", "engine.local_path", "engine.printable"),
-            *("engine.secret", "engine.time_limit", "foreign"),
+            *("engine.secret", "engine.time_limit", "engine.waiting", "foreign"),
         ),
         ("cryptography", "kubernetes", "urllib3", "websocket", "yaml"),
     ),
     "budget": Room(
         (
             *("cluster.error", "components.join.node_object", "engine.clock", "engine.printable", "engine.resource"),
-            "engine.run_end",
+            *("engine.run_end", "engine.waiting"),
         )
     ),
     "node_status": Room(("budget", "cluster.error", "components.join.node_object", "engine.printable")),

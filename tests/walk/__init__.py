@@ -8,8 +8,8 @@ the page, against a lab of its own, or is listed with the reason why not: a comm
 is told with its exit status and how many lines it printed. The last line is one JSON object.
 
 What is not as at a user's: downloads come from the lab (`-e @lab.json`, as from a mirror), ssh takes the lab's
-configuration, the collections that galaxy.yml names come from PyPI's `ansible` where there is no way to Galaxy, Windows
-Update is a stand-in. No Windows is in it.
+configuration, kubectl is a small one of the walk, the collections that galaxy.yml names come from PyPI's `ansible`
+where there is no way to Galaxy, Windows Update is a stand-in. No Windows is in it.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Place:
 
     @property
     def others(self) -> Path:
-        """The collections that galaxy.yml names."""
+        """The collections that galaxy.yml names, and what a newcomer has beside them: kubectl."""
         return self.root / "others"
 
     @property
@@ -87,6 +87,9 @@ class Place:
         link.parent.mkdir(parents=True)
         link.symlink_to(Path("../../../.."))
         self.must(*(str(self.scripts / "ansible-galaxy"), "collection", "build", "--output-path", "build"))
+        program = self.others / "kubectl"
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} {Path(__file__).parent / "kubectl.py"} "$@"\n')
+        program.chmod(0o755)
 
     def must(self, *command: str) -> str:
         """A command that is not a page's, in the clone where that is there."""
@@ -123,7 +126,7 @@ class Walk:
         if self.folder == self.place.clone:
             paths = [str(self.place.clone / ".venv" / "collections"), str(self.place.others)]
         environment["ANSIBLE_COLLECTIONS_PATH"] = os.pathsep.join([*self._first_collections(), *paths])
-        environment["PATH"] = f"{self.place.scripts}{os.pathsep}{environment['PATH']}"
+        environment["PATH"] = os.pathsep.join([str(self.place.scripts), str(self.place.others), environment["PATH"]])
         done = subprocess.run(
             ["bash", "-c", line],
             cwd=self.folder,

@@ -10,11 +10,12 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from tests.integration.lab import ROOT
 from tests.integration.whole import write_sums
-from tests.lab.cluster import kubespray
+from tests.lab.cluster import kubespray, makers
 from tests.walk import DEMO, KIND, MINUTES, Page, Step, Walk, documents
 
 
@@ -96,6 +97,28 @@ def beside_the_link(walk: Walk) -> None:
     given = re.search(r"^winkube_network_mode: calico\nwinkube_calico_kube_proxy_image: \S+", page, re.MULTILINE)
     assert given is not None
     (folder / "winkube.yml").write_text("\n".join([*kept, given[0], ""]), encoding="utf-8")
+
+
+def beside(maker: str, walk: Walk) -> None:
+    """The repository that the pages of other makers begin with, a bare machine, and a cluster as the page says."""
+    install = (str(walk.place.scripts / "ansible-galaxy"), "collection", "install", "--force", "--no-deps")
+    walk.place.must(*install, str(walk.place.archive), "-p", str(walk.folder / "collections"))
+    walk.write("ansible.cfg", AS_IN_YOUR_REPO)
+    walk.bench.node("win1", "192.168.122.220", containers=False)
+    cluster = walk.whole(maker=maker, **{**makers.ALL[maker].settings, "tunnel": False})
+    walk.extra["winkube_api_server"] = cluster.published
+    for name, text in documents(walk.page):
+        if name.startswith("nodes/"):  # the others lie on the servers
+            walk.write(name, text)
+
+
+AS_IN_YOUR_REPO = """[defaults]
+callbacks_enabled = winkube.node.steps
+
+[inventory]
+enable_plugins = winkube.node.node_yaml, yaml, ini
+any_unparsed_is_failed = true
+"""
 
 
 def in_a_clone_of_kubernetes(walk: Walk) -> None:
@@ -230,6 +253,13 @@ PROVISIONED = MINUTES.format("tests/integration/test_provisioner.py")
 NO_GO = "" if shutil.which("go") else "there is no Go here"
 DRIFTING = "ansible-playbook -i inventory winkube.node.drift"
 PATCH = "ansible-playbook -i inventory winkube.node.patch"
+INSTALLED = "ansible-playbook -i nodes winkube.node.site"
+BINDINGS = Step("kubectl apply -f collections/ansible_collections/winkube/node/examples/rbac/bootstrap.yml")
+JOIN = (
+    Step(f"{INSTALLED} -e winkube_preflight=only"),
+    Step(INSTALLED),
+    Step("kubectl get --raw /api/v1/nodes/win1/proxy/configz"),
+)
 BOOTSTRAP = "ansible-playbook -i inventory winkube.node.bootstrap -e @fingerprints.yml"
 
 
@@ -328,6 +358,9 @@ PAGES = (
         ten_nodes,
         folder="beside",
     ),
+    Page("docs/beside-rke2.md", (BINDINGS, *JOIN), partial(beside, "rke2"), folder="beside-rke2"),
+    Page("docs/beside-k3s.md", (BINDINGS, *JOIN), partial(beside, "k3s"), folder="beside-k3s"),
+    Page("docs/beside-k0s.md", JOIN, partial(beside, "k0s"), folder="beside-k0s"),
     Page(
         "docs/molecule.md",
         (
@@ -404,6 +437,7 @@ PAGES = (
 """In the order in which somebody reads them; the infra repository brings the installed collection."""
 MORE: Mapping[str, tuple[Step, ...]] = {
     "docs/beside-kubespray.md": (Step(BESIDE),),
+    **{f"docs/beside-{maker}.md": (Step(INSTALLED),) for maker in ("rke2", "k3s", "k0s")},
     "docs/drift.md": (
         Step(DRIFTING, status=2, first=edited),
         Step(f"{DRIFTING} -e winkube_drift_dir=reports -e winkube_drift_fail=false"),

@@ -23,6 +23,7 @@ from ..cluster.error import ClusterError
 from ..engine.clock import Clock, as_timestamp
 from ..engine.resource import Refused
 from ..engine.run_end import identity
+from ..engine.waiting import Wait
 from .count import Budget, Seen, explain_too_many, find_holders, limit
 from .mark import ANNOTATION, PAUSED, Mark
 from .run import Place, Run, is_over
@@ -32,7 +33,6 @@ TRIES = 30
 """So often is a Node read again that changes under our hands. Of many Nodes that are busy, one may do so ten times in a
 row; nothing else is lost by another try."""
 SHORTEST_S, LONGEST_S = 1.0, 10.0
-SAY_EVERY_S = 60.0
 
 Object = Mapping[str, Any]
 
@@ -120,7 +120,8 @@ class Claim:
             BudgetFullError: There was no room in time; nothing of this run is marked.
             ClusterError: The cluster did not answer.
         """
-        end, said_at, conflicts = self.clock.now() + self.wish.timeout_s, -SAY_EVERY_S, 0
+        end, conflicts = self.clock.now() + self.wish.timeout_s, 0
+        wait = Wait("budget: waiting, since enough nodes are away", self.clock)
         while True:
             view = self._judge(names)
             if not view.holders:
@@ -140,10 +141,7 @@ class Claim:
                 raise ClusterError(
                     f"The Nodes {', '.join(names)} change all the time and could not be marked.", CONFLICT
                 )
-            if view.holders and self.clock.now() - said_at >= SAY_EVERY_S:
-                said_at = self.clock.now()
-                self.say(f"waits, since enough nodes are away: {', '.join(node.describe() for node in view.holders)}")
-            self.clock.sleep(self.pause())
+            wait.sleep(self.pause(), ", ".join(node.describe() for node in view.holders))
 
     def plan(self, names: Sequence[str]) -> tuple[str, ...]:
         """What `take` would do if it did not have to wait. Refused, BudgetFullError and ClusterError as there."""

@@ -13,6 +13,7 @@ from typing import Any
 from ..cluster.change import Change
 from ..cluster.client import Cluster, wait_for
 from ..engine.resource import Refused
+from ..engine.waiting import Wait
 from ..facts import calico as facts
 from ..words.cause import ERROR
 from .judge import problems, rule_of
@@ -268,7 +269,8 @@ def _affinity(view: View) -> Iterator[Change]:
     def create(cluster: Cluster) -> None:
         if api == STORED and not view.stored:
             late = f"The operator has not made the CRD {STORED.ipam} within {CRDS_S} s; look at its log."
-            wait_for(cluster.clock, CRDS_S, lambda: cluster.get(GROUP), late)
+            wait = Wait(f"calico: waiting for the CRD {STORED.ipam}", cluster.clock)
+            wait_for(wait, CRDS_S, lambda: cluster.get(GROUP), late)
         cluster.create(path, body)
 
     yield Change(f"create the {api.ipam_kind} default with strictAffinity", {}, body, create)

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from ..engine.clock import Clock
 from ..engine.gate import Record, Unexpected
 from ..engine.secret import Secret
+from ..engine.waiting import Wait
 from .access import list_files
 from .answer import Answer, Object, StrangeAnswerError, check_answer, refuse_field, text
 from .connection import Connection, connection
@@ -47,14 +48,14 @@ Remember = Callable[[str, Callable[[], Object | None]], Object | None]
 
 
 def wait_for(
-    clock: Clock, timeout_s: float, what: Callable[[], T | None], sentence: str = "", interval_s: float = 1.0
+    wait: Wait, timeout_s: float, what: Callable[[], T | None], sentence: str = "", interval_s: float = 1.0
 ) -> T:
     """The first result of `what` that is not None; it is called at least twice, at the start and at the end. A cluster
-    that does not answer for a while does not end the wait.
+    that does not answer for a while does not end the wait, of which `wait` tells the user.
 
     ClusterError with `sentence`, and the last attempt's error, after `timeout_s` seconds.
     """
-    end = clock.now() + timeout_s
+    clock, end = wait.clock, wait.clock.now() + timeout_s
     while True:
         failed: ClusterError | None = None
         try:
@@ -68,7 +69,7 @@ def wait_for(
         if left <= 0:
             said = sentence or f"Waited {timeout_s:g} s in vain."
             raise ClusterError(f"{said} The last attempt: {failed}" if failed else said) from failed
-        clock.sleep(min(interval_s, left))
+        wait.sleep(min(interval_s, left), failed or "")
 
 
 class Cluster:
@@ -310,6 +311,7 @@ class Cluster:
     def insist(self, work: Callable[[], T]) -> T:
         """The result of `work`; repeated, with growing pauses, while the failure is temporary."""
         began, pause, repeated, strange = self.clock.now(), FIRST_PAUSE_S, False, 0
+        wait: Wait | None = None
         while True:
             try:
                 answer = work()
@@ -322,11 +324,12 @@ class Cluster:
                 self._has_answered |= error.status > 0
                 patience = PATIENCE_S if self._has_answered else FIRST_PATIENCE_S
                 waited = self.clock.now() - began
-                wait = max(pause, error.after_s)
-                if waited + wait > patience or strange >= STRANGE_TIMES:
+                longer = max(pause, error.after_s)
+                if waited + longer > patience or strange >= STRANGE_TIMES:
                     said = f"Gave up after {waited:.0f} s, the last error was: {error}" if repeated else str(error)
                     raise ClusterError(said, error.status, passing=True) from error
-                self.clock.sleep(wait)
+                wait = wait or Wait(f"waiting for the API server {self.server}", self.clock)
+                wait.sleep(longer, error)
                 pause, repeated = min(2 * pause, LONGEST_PAUSE_S), True
 
 

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ..engine.clock import Clock, as_timestamp
+from ..engine.waiting import Wait
 from .client import Cluster, wait_for
 from .error import ClusterError
 
@@ -61,7 +62,7 @@ def create(cluster: Cluster, namespace: dict[str, Any]) -> None:
 def wait_until_gone(cluster: Cluster, name: str, clock: Clock, timeout_s: float) -> None:
     """ClusterError if the Namespace still exists after that time."""
     wait_for(
-        clock,
+        Wait(f"waiting for the namespace {name} to be gone", clock),
         timeout_s,
         lambda: True if cluster.get(f"{PATH}/{name}") is None else None,
         f"The namespace {name} is being deleted, but was still there after {timeout_s:g} s; see kubectl describe "

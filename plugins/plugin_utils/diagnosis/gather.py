@@ -14,7 +14,6 @@ from __future__ import annotations
 import base64
 import json
 import socket
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -38,10 +37,12 @@ from ..cri.watch import Sampling, report, take
 from ..cri_tcp import expiry
 from ..engine.answer import Answer
 from ..engine.batch import Batch, Op
+from ..engine.clock import Clock
 from ..engine.reading import Expectation, Query, Reading, file_key, file_query, merge_queries, system_query
 from ..engine.resource import Refused
 from ..engine.secret import Secret
 from ..engine.tools import SYSTEM32
+from ..engine.waiting import Wait
 from ..facts.version import VersionError
 from ..network.virtual_machine import VmAdapter, VmAdaptersError
 from ..network.virtual_machine import parse as parse_adapters
@@ -142,7 +143,7 @@ def quick(machine: Seen, question: Question, cluster: Cluster | None, *, service
     view = ask(cluster, expected.node_name) if services and cluster is not None else None
     node = view.node if view is not None else cluster.node(expected.node_name) if cluster is not None else None
     kubelets = _read_kubelets(cluster) if cluster is not None and expected.kubernetes else None
-    time.sleep(question.how.watch)
+    Wait("diagnose: watching the node", Clock()).sleep(question.how.watch)
     again = (*watched, *programs.logs(layout, expected, first), *programs.health(layout, expected, first))
     second = first.merge(machine.probe(again), again)
     return scene_of(
@@ -197,7 +198,7 @@ def full(
     first = _read(machine, queries, expected)
     objects, why = _ask_cluster(cluster, expected.node_name, no_cluster)
     gmsa = ask_gmsa(cluster, objects)
-    time.sleep(question.how.watch)
+    Wait("diagnose: watching the node", Clock()).sleep(question.how.watch)
     again = merge_queries(
         (
             *watched,

@@ -17,6 +17,7 @@ from ..cluster.error import ClusterError
 from ..cluster.exec import exit_status
 from ..cluster.stream import V4, V5
 from ..engine.clock import Clock
+from ..engine.waiting import WATCHED_S, Voice, Wait
 from . import pod
 from .pod import Wanted
 
@@ -49,8 +50,6 @@ try {{
 . $script"""
 """With redirected errors PowerShell's own text of an error is CLIXML; this makes it a sentence."""
 LOOK_S = 1.0
-QUIET_S = 5.0
-"""Seconds in which a pod with a present image starts; until then nothing is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +104,21 @@ class Access:
         self._wait()
         return made
 
+    def _begin(self, what: str) -> Wait:
+        """A wait that is told as the connection tells, whatever task it is used by."""
+        return Wait(what, self.clock, Voice(self.say, WATCHED_S))
+
     def _wait_until_gone(self) -> None:
         """The next pod has the same name."""
         end = self.clock.now() + self.start_s
+        wait = self._begin(f"waiting for the last pod on {self.wanted.node} to be gone")
         while self.cluster.get(self.wanted.path) is not None:
             if self.clock.now() >= end:
                 raise ClusterError(
                     f"The pod {self._name} has ended and was still there {self.start_s:g} s after it was deleted "
                     f"(start_timeout); see kubectl describe pod -n {self.wanted.namespace} {self.wanted.name}."
                 )
-            self.clock.sleep(LOOK_S)
+            wait.sleep(LOOK_S)
 
     def _make(self, keep: Callable[[str], object]) -> None:
         body = pod.body(self.wanted, self.cluster.now())
@@ -151,7 +155,7 @@ class Access:
 
     def _wait(self) -> None:
         end = self.clock.now() + self.start_s
-        said = ""
+        wait = self._begin(f"waiting for the pod {self._name} on {self.wanted.node}")
         while True:
             found = self.cluster.get(self.wanted.path)
             if found is None:
@@ -165,10 +169,7 @@ class Access:
                     f"The pod {self._name} on {self.wanted.node} did not start{waited}: {state.waits}."
                     f"{self._node_sentence()}"
                 )
-            if state.waits != said and self.clock.now() >= end - self.start_s + QUIET_S:
-                said = state.waits
-                self.say(f"waiting for the pod {self._name} on {self.wanted.node}: {said}")
-            self.clock.sleep(LOOK_S)
+            wait.sleep(LOOK_S, state.waits)
 
     def _node_sentence(self) -> str:
         """What the Node says about itself if that is the reason."""

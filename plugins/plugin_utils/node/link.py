@@ -33,6 +33,7 @@ from ..engine.printable import make_sentence
 from ..engine.reading import Query
 from ..engine.sentences import end_sentence
 from ..engine.user import user
+from ..engine.waiting import LOGGED_S, WATCHED_S, Voice, Wait
 from . import progress
 from .answer import RECOVERED, check_answer, check_parts, check_recovered
 from .runner_text import add_hns_text, runner_sha256, runner_text
@@ -179,7 +180,7 @@ class Link:
     notice: Callable[[str], None] = lambda sentence: None
     said: Callable[[str], None] = lambda sentence: None
     """Gets the node's progress when a batch takes longer than `progress_s`, and expected losses of the connection."""
-    progress_s: float = progress.LOGGED_S
+    progress_s: float = LOGGED_S
     through: frozenset[str] = frozenset()
     """Services that the connection goes through, in lower case: it is lost when they stop."""
     noted: Callable[[Mapping[str, Any], Sequence[Query]], None] = lambda parts, queries: None
@@ -212,15 +213,15 @@ class Link:
     def _read_again(self, args: dict[str, Any], silence: Silence) -> dict[str, Any]:
         self.notice(f"{silence} Reading again.")
         cause: Exception = silence
-        told = started = self.clock.now()
+        wait = self.wait(f"reading: {_WAITING}")
         for pause in _pauses(self.reconnect_s, self.clock):
-            self.clock.sleep(pause)
+            wait.sleep(pause, cause)
             try:
                 self.renew()
                 return self._run("node_probe", args, self.answer_s)
             except Exception as error:  # as in apply
                 cause = error
-                told = self.say_waiting(f"reading: {_WAITING}", started, told, error)
+                wait.say(error)
         raise OutcomeUnknown(
             f"{self.host} could not be read: it went silent, and did not answer for {self.reconnect_s:g} s. Run the "
             f"playbook again when the node can be reached. The last attempt said: {cause}",
@@ -281,11 +282,11 @@ class Link:
             self.notice(f"{what} while batch {batch_id} was under way ({why}); asking the node what became of it")
         follow = encode(add_hns_text(self._envelope("follow", batch_id, batch)))
         cause: Exception = lost
-        told = started = self.clock.now()
+        wait = self.wait(f"{batch.component}: {_WAITING}")
         failures = int(failed)
         limit_s = self._follow_limit(batch)
         for pause in _pauses(self.reconnect_s, self.clock):
-            self.clock.sleep(pause)
+            wait.sleep(pause, cause)
             try:
                 if not isinstance(cause, ModuleError):
                     self.renew()
@@ -293,7 +294,7 @@ class Link:
             except Exception as error:  # as in apply
                 cause, failures = error, 0
                 limit_s = min(2 * limit_s, self._submit_limit(batch))
-                told = self.say_waiting(f"{batch.component}: {_WAITING}", started, told, error)
+                wait.say(error)
                 continue
             if _is_answer(answer):
                 found = self._take(answer, batch_id, batch)
@@ -316,20 +317,9 @@ class Link:
             cause,
         )
 
-    def say_waiting(self, what: str, started: float, told: float, last: object) -> float:
-        """Says `what` every `progress_s`; when that was said last.
-
-        Args:
-            what: What is waited for, such as "waiting for the node to answer".
-            started: When the wait began, as `clock` has it.
-            told: When that was said last; `started` if not yet.
-            last: What was seen last.
-        """
-        now = self.clock.now()
-        if now - told < self.progress_s:
-            return told
-        self.said(f"{what}, {now - started:.0f} s so far; last seen: {last}")
-        return now
+    def wait(self, what: str) -> Wait:
+        """A wait of this task's that begins now, such as "waiting for the node to answer"."""
+        return Wait(what, self.clock, Voice(self.said, self.progress_s))
 
     def _report_loss(self, answer: Answer, batch_id: str, lost: Exception) -> Answer:
         if answer.outcome != "unknown":
@@ -394,7 +384,7 @@ class Link:
 
     def _follow_s(self, batch: Batch, done: int = 0) -> float:
         """How long a node follows a batch in one call. Then it answers `running`, and its progress is shown."""
-        most = progress.WATCHED_S if self._is_cut_off_by(batch, done) else self.progress_s
+        most = WATCHED_S if self._is_cut_off_by(batch, done) else self.progress_s
         return min(batch.deadline_s, self.answer_s, most)
 
     def _follow_limit(self, batch: Batch, done: int = 0) -> float:

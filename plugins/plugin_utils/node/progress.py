@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The progress of a long batch: a line every few seconds on a terminal, every minute in a log.
+"""The progress of a long batch, told as waits are (engine/waiting.py); each line costs a remote call.
 
 The node does nothing extra for it. An answer `running` lists the finished ops, so the next one is under way. The size
 of `<path>.part` tells how far a download is (docs/protocol.md, section 2).
@@ -19,9 +19,6 @@ from ..engine.answer import Answer
 from ..engine.batch import Batch, Op
 from ..engine.reading import Query, file_key, file_query
 
-WATCHED_S = 8.0
-"""Seconds between two lines when a user watches. Each costs a remote call."""
-LOGGED_S = 60.0
 MEGA = 1000 * 1000
 _LONGEST = 100
 _WAITS = {

@@ -98,13 +98,14 @@ def wait_until_back(link: Link, boot_id: str, timeout_s: float) -> None:
     NodeError after `timeout_s` seconds. Every exception of the connection counts as "not yet": each connection plugin
     has its own, and a starting machine answers 401 and 503 for a while.
     """
-    started = told = link.clock.now()
+    started = link.clock.now()
+    wait = link.wait("waiting for the machine to come back")
     pause = FIRST_PAUSE_S
     seen = "nothing"
     answers, new, since = 0, "", 0.0
     grace = 0.0
     while True:
-        link.clock.sleep(CONFIRM_S if answers else pause)
+        wait.sleep(CONFIRM_S if answers else pause, seen)
         pause = min(pause * 1.5, LONGEST_PAUSE_S)
         try:
             if not answers:
@@ -124,7 +125,7 @@ def wait_until_back(link: Link, boot_id: str, timeout_s: float) -> None:
             answers, seen = 0, str(error)
         if answers >= 2 and settled:
             return
-        told = link.say_waiting("waiting for the machine to come back", started, told, seen)
+        wait.say(seen)
         if link.clock.now() - started >= timeout_s + grace:
             raise NodeError(
                 f"The machine was told to restart, but did not come back within {timeout_s + grace:g} s; last seen: "

@@ -16,6 +16,7 @@ from ..components.join import node_object
 from ..engine import windows_path
 from ..engine.clock import Clock
 from ..engine.resource import Refused
+from ..engine.waiting import Wait
 from .options import ProvisionerOptions
 from .provision import Task
 from .provision_items import KUBEPROXY_PATH, Item
@@ -35,7 +36,7 @@ def wait_for_node(how: ProvisionerOptions, name: str, tasks: Iterable[Task]) -> 
             "were swapped, and their services work."
         )
     wait_for(
-        Clock(),
+        Wait(f"waiting for the Node {name} to be Ready with what was put in", Clock()),
         how.node_timeout,
         lambda: True if node_is_back(cluster.node(name), versions) else None,
         f"The Node {name} is not Ready {how.node_timeout} s after the swap. Its services work; see "

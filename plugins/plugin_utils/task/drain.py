@@ -30,6 +30,7 @@ from ..components.shared_options import Access, DrainOptions
 from ..engine.batch import Batch, Op
 from ..engine.clock import Clock
 from ..engine.resource import Refused
+from ..engine.waiting import Wait
 from ..facts.node_labels import BUILD_LABEL
 from ..host_process.pod import is_ours
 from ..node.link import NodeError
@@ -225,9 +226,11 @@ class NodeDrain:
         found: set[str] = set()
         asked: set[str] = set()
         empty = 0
+        left: list[Object] = []
+        wait = Wait(f"drain: waiting for the pods of {self.name} to go", self.clock)
         while empty < EMPTY_LISTS:
             if found or empty:
-                self.clock.sleep(LIST_EVERY_S)
+                wait.sleep(LIST_EVERY_S, ", ".join(map(_name, left)))
             left = self._select_pods_to_evict(self._pods())
             empty = 0 if left else empty + 1
             if left and found and self.clock.now() >= end:

@@ -17,10 +17,13 @@ from ..cluster.error import ClusterError
 from ..engine.local_path import FULL, explain_full
 from ..engine.printable import make_printable, make_sentence
 from ..engine.resource import Refused
+from ..engine.waiting import LOGGED_S, WATCHED_S, Voice, telling
 from ..node import run_id
 from ..record.store import FILE, Store
+from ..transfer.progress import is_watched
 from . import argument_spec, recorded
 from .argument_spec import plain
+from .screen import display
 from .variables import RECORD
 
 FACTS = "ansible_facts"
@@ -112,11 +115,16 @@ class ModuleAction(ActionBase):
         spec = argument_spec.load_spec(self.module)
         return argument_spec.normalize(self.validate_argument_spec(argument_spec=spec)[1], spec)
 
+    def say(self, sentence: str) -> None:
+        """A line about what the task waits for."""
+        display.display(f"  {self.topic or self.about}: {sentence}")
+
     def explain_errors(self, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """What `work` returns, fit to be printed; facts stay as they are. Its errors become sentences that end the
         task."""
         try:
-            result = work()
+            with telling(Voice(self.say, WATCHED_S if is_watched() else LOGGED_S)):
+                result = work()
         except Refused as refused:  # the sentences are whole; a chain of causes would say them twice
             raise AnsibleActionFail(make_sentence("\n".join(refused.sentences)), obj=self._task.args) from None
         except ClusterError as error:

@@ -24,9 +24,9 @@ from ..components.shared_options import SharedOptions
 from ..components.source import text_of
 from ..engine.printable import make_sentence
 from ..engine.reading import Query, Reading, pack, usable
+from ..engine.waiting import LOGGED_S, WATCHED_S
 from ..node import run_id
 from ..node.link import Link, NodeError, OutcomeUnknown, Silence, describe_recovery
-from ..node.progress import LOGGED_S, WATCHED_S
 from ..node.run_id import RUN_ID
 from ..node.ssh import end_master, keep_alive
 from ..transfer import download
@@ -102,7 +102,7 @@ class NodeAction(ModuleAction):
             answer_s=shared.answer_timeout,
             runner_mode=shared.runner,
             notice=lambda sentence: display.warning(f"{self._host}: {sentence}"),
-            said=self._say,
+            said=self.say,
             progress_s=WATCHED_S if is_watched() else LOGGED_S,
             through=THROUGH.get(str(self._connection.ansible_name), frozenset()),
         )
@@ -128,7 +128,7 @@ class NodeAction(ModuleAction):
             become=str(getattr(connection.become, "name", "") or "").rpartition(".")[2],
         )
 
-    def _say(self, sentence: str) -> None:
+    def say(self, sentence: str) -> None:
         self.adds.wait(sentence)
         display.display(f"  {self._host}: {sentence}")
 

@@ -5,14 +5,15 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Sequence
 from typing import Any
 
 from ..engine.batch import Batch
+from ..engine.clock import Clock
 from ..engine.reading import Query, Reading
 from ..engine.sentences import as_result
+from ..engine.waiting import Wait
 from ..node.link import NodeError
 from ..repair import COMPONENT, rejoin
 from ..repair.network import Remedy
@@ -41,7 +42,7 @@ class NodeRepair:
     def look(self, after_s: float = 0) -> Reading:
         """Read it again."""
         if not self._node.check:
-            time.sleep(after_s)
+            Wait("repair: waiting before the next look", Clock()).sleep(after_s)
         self.seen = self._node.read_queries(self._queries)
         return self.seen
 

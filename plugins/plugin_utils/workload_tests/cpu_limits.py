@@ -23,6 +23,7 @@ from ..cri.figures import ABSURD, MILLICORE
 from ..cri.kubelet import KubeletProxy
 from ..cri.samples import Sample, Subject, of_summary
 from ..engine.clock import Clock
+from ..engine.waiting import Wait
 from ..facts.node_labels import OS_LABEL
 from ..scheduling.nodes import select_nodes, windows_nodes
 from .outcome import Context, Outcome
@@ -169,7 +170,7 @@ def burn(
     ClusterError if they do not start, or do not run to the end.
     """
     with _running(cluster, burning, clock):
-        clock.sleep(burning.how.wait)
+        Wait("waiting while the pods use their CPU", clock).sleep(burning.how.wait)
         for pod in manifests(burning):
             if _phase(cluster, pod) != "Running":
                 raise ClusterError(
@@ -190,7 +191,7 @@ def _running(cluster: Cluster, burning: Burning, clock: Clock) -> Iterator[None]
             made.append(pod)
         for pod in made:
             wait_for(
-                clock,
+                Wait(f"waiting for the pod {_name(pod)} to run", clock),
                 burning.how.start_timeout,
                 lambda pod=pod: True if _phase(cluster, pod) == "Running" else None,  # type: ignore[misc]
                 f"pod {_name(pod)} does not run after {burning.how.start_timeout:g} s; kubectl describe pod says why.",

@@ -23,6 +23,7 @@ from ..cluster.error import ClusterError
 from ..components.join import node_object
 from ..engine.clock import Clock
 from ..engine.resource import Refused
+from ..engine.waiting import Wait
 from ..facts.kubernetes import NoPauseImageError, pause_image
 from ..facts.node_labels import HOSTNAME_LABEL, OS_LABEL
 from ..facts.taint import Taint
@@ -134,7 +135,7 @@ def _watch(
         return True if len(ready) == len(begun) else None
 
     try:
-        wait_for(clock, timeout_s, look)
+        wait_for(Wait(f"waiting for {len(begun)} pods to be Ready", clock), timeout_s, look)
     except ClusterError as error:
         if error.status:
             raise

@@ -24,6 +24,7 @@ from ..cluster.client import Cluster, wait_for
 from ..cluster.error import ClusterError
 from ..engine.clock import Clock
 from ..engine.local_path import expand_home
+from ..engine.waiting import Wait
 from ..facts.node_labels import OS_LABEL
 from . import interrupted
 from . import readiness_results as found
@@ -217,7 +218,8 @@ def wait(cluster: Cluster, wish: Wish, clock: Clock) -> tuple[str, str]:
         return True if state() is not None or started else None
 
     try:
-        wait_for(clock, wish.how.start_timeout, has_begun, interval_s=5.0)
+        wait = Wait("waiting for the operational readiness tests to start", clock)
+        wait_for(wait, wish.how.start_timeout, has_begun, interval_s=5.0)
     except ClusterError as error:
         if error.status:
             raise
@@ -225,7 +227,8 @@ def wait(cluster: Cluster, wish: Wish, clock: Clock) -> tuple[str, str]:
             f"The operational readiness tests did not start within {wish.how.start_timeout:g} s: {last['why']}."
         ) from error
     try:
-        pod = wait_for(clock, wish.how.timeout, state, interval_s=10.0)
+        wait = Wait("waiting for the operational readiness tests to end", clock)
+        pod = wait_for(wait, wish.how.timeout, state, interval_s=10.0)
     except ClusterError as error:
         if error.status:
             raise

@@ -92,6 +92,9 @@ class Settings:
 
     @property
     def flannel_namespace(self) -> str:
+        """rke2's charts are in kube-system: docs.rke2.io, Network Options."""
+        if self.maker == "rke2":
+            return "kube-system"
         return str(kubespray.FLANNEL_NAMESPACE.value) if self.maker == "kubespray" else "kube-flannel"
 
     @property

@@ -17,6 +17,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.records import ConfigMap
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.waiting import Wait
 
 from tests.lab.cluster.pki import Authority, Identity
 from tests.unit.cluster import witness
@@ -215,8 +216,8 @@ def test_daemon_sets_and_config_maps(api: Api, cluster: Cluster) -> None:
 def test_waiting_ends_with_the_first_answer_or_the_sentence() -> None:
     passed = [0.0]
     clock = Clock(now=lambda: passed[0], sleep=lambda seconds: passed.__setitem__(0, passed[0] + seconds))
-    assert wait_for(clock, 10, lambda: "there" if passed[0] >= 3 else None) == "there"
+    assert wait_for(Wait("waiting", clock), 10, lambda: "there" if passed[0] >= 3 else None) == "there"
     assert passed[0] == 3
     with pytest.raises(ClusterError, match="the Node did not come"):
-        wait_for(clock, 10, lambda: None, "the Node did not come.")
+        wait_for(Wait("waiting", clock), 10, lambda: None, "the Node did not come.")
     assert passed[0] == 13

@@ -11,6 +11,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.connection import Connection
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import BUDGET, ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.waiting import Wait
 
 from tests.unit.cluster.fake import as_api
 
@@ -134,6 +135,6 @@ def failing(until: int) -> Callable[[], str | None]:
 def test_waiting_goes_on_and_says_at_its_end_what_the_last_attempt_said() -> None:
     slept: list[float] = []
     clock = Clock(lambda: sum(slept), slept.append)
-    assert wait_for(clock, 10, failing(5)) == "found"
+    assert wait_for(Wait("waiting", clock), 10, failing(5)) == "found"
     with pytest.raises(ClusterError, match=r"The pods did not come\. The last attempt: no answer\."):
-        wait_for(clock, 10, failing(50), "The pods did not come.")
+        wait_for(Wait("waiting", clock), 10, failing(50), "The pods did not come.")

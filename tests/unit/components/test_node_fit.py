@@ -46,6 +46,12 @@ REFUSALS: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("VC-07", {"build": 16299}, {}, "version 1709 .* cannot be a Kubernetes node"),
     ("VC-07", {"build": 17134}, {}, r"version 1803 .*nodes need Windows Server 2019 \(build 17763\) or newer"),
     ("VC-03", {"build": 25398}, {"pause_image": ""}, "Kubernetes 1.35 does not support Windows Server, version 23H2"),
+    (
+        "VC-03",
+        {"build": 17763, "revision": 9999},
+        {"containerd": "2.3.7", "kubernetes": "1.37.1", "pause_image": ""},
+        r"1.37 does not support Windows Server 2019 .* new nodes join beside the old ones, .*docs/from-2019\.md",
+    ),
     ("VC-03", {"kind": "Client"}, {}, "edition 'Client' .*nodes are Windows Server"),
     ("VC-03", {"kind": "Nano Server"}, {}, "edition 'Nano Server'"),
     ("VC-03", {"architecture": "arm64"}, {}, "processor is arm64; .* amd64 alone"),

@@ -18,6 +18,7 @@ from ...engine.clock import Clock
 from ...engine.reading import Reading
 from ...engine.resource import Notice, Resource
 from ...engine.resources.service import ACTIVE, NoService, runs
+from ...engine.waiting import Wait
 from ...facts.flannel import CONFIG_MAPS
 from .. import daemon_sets, networks
 from ..layout import Layout
@@ -53,7 +54,13 @@ class Answers:
         node = cluster.node(name)
         if node is not None and waits:
             try:
-                node = dict(wait_for(Clock(), POD_CIDR_S, node_with_range))
+                node = dict(
+                    wait_for(
+                        Wait(f"{NAME}: waiting for the podCIDR of the Node {name}", Clock()),
+                        POD_CIDR_S,
+                        node_with_range,
+                    )
+                )
             except ClusterError:
                 node = cluster.node(name)
         found = ((f"{space}/{each}", cluster.config_map(space, each)) for space, each in CONFIG_MAPS)

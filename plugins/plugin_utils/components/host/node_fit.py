@@ -134,6 +134,11 @@ def _host(machine: Machine, line: Line, allowed: bool, refusals: list[str], warn
     if builds and machine.build not in builds:
         names = [known.name if (known := find_release(build)) else str(build) for build in builds]
         sentence = f"Kubernetes {line} does not support {machine.name} as a node, only {', '.join(names)}."
+        if machine.build == FULLY_SUPPORTED_BUILD:
+            sentence += (
+                " Its images do not run on newer ones, so new nodes join beside the old ones, the workloads move, and "
+                "the old ones are drained and reset (docs/from-2019.md)."
+            )
         if allowed:
             warnings.append(f"{sentence} It is tried anyway, since winkube_allow_unsupported_os is true.")
         else:

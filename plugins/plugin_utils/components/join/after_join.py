@@ -21,6 +21,7 @@ from ...cluster.documents import Request, request
 from ...cluster.error import ClusterError
 from ...engine.clock import Clock
 from ...engine.reading import Reading, file_key
+from ...engine.waiting import Wait
 from ..kubelet.kubelet import is_there
 from ..kubelet.places import cert_dir, config_file
 from ..layout import Layout
@@ -169,7 +170,7 @@ def look_after(cluster: Cluster, joined: Joined, clock: Clock, *, check: bool = 
 def _node(cluster: Cluster, joined: Joined, clock: Clock) -> Object:
     name, timeout_s = joined.name, joined.timeout_s
     node = wait_for(
-        clock,
+        Wait(f"join: waiting for the Node {name}", clock),
         timeout_s,
         lambda: cluster.node(name),
         f"The machine has joined, but within {timeout_s} s the cluster got no Node {name}: the kubelet registers it "
@@ -178,7 +179,7 @@ def _node(cluster: Cluster, joined: Joined, clock: Clock) -> Object:
     if not joined.options.wait_for_pod_cidr or not timeout_s:
         return node
     return wait_for(
-        clock,
+        Wait(f"join: waiting for the podCIDR of the Node {name}", clock),
         timeout_s,
         lambda: found if (found := cluster.node(name)) and node_object.pod_cidr(found) else None,
         f"The Node {name} has joined, but within {timeout_s} s it got no podCIDR, without which flanneld ends: "
@@ -221,7 +222,8 @@ def _requests(cluster: Cluster, joined: Joined, clock: Clock, timeout_s: int) ->
     if not timeout_s:
         return pending() or []
     try:
-        return wait_for(clock, timeout_s, pending)
+        wait = Wait(f"join: waiting for the certificate request of {joined.name}", clock)
+        return wait_for(wait, timeout_s, pending)
     except ClusterError as error:
         if error.status:
             raise

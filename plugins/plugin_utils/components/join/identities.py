@@ -23,6 +23,7 @@ from ...engine.clock import Clock
 from ...engine.local_path import expand_home
 from ...engine.resource import Notice, Refused
 from ...engine.secret import Secret, encode
+from ...engine.waiting import Wait
 from ..layout import Layout
 from .options import JoinOptions
 
@@ -317,6 +318,6 @@ def _of_account(
         f"the cluster gave the ServiceAccount {account} no token within {TOKEN_S} s: kube-controller-manager fills it "
         f"into the Secret {account}-token in {NAMESPACE}."
     )
-    found = wait_for(clock, TOKEN_S, token, sentence)
+    found = wait_for(Wait(f"join: waiting for the token of {account}", clock), TOKEN_S, token, sentence)
     where = endpoint(cluster, api_server)
     return steps, build_kubeconfig(where.server, where.ca_pem, account, found)

@@ -18,6 +18,7 @@ from ...cluster.client import Cluster, wait_for
 from ...cluster.error import ClusterError
 from ...cluster.exec import exec_in_pod
 from ...engine.clock import Clock
+from ...engine.waiting import Wait
 from ...facts.node_labels import BUILD_LABEL, OS_LABEL
 from ...facts.quantity import quantity
 from ...scheduling.nodes import list_tolerated, windows_nodes
@@ -107,7 +108,8 @@ class Workload:
             return True if len(pods) >= wanted and all(pod.is_ready for pod in pods) else None
 
         try:
-            wait_for(self._clock, self._how.timeout, all_ready, interval_s=2.0)
+            wait = Wait("waiting for the pods of the smoke test to be Ready", self._clock)
+            wait_for(wait, self._how.timeout, all_ready, interval_s=2.0)
         except ClusterError as error:
             if error.status:
                 raise
