@@ -15,7 +15,7 @@ from ..plugin_utils.components.stage import First, Given, Key, Resources, Stage
 from ..plugin_utils.cri.client import Tls as ClientTls
 from ..plugin_utils.cri_tcp import expiry, node, proof
 from ..plugin_utils.cri_tcp.edit import Address, Listener, effective
-from ..plugin_utils.cri_tcp.options import ClientFiles, CriTcpOptions
+from ..plugin_utils.cri_tcp.options import CriTcpOptions
 from ..plugin_utils.engine.answer import Answer
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.reading import Reading
@@ -122,8 +122,8 @@ class ActionModule(ConvergingAction):
         self, listener: Listener, how: CriTcpOptions, own: ClientTls | None, *, encrypted: bool, required: bool
     ) -> dict[str, Any]:
         """Ask CRI for its version: at the node's address, or at a loopback address through Ansible's SSH connection."""
-        files = (own or node.client_tls(how.client_tls)) if encrypted else None
-        if encrypted and listener.tls is None and how.client_tls == ClientFiles():
+        files = (own or how.client_tls) if encrypted else None
+        if encrypted and listener.tls is None and how.client_tls == ClientTls():
             return proof.report_unproven(node.ASKS_STILL, required=required)
         if not listener.address.is_loopback:
             reached = how.prove_address or self._address_of_node(listener.address)

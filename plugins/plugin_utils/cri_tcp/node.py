@@ -34,7 +34,7 @@ from . import certs, expiry, kept
 from .certs import ON_NODE, Certificates
 from .edit import Address, Effective, Listener, Tls, certificate_files, edit
 from .expiry import Expiry, Restart
-from .options import ClientFiles, CriTcpOptions, NodeFiles
+from .options import CriTcpOptions
 
 NAME = "containerd_config_tcp"
 ASKS_STILL = (
@@ -421,11 +421,6 @@ def certify(args: CriTcp, host: str, keep: bool) -> tuple[CriTcp, ClientTls | No
     return replace(args, listener=replace(args.listener, tls=made_files(args.layout)), certificates=found), own
 
 
-def client_tls(files: ClientFiles) -> ClientTls:
-    """The option `client_tls`."""
-    return ClientTls(files.ca, files.cert, files.key, files.server_name)
-
-
 def _addresses(address: Address, host: str) -> list[str]:
     """The IP addresses at which clients may reach the server."""
     found = ["127.0.0.1", "::1", *([] if address.is_any else [address.host])]
@@ -434,9 +429,9 @@ def _addresses(address: Address, host: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _tls(given: NodeFiles) -> Tls | None:
+def _tls(given: Tls) -> Tls | None:
     """The option `tls`. Refused if only some of the files are named."""
-    named = {name: path for name, path in asdict(given).items() if path}
+    named = [name for name, path in asdict(given).items() if path]
     if not named:
         return None
     if len(named) < 3:
@@ -444,4 +439,4 @@ def _tls(given: NodeFiles) -> Tls | None:
             f"tls names only {', '.join(named)}; ca, cert and key belong together: without ca, containerd would ask "
             "clients for no certificate."
         )
-    return Tls(**named)
+    return given

@@ -9,33 +9,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..components.options import option
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairOptions:
     """What win_k8s_repair repairs, and how far."""
 
-    action: Literal["rejoin", "network", "restart", "cni_conf", "take_over", "acknowledge", "finding"] = option("What.")
-    node_name: str = option("A name.", default="")
-    network_name: str = option("A name.", default="")
-    cluster_cidr: str = option("The pods'.", default="10.244.0.0/16")
-    join: Literal["kubeadm", "bootstrap_kubeconfig", "kubeconfig"] = option("How.", default="kubeadm")
-    always: bool = option("Whether.", default=False)
-    cni_managed_by: Literal["service", "cluster"] = option("By whom.", default="service")
-    network_mode: Literal["l2bridge", "overlay"] = option("The kind.", default="l2bridge")
-    interface_name: str = option("An adapter.", default="Ethernet")
-    management_ip: str = option("An address.", default="")
-    network_timeout: int = option("Seconds.", default=120)
-    retries: int = option("How often.", default=2)
-    generate_subnet_env: bool = option("Whether.", default=False)
-    subnet: str = option("A range.", default="")
-    remove_policy_lists: bool = option("Whether.", default=False)
-    switch_mode: bool = option("Whether.", default=False)
-    services: tuple[str, ...] = option("Names.", default=())
-    finding: str = option("An id.", default="")
-    batch: str = option("An id.", default="")
-    conditions: bool = option("Whether.", default=False)
+    action: Literal["rejoin", "network", "restart", "cni_conf", "take_over", "acknowledge", "finding"]
+    node_name: str
+    network_name: str
+    cluster_cidr: str
+    join: Literal["kubeadm", "bootstrap_kubeconfig", "kubeconfig"]
+    always: bool
+    cni_managed_by: Literal["service", "cluster"]
+    network_mode: Literal["l2bridge", "overlay"]
+    interface_name: str
+    management_ip: str
+    network_timeout: int
+    retries: int
+    generate_subnet_env: bool
+    subnet: str
+    remove_policy_lists: bool
+    switch_mode: bool
+    services: tuple[str, ...]
+    finding: str
+    batch: str
+    conditions: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,6 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.layout imp
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import read_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import node as cri_tcp
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.edit import Address, Listener
-from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.options import CriTcpOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.proof import rehearsal as rehearse
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import make_plan
@@ -38,6 +37,7 @@ from tests.contract.implementations import Place
 from tests.contract.powershell import ROOT
 from tests.contract.steps import Prepare, Run, Step, Steps, Want, without_hns
 from tests.unit.components.nodes import LAYOUT, bare, wanted_containerd
+from tests.unit.cri_tcp.asked import asked
 
 SERVICE = "winkube-contract-containerd"
 HOME = "C:\\winkube-contract-node"
@@ -121,12 +121,12 @@ def _containerd(place: Place, runner: Mapping[str, str], download: Download) -> 
     # The machine's Path is not ours to change here, and nobody can know it.
     resources = [each for each in _build_resources(where, download) if not isinstance(each, MachinePath)]
     installed = make_plan(containerd.NAME, resources, bare_machine)
-    opening = cri_tcp.CriTcp(CriTcpOptions(expires_after="never"), where, Listener(Address("127.0.0.1", PORT)))
+    opening = cri_tcp.CriTcp(asked(expires_after="never"), where, Listener(Address("127.0.0.1", PORT)))
     before = _known(installed.predicted, cri_tcp.reads(opening))
     wanted = cri_tcp.build_resources(opening, before)
     rehearsal = rehearse(opening, wanted, before)
     opened = make_plan(cri_tcp.NAME, wanted, before)
-    closing = cri_tcp.CriTcp(CriTcpOptions(), where, None)
+    closing = cri_tcp.CriTcp(asked(), where, None)
     then = _known(opened.predicted, cri_tcp.reads(closing))
     closed = make_plan(cri_tcp.NAME, cri_tcp.build_resources(closing, then), then)
     send = _Send(where.state_dir, runner)

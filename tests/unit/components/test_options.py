@@ -31,11 +31,9 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_opt
     start_option,
     stop_option,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.options import CriTcpOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.network_report import HnsCheckOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.tried import Looking
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import NO_TEXT, Secret
-from ansible_collections.winkube.node.plugins.plugin_utils.repair.options import RepairOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.task import argument_spec
 
 
@@ -196,8 +194,6 @@ def _kinds(documented: Mapping[str, Any]) -> dict[str, Any]:
     [
         (SharedOptions, ("win_kubelet", "win_containerd", "win_kube_proxy", "win_windows_exporter")),
         (Looking, ("win_k8s_diagnose",)),
-        (CriTcpOptions, ("containerd_config_tcp",)),
-        (RepairOptions, ("win_k8s_repair",)),
         (HnsCheckOptions, ("hns_check",)),
     ],
     ids=lambda each: getattr(each, "__name__", ""),

@@ -24,13 +24,13 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.edit import (
     edit,
     effective,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.options import CriTcpOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.firewall_rule import sources
 
 from tests.unit.components.nodes import LAYOUT, bare, file, lines
+from tests.unit.cri_tcp.asked import asked
 
 LOOPBACK = Listener(Address("127.0.0.1", 8888))
 OUTSIDE = Listener(Address("192.168.122.220", 8888))
@@ -60,7 +60,13 @@ KUBELET = {
 
 
 def arguments(listener: Listener | None = LOOPBACK, networks: Sequence[Any] = ()) -> cri_tcp.CriTcp:
-    return cri_tcp.CriTcp(CriTcpOptions(expires_after="never"), LAYOUT, listener, tuple(networks), mark="0" * 32)
+    return cri_tcp.CriTcp(
+        asked(expires_after="never"),
+        LAYOUT,
+        listener,
+        tuple(networks),
+        mark="0" * 32,
+    )
 
 
 def node(args: cri_tcp.CriTcp, config: str = CONFIG, rules: Sequence[str] = (), **more: Mapping[str, Any]) -> Reading:

@@ -15,7 +15,6 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components import runner_task
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import expiry, node
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.edit import Address, Listener
-from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.options import CriTcpOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import scene_of
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import diagnose
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
@@ -29,6 +28,7 @@ from tests.lab.machine.firewall import RULES
 from tests.lab.machine.node import SimulatedNode
 from tests.lab.twin.modules import run_module
 from tests.unit.components.nodes import LAYOUT, wanted_node
+from tests.unit.cri_tcp.asked import asked
 from tests.unit.lab.test_programs_containerd import CONFIG, SC, machine, register
 
 CRI = "io.containerd.grpc.v1.cri"
@@ -41,11 +41,16 @@ NETWORKS = sources(["192.168.122.1"], "allowed_sources")
 
 def port(after: str = "1h", *, restart: bool = False) -> node.CriTcp:
     """The port, open for a time."""
-    return node.CriTcp(CriTcpOptions(expires_after=after, expires_restart=restart), LAYOUT, LISTENER, NETWORKS)
+    return node.CriTcp(
+        asked(expires_after=after, expires_restart=restart),
+        LAYOUT,
+        LISTENER,
+        NETWORKS,
+    )
 
 
 ARGS = port()
-SHUT = node.CriTcp(CriTcpOptions(), LAYOUT, None)
+SHUT = node.CriTcp(asked(), LAYOUT, None)
 
 
 class Machine:

@@ -14,12 +14,12 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cri.client import Tls
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import node as cri_tcp
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp import proof as cri_tcp_proof
 from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.edit import edit
-from ansible_collections.winkube.node.plugins.plugin_utils.cri_tcp.options import CriTcpOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 
 from tests.unit.answers import answered
 from tests.unit.components.nodes import LAYOUT, lines
+from tests.unit.cri_tcp.asked import asked
 from tests.unit.cri_tcp.test_cri_tcp import CONFIG, LOOPBACK, arguments, node
 
 # --- the rehearsal ---------------------------------------------------------------------------------------------------
@@ -72,7 +72,10 @@ def test_a_file_that_would_do() -> None:
 
 def test_the_file_that_closes_the_port_later_is_tried_as_well() -> None:
     """A file that config.toml imports may name the address: config.toml is closed then, and the port is not."""
-    args, reading = replace(arguments(), options=CriTcpOptions(expires_after="1h")), node(arguments())
+    args, reading = (
+        replace(arguments(), options=asked(expires_after="1h")),
+        node(arguments()),
+    )
     reading = reading.merge({"system": {"clock": "2026-11-21T08:00:00Z", "machine": "x"}, "task:expiry": {}}, ())
     batch = cri_tcp_proof.rehearsal(args, cri_tcp.build_resources(args, reading), reading)
     assert batch is not None

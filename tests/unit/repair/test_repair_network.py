@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import options as table
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
@@ -18,6 +17,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.repair.options import
 
 from tests.lab.machine.hns import Object
 from tests.unit.components.nodes import LAYOUT
+from tests.unit.told import told
 
 from .repair_cuts import cut_everywhere
 from .repair_machine import NEW, OLD, SUBNET_ENV, Machine, env
@@ -29,8 +29,8 @@ OURS = hns.Ours(hns.list_own_names(""), "10.244.0.0/16")
 
 def wanted_network(**options: Any) -> NodeNetwork:
     """What win_k8s_repair wants by these options."""
-    told = {"action": "network", "node_name": "win1", "network_timeout": 60, **options}
-    return NodeNetwork(table.read(RepairOptions, told), LAYOUT, OURS, OLD)
+    given = {"action": "network", "node_name": "win1", "network_timeout": 60, **options}
+    return NodeNetwork(told(RepairOptions, "win_k8s_repair", **given), LAYOUT, OURS, OLD)
 
 
 WANTED = wanted_network()
@@ -360,8 +360,6 @@ def test_without_its_network_a_lease_would_help_nobody() -> None:
 
 # -- the module's options ----------------------------------------------------------------------------------------------
 
-OPTIONS = {"services": [], "finding": "", "node_name": "win1", "always": False, "switch_mode": False, "batch": ""}
-
 
 @pytest.mark.parametrize(
     ("given", "sentence"),
@@ -377,11 +375,11 @@ OPTIONS = {"services": [], "finding": "", "node_name": "win1", "always": False, 
 )
 def test_options_that_an_action_lacks_or_does_nothing_with_are_refused(given: dict[str, Any], sentence: str) -> None:
     with pytest.raises(Refused, match=sentence):
-        check_options(table.read(RepairOptions, OPTIONS | given))
+        check_options(told(RepairOptions, "win_k8s_repair", **{"node_name": "win1", **given}))
 
 
 @pytest.mark.parametrize(
     "given", [{"action": "rejoin", "always": True}, {"action": "take_over", "node_name": ""}, {"action": "network"}]
 )
 def test_options_that_fit_the_action_are_taken(given: dict[str, Any]) -> None:
-    check_options(table.read(RepairOptions, OPTIONS | given))
+    check_options(told(RepairOptions, "win_k8s_repair", **{"node_name": "win1", **given}))
