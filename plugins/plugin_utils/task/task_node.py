@@ -89,8 +89,16 @@ class TaskNode:
         return self.machines.meet(reading.machine, reading.boot_id) if self.machines else Others()
 
     def complete(self, reading: Reading, queries: Sequence[Query]) -> Reading:
-        """With those of the queries that are not answered in it; no remote call if all are."""
-        return reading.complete(queries, self.link.probe)
+        """With those of the queries that are not answered in it; no remote call if all are. NodeError where the node
+        leaves out what it is asked for."""
+        found = reading.complete(queries, self.link.probe)
+        if found is not reading and (left := found.find_missing(queries)):
+            names = ", ".join(each.key for each in left)
+            raise NodeError(
+                f"The node was asked for {names}, and its answer leaves out a part of that. Look for what changes its "
+                "output, such as a profile of PowerShell; -vvv shows the answer."
+            )
+        return found
 
     def ask_again(self, reading: Reading, queries: Sequence[Query]) -> Reading:
         """With the node's answers of now to these; no remote call without queries."""
