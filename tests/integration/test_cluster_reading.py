@@ -258,3 +258,12 @@ def test_who_only_looks_makes_no_token_and_says_so(bench: Bench, how: str) -> No
     assert list_tokens(whole) == []
     asked = {call.path.rpartition("/")[2] for call in whole.cluster.calls if call.method == "POST"}
     assert "subjectaccessreviews" in asked
+
+
+def test_a_wait_on_the_cluster_is_told_while_it_lasts(bench: Bench) -> None:
+    """Failed before: two minutes without a word, where the controller manager gives out no ranges."""
+    whole = Whole(bench, OVERLAY)
+    whole.cluster.controllers.cidr_after_s = None
+    run = whole.site()
+    assert run.rc != 0 and "got no podCIDR" in " ".join(run.output.split()), run
+    assert "\n  win1: join: waiting for the podCIDR of the Node win1, 60 s so far\n" in run.stdout, run

@@ -60,7 +60,9 @@ UTILS: Mapping[str, Room] = {
         )
     ),
     "node_status": Room(("budget", "cluster.error", "components.join.node_object", "engine.printable")),
-    "cri": Room(("cluster", "engine.clock", "engine.local_path", "facts", "pages"), ("google", "grpc")),
+    "cri": Room(
+        ("cluster", "engine.clock", "engine.local_path", "engine.waiting", "facts", "pages"), ("google", "grpc")
+    ),
     "transfer": Room(("engine",), ("ansible",)),
     "calico": Room(("cluster", "engine", "facts", "words")),
     "components": Room(("cluster", "engine", "facts", "foreign"), ("yaml",)),

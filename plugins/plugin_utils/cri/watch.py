@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 
 from ..cluster.error import ClusterError
 from ..engine.clock import Clock
+from ..engine.waiting import Wait
 from ..facts.version import Version, VersionError
 from . import samples as read
 from .client import CriError, Object
@@ -40,9 +41,7 @@ def collect(
     found: list[Sample] = []
     begin = clock.now()
     for number in range(count):
-        wait = begin + number * interval_s - clock.now()
-        if wait > 0:
-            clock.sleep(wait)
+        Wait(f"waiting for sample {number + 1} of {count}", clock).sleep(begin + number * interval_s - clock.now())
         samples: list[Sample] = []
         for one in ask:
             try:

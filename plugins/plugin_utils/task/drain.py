@@ -13,7 +13,6 @@ fails, the next one does.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -88,7 +87,7 @@ class NodeDrain:
     name: str
     claim: Claim
     rules: Rules = Rules()
-    clock: Clock = field(default_factory=lambda: Clock(time.monotonic, time.sleep))
+    clock: Clock = field(default_factory=Clock)
 
     def cordon_and_drain(self) -> tuple[str, ...]:
         """Nothing if the cluster has no such Node yet. Refused for one that another run works on; ClusterError, with
