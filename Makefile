@@ -168,8 +168,9 @@ ledger: setup ## facts/kubernetes_fixes.json beside Kubernetes' own notes (Go, i
 catalogue: setup ## what upstream's programs for Windows can say and where, from their sources (Go, its module proxy; WHAT="kubelet calico=FOLDER ...")
 	@PYTHONPATH=.venv/collections $(PYTHON) -m tests.catalogue $(WHAT)
 
-docs: setup ## the documentation as a site, in build/site; a link that leads nowhere or a page in no table is an error
+docs: setup ## the documentation as a site, in build/site; a link that leads nowhere or a page in no table is an error; the last line is JSON: how many public questions its search answers
 	@$(PYTHON) -m tests.quality.lint site
+	@$(PYTHON) -m tests.quality.site.asked
 
 judge: setup ## public cases told to the diagnosis: is the cause named first, is a healthy node left alone
 	@PYTHONPATH=.venv/collections $(PYTHON) -m tests.judge

@@ -8,16 +8,15 @@ from itertools import groupby
 
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.check import Check, Needs
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import CHECKS, KNOWN
-from ansible_collections.winkube.node.plugins.plugin_utils.facts import calico, messages_pasted, windows
+from ansible_collections.winkube.node.plugins.plugin_utils.facts import calico, windows
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows_revisions import (
     BAD_REVISIONS,
     BadRevision,
     find_update,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.network.cni_guess import MARKS
-from ansible_collections.winkube.node.plugins.plugin_utils.words.cause import Area, Cause
+from ansible_collections.winkube.node.plugins.plugin_utils.words.cause import Area
 from ansible_collections.winkube.node.plugins.plugin_utils.words.causes_cni import RULES
-from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import MESSAGES
 from ansible_collections.winkube.node.plugins.plugin_utils.words.remedy import Action
 
 ISSUE = re.compile(r"\b([\w.-]+/[\w.-]+)#(\d+)")
@@ -161,25 +160,6 @@ def rules() -> list[str]:
         f"| {'yes' if each.mended else ''} | {ISSUE.sub(LINK, each.cause.issue)} |"
         for name, each in RULES.items()
     ]
-
-
-def messages() -> list[str]:
-    """The rows of the messages, in the order in which they are tried."""
-    return [
-        f"| `{_readable(each.shown)}` | {_meaning(KNOWN[each.finding])} | {_cell(KNOWN[each.finding].remedy.text)} "
-        f"| {ISSUE.sub(LINK, each.source)} |"
-        for each in (*messages_pasted.PARTICULAR, *MESSAGES, *messages_pasted.GENERAL, *messages_pasted.STATES)
-    ]
-
-
-def _meaning(cause: Cause) -> str:
-    return f"**{_cell(cause.title)}** (`{cause.id}`). {_cell(cause.why)}"
-
-
-def _readable(pattern: str) -> str:
-    """Without what only a program needs."""
-    # A lookbehind is for the program; `<!` in a table would also begin a declaration where the site is built.
-    return re.sub(r"\(\?<[!=]\[[^]]*\]\)", "", pattern).replace("(?:", "(").replace("|", "\\|")
 
 
 def _cell(text: str) -> str:

@@ -42,6 +42,7 @@ from tests.contract import where
 from tests.quality import (
     finding_tables,
     maker_defaults,
+    message_page,
     node_schema,
     payloads,
     picture,
@@ -309,12 +310,6 @@ def _tables(tree: Tree) -> None:
             "| id | on a node | the role flannel | what comes of it | mended | seen at |",
             finding_tables.rules,
         ),
-        (
-            "messages.md",
-            "messages",
-            "| message (pattern) | it means | what to do | known from |",
-            finding_tables.messages,
-        ),
         ("in-cluster.md", "rights", rights_table.HEADER, rights_table.rows),
         ("defaults.md", "defaults", maker_defaults.HEADER, maker_defaults.rows),
         ("defaults.md", "switches", maker_defaults.SWITCHES_HEADER, maker_defaults.switches),
@@ -354,6 +349,7 @@ def _tables(tree: Tree) -> None:
         ("figures.md", "functions", "| program | function | bytes |", payloads.list_functions),
     ):
         tree.fill_table(ROOT / "docs" / page, name, header, rows_of())
+    tree.fill(ROOT / "docs" / "messages.md", "messages", message_page.sections(), "<!-- ", " -->")
     titles: dict[str, str] = {}
     for path in sorted((ROOT / "docs" / "troubleshooting").glob("*.md")):
         text = path.read_text(encoding="utf-8")

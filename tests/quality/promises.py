@@ -22,6 +22,7 @@ figure of speech."""
 _NO_PROSE = re.compile(
     r"<!-- generated.*?<!-- end[^>]*-->|^ *(?P<fence>```|~~~).*?^ *(?P=fence)", re.DOTALL | re.MULTILINE
 )
+_TARGET = re.compile(r"\]\([^()\s]*\)")
 _BLOCK = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*|#]|\d+\. ))")
 _SENTENCE = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`*\[(])|\s\|\s")
 _WHOLE_PAGES_GENERATED = ("docs/messages.md", "docs/bad-inputs.md")
@@ -59,7 +60,7 @@ def pages(root: Path) -> Iterator[Path]:
 
 def find_promises(text: str) -> Iterator[str]:
     """The sentences of a page that have one of the words, their blanks single."""
-    for block in _BLOCK.split(_NO_PROSE.sub("", text)):
+    for block in _BLOCK.split(_TARGET.sub("]", _NO_PROSE.sub("", text))):
         for sentence in _SENTENCE.split(" ".join(block.split())):
             if WORDS.search(sentence):
                 yield sentence

@@ -16,6 +16,10 @@ from pathlib import Path
 INDEX = "docs/README.md"
 ELSEWHERE = {"README.md": "index.md", INDEX: "pages.md", "CONTRIBUTING.md": "contributing.md"}
 """Files with a place of their own -> their page."""
+BACKGROUND = "Background"
+"""The heading of the index for pages about the project itself."""
+_TABLES_OF_MISTAKES = ("docs/bad-inputs.md",)
+_TABLES_OF_FINDINGS = ("docs/diagnose.md", "docs/hns-check.md")
 _HEADING = re.compile(r"^## (.+)$")
 _PAGE = re.compile(r"\[[^\]]+\]\(([^)#]+\.md)\)")
 _LINK = re.compile(r"(?<=\]\()(?P<target>[^()\s]+)(?=\))")
@@ -59,14 +63,16 @@ def pages(root: Path) -> dict[str, str]:
     return found
 
 
-def boost(source: str | None) -> float:
-    """How much a hit in a page counts in the search. A title counts a thousand times its text, so the many titles of
-    modules (no `source`), rules and checks would hide the pages that answer. The index only repeats titles."""
-    if source is None or source.startswith(("docs/rules/", "roles/")):
-        return 0.3
-    if source in ELSEWHERE:
+def boost(source: str | None, index: str) -> float:
+    """How much a hit in a page counts in the search; `index` is the index's text. The many titles of modules (no
+    `source`), rules and checks would hide the pages that answer, as would pages about the project itself and tables of
+    all findings or mistakes. The index only repeats titles."""
+    if source in ELSEWHERE or source in _TABLES_OF_MISTAKES:
         return 0.1
-    return 0.5 if source.startswith("docs/troubleshooting/") else 1.0
+    background = {file for section in sections(index) if section.title == BACKGROUND for file in section.files}
+    if source is None or source.startswith(("docs/rules/", "roles/")) or source in background:
+        return 0.3
+    return 0.5 if source.startswith("docs/troubleshooting/") or source in _TABLES_OF_FINDINGS else 1.0
 
 
 def resolved(source: str, target: str) -> str:

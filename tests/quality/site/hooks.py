@@ -47,6 +47,11 @@ def plugins() -> tuple[reference.Plugin, ...]:
         raise PluginError(f"ansible-doc does not understand the collection: {error.stderr}") from error
 
 
+@functools.cache
+def _index() -> str:
+    return (ROOT / contents.INDEX).read_text(encoding="utf-8")
+
+
 def _collection() -> str:
     return f"{galaxy()['namespace']}.{galaxy()['name']}"
 
@@ -70,7 +75,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for plugin in plugins():
         files.append(File.generated(config, plugin.page, content=reference.markdown(plugin, _collection(), links)))
     try:
-        found = contents.sections((ROOT / contents.INDEX).read_text(encoding="utf-8"))
+        found = contents.sections(_index())
     except ValueError as error:
         raise PluginError(str(error)) from error
     config.nav, missing = contents.navigation(found, clone())
@@ -97,7 +102,7 @@ def _add_plugins(nav: list[Any]) -> None:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     source = next((path for path, found in clone().pages.items() if found == page.file.src_uri), None)
-    page.meta["search"] = {"boost": contents.boost(source)}
+    page.meta["search"] = {"boost": contents.boost(source, _index())}
     if source is None:
         return markdown
     text = clone().rewritten(markdown, source)

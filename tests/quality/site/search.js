@@ -8,6 +8,8 @@ const vm = require("vm");
 
 const [worker, index] = process.argv.slice(2);
 const questions = JSON.parse(fs.readFileSync(0, "utf8"));
+// The words of a question are chosen before it is put, by a script of the page.
+vm.runInThisContext(fs.readFileSync(`${__dirname}/../../../docs/assets/search-words.js`, "utf8"));
 let received;
 let waiting;
 
@@ -23,7 +25,7 @@ const ask = (message) => new Promise((resolve) => { waiting = resolve; received(
   await ask({ type: 0, data: { ...JSON.parse(fs.readFileSync(index, "utf8")), options: {} } });
   const hits = [];
   for (const question of questions) {
-    const found = (await ask({ type: 2, data: question })).data.items;
+    const found = (await ask({ type: 2, data: globalThis.searchWords(question) })).data.items;
     hits.push(found.map((group) => group.map((item) => item.location)));
   }
   process.stdout.write(JSON.stringify(hits));
