@@ -87,7 +87,7 @@ class WindowsRevisionOptions:
 class OsSwitchOptions:
     """A switch of Windows in its registry."""
 
-    key: str = option(r"The key, such as V(HKLM\SYSTEM\CurrentControlSet\Services\hns\State).")
+    key: str = option(r"The key, such as V(HKLM\\SYSTEM\\CurrentControlSet\\Services\\hns\\State).")
     name: str = option("The name of the value, a dword.")
     value: int = option("The number.")
     restart: bool = option("Whether it is in force only after a restart of the machine.", default=True)
