@@ -11,15 +11,14 @@ from functools import partial
 from typing import Any
 
 from ..plugin_utils.cluster.error import ClusterError
+from ..plugin_utils.cluster.records import NodeObject
 from ..plugin_utils.components.options import read
 from ..plugin_utils.components.shared_options import Access
 from ..plugin_utils.engine.sentences import as_steps
 from ..plugin_utils.node_status.condition import (
     HEALTHY,
     Condition,
-    Object,
     describe_steps,
-    find_condition,
     healthy,
     not_known,
     plan_report,
@@ -52,7 +51,7 @@ class ActionModule(ClusterAction):
         name, check = how.node_name, bool(self._task.check_mode)
         cluster = self.open_cluster(how.cluster)
         try:
-            node = self.recall_cluster(how.cluster).node(name)
+            node = self.recall_cluster(how.cluster).find_node(name)
             if node is None:
                 return {"changed": False, "steps": []}
             judge = partial(_list_conditions, how)
@@ -65,8 +64,8 @@ class ActionModule(ClusterAction):
         return {"changed": bool(steps), "steps": as_steps(steps, planned=check)}
 
 
-def _list_conditions(how: ConditionsOptions, node: Object) -> list[Condition]:
+def _list_conditions(how: ConditionsOptions, node: NodeObject) -> list[Condition]:
     if how.unknown:
         return [not_known(how.unknown)]
     told = [describe_steps(how.steps)]
-    return told if how.steps or find_condition(node, HEALTHY) else [*told, healthy()]
+    return told if how.steps or node.find_condition(HEALTHY) else [*told, healthy()]

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..plugin_utils.cluster.error import ClusterError
+from ..plugin_utils.cluster.records import NodeObject
 from ..plugin_utils.components.options import read
 from ..plugin_utils.components.shared_options import Access
 from ..plugin_utils.engine.sentences import as_steps
-from ..plugin_utils.node_status.condition import Condition, Object, plan_report
+from ..plugin_utils.node_status.condition import Condition, plan_report
 from ..plugin_utils.node_status.look import Wanted, look_at, look_condition
 from ..plugin_utils.task.cluster_action import ClusterAction
 from ..plugin_utils.task.fingerprint import make_fingerprint
@@ -44,15 +45,15 @@ class ActionModule(ClusterAction):
         """What the one list of all Nodes, shared by the hosts of the task, says of this host's."""
         how = read(LookOptions, options)
         fingerprint = make_fingerprint(self._templar, self._task_vars) if how.applied else ""
-        node = self.recall_cluster(how.cluster).node(how.node_name)
+        node = self.recall_cluster(how.cluster).find_node(how.node_name)
         steps = self._write(how, fingerprint, node) if how.conditions and node is not None else ()
         told = as_steps(steps, planned=bool(self._task.check_mode))
         return {"changed": bool(steps), "steps": told, **look_at(node, how, fingerprint).to_data()}
 
-    def _write(self, how: LookOptions, fingerprint: str, node: Object) -> tuple[str, ...]:
+    def _write(self, how: LookOptions, fingerprint: str, node: NodeObject) -> tuple[str, ...]:
         """The condition that a look may set; a cluster that does not take it is a warning."""
 
-        def judge(now: Object) -> list[Condition]:
+        def judge(now: NodeObject) -> list[Condition]:
             found = look_condition(now, how, fingerprint)
             return [] if found is None else [found]
 

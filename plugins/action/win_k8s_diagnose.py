@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
+from ..plugin_utils.cluster.records import NODE
 from ..plugin_utils.components.host.node_fit import Machine
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.options import read
@@ -72,7 +73,7 @@ class ActionModule(NodeAction):
             if not errors or clock.now() >= end:
                 break
             wait.sleep(AGAIN_S, "; ".join(one.title for one in errors))
-        self.adds.see(scene.node)
+        self.adds.see(NODE(scene.node, "") if scene.node is not None else None)
         failed, result = self._report(report.only(how.checks), how, describe(scene, VERIFY))
         if failed:
             return result
@@ -88,7 +89,7 @@ class ActionModule(NodeAction):
         except ClusterError as error:
             why = str(error)
         scene, findings = gather.full(self, question, cluster, why)
-        self.adds.see(scene.node)
+        self.adds.see(NODE(scene.node, "") if scene.node is not None else None)
         failed, result = self._report(report_of(findings).only(how.checks), how, describe(scene, DIAGNOSE))
         services = (scene.second.service(each.service) for each in programs(question.layout, question.expected))
         whole = {

@@ -55,11 +55,11 @@ UTILS: Mapping[str, Room] = {
     ),
     "budget": Room(
         (
-            *("cluster.error", "components.join.node_object", "engine.clock", "engine.printable", "engine.resource"),
+            *("cluster.error", "cluster.records", "engine.clock", "engine.printable", "engine.resource"),
             *("engine.run_end", "engine.waiting"),
         )
     ),
-    "node_status": Room(("budget", "cluster.error", "components.join.node_object", "engine.printable")),
+    "node_status": Room(("budget", "cluster.error", "cluster.records", "engine.printable")),
     "cri": Room(
         ("cluster", "engine.clock", "engine.local_path", "engine.waiting", "facts", "pages"), ("google", "grpc")
     ),

@@ -19,6 +19,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.budget.count import B
 from ansible_collections.winkube.node.plugins.plugin_utils.budget.run import Run
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.endpoint import bootstrap_token
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.records import NODE
 from ansible_collections.winkube.node.plugins.plugin_utils.host_process import pod
 from ansible_collections.winkube.node.plugins.plugin_utils.node_status.condition import (
     APPLIED,
@@ -313,14 +314,15 @@ def test_each_may_say_how_a_node_is(server: Server, account: str, applied: str) 
     """The code itself: conditions with their Events, and what was last made true but by look."""
     found = opened(server, account)
     before = len(server.admin.get(EVENTS).body["items"])
-    (node,) = (each for each in found.nodes() if each["metadata"]["name"] == "win2")
+    node = found.find_node("win2")
+    assert node is not None
     wanted = [Condition(kind, "False", "Drifted", f"As {account} sees it.") for kind in (UP_TO_DATE, HEALTHY)]
     assert write_report(found, node, wanted, "2026-01-01T00:00:00Z", applied=applied)
     after = server.admin.get("/api/v1/nodes/win2").body
     assert {each["type"] for each in after["status"]["conditions"]} == {"Ready", UP_TO_DATE, HEALTHY}
     assert not applied or after["metadata"]["annotations"][APPLIED] == applied
     assert len(server.admin.get(EVENTS).body["items"]) == before + 2
-    assert write_report(found, after, wanted, "2026-01-01T00:00:00Z", applied=applied) == (), (
+    assert write_report(found, NODE(after, ""), wanted, "2026-01-01T00:00:00Z", applied=applied) == (), (
         "nothing where nothing is new"
     )
 

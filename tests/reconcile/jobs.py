@@ -24,6 +24,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.budget.claim import C
 from ansible_collections.winkube.node.plugins.plugin_utils.budget.mark import find_mark
 from ansible_collections.winkube.node.plugins.plugin_utils.budget.run import Run
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.records import NODE, NodeObject
 from ansible_collections.winkube.node.plugins.plugin_utils.host_process import pod
 from ansible_collections.winkube.node.plugins.plugin_utils.host_process.pod import BASE_IMAGE, LABEL, SILENCE_S, Wanted
 
@@ -194,8 +195,7 @@ class Trial:
     def _is_at_work(self, case: Case) -> bool:
         """Its Node is cordoned and marked, its own pod runs."""
         assert not case.process.has_ended(), f"{case.job}: its run has ended"
-        node = self.admin.get(f"/api/v1/nodes/{case.node}").body
-        mark = find_mark(node)
+        mark = find_mark(self._node(case))
         return mark is not None and mark.cordoned and any(map(is_running, self.own_pods(case)))
 
     def own_pods(self, case: Case) -> list[dict[str, Any]]:
@@ -218,6 +218,10 @@ class Trial:
     def _path(self, case: Case) -> str:
         return f"/apis/batch/v1/namespaces/{case.space}/jobs/{case.job}"
 
+    def _node(self, case: Case) -> NodeObject:
+        found: NodeObject = NODE(self.admin.get(f"/api/v1/nodes/{case.node}").body, "")
+        return found
+
     def _claim(self) -> Claim:
         """Of a run that comes later."""
         cluster = Cluster.open({"kubeconfig": str(self.server.kubeconfig(self.admin))})
@@ -226,7 +230,7 @@ class Trial:
 
     def ended(self, case: Case) -> bool | None:
         """What a later run thinks of the one whose mark is on the Node."""
-        mark = find_mark(self.admin.get(f"/api/v1/nodes/{case.node}").body)
+        mark = find_mark(self._node(case))
         return None if mark is None else self._claim().ended(mark)
 
     def take_over(self, case: Case) -> None:
@@ -241,8 +245,8 @@ class Trial:
 
     def expect_given_back(self, case: Case) -> None:
         """Neither marked nor cordoned."""
-        node = self.admin.get(f"/api/v1/nodes/{case.node}").body
-        if find_mark(node) is not None or node["spec"].get("unschedulable"):
+        node = self._node(case)
+        if find_mark(node) is not None or node.unschedulable:
             self.tally.left_marked.append(case.node)
 
     def wake_collector(self, case: Case) -> None:

@@ -17,9 +17,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
-from urllib.parse import quote
 
 from ..cluster.error import ClusterError
+from ..cluster.records import NodeObject
 from ..engine.clock import Clock, as_timestamp
 from ..engine.resource import Refused
 from ..engine.run_end import identity
@@ -34,15 +34,15 @@ TRIES = 30
 row; nothing else is lost by another try."""
 SHORTEST_S, LONGEST_S = 1.0, 10.0
 
-Object = Mapping[str, Any]
-
 
 class Api(Protocol):
     """What of the cluster's API is needed; cluster.client.Cluster has it, opened without a memory."""
 
     def now(self) -> datetime: ...
 
-    def node(self, name: str) -> dict[str, Any] | None: ...
+    def find_node(self, name: str) -> NodeObject | None: ...
+
+    def list_nodes(self, select: str) -> tuple[NodeObject, ...]: ...
 
     def items(self, path: str) -> list[dict[str, Any]]: ...
 
@@ -153,12 +153,15 @@ class Claim:
     def look(self, names: Sequence[str], *, plan: bool = False) -> list[Seen]:
         """All Nodes that count and these, as they are now; the mark of a dead run is taken from a Node that serves: its
         run has not come to it, or a person has uncordoned it. With `plan` it only does not count."""
-        listed = self.api.items(f"/api/v1/nodes?labelSelector={quote(self.wish.select)}")
-        seen = {node.name: node for node in map(Seen.of, listed)}
+        seen = {node.name: node for node in map(Seen.of, self.api.list_nodes(self.wish.select))}
         for name in names:
-            if name not in seen and (found := self.api.node(name)) is not None:
+            if name not in seen and (found := self.api.find_node(name)) is not None:
                 seen[name] = replace(Seen.of(found), counts=False)
         return [self._forget_dead(node, plan=plan) for node in seen.values()]
+
+    def see(self, name: str) -> Seen:
+        """The Node as it is now; one without a mark and a uid if there is none. ClusterError."""
+        return Seen.of(self.api.find_node(name) or NodeObject(name))
 
     def ended(self, mark: Mark) -> bool | None:
         """Whether the run of a mark is over; None if only a person can tell."""
@@ -175,7 +178,7 @@ class Claim:
 
     def release(self, names: Iterable[str]) -> None:
         """Take this run's marks from Nodes that it has not cordoned."""
-        for seen in (Seen.of(self.api.node(name) or {}) for name in names):
+        for seen in map(self.see, names):
             if seen.mark is not None and self.is_own(seen.mark) and not seen.mark.cordoned:
                 self._write(seen, None)
 
@@ -187,7 +190,7 @@ class Claim:
         """Takes a mark away that this run may, and the cordon if the mark's run made it. Nothing where the Node has no
         such mark: it was cordoned by someone else, or is not, or another run works on it. ClusterError."""
         for _attempt in range(TRIES):
-            node = Seen.of(self.api.node(name) or {})
+            node = self.see(name)
             if node.mark is None or not self.may_end(node.mark):
                 return ()
             ours = node.mark.cordoned and node.cordoned
@@ -279,9 +282,8 @@ class Claim:
         for _attempt in range(TRIES):
             if self._write(node, mark):
                 return True
-            found = self.api.node(node.name)
-            again = Seen.of(found or {})
-            if found is None or replace(again, version=node.version, counts=node.counts) != node:
+            again = self.see(node.name)
+            if replace(again, version=node.version, counts=node.counts) != node:
                 return False
             node = again
         return False
@@ -294,7 +296,7 @@ class Claim:
             return replace(node, mark=None)
         if self._write(node, None):
             self.say(f"the mark of a run that is over is taken from {node.name}: {node.mark.describe()}")
-            return Seen.of(self.api.node(node.name) or {"metadata": {"name": node.name}})
+            return self.see(node.name)
         return node
 
     def _write(self, node: Seen, mark: Mark | None, *, unschedulable: bool | None = None) -> bool:

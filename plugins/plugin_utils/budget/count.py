@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
-from ..components.join import node_object
+from ..cluster.records import NodeObject
 from ..engine.resource import Refused
 from .mark import Mark, find_mark, is_paused
 
@@ -19,8 +18,6 @@ _BUDGET = re.compile(r"([1-9]\d{0,5})|([1-9]\d?|100)%")
 REGISTERED = timedelta(seconds=60)
 """A condition Ready that has not changed since this time after the Node was made has never been True: the kubelet
 writes it with the Node. Source: kubernetes pkg/kubelet/kubelet_node_status.go, initialNode."""
-
-Object = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +58,15 @@ class Seen:
     counts: bool
 
     @classmethod
-    def of(cls, node: Object) -> Seen:
-        """From a Node object."""
-        metadata = node.get("metadata") or {}
-        ready, paused = node_object.is_ready(node), is_paused(node)
+    def of(cls, node: NodeObject) -> Seen:
+        """From a Node."""
+        ready, paused = node.is_ready, is_paused(node)
         return cls(
-            name=str(metadata.get("name", "")),
-            uid=str(metadata.get("uid", "")),
-            version=str(metadata.get("resourceVersion", "")),
+            name=node.name,
+            uid=node.uid,
+            version=node.version,
             mark=find_mark(node),
-            cordoned=bool((node.get("spec") or {}).get("unschedulable")),
+            cordoned=node.unschedulable,
             ready=ready,
             paused=paused,
             counts=not paused and (ready or not _was_never_ready(node)),
@@ -80,11 +76,6 @@ class Seen:
     def away(self) -> bool:
         """Whether pods cannot rely on it, or soon no more."""
         return self.cordoned or not self.ready or self.mark is not None
-
-    @property
-    def reference(self) -> Object:
-        """As much of the Node as an Event about it needs."""
-        return {"metadata": {"name": self.name, "uid": self.uid}}
 
     def describe(self) -> str:
         """Its name and why it is away."""
@@ -128,13 +119,11 @@ def _fits(budget: str) -> bool:
     return _BUDGET.fullmatch(budget) is not None
 
 
-def _was_never_ready(node: Object) -> bool:
-    conditions = (node.get("status") or {}).get("conditions") or ()
-    ready: Object = next((each for each in conditions if each.get("type") == "Ready"), {})
-    if not ready:
+def _was_never_ready(node: NodeObject) -> bool:
+    ready = node.find_condition("Ready")
+    if ready is None:
         return True
-    made, changed = (node.get("metadata") or {}).get("creationTimestamp"), ready.get("lastTransitionTime")
     try:
-        return datetime.fromisoformat(str(changed)) - datetime.fromisoformat(str(made)) <= REGISTERED
-    except (ValueError, TypeError):
+        return datetime.fromisoformat(ready.since) - datetime.fromisoformat(node.created) <= REGISTERED
+    except ValueError:  # one of them is not told
         return False

@@ -8,16 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from ..cluster.records import NodeObject
 from ..engine.printable import make_printable
 from .run import Run
 
 ANNOTATION = "winkube.node/mark"
 PAUSED = "winkube.node/paused"
 """An annotation of a person's: no run touches this Node, and no budget counts it."""
-
-Object = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +55,12 @@ class Mark:
         return f"{by}{f', {why}' if why else ''}{f', since {make_printable(self.since)}' if self.since else ''}"
 
 
-def find_mark(node: Object) -> Mark | None:
+def find_mark(node: NodeObject) -> Mark | None:
     """The mark of a Node."""
-    text = _annotations(node).get(ANNOTATION)
+    text = node.annotations.get(ANNOTATION)
     return Mark.parse(text) if text is not None else None
 
 
-def is_paused(node: Object) -> bool:
+def is_paused(node: NodeObject) -> bool:
     """Whether a person has taken the Node out of every run."""
-    return PAUSED in _annotations(node)
-
-
-def _annotations(node: Object) -> Mapping[str, str]:
-    """Of a Node."""
-    found: Mapping[str, str] = (node.get("metadata") or {}).get("annotations") or {}
-    return found
+    return PAUSED in node.annotations

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from ..engine.clock import Clock
 from ..engine.gate import Record, Unexpected
@@ -24,7 +25,7 @@ from .access import list_files
 from .answer import Answer, Object, StrangeAnswerError, check_answer, refuse_field, text
 from .connection import Connection, connection
 from .error import FORBIDDEN, ClusterError
-from .records import CONFIG_MAP, ConfigMap
+from .records import CONFIG_MAP, NODE, ConfigMap, NodeObject
 
 T = TypeVar("T")
 
@@ -250,6 +251,15 @@ class Cluster:
     def nodes(self) -> list[Object]:
         """All Nodes."""
         return self.items(NODES)
+
+    def find_node(self, name: str) -> NodeObject | None:
+        """As `node`, as a dataclass."""
+        found = self.node(name)
+        return None if found is None else self._make("GET", f"{NODES}/{name}", NODE, found)
+
+    def list_nodes(self, select: str) -> tuple[NodeObject, ...]:
+        """The Nodes that a label selector selects."""
+        return self.read_all(f"{NODES}?labelSelector={quote(select)}", NODE)
 
     def version(self) -> str:
         """The API server's version, such as 1.37.1, without a vendor's suffix."""

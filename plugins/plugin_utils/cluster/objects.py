@@ -35,6 +35,7 @@ QUANTITY = Either(
 )
 PORT = Either((Number(0, 65535), WORD), "a port from 0 to 65535 or its name")
 LABELS = Table(WORD, key=WORD)
+ANNOTATIONS = Table(Text(MEGA), key=WORD)
 STRINGS = Listing(Text(MEGA))
 WORDS = Listing(WORD)
 
@@ -48,7 +49,7 @@ METADATA = Fields(
     creationTimestamp=TIME,
     deletionTimestamp=TIME,
     labels=LABELS,
-    annotations=Table(Text(MEGA), key=WORD),
+    annotations=ANNOTATIONS,
     finalizers=WORDS,
     ownerReferences=Listing(Fields(kind=WORD, name=NAME, uid=WORD, apiVersion=WORD, controller=Flag())),
 )

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the reading of a cluster is made of: API objects and what ConfigMaps have in them, as frozen dataclasses
-that the gate makes. No type is asked for again behind it.
+"""What the reading of a cluster is made of, and Nodes: API objects and what ConfigMaps have in them, as frozen
+dataclasses that the gate makes. No type is asked for again behind it.
 
 Sources: k8s.io/api v0.37.1 core/v1, discovery/v1, networking/v1, authorization/v1; kubernetes
 cmd/kubeadm/app/apis/kubeadm/v1beta4/types.go; flannel Documentation/kube-flannel.yml (net-conf.json).
@@ -14,8 +14,47 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..engine.gate import At, Fields, Flag, Listing, Number, Record, Table, Text
-from .objects import DNS_NAME, LABELS, MEGA, WORD, WORDS
+from ..engine.gate import At, Fields, Flag, Free, Listing, Number, Record, Table, Text
+from .objects import ANNOTATIONS, DNS_NAME, LABELS, MEGA, TIME, WORD, WORDS
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCondition:
+    """`status` is `True`, `False` or `Unknown`, `since` the time of its last transition, empty if it is not told."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    since: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeObject:
+    """A Node. `version` is its resourceVersion, `created` the time of its creation; `kubelet`, `runtime` and `os_image`
+    are what it says of their releases (`v1.37.1`, `containerd://2.3.7`)."""
+
+    name: str
+    uid: str = ""
+    version: str = ""
+    created: str = ""
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    unschedulable: bool = False
+    pod_cidr: str = ""
+    conditions: tuple[NodeCondition, ...] = ()
+    kubelet: str = ""
+    runtime: str = ""
+    os_image: str = ""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether its condition Ready is True."""
+        found = self.find_condition("Ready")
+        return found is not None and found.status == "True"
+
+    def find_condition(self, name: str) -> NodeCondition | None:
+        """Its condition of this type."""
+        return next((each for each in self.conditions if each.type == name), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +148,28 @@ class NetConf:
     backend: Backend = Backend()
 
 
+_CONDITION = Record(
+    NodeCondition,
+    type=At("type", WORD),
+    status=At("status", WORD),
+    reason=At("reason", Free(), ""),
+    message=At("message", Free(), ""),
+    since=At("lastTransitionTime", TIME, ""),
+)
+NODE = Record(
+    NodeObject,
+    name=At("metadata.name", DNS_NAME),
+    uid=At("metadata.uid", WORD, ""),
+    version=At("metadata.resourceVersion", WORD, ""),
+    created=At("metadata.creationTimestamp", TIME, ""),
+    annotations=At("metadata.annotations", ANNOTATIONS, {}),
+    unschedulable=At("spec.unschedulable", Flag(), False),
+    pod_cidr=At("spec.podCIDR", WORD, ""),
+    conditions=At("status.conditions", Listing(_CONDITION), ()),
+    kubelet=At("status.nodeInfo.kubeletVersion", WORD, ""),
+    runtime=At("status.nodeInfo.containerRuntimeVersion", WORD, ""),
+    os_image=At("status.nodeInfo.osImage", WORD, ""),
+)
 CONFIG_MAP = Record(ConfigMap, data=At("data", Table(Text(2 * MEGA)), {}))
 SERVICE = Record(
     Service,

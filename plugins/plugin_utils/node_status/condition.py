@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..cluster.error import ClusterError
+from ..cluster.records import NodeObject
 from ..engine.printable import make_printable
 
 UP_TO_DATE, HEALTHY = "winkube.node/UpToDate", "winkube.node/Healthy"
@@ -28,8 +29,6 @@ LONGEST = 1024
 """Characters of a message. An Event's may have no more. Source: as above, NoteLengthLimit."""
 APPLIED_ELSEWHERE = "NotApplied"
 """The reason of a look that found other variables than the last run's; only a look takes it back."""
-
-Object = Mapping[str, Any]
 
 
 class Api(Protocol):
@@ -89,40 +88,30 @@ def shorten(text: str) -> str:
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 4]} ..."
 
 
-def find_condition(node: Object, name: str) -> Object:
-    """A Node's condition; empty if it has none of that type."""
-    conditions = (node.get("status") or {}).get("conditions") or ()
-    return next((each for each in conditions if each.get("type") == name), {})
-
-
-def find_applied(node: Object) -> str:
+def find_applied(node: NodeObject) -> str:
     """The fingerprint on a Node; empty if it has none."""
-    return str(((node.get("metadata") or {}).get("annotations") or {}).get(APPLIED) or "")
+    return node.annotations.get(APPLIED, "")
 
 
-def select_new(node: Object, conditions: Sequence[Condition]) -> tuple[Condition, ...]:
+def select_new(node: NodeObject, conditions: Sequence[Condition]) -> tuple[Condition, ...]:
     """Those that say something else than the Node's own."""
 
     def is_new(each: Condition) -> bool:
-        found = find_condition(node, each.type)
-        return (found.get("status"), found.get("reason"), found.get("message")) != (
-            each.status,
-            each.reason,
-            each.message,
-        )
+        found = node.find_condition(each.type)
+        return found is None or Condition(found.type, found.status, found.reason, found.message) != each
 
     return tuple(each for each in conditions if is_new(each))
 
 
-def plan_report(node: Object, conditions: Sequence[Condition], applied: str = "") -> tuple[str, ...]:
+def plan_report(node: NodeObject, conditions: Sequence[Condition], applied: str = "") -> tuple[str, ...]:
     """What `write_report` would do: a sentence for each condition that changes, and for the annotation."""
-    name = node["metadata"]["name"]
+    name = node.name
     said = [f"set {each.type} of {name} to {each.status} ({each.reason})" for each in select_new(node, conditions)]
     return (*said, *((f"annotate {name} with {APPLIED}",) if applied and find_applied(node) != applied else ()))
 
 
 def write_report(
-    api: Api, node: Object, conditions: Sequence[Condition], now: str, *, applied: str = ""
+    api: Api, node: NodeObject, conditions: Sequence[Condition], now: str, *, applied: str = ""
 ) -> tuple[str, ...]:
     """Write what is new, in one request, and an Event for each condition that changed; what was done, as `plan_report`
     says it. No request where nothing is new. ClusterError; Events that are refused do not count.
@@ -143,21 +132,19 @@ def write_report(
         body["metadata"] = {"annotations": {APPLIED: applied}}
     # The annotation goes the same way, as the kubelet's do. Source: kubernetes pkg/registry/core/node/strategy.go,
     # nodeStatusStrategy.PrepareForUpdate, which keeps the spec alone.
-    api.patch(f"/api/v1/nodes/{node['metadata']['name']}/status", body, "strategic")
+    api.patch(f"/api/v1/nodes/{node.name}/status", body, "strategic")
     for each in new:
-        write_event(api, node, each.reason, each.describe(), now, warning=each.status != "True")
+        write_event(api, node.name, node.uid, each.reason, each.describe(), now, warning=each.status != "True")
     return planned
 
 
-def write_event(api: Api, node: Object, reason: str, message: str, now: str, *, warning: bool = True) -> bool:
-    """Whether an Event about a Node was taken; one that is not does not end a run."""
-    metadata = node["metadata"]
-    about = {"apiVersion": "v1", "kind": "Node", "name": metadata["name"], "uid": metadata.get("uid", "")}
+def write_event(api: Api, name: str, uid: str, reason: str, message: str, now: str, *, warning: bool = True) -> bool:
+    """Whether an Event about the Node of this name and uid was taken; one that is not does not end a run."""
     body = {
         "apiVersion": "v1",
         "kind": "Event",
-        "metadata": {"name": f"{metadata['name']}.{uuid.uuid4().hex[:16]}", "namespace": "default"},
-        "involvedObject": about,
+        "metadata": {"name": f"{name}.{uuid.uuid4().hex[:16]}", "namespace": "default"},
+        "involvedObject": {"apiVersion": "v1", "kind": "Node", "name": name, "uid": uid},
         "reason": reason,
         "message": shorten(message),
         "type": "Warning" if warning else "Normal",
@@ -173,8 +160,8 @@ def write_event(api: Api, node: Object, reason: str, message: str, now: str, *, 
     return True
 
 
-def _as_data(each: Condition, node: Object, now: str) -> dict[str, str]:
-    found = find_condition(node, each.type)
-    since = str(found.get("lastTransitionTime") or now) if found.get("status") == each.status else now
+def _as_data(each: Condition, node: NodeObject, now: str) -> dict[str, str]:
+    found = node.find_condition(each.type)
+    since = found.since if found is not None and found.since and found.status == each.status else now
     told = {"type": each.type, "status": each.status, "reason": each.reason, "message": each.message}
     return told | {"lastTransitionTime": since, "lastHeartbeatTime": now}

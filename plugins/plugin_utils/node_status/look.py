@@ -6,15 +6,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..budget.count import Seen
+from ..cluster.records import NodeCondition, NodeObject
 from ..engine.printable import make_printable
-from .condition import APPLIED_ELSEWHERE, HEALTHY, UP_TO_DATE, Condition, find_applied, find_condition
+from .condition import APPLIED_ELSEWHERE, HEALTHY, UP_TO_DATE, Condition, find_applied
 
-Object = Mapping[str, Any]
 _RELEASE = re.compile(r"v?(\d+\.\d+\.\d+)")
 
 
@@ -52,7 +52,7 @@ class Look:
         return asdict(self) | {"findings": [asdict(each) for each in self.findings]}
 
 
-def look_at(node: Object | None, wanted: Wanted, fingerprint: str = "") -> Look:
+def look_at(node: NodeObject | None, wanted: Wanted, fingerprint: str = "") -> Look:
     """What of a Node is not as wanted. `fingerprint`: of the variables, empty if they are not compared."""
     if node is None:
         return Look(there=False, findings=(Seeing("NotJoined", f"The cluster has no Node {wanted.node_name}."),))
@@ -61,14 +61,14 @@ def look_at(node: Object | None, wanted: Wanted, fingerprint: str = "") -> Look:
     return Look(True, seen.ready, seen.paused, seen.cordoned, tuple(findings))
 
 
-def _find_away(node: Object, seen: Seen) -> list[Seeing]:
+def _find_away(node: NodeObject, seen: Seen) -> list[Seeing]:
     found: list[Seeing] = []
     if seen.paused:
         found.append(Seeing("Paused", "A person has paused it (annotation winkube.node/paused)."))
     if not seen.ready:
-        ready = find_condition(node, "Ready")
-        said = make_printable(str(ready.get("message") or "nothing is said of why"))
-        found.append(Seeing("NotReady", f"It is not Ready since {ready.get('lastTransitionTime', 'ever')}: {said}"))
+        ready = node.find_condition("Ready") or NodeCondition("Ready", "Unknown")
+        said = make_printable(ready.message or "nothing is said of why")
+        found.append(Seeing("NotReady", f"It is not Ready since {ready.since or 'ever'}: {said}"))
     if seen.mark is not None:
         found.append(Seeing("Marked", f"A run works on it, or has ended in its midst: {seen.mark.describe()}."))
     elif seen.cordoned:
@@ -76,38 +76,37 @@ def _find_away(node: Object, seen: Seen) -> list[Seeing]:
     return found
 
 
-def look_condition(node: Object, wanted: Wanted, fingerprint: str = "") -> Condition | None:
+def look_condition(node: NodeObject, wanted: Wanted, fingerprint: str = "") -> Condition | None:
     """UpToDate, as far as a look may say it: False where the variables are not those of the last run, and what was
     before once they are again. None where a run has to say it."""
-    told = find_condition(node, UP_TO_DATE)
+    told = node.find_condition(UP_TO_DATE)
     findings = _compare(node, wanted, fingerprint)
     if findings:
         said = " ".join(each.message for each in findings)
-        differs = told.get("status") == "False" and told.get("reason") != APPLIED_ELSEWHERE
+        differs = told is not None and told.status == "False" and told.reason != APPLIED_ELSEWHERE
         return None if differs else Condition(UP_TO_DATE, "False", APPLIED_ELSEWHERE, said)
-    if told.get("reason") == APPLIED_ELSEWHERE and fingerprint:
+    if told is not None and told.reason == APPLIED_ELSEWHERE and fingerprint:
         return Condition(UP_TO_DATE, "True", "AsWanted", "The variables are again those of the last run.")
     return None
 
 
-def _find_told(node: Object) -> list[Seeing]:
+def _find_told(node: NodeObject) -> list[Seeing]:
     """What runs have said of it."""
     found = []
     for name in (UP_TO_DATE, HEALTHY):
-        told = find_condition(node, name)
-        if told.get("status") in {"False", "Unknown"} and told.get("reason") != APPLIED_ELSEWHERE:
-            found.append(Seeing(str(told.get("reason")), make_printable(str(told.get("message")))))
+        told = node.find_condition(name)
+        if told is not None and told.status in {"False", "Unknown"} and told.reason != APPLIED_ELSEWHERE:
+            found.append(Seeing(told.reason, make_printable(told.message)))
     return found
 
 
-def _compare(node: Object, wanted: Wanted, fingerprint: str) -> list[Seeing]:
-    info = (node.get("status") or {}).get("nodeInfo") or {}
+def _compare(node: NodeObject, wanted: Wanted, fingerprint: str) -> list[Seeing]:
     found = []
     for program, said, want in (
-        ("kubelet", info.get("kubeletVersion"), wanted.kubernetes_version),
+        ("kubelet", node.kubelet, wanted.kubernetes_version),
         (
             "containerd",
-            str(info.get("containerRuntimeVersion") or "").removeprefix("containerd://"),
+            node.runtime.removeprefix("containerd://"),
             wanted.containerd_version,
         ),
     ):
@@ -120,6 +119,6 @@ def _compare(node: Object, wanted: Wanted, fingerprint: str) -> list[Seeing]:
     return found
 
 
-def _release(text: object) -> str:
-    match = _RELEASE.match(str(text or "").strip())
+def _release(text: str) -> str:
+    match = _RELEASE.match(text.strip())
     return match[1] if match else ""

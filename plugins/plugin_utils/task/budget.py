@@ -6,17 +6,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any
 
 from ..budget.claim import Claim, Wish, tell_nobody
 from ..budget.count import Budget, Seen
 from ..budget.run import Place, Run
 from ..cluster.client import Cluster
 from ..cluster.own_pod import find_own_pod
+from ..cluster.records import NodeObject
 from ..components.shared_options import BudgetOptions
 from ..engine.clock import as_timestamp
 from ..engine.resource import Refused
@@ -42,11 +42,10 @@ class Standing:
     busy: str = ""
 
 
-def find_standing(cluster: Cluster, name: str, claim: Claim, see: Callable[[Mapping[str, Any]], None]) -> Standing:
+def find_standing(cluster: Cluster, name: str, claim: Claim, see: Callable[[NodeObject], None]) -> Standing:
     """Of the Node of this name, which `see` gets; one list is asked for all nodes of a task. Refused where it is
     paused, BusyError where another run works on it."""
-    listed = cluster.items("/api/v1/nodes?labelSelector=kubernetes.io/os%3Dwindows")
-    found = next((each for each in listed if Seen.of(each).name == name), None)
+    found = next((each for each in cluster.list_nodes("kubernetes.io/os=windows") if each.name == name), None)
     if found is None:
         return Standing(name)
     see(found)
@@ -80,6 +79,6 @@ def build_claim(cluster: Cluster, wanted: BudgetOptions, say: Callable[[str], No
     )
 
     def tell(node: Seen, reason: str, message: str) -> None:
-        write_event(cluster, node.reference, reason, message, as_timestamp(cluster.now()))
+        write_event(cluster, node.name, node.uid, reason, message, as_timestamp(cluster.now()))
 
     return Claim(cluster, this_run(), wish, say, tell if wanted.events else tell_nobody)

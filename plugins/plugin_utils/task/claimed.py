@@ -21,7 +21,7 @@ from pathlib import Path
 from ansible import constants
 
 from ..budget.claim import BudgetFullError, Claim, Wish
-from ..budget.count import Budget, Seen
+from ..budget.count import Budget
 from ..cluster.client import Cluster
 from ..cluster.error import ClusterError
 from ..components.shared_options import Access
@@ -70,7 +70,7 @@ def give_back_at_end() -> None:
                 if (cluster := Cluster.open(found["cluster"])) is None:
                     continue
                 name, claim = found["node"], Claim(cluster, this_run(), Wish(Budget("1")))
-                if claim.is_own(Seen.of(cluster.node(name) or {}).mark):
+                if claim.is_own(claim.see(name).mark):
                     claim.uncordon(name)
                     display.display(f"{name}: nothing was changed on it; its Node is as before this run.")
         shutil.rmtree(here, ignore_errors=True)

@@ -20,7 +20,6 @@ from typing import Any, Protocol
 
 from ..budget import claim
 from ..budget.claim import CONFLICT, TRIES, Claim, write_mark
-from ..budget.count import Seen
 from ..budget.mark import ANNOTATION
 from ..cluster.error import ClusterError
 from ..components.asks import Asks
@@ -93,7 +92,7 @@ class NodeDrain:
         """Nothing if the cluster has no such Node yet. Refused for one that another run works on; ClusterError, with
         the node cordoned no more if it was us, for pods that may not or do not go; where the cordon cannot be taken
         back, the error says so and how to."""
-        if self.api.node(self.name) is None:
+        if self.api.find_node(self.name) is None:
             return ()
         self._select_pods_to_evict(self._pods(), " Nothing was changed.")
         self.claim.take([self.name])
@@ -113,7 +112,7 @@ class NodeDrain:
     def _cordon(self) -> bool:
         """Whether this run cordoned the Node now: not one that is cordoned already."""
         for _attempt in range(TRIES):
-            node = self._look()
+            node = self.claim.see(self.name)
             if node.cordoned:
                 return False
             if node.mark is None or not self.claim.is_own(node.mark):
@@ -150,16 +149,16 @@ class NodeDrain:
 
     def plan_steps(self) -> tuple[str, ...]:
         """What `cordon_and_drain` would do. ClusterError for pods that may not go."""
-        node = self.api.node(self.name)
+        node = self.api.find_node(self.name)
         if node is None:
             return ()
         pods = self._select_pods_to_evict(self._pods(), " Nothing was changed.")
-        cordon = () if Seen.of(node).cordoned else (f"cordon {self.name}",)
+        cordon = () if node.unschedulable else (f"cordon {self.name}",)
         return (*cordon, *self._drain_steps(len(pods)))
 
     def list_evictable(self) -> list[dict[str, Any]]:
         """The pods that a drain is about: `{namespace, name, images, build}`, the last of their nodeSelector."""
-        if self.api.node(self.name) is None:
+        if self.api.find_node(self.name) is None:
             return []
         return [_describe(pod) for pod in self._pods() if not self._stays(pod) and not _is_over(pod)]
 
@@ -169,18 +168,14 @@ class NodeDrain:
 
     def plan_uncordon(self) -> tuple[str, ...]:
         """What `uncordon` would do."""
-        node = self._look()
+        node = self.claim.see(self.name)
         ours = node.mark is not None and self.claim.may_end(node.mark) and node.mark.cordoned and node.cordoned
         return (f"uncordon {self.name}",) if ours else ()
 
     def is_ours(self) -> bool:
         """Whether a run of this collection has marked the Node and this one may take the mark away."""
-        mark = self._look().mark
+        mark = self.claim.see(self.name).mark
         return mark is not None and self.claim.may_end(mark)
-
-    def _look(self) -> Seen:
-        """The Node as it is now; one without a mark if there is none."""
-        return Seen.of(self.api.node(self.name) or {})
 
     def _pods(self) -> list[dict[str, Any]]:
         return self.api.items(pods_of(self.name))

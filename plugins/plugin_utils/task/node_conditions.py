@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..cluster.client import Cluster
+from ..cluster.records import NodeObject
 from ..engine.clock import as_timestamp
-from ..node_status.condition import Condition, Object, write_report
+from ..node_status.condition import Condition, write_report
 
 
 def write_conditions(
-    cluster: Cluster, name: str, judge: Callable[[Object], Sequence[Condition]], applied: str = ""
+    cluster: Cluster, name: str, judge: Callable[[NodeObject], Sequence[Condition]], applied: str = ""
 ) -> tuple[str, ...]:
     """Write what is new, with the API server's time; what was done. Nothing for a Node that is gone. ClusterError.
 
@@ -23,7 +24,7 @@ def write_conditions(
         judge: Its conditions, from the Node as it is now: others may have written since it was listed.
         applied: As of `write_report`.
     """
-    node = cluster.node(name)
+    node = cluster.find_node(name)
     if node is None:
         return ()
     return write_report(cluster, node, judge(node), as_timestamp(cluster.now()), applied=applied)

@@ -13,7 +13,7 @@ from typing import Any
 
 from ansible import constants as C  # noqa: N812 - as all of Ansible names it
 
-from ..components.join import node_object
+from ..cluster.records import NodeObject
 from ..engine.printable import make_printable, make_sentence
 from ..record.node_record import HIDDEN, UNKNOWN, Added, Failure, Plan, Seen, Step, Versions
 from ..record.store import Store, write_at_end
@@ -41,21 +41,16 @@ def write_records_at_end() -> None:
 write_records_at_end()
 
 
-def see_node(node: Mapping[str, Any]) -> Seen:
-    """What the record says of a Node object."""
-    status = node.get("status") or {}
-    conditions, info = status.get("conditions") or (), status.get("nodeInfo") or {}
-    ready = next((str(each.get("status")) for each in conditions if each.get("type") == "Ready"), UNKNOWN)
-    runtime = str(info.get("containerRuntimeVersion") or "")
-    release = runtime.removeprefix("containerd://") if runtime.startswith("containerd://") else ""
+def see_node(node: NodeObject) -> Seen:
+    """What the record says of a Node."""
+    ready = node.find_condition("Ready")
+    release = node.runtime.removeprefix("containerd://") if node.runtime.startswith("containerd://") else ""
     return Seen(
-        node=_text((node.get("metadata") or {}).get("name")),
-        ready=_text(ready),
-        pod_cidr=make_sentence(node_object.pod_cidr(node), SHORT),
+        node=_text(node.name),
+        ready=_text(ready.status if ready is not None else ""),
+        pod_cidr=make_sentence(node.pod_cidr, SHORT),
         versions=Versions(
-            kubernetes=_text(str(info.get("kubeletVersion") or "").removeprefix("v")),
-            containerd=_text(release),
-            windows=_text(info.get("osImage")),
+            kubernetes=_text(node.kubelet.removeprefix("v")), containerd=_text(release), windows=_text(node.os_image)
         ),
     )
 
@@ -88,8 +83,8 @@ class Adding:
         told: dict[str, Any] = make_printable({name: found[name] for name in DIAGNOSIS if name in found})
         self.diagnosis = told
 
-    def see(self, node: Mapping[str, Any] | None) -> None:
-        """The Node object, where there is one."""
+    def see(self, node: NodeObject | None) -> None:
+        """The Node, where there is one."""
         self.seen = self.seen if node is None else see_node(node)
 
 

@@ -12,6 +12,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.budget.count import B
 from ansible_collections.winkube.node.plugins.plugin_utils.budget.run import Place, Run
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.records import NODE, NodeObject
 
 Object = dict[str, Any]
 
@@ -60,20 +61,18 @@ class Api:
     def now(self) -> datetime:
         return datetime(2026, 11, 1, tzinfo=UTC)
 
-    def node(self, name: str) -> Object | None:
+    def find_node(self, name: str) -> NodeObject | None:
         self.ask(f"GET {name}")
-        return copy.deepcopy(self.nodes.get(name))
+        return NODE(self.nodes[name], "") if name in self.nodes else None
+
+    def list_nodes(self, select: str) -> tuple[NodeObject, ...]:
+        self.ask(f"LIST {select}")
+        name, _equals, value = select.partition("=")
+        return tuple(NODE(each, "") for each in self.nodes.values() if each["metadata"]["labels"][name] == value)
 
     def items(self, path: str) -> list[Object]:
         self.ask(f"LIST {path}")
-        if path in self.pods:
-            return copy.deepcopy(self.pods[path])
-        assert path == "/api/v1/nodes?labelSelector=kubernetes.io/os%3Dwindows"
-        return [
-            copy.deepcopy(each)
-            for each in self.nodes.values()
-            if each["metadata"]["labels"]["kubernetes.io/os"] == "windows"
-        ]
+        return copy.deepcopy(self.pods[path])
 
     def patch(self, path: str, body: Mapping[str, Any], kind: str = "merge") -> Object:
         self.ask(f"PATCH {path}")

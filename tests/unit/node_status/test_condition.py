@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.records import NODE, NodeObject
 from ansible_collections.winkube.node.plugins.plugin_utils.node_status.condition import (
     LONGEST,
     Condition,
@@ -50,7 +51,7 @@ class Api:
         return dict(body)
 
     def say(self, *conditions: Condition, now: str = NOW, applied: str = "") -> tuple[str, ...]:
-        return write_report(self, self.node, conditions, now, applied=applied)
+        return write_report(self, NODE(self.node, ""), conditions, now, applied=applied)
 
 
 def test_what_the_node_already_says_is_no_request() -> None:
@@ -82,7 +83,7 @@ def test_an_event_that_is_refused_is_no_error() -> None:
     api = Api()
     api.refuses = True
     assert api.say(not_known("it did not answer")) and api.node["status"]["conditions"][0]["status"] == "Unknown"
-    assert write_event(api, api.node, "Busy", "why", NOW) is False
+    assert write_event(api, "win1", "u1", "Busy", "why", NOW) is False
 
 
 @pytest.mark.parametrize(
@@ -107,9 +108,9 @@ def node(**more: Any) -> dict[str, Any]:
 
 
 def test_a_look_compares_releases_and_the_fingerprint() -> None:
-    assert look_at(node(), Wanted("win1", "1.37.1", "2.3.7"), "abc").findings == ()
-    assert look_at(node(), Wanted("win1")).findings == ()
-    found = look_at(node(), Wanted("win1", "1.38.0", "2.4.0"), "def").findings
+    assert look_at(NODE(node(), ""), Wanted("win1", "1.37.1", "2.3.7"), "abc").findings == ()
+    assert look_at(NODE(node(), ""), Wanted("win1")).findings == ()
+    found = look_at(NODE(node(), ""), Wanted("win1", "1.38.0", "2.4.0"), "def").findings
     assert [each.message for each in found] == [
         "kubelet 1.37.1 runs, and 1.38.0 is wanted.",
         "containerd 2.3.7 runs, and 2.4.0 is wanted.",
@@ -123,14 +124,18 @@ def test_a_look_takes_back_only_what_a_look_has_said() -> None:
     same = partial(look_condition, wanted=Wanted("win1"), fingerprint="abc")
     api = Api()
     api.node = node()
-    told = other(api.node)
+
+    def seen() -> NodeObject:
+        return NODE(api.node, "")
+
+    told = other(seen())
     assert told is not None and (told.status, told.reason) == ("False", "NotApplied")
     api.say(told)
-    back = same(api.node)
+    back = same(seen())
     assert back is not None and back.status == "True"
 
     api.say(describe_steps({"kubelet": ["restart kubelet"]}))
-    assert same(api.node) is None and other(api.node) is None, "a run saw the machine"
-    assert [each.reason for each in look_at(api.node, Wanted("win1"), "abc").findings] == ["Differs"]
+    assert same(seen()) is None and other(seen()) is None, "a run saw the machine"
+    assert [each.reason for each in look_at(seen(), Wanted("win1"), "abc").findings] == ["Differs"]
     api.say(not_known("it did not answer"))
-    assert same(api.node) is None
+    assert same(seen()) is None

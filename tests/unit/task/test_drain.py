@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.budget.mark import ANNOTATION, find_mark
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import BUDGET, ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.records import NODE
 from ansible_collections.winkube.node.plugins.plugin_utils.components.asks import Asks
 from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_options import DrainOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op
@@ -59,8 +60,6 @@ class Api(Nodes):
             raise ClusterError("PATCH was answered with 401: Unauthorized.", 401)
 
     def items(self, path: str) -> list[Object]:
-        if path.startswith("/api/v1/nodes"):
-            return super().items(path)
         self.ask(f"LIST {path}")
         assert path == "/api/v1/pods?fieldSelector=spec.nodeName%3Dwin1"
         self._lists += 1
@@ -113,7 +112,7 @@ def test_cordoned_drained_and_let_back() -> None:
     assert [body["metadata"] for body in api.evictions] == [{"name": "web", "namespace": "apps"}]
     assert set(api.on_node) == {"agent", "mirror"}
     assert api.known["spec"] == {"unschedulable": True}
-    mark = find_mark(api.known)
+    mark = find_mark(NODE(api.known, ""))
     assert mark is not None and (mark.run.id, mark.cordoned) == ("run-1", True)
 
     assert drain(api).uncordon() == ("uncordon win1",)
@@ -153,7 +152,7 @@ def test_a_node_that_a_dead_run_left_cordoned_is_let_back_by_one_that_knows() ->
     assert NodeDrain(api, "win1", other).uncordon() == (), "whether that run goes on is not known"
     told = replace(other, wish=replace(other.wish, take_over="run-1"))
     assert NodeDrain(api, "win1", told).uncordon() == ("uncordon win1",)
-    assert api.known["spec"] == {} and find_mark(api.known) is None
+    assert api.known["spec"] == {} and find_mark(NODE(api.known, "")) is None
 
 
 def test_a_node_that_a_person_uncordoned_loses_the_mark_and_it_is_said() -> None:
@@ -161,7 +160,7 @@ def test_a_node_that_a_person_uncordoned_loses_the_mark_and_it_is_said() -> None
     drain(api).cordon_and_drain()
     api.known["spec"] = {}
     assert drain(api).uncordon() == ("remove the mark from win1, which somebody else has uncordoned",)
-    assert find_mark(api.known) is None
+    assert find_mark(NODE(api.known, "")) is None
 
 
 def test_a_cordon_that_a_person_made_under_our_mark_stays() -> None:
@@ -170,7 +169,7 @@ def test_a_cordon_that_a_person_made_under_our_mark_stays() -> None:
     api.known["spec"] = {"unschedulable": True}
     assert drain(api).cordon_and_drain() == ("drain win1 (1 pods)",)
     assert drain(api).uncordon() == ()
-    assert api.known["spec"] == {"unschedulable": True} and find_mark(api.known) is None
+    assert api.known["spec"] == {"unschedulable": True} and find_mark(NODE(api.known, "")) is None
 
 
 def test_a_mark_that_was_taken_away_stops_the_cordon() -> None:
