@@ -21,7 +21,7 @@ WIDTHS = {"phone": 400, "tablet": 800, "desk": 1300}
 def diagnosis(markup: str = "") -> str:
     """Nodes of public cases, one that is well and one that was not reached."""
     cases = {case.name: case for case in load("cases")}
-    chosen = {"win1": "flannel-1112", "win2": "sig-windows-tools-215", "win3": "kubernetes-110674"}
+    chosen = {"win1": "kubernetes-110674", "win2": "sig-windows-tools-215", "win3": "flannel-1112"}
     nodes = [_node(host, diagnose(scene(cases[name])), markup) for host, name in chosen.items()]
     well = next(case for case in load("healthy") if case.name == "flannel-overlay")
     return page.as_html(

@@ -9,7 +9,7 @@ from tests.browser.chromium import chromium
 from tests.browser.pages import PAGES, WIDTHS
 from tests.conftest import ROOT
 
-SIZES = {"diagnosis": (820, 900), "drift": (820, 560), "cpu": (960, 560)}
+SIZES = {"diagnosis": (820, 1120), "drift": (820, 560), "cpu": (960, 560)}
 """Width and height in docs."""
 TALL = 1600
 """The height of those in build."""

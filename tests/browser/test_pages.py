@@ -75,6 +75,6 @@ def test_the_cause_is_marked_among_the_components(tab: Tab, tmp_path: Path) -> N
     marked = tab.evaluate(
         "[...document.querySelectorAll('#win1 ~ ol.components li.error b')].map(e => e.textContent)[0]"
     )
-    assert marked == "network"
+    assert marked == "kube-proxy"
     command = tab.evaluate("getComputedStyle(document.querySelector('pre.command')).userSelect")
     assert command == "all", "one click takes the whole command"
