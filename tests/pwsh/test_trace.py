@@ -81,6 +81,24 @@ def test_what_each_test_executed_is_kept_as_long_as_the_scripts_are_the_same(
     assert trace.kept("linux", [OUTER, INNER]) == {}
 
 
+def test_what_was_executed_of_the_scripts_for_people_is_known_when_the_others_have_more_statements(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WINKUBE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("tests.pwsh.program.ROOT", tmp_path)
+    people = min(statements.FOR_PEOPLE)
+    for file in (OUTER.file, people):
+        (tmp_path / file).parent.mkdir(parents=True)
+        (tmp_path / file).write_text(TEXT)
+    theirs = replace(INNER, number=1, file=people)
+    (tmp_path / "traces").mkdir()
+    (tmp_path / "traces" / "a").write_text("t[a]\n0\n1\n")
+    trace.keep(trace.parts("linux", [OUTER, theirs]), tmp_path / "traces")
+    assert trace.kept("linux", [OUTER, theirs]) == {"t[a]": [0, 1]}
+    (tmp_path / OUTER.file).write_text(TEXT + "\n")
+    assert trace.kept("linux", [OUTER, INNER, replace(theirs, number=2)]) == {"t[a]": [2]}
+
+
 class Copy:
     """Stands for a copy of the tree: its cases fail if the script has -ge."""
 

@@ -121,16 +121,28 @@ def write_programs(tree: Tree) -> None:
 @dataclass(frozen=True)
 class Part:
     """The nodes' scripts or those for people, as they are now: a change of one part says nothing about the other.
-    `file` keeps by test the numbers of the statements that it executed."""
+    `numbers` are its statements', in order; `file` keeps by test the places in it of those that the test executed,
+    which a change of the other part leaves as they are."""
 
-    numbers: frozenset[int]
+    numbers: tuple[int, ...]
     file: Path
 
     def known(self) -> dict[str, list[int]]:
         """Empty where nothing is known of these scripts."""
         if not self.file.is_file():
             return {}
-        return cast(dict[str, list[int]], json.loads(self.file.read_text(encoding="utf-8")))
+        by_test = cast(dict[str, list[int]], json.loads(self.file.read_text(encoding="utf-8")))
+        return {test: [self.numbers[place] for place in places] for test, places in by_test.items()}
+
+    def write(self, by_test: Mapping[str, Iterable[int]]) -> None:
+        """What `known` is to say."""
+        place_of = {number: place for place, number in enumerate(self.numbers)}
+        places = {
+            test: sorted(place_of[number] for number in numbers if number in place_of)
+            for test, numbers in by_test.items()
+        }
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        self.file.write_text(json.dumps(places), encoding="utf-8")
 
 
 def parts(place: program.Platform, found: Sequence[Statement]) -> list[Part]:
@@ -138,7 +150,7 @@ def parts(place: program.Platform, found: Sequence[Statement]) -> list[Part]:
     of: dict[bool, list[Statement]] = {}
     for one in found:
         of.setdefault(one.file in statements.FOR_PEOPLE, []).append(one)
-    return [Part(frozenset(one.number for one in own), file_of(own, place)) for own in of.values()]
+    return [Part(tuple(sorted(one.number for one in own)), file_of(own, f"{place}-places")) for own in of.values()]
 
 
 def keep(those: Sequence[Part], traces: Path) -> None:
@@ -148,9 +160,7 @@ def keep(those: Sequence[Part], traces: Path) -> None:
         name, *numbers = path.read_text(encoding="utf-8").splitlines()
         executed[name] = {int(number) for number in numbers}
     for part in those:
-        by_test = part.known() | {name: sorted(numbers & part.numbers) for name, numbers in executed.items()}
-        part.file.parent.mkdir(parents=True, exist_ok=True)
-        part.file.write_text(json.dumps(by_test), encoding="utf-8")
+        part.write({**part.known(), **executed})
 
 
 def kept(place: program.Platform, found: Sequence[Statement]) -> dict[str, list[int]]:
