@@ -97,8 +97,9 @@ class Asks:
         return str((found or {})["text"])
 
     def warn(self, sentence: str) -> None:
-        """Show a warning once, even if the node is planned twice."""
-        if sentence not in self.warned:
+        """Show a warning once, though the node is planned twice, or two components say it, one by the node's name."""
+        named = f"{self.host}: "
+        if sentence.removeprefix(named) not in {each.removeprefix(named) for each in self.warned}:
             self.warned.append(sentence)
             self._controller.warn_once(sentence)
 

@@ -43,3 +43,11 @@ def test_an_address_that_could_not_be_read_is_read_again(tmp_path: Path) -> None
     with pytest.raises(OSError, match="It is away"):
         Asks(reader, "win1", shared=tmp_path, task="1").read_url(SUMS)
     assert Asks(reader, "win2", shared=tmp_path, task="1").read_url(SUMS) == "text"
+
+
+def test_what_two_components_warn_of_is_said_once_with_the_nodes_name_or_without() -> None:
+    hearer = Controller()
+    node = Asks(hearer, "win1")
+    for sentence in ("win1: 1.38 is newer.", "1.38 is newer.", "win1: 1.38 is newer.", "The disk is full."):
+        node.warn(sentence)
+    assert hearer.said == node.warned == ["win1: 1.38 is newer.", "The disk is full."]
