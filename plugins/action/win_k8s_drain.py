@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from ..plugin_utils.components.layout import Layout
@@ -17,6 +18,13 @@ from ..plugin_utils.task.budget import build_claim
 from ..plugin_utils.task.node_action import NodeAction
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeDrainOptions(DrainOptions):
+    """The module's own options: besides, whether a run that ends before the updates begin uncordons the Node."""
+
+    give_back: bool
+
+
 class ActionModule(NodeAction):
     """win_k8s_drain."""
 
@@ -25,7 +33,7 @@ class ActionModule(NodeAction):
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """Cordoned and empty; what was on it is told, for the next change of the machine."""
-        wanted = read(DrainOptions, options)
+        wanted = read(NodeDrainOptions, options)
         cluster = self._asks.cluster(self._shared.cluster)
         if cluster is None:
             raise Refused(
@@ -36,6 +44,5 @@ class ActionModule(NodeAction):
         node = drain.NodeDrain(cluster, wanted.node_name, claim, drain.Rules.from_options(wanted))
         pods = node.list_evictable()
         check = self._task.check_mode
-        give_back: bool = options["give_back"]
-        steps = node.plan_steps() if check else drain.empty(node, self._shared.cluster, give_back=give_back)
+        steps = node.plan_steps() if check else drain.empty(node, self._shared.cluster, give_back=wanted.give_back)
         return {"changed": bool(steps), "steps": as_steps(steps, planned=check), "pods": pods}

@@ -5,14 +5,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
 
+from ..plugin_utils.components.options import read
 from ..plugin_utils.task import claimed
 from ..plugin_utils.task.module_action import ModuleAction
 
 UPDATES = "ansible.windows.win_updates"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateOptions:
+    """The module's options. `updates` are those of win_updates."""
+
+    node_name: str
+    updates: Mapping[str, Any]
 
 
 class ActionModule(ModuleAction):
@@ -25,8 +36,9 @@ class ActionModule(ModuleAction):
         and then for a free worker."""
         super().run(tmp, task_vars)
         options = self.check_options()
+        how = read(UpdateOptions, options)
         task = self._task.copy()
-        task.args = options["updates"]
+        task.args = dict(how.updates)
         updates = self._shared_loader_obj.action_loader.get(
             UPDATES,
             task=task,
@@ -41,6 +53,6 @@ class ActionModule(ModuleAction):
                 "updates: the collection ansible.windows is missing: ansible-galaxy collection install ansible.windows"
             )
         if not self._task.check_mode:
-            claimed.forget([options["node_name"]])
+            claimed.forget([how.node_name])
         found: dict[str, Any] = updates.run(task_vars=task_vars)
         return found

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from ..cluster.error import ClusterError
 from ..components.asks import Asks
+from ..components.host.options import RestartOptions
 from ..components.options import read
 from ..components.registry import DAEMONS
 from ..components.shared_options import SharedOptions
@@ -34,7 +35,6 @@ from .task_node import NotAsReadError, TaskNode, widen_state
 STALE_TRIES = 3
 RESTARTS = 3
 """So many restarts of the machine may one stage take."""
-REBOOT_TIMEOUT_S = 900
 
 
 T = TypeVar("T")
@@ -82,8 +82,7 @@ class Converge:
         self._node, self._asks, self._check = node, asks, check
         self._own: Any = options if own is None else own
         self._shared = read(SharedOptions, options)
-        self._restarts = bool(options.get("reboot", True))
-        self._reboot_timeout_s = int(options.get("reboot_timeout", REBOOT_TIMEOUT_S))
+        self._restart = read(RestartOptions, options)
         self._needed = needed
         self.emptied: list[str] = []
         """What was done to empty the node, before batches that interrupt pods."""
@@ -171,7 +170,7 @@ class Converge:
             while True:
                 plan, reading = self.plan_until_as_read(partial(self._plan_and_send, stage), reading, self._read)
                 self.reboot += [reason for reason in plan.reboot if reason not in self.reboot]
-                if not plan.reboot or self._check or not self._restarts:
+                if not plan.reboot or self._check or not self._restart.reboot:
                     return reading
                 if restarts == RESTARTS:
                     raise NodeError(
@@ -261,7 +260,7 @@ class Converge:
         """Refused for a plan that restarts the machine, if it would not be reached again."""
         deadline = stage.deadline(given)
         plan = make_plan(given.name, resources, given.reading, deadline_s=deadline, restart_unready=restart_unready)
-        if plan.reboot and self._restarts:
+        if plan.reboot and self._restart.reboot:
             self._node.refuse_restart(given.reading)
         return plan
 
@@ -291,7 +290,7 @@ class Converge:
             self._node.apply(batch, uuid.uuid4().hex, reading)
         except OutcomeUnknown as lost:
             display.vv(f"{self._asks.host}: {lost}; the machine is going down")
-        self._node.wait_until_back(reading.boot_id, self._reboot_timeout_s)
+        self._node.wait_until_back(reading.boot_id, self._restart.reboot_timeout)
         return self._read()
 
     def _read(self) -> Reading:
@@ -308,7 +307,7 @@ class Converge:
     @property
     def restarts(self) -> bool:
         """Whether the machine was restarted, or would be."""
-        return bool(self.reboot) and self._restarts
+        return bool(self.reboot) and self._restart.reboot
 
     @property
     def steps(self) -> tuple[Step, ...]:

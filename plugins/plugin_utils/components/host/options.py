@@ -11,7 +11,7 @@ from typing import Literal
 from ...engine.secret import NO_TEXT, Secret
 from ...facts.windows_revisions import BadRevision, parse_entries
 from ..log_limit import LogLimitOptions
-from ..options import Interface, Variable, option, suboptions
+from ..options import Interface, Variable, inlined, option, suboptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +91,21 @@ class OsSwitchOptions:
     name: str = option("The name of the value, a dword.")
     value: int = option("The number.")
     restart: bool = option("Whether it is in force only after a restart of the machine.", default=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestartOptions:
+    """Whether the machine may be restarted, and for how long that is waited for."""
+
+    reboot: bool = option(
+        "Restart the machine where a change is only in force after a restart. With V(false) a warning says which "
+        "changes wait for it.",
+        default=True,
+        variable=Variable("winkube_reboot"),
+    )
+    reboot_timeout: int = option(
+        "Seconds to wait for a restarting machine.", default=900, variable=Variable("winkube_reboot_timeout")
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,15 +193,7 @@ class HostOptions:
         "containerd holds open. A scheduled task looks at them each hour; not where "
         "O(runner=inline), which makes no tasks.",
     )
-    reboot: bool = option(
-        "Restart the machine where a change is only in force after a restart. With V(false) a warning says which "
-        "changes wait for it.",
-        default=True,
-        variable=Variable("winkube_reboot"),
-    )
-    reboot_timeout: int = option(
-        "Seconds to wait for a restarting machine.", default=900, variable=Variable("winkube_reboot_timeout")
-    )
+    restart: RestartOptions = inlined(RestartOptions)
 
     @property
     def bad_revisions(self) -> tuple[BadRevision, ...]:
