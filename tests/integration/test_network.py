@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.integration.lab import Bench
-from tests.integration.whole import KINDS, Looked, Whole
+from tests.integration.lab import ROOT, Bench
+from tests.integration.whole import BRIDGE, KINDS, Looked, Whole
 
 CNI_CONF = r"C:\k\cni\config\cni.conf"
 PLAY = """
@@ -108,3 +108,39 @@ def test_a_healthy_node_and_one_broken_in_three_places(whole: Whole) -> None:
     assert broken["changed"] == [True, True, False]
     assert broken["would"]["diff"][0]["after"] == conf["mended"], "check mode shows what it would write"
     assert whole.host.in_turn(lambda: whole.host.node.drive.read(CNI_CONF)).decode() == conf["mended"]
+
+
+def test_a_service_of_70_endpoints_is_told_without_dsr_and_served_with_it(bench: Bench) -> None:
+    whole = Whole(bench, BRIDGE)
+    whole.converge()
+    address, addresses = "10.96.7.7", [f"10.244.0.{number}" for number in range(10, 80)]
+    ports = [{"port": 80, "protocol": "TCP"}]
+    labels = {"kubernetes.io/service-name": "big"}
+    body: dict[str, Any] = {"metadata": {"name": "big"}, "spec": {"clusterIP": address, "ports": ports}}
+    whole.cluster.request("POST", "/api/v1/namespaces/default/services", body)
+    ends = [{"addresses": [each], "conditions": {"ready": True}} for each in addresses]
+    body = {"metadata": {"name": "big-1", "labels": labels}, "addressType": "IPv4", "endpoints": ends, "ports": ports}
+    whole.cluster.request("POST", "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", body)
+
+    def served() -> list[tuple[int, bool]]:
+        """Of the rules for the Service: how many endpoints each leads to, and whether by DSR."""
+        whole.cluster.advance(60)
+        rules = whole.host.in_turn(lambda: whole.host.node.hns.policy_lists)
+        return [
+            (len(rule["References"]), policy["IsDSR"])
+            for rule in rules
+            for policy in rule["Policies"]
+            if address in policy.get("VIPs", [])
+        ]
+
+    assert served() == []
+    diagnose = ROOT / "playbooks" / "diagnose.yml"
+    told = whole.site(playbook=diagnose)
+    said = " ".join(told.output.split())
+    assert f"70 endpoints are behind {address}:80/TCP" in said, told
+    assert "-e winkube_kube_proxy_dsr=true" in said, told
+
+    whole.converge(winkube_kube_proxy_dsr=True)
+    assert served() == [(70, True)]
+    assert "endpoints are behind" not in whole.site(playbook=diagnose, winkube_kube_proxy_dsr=True).output
+    assert whole.converge(winkube_kube_proxy_dsr=True).recap["win1"].changed == 0

@@ -11,10 +11,15 @@ from collections.abc import Iterator
 from ..engine.sentences import join_words
 from ..network.model import LoadBalancer, PolicyList
 from ..words.cause import ERROR, WARNING, Cause
+from ..words.causes import CAUSES
 from ..words.finding import Seen
 from ..words.remedies import POLICY_LISTS, RESTART_KUBE_PROXY
 from .check import Check, Needs, inside, ranges
-from .scene import Scene
+from .scene import Scene, argument
+
+DESTINATIONS = 64
+"""So many endpoints a rule takes without DSR. Source: microsoft/Windows-Containers#93, kubernetes/kubernetes#98680."""
+TRUE = frozenset({"true", "t", "1"})
 
 Key = tuple[str, int, str]
 
@@ -125,7 +130,23 @@ def _backends(scene: Scene) -> Iterator[Seen]:
                 )
 
 
+def _too_many(scene: Scene) -> Iterator[Seen]:
+    """Counted before HNS refuses the rule, and whether or not it has by now."""
+    if scene.cluster is None or scene.kube_proxy is None or argument(scene.kube_proxy, "enable-dsr").casefold() in TRUE:
+        return
+    for port in scene.cluster.ports:
+        if len(port.backends) > DESTINATIONS:
+            yield Seen(
+                f"Service {port.service}",
+                f"{len(port.backends)} endpoints are behind {port.address}:{port.port}/{port.protocol}, and kube-proxy "
+                "runs without DSR here",
+                f"{DESTINATIONS} at most, or winkube_kube_proxy_dsr: true",
+                explains=("kube-proxy.rule-missing",),
+            )
+
+
 CHECKS = (
+    Check(CAUSES["kube-proxy.rule-too-many"], _too_many, needs=Needs.CLUSTER),
     Check(
         Cause(
             "kube-proxy.no-rules",

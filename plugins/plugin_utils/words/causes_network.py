@@ -142,7 +142,8 @@ CAUSES: tuple[Cause, ...] = (
         "kube-proxy.rule-too-many",
         "A rule has more backends than Windows takes",
         "Without DSR the virtual switch takes 64 backends for a rule; a Service with more pods gets none at all.",
-        "Let kube-proxy use DSR (winkube_kube_proxy_dsr: true), or scale the Service below 65 pods.",
+        "Let kube-proxy use DSR: site.yml with -e winkube_kube_proxy_dsr=true, on an empty node, since endpoints made "
+        "before have no loopback policy. Or scale the Service below 65 pods.",
     ),
     logged(
         "kube-proxy.rule-refused",

@@ -43,6 +43,8 @@ NON_PERSISTENT = 8
 TYPES = {"l2bridge": "L2Bridge", "overlay": "Overlay", "transparent": "Transparent", "l2tunnel": "L2Tunnel"}
 INTERNAL = {"nat": "nat", "ics": "ICS", "internal": "Internal", "private": "Private"}
 MANAGEMENT_IP_S = 5.0
+DESTINATIONS = 64
+INVALID_PARAMETER = 0x80070057
 KINDS = ("networks", "endpoints", "policylists", "namespaces")
 
 
@@ -297,9 +299,13 @@ class Hns:
         del self._objects["namespaces"][self._get("namespaces", identity)["ID"]]
 
     def create_policy_list(self, request: Object) -> Object:
-        """`References` are `/endpoints/<ID>` of endpoints that are there (0x80070490); `Policies` of known types."""
+        """`References` are `/endpoints/<ID>` of endpoints that are there (0x80070490), at most DESTINATIONS without DSR
+        (kubernetes/kubernetes#98680); `Policies` of known types."""
         self._fail_if_told("POST /policylists/")
         check_policies(request.get("Policies") or [], LIST)
+        direct = any(policy.get("IsDSR") for policy in request.get("Policies") or [])
+        if not direct and len(request.get("References") or []) > DESTINATIONS:
+            raise HnsError(INVALID_PARAMETER, "Unable to initialize VFP LB rule: invalid number of destinations.")
         for reference in request.get("References") or []:
             self._get("endpoints", str(reference).rpartition("/")[2])
         item = {

@@ -36,9 +36,9 @@ TEXTS = {
 class HnsError(Exception):
     """code: an HRESULT, e.g. 0x803B0014; text: as HNS says it."""
 
-    def __init__(self, code: int) -> None:
+    def __init__(self, code: int, more: str = "") -> None:
         self.code = code
-        self.text = TEXTS.get(code, "Unspecified error.")
+        self.text = f"{TEXTS.get(code, 'Unspecified error.')} {more}".rstrip()
         super().__init__(f"{self.text} ({code:#010x})")
 
     def answer(self) -> str:

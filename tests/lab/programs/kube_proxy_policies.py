@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.lab.cluster.client import NodeClient
+from tests.lab.machine.hns import INVALID_PARAMETER
 from tests.lab.machine.hns_errors import HnsError
 from tests.lab.programs.daemon import Daemon
 
@@ -43,7 +44,7 @@ class Policies:
             self._drop(key)
         for key, (target, behind) in wanted.items():
             if key not in self._made:
-                self._make(key, target, behind)
+                self._try(key, target, behind)
 
     def health_checks(self, api: NodeClient) -> dict[int, bool]:
         """healthCheckNodePort -> whether one of the Service's endpoints is on this network."""
@@ -73,6 +74,15 @@ class Policies:
                     number = target if isinstance(target, int) else int(port["port"])
                     wanted[address, int(port["port"]), protocol] = (number, behind)
         return wanted
+
+    def _try(self, key: tuple[str, int, int], target: int, behind: tuple[str, ...]) -> None:
+        """A rule that HNS takes from nobody is logged, and the next one made. HnsError for the others."""
+        try:
+            self._make(key, target, behind)
+        except HnsError as error:
+            if error.code != INVALID_PARAMETER:
+                raise
+            self._daemon.log(f'"Policy creation failed" err="hcnCreateLoadBalancer failed in Win32: {error}"', "E")
 
     def _make(self, key: tuple[str, int, int], target: int, behind: tuple[str, ...]) -> None:
         address, port, protocol = key

@@ -26,6 +26,8 @@ from .nodes import (
     fine,
     healthy,
     pod,
+    service,
+    slice_of,
     stuck,
 )
 
@@ -124,6 +126,24 @@ def test_each_is_found_by_its_check(breaks: Breaks, overlay: bool, check: str, p
     node = healthy(overlay)
     breaks(node)
     broken(node, check, piece)
+
+
+@pytest.mark.parametrize(("count", "dsr", "told"), [(64, False, False), (65, False, True), (70, True, False)])
+def test_a_service_of_more_endpoints_than_a_rule_takes_without_dsr(count: int, dsr: bool, told: bool) -> None:
+    """Before HNS refuses the rule: the healthy node has its rules still."""
+    node = healthy()
+    many = [f"10.244.9.{number}" for number in range(1, count + 1)]
+    node.services.append(service("big", "default", "10.96.7.7"))
+    node.slices.append(slice_of("big", "default", *many))
+    if dsr:
+        node.line("kube-proxy", lambda line: f"{line} --enable-dsr=true")
+    found = node.find("kube-proxy.rule-too-many")
+    assert bool(found) == told
+    if told:
+        assert f"{count} endpoints are behind 10.96.7.7:80/TCP" in found[0].text
+        assert "-e winkube_kube_proxy_dsr=true" in found[0].remedy.text
+        (cause,) = [each for each in report_of(node.looked()[1]).causes if each.finding.id == found[0].id]
+        assert "kube-proxy.rule-missing" in {each.id for each in cause.consequences}, "the rule is not there, either"
 
 
 def test_a_fault_is_told_once() -> None:

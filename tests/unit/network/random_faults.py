@@ -355,6 +355,15 @@ def scaled(node: Node, random: Random) -> None:
     own["endpoints"][0]["addresses"] = [address]
 
 
+@fault("kube-proxy.rule-too-many", "kube-proxy.rule-backends", "hns.endpoint-remote-stale", needs_cluster=True)
+def scaled_too_far(node: Node, random: Random) -> None:
+    own = next(each for each in node.cluster["slices"] if each["metadata"]["namespace"] == "kube-system")
+    count = random.randint(65, 200)
+    own["endpoints"][0]["addresses"] = [
+        node.expect["cluster_cidr"].replace("0.0/16", f"252.{number}") for number in range(1, count)
+    ] + [node.expect["cluster_cidr"].replace("0.0/16", "253.1")]
+
+
 # -- files and arguments -----------------------------------------------------------------------------------------------
 
 
