@@ -159,6 +159,20 @@ def test_without_a_kubeconfig_it_is_refused_and_the_join_named() -> None:
     assert r"there is no C:\k\kube-proxy.kubeconfig on the node. The role join writes it" in refusal(arguments(), node)
 
 
+@pytest.mark.parametrize(
+    ("dsr", "revision", "refused"), [(True, 1397, True), (True, 1432, False), (False, 1397, False)]
+)
+def test_dsr_is_refused_where_windows_has_none(dsr: bool, revision: int, refused: bool) -> None:
+    args, system = arguments(wanted=settings(dsr=dsr)), {"os": {"build": 17763, "revision": revision}}
+    reading = joined().merge({"system": system})
+    if not refused:
+        plan(reading, args)
+        return
+    said = refusal(args, reading)
+    assert said.startswith("winkube_kube_proxy_dsr: Windows 10.0.17763.1397: kube-proxy has no direct server return")
+    assert said.endswith("or later, or set it to false.")
+
+
 def test_a_locked_gate_is_refused_before_the_node_is_touched() -> None:
     args = arguments(wanted=settings(feature_gates={"WinDSR": False}))
     assert "WinDSR=false: locked to true in Kubernetes 1.37" in refusal(args)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,7 @@ from ...engine.resources.programs import Programs, Source
 from ...engine.resources.service import ACTIVE, RUNNING, NoService, Service, runs
 from ...engine.tools import wait_service
 from ...facts.flags import KUBE_PROXY, NEWEST
+from ...facts.windows_revisions import find_bad, next_good
 from .. import daemon_sets, inbound, log_runner, nssm
 from ..declaration import Daemon, Health, ServiceKind
 from ..flag_check import read
@@ -39,6 +40,8 @@ SERVICE = ServiceKind(
 )
 HEALTHZ_PORT = kube_proxy_args.HEALTHZ_PORT
 NETWORK_MODES = ("l2bridge", "overlay")
+DSR = "DSR"
+"""Whom a known bad revision of Windows concerns that has none (facts/windows_revisions.json)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,7 @@ class KubeProxyArgs:
 def build_resources(args: KubeProxyArgs, reading: Reading) -> tuple[Resource, ...]:
     """Folders, program, service. Refused if kube-proxy would not start with its arguments, or has no kubeconfig."""
     layout = args.wanted.layout
-    problems, lacking = kube_proxy_args.problems(args.wanted), {}
+    problems, lacking = [*kube_proxy_args.problems(args.wanted), *_find_without_dsr(args, reading)], {}
     if not reading.parts.get(file_key(layout.kube_proxy_kubeconfig), {"exists": True}).get("exists"):
         lacking["join"] = (
             f"kube-proxy: there is no {layout.kube_proxy_kubeconfig} on the node. The role join writes it; that needs "
@@ -80,6 +83,18 @@ def build_resources(args: KubeProxyArgs, reading: Reading) -> tuple[Resource, ..
         Dependencies(service, args.service.options.depends_on),
         *args.notices,
     )
+
+
+def _find_without_dsr(args: KubeProxyArgs, reading: Reading) -> Iterator[str]:
+    """kube-proxy exits where HNS has no DSR. Source: kubernetes v1.37.2 pkg/proxy/winkernel/proxier.go and
+    hcnutils.go (DsrSupported)."""
+    system = (reading.parts.get("system") or {}).get("os") or {}
+    build, revision = int(system.get("build") or 0), int(system.get("revision") or 0)
+    for entry in find_bad(build, revision) if args.wanted.options.dsr else ():
+        if entry.concerns == DSR and not entry.unverified:
+            good = next_good(build, revision)
+            todo = f"Update Windows to {good.name} or later, or set" if good else "Set"
+            yield f"winkube_kube_proxy_dsr: Windows 10.0.{build}.{revision}: {entry.summary} {todo} it to false."
 
 
 def program(layout: Layout, source: Source, tools: tuple[Resource, ...], mark: str) -> tuple[Resource, ...]:
