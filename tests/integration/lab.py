@@ -76,8 +76,8 @@ class Run:
 
     @property
     def steps(self) -> list[str]:
-        """What the printed steps are about: each without its host, "would" and the verb."""
-        return re.findall(r"^  \S+: (?:would )?\w+ (.+)$", self.stdout, re.MULTILINE)
+        """What the printed steps are about: each without its component, host, "would" and the verb."""
+        return re.findall(r"^  \S+: \S+: (?:would )?\w+ (.+)$", self.stdout, re.MULTILINE)
 
     @property
     def told(self) -> Any:
