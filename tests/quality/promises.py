@@ -24,7 +24,7 @@ _NO_PROSE = re.compile(
 )
 _TARGET = re.compile(r"\]\([^()\s]*\)")
 _BLOCK = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*|#]|\d+\. ))")
-_SENTENCE = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`*\[(])|\s\|\s")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*\[(])|(?<=:)\s+(?=[A-Z*\[(])|\s\|\s")
 _WHOLE_PAGES_GENERATED = ("docs/messages.md", "docs/bad-inputs.md")
 
 
