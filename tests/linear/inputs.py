@@ -6,9 +6,6 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-SMALL, LARGE = 64 << 10, 512 << 10
-"""Characters."""
-
 
 def pods(size: int) -> str:
     """One line of `kubectl get pods -o json` with volumes of CSI drivers and managedFields."""
@@ -129,6 +126,10 @@ ADVERSARIAL: Mapping[str, Callable[[int], str]] = {
             "' ",
             "`",
             "--a ",
+            "a.b-c  ",
+            "a[0].",
+            "lookup a",
+            "a.exe",
         ),
         *("Error: ", "failed to ", "rpc error: code = ", "-----BEGIN ", "ey", "eyJ.", "A_B=", "\t", "\u2028", "é"),
     )

@@ -499,21 +499,20 @@ _DEEPEST = 4
 def _by_grammar(text: str, depth: int, done: dict[str, tuple[str, int]]) -> tuple[str, int]:
     """JSON is read; rules see the rest. `done` are the texts within JSON that were looked at, since objects of an API
     repeat them."""
-    groups = tuple(find_json(text)) if depth < _DEEPEST else ()
-    if not groups:
-        return _by_rules(text, depth, done)
     # For a rule a document is an object, which it leaves to its own names.
     sign = _STAND_IN * (1 + max(map(len, _STAND_INS.findall(text)), default=0))
     pieces: list[str] = []
     documents: list[str] = []
     at = count = 0
-    for group in groups:
+    for group in find_json(text) if depth < _DEEPEST else ():
         before = text[at : group.start]
         clean, found = _in_document(text, group, _BEFORE.search(before[-200:]) is not None, depth, done)
         pieces += [before, f'{{"{sign}{len(documents)}{sign}"}}']
         documents.append(clean)
         count += found
         at = group.end
+    if not documents:
+        return _by_rules(text, depth, done)
     clean, found = _by_rules("".join([*pieces, text[at:]]), depth, done)
     stand_in = re.compile(rf'\{{"{sign}(\d+){sign}"\}}')
     return stand_in.sub(lambda match: documents[int(match[1])], clean), count + found
@@ -727,6 +726,7 @@ def _in_blocks(text: str, depth: int, done: dict[str, tuple[str, int]]) -> tuple
 
 _CELL = re.compile(r"\S+(?: \S+)*")
 _NAMED = re.compile(rf"(?i)[\w.-]{{0,60}}?{_NAME}")
+_SOME_NAME = re.compile(rf"(?i){_NAME}")
 _SWITCH = re.compile(rf"(?i)(?:--?|/)[\w.-]{{0,40}}?{_NAME}")
 _MAY_BE_KEY = re.compile(rf"(?i)([\w.-]{{0,40}}{_KEYLIKE}=)([\w=+~!@#$%^&*.-]+)")
 
@@ -774,7 +774,7 @@ def _find_head(line: str, after: str) -> _Head | None:
 
 def _columns(text: str) -> tuple[str, int]:
     """The cells below the heads of a table that mean a secret, up to an empty line."""
-    if "  " not in text or not _NAMED.search(text):
+    if "  " not in text or not _SOME_NAME.search(text):
         return text, 0
     lines, count = text.split("\n"), 0
     head: _Head | None = None

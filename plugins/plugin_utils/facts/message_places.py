@@ -421,7 +421,11 @@ OBJECTS = tuple(
         (r"node \"?([\w.-]+)\"? not found|nodes? \"([\w.-]+)\"", "node {}"),
         (r"open ([A-Za-z]:\\\S+?):? ", "file {}"),
         (r"HNS ?[Nn]etwork \"?([\w-]+)", "network {}"),
-        (r"\b([a-z]\w+(?:\[[\w-]+\]|\.\w+)+): (?:Invalid|Required|Unsupported|Forbidden|Duplicate)", "field {}"),
+        (
+            r"\b([a-z]\w{1,80}(?:\[[\w-]{1,80}\]|\.\w{1,80}){1,16}): "
+            r"(?:Invalid|Required|Unsupported|Forbidden|Duplicate)",
+            "field {}",
+        ),
     )
 )
 """What a line names, and how it is said."""

@@ -43,7 +43,7 @@ _OTHER_NAME = (
 )
 _TIME = "certificate (?:has expired|is not valid yet|is not within its validity period)"
 _NO_HOST = (
-    r"server misbehaving|(?:lookup \S+: |dial tcp: )?\S* ?no such host|Name or service not known|"
+    r"server misbehaving|(?:lookup \S+: |dial tcp: )?(?<!\S)\S* ?no such host|Name or service not known|"
     r"temporary failure in name resolution"
 )
 _NO_ANSWER = (
@@ -270,7 +270,7 @@ GENERAL: tuple[Message | Rule, ...] = (
         "start.socket-left",
         (
             *(win.WSAEADDRINUSE, win.WSAEACCES, win.ERROR_CANT_ACCESS_FILE),
-            r"(?:kubelet|csi)\S*\.sock\b.*cannot be accessed by the system",
+            r"(?:kubelet|csi)\S{0,260}\.sock\b.*cannot be accessed by the system",
         ),
         "kubernetes/kubernetes#107258; learn.microsoft.com ERROR_CANT_ACCESS_FILE (1920)",
         doing=(SOCKET,),

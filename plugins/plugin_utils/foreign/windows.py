@@ -22,7 +22,8 @@ WINDOW = 4000
 MARGIN = 400
 """So far a match may reach out of its window, and its surroundings are seen."""
 _STEP = WINDOW - 2 * MARGIN
-_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"(\s*:)?', re.DOTALL)
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*+)"?(\s*:)?', re.DOTALL)
+"""One that is not closed is a string, too, so that no text is looked at again from each of its quotes."""
 
 
 class Pattern:

@@ -17,7 +17,7 @@ from .rule import ALL_CONTAINERS, BRINGS_TOOLS, DOC, Rule, always, commands, env
 _EXECUTED = (f"{ALL_CONTAINERS}.command", f"{ALL_CONTAINERS}.*Probe.exec", f"{ALL_CONTAINERS}.lifecycle")
 
 _CMDLET = Pattern(r"[A-Z][a-z]+-[A-Z]\w+")
-_LINE_IN_ONE_WORD = Pattern(r"(?:[^\s\"]*[\\/])?(?:(?:powershell|pwsh|cmd)(?:\.exe)?|[^\s\"]+\.exe)\s", re.IGNORECASE)
+_LINE_IN_ONE_WORD = Pattern(r"(?:[^\s\"]*[\\/])?(?:powershell|pwsh|cmd)\s|[^\s\"]+\.exe\s", re.IGNORECASE)
 
 
 @needing("command")

@@ -27,8 +27,8 @@ from .records import plain
 from .scan import Scanner
 
 _KLOG = re.compile(r"^([IWEFN])\d{4} \d\d:\d\d:\d\d(?:\.\d+)?\s+\d+ ([\w./-]+\.go): ?\d+\] ?(.*)$", re.S)
-_FILE = re.compile(r"\b([\w-]+\.go): ?\d+[\])]")
-_FIELD = re.compile(r'(\w[\w.-]*)=("(?:[^"\\]|\\.)*"|\S+)')
+_FILE = re.compile(r"\b([\w-]{1,80}\.go): ?\d+[\])]")
+_FIELD = re.compile(r'(\w[\w.-]{0,80})=("(?:[^"\\]|\\.)*"|\S+)')
 _EVENT = re.compile(
     r"^\s*(?:\d\S*\s+)?(Normal|Warning)\s+(\w+)\s+(?:\S+ \(x\d+ over \S+\)|<\w+>|\d\S*)\s+"
     r"([a-z][\w.-]*)(?:, \S+)?\s+(.*)$",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -41,6 +42,9 @@ def test_a_long_line_of_json_is_its_texts_and_another_its_windows() -> None:
     assert list(cut_line('{"a": "b"}')) == ['{"a": "b"}']
     line = '{"message": "it \\"failed\\"", "list": ["one", "two"]' + ', "n": 1' * WINDOW + "}"
     assert list(cut_line(line)) == ['message: it \\"failed\\"', "list: one", "list: two"]
+    cut_off = json.dumps({"message": "it failed", "log": 'a "quoted" word ' * WINDOW})[: 2 * WINDOW]
+    assert next(iter(cut_line(cut_off))) == "message: it failed"
+    assert '\\"quoted\\" word' in list(cut_line(cut_off))[-1], "a string that is cut off is read, too"
     assert "".join(sorted(set(cut_line("ab" * WINDOW)))) and max(map(len, cut_line("ab" * WINDOW))) == WINDOW
 
 
