@@ -433,3 +433,46 @@ def test_kustomize_makes_what_the_server_takes(server: Server, tmp_path: Path, c
     for document in found:
         if document["kind"] != "PrometheusRule":
             assert dry.make(document).status in {201, 409}, document
+
+
+FOR_WINDOWS: dict[str, dict[str, Any]] = {
+    "by-selector": {"nodeSelector": {"kubernetes.io/os": "windows"}},
+    "by-os": {"os": {"name": "windows"}},
+    "by-affinity": {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+        "nodeSelectorTerms": [{"matchExpressions": [
+            {"key": "kubernetes.io/os", "operator": "In", "values": ["windows"]}
+        ]}]
+    }}}},
+}  # fmt: skip
+FOR_OTHERS: dict[str, dict[str, Any]] = {
+    "linux": {"nodeSelector": {"kubernetes.io/os": "linux"}},
+    "no-words": {},
+    "one-of-two": {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+        "nodeSelectorTerms": [{"matchExpressions": [
+            {"key": "kubernetes.io/os", "operator": "In", "values": ["windows", "linux"]}
+        ]}]
+    }}}},
+}  # fmt: skip
+
+
+def evict(api: Api, name: str) -> Said:
+    body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": "kube-system"}}
+    return api.post(f"/api/v1/namespaces/kube-system/pods/{name}/eviction?dryRun=All", body)
+
+
+@pytest.mark.parametrize("account", ["keep", "join"])
+def test_only_pods_for_windows_are_evicted(server: Server, account: str) -> None:
+    """A pod's own words count, and an administrator evicts any."""
+    for name, spec in {**FOR_WINDOWS, **FOR_OTHERS}.items():
+        made = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "kube-system"}}
+        containers = [{"name": "a", "image": "registry.example.com/a:1"}]
+        said = server.admin.make(
+            {**made, "spec": {"automountServiceAccountToken": False, "containers": containers, **spec}}
+        )
+        assert said.status in {201, 409}, said
+    api = server.account(SPACE, account)
+    until(lambda: all("only pods for Windows" in evict(api, name).refused for name in FOR_OTHERS), "some are evicted")
+    assert [name for name in FOR_OTHERS if evict(server.admin, name).status != 201] == []
+    for name in FOR_WINDOWS:
+        said = evict(api, name)
+        assert said.status == 201, (name, said)
