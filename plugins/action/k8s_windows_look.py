@@ -48,7 +48,10 @@ class ActionModule(ClusterAction):
         node = self.recall_cluster(how.cluster).find_node(how.node_name)
         steps = self._write(how, fingerprint, node) if how.conditions and node is not None else ()
         told = as_steps(steps, planned=bool(self._task.check_mode))
-        return {"changed": bool(steps), "steps": told, **look_at(node, how, fingerprint).to_data()}
+        seen = look_at(node, how, fingerprint)
+        self.adds.see(node)
+        self.adds.notes += [f"{finding.reason}: {finding.message}" for finding in seen.findings]
+        return {"changed": bool(steps), "steps": told, **seen.to_data()}
 
     def _write(self, how: LookOptions, fingerprint: str, node: NodeObject) -> tuple[str, ...]:
         """The condition that a look may set; a cluster that does not take it is a warning."""

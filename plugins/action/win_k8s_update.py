@@ -12,6 +12,7 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 
 from ..plugin_utils.components.options import read
+from ..plugin_utils.engine.sentences import as_steps
 from ..plugin_utils.task import claimed
 from ..plugin_utils.task.module_action import ModuleAction
 
@@ -32,11 +33,14 @@ class ActionModule(ModuleAction):
     module = "win_k8s_update"
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """What win_updates returns. Only now is the node changed: after a drain, a batch waits for its slowest node,
-        and then for a free worker."""
-        super().run(tmp, task_vars)
-        options = self.check_options()
-        how = read(UpdateOptions, options)
+        """What win_updates returns, with a step for the record."""
+        self._task_vars = task_vars or {}
+        super().run(tmp, self._task_vars)
+        return self.keep_record(lambda: self._update(read(UpdateOptions, self.check_options())), changes=True)
+
+    def _update(self, how: UpdateOptions) -> dict[str, Any]:
+        """Only now is the node changed: after a drain, a batch waits for its slowest node, and then for a free
+        worker."""
         task = self._task.copy()
         task.args = dict(how.updates)
         updates = self._shared_loader_obj.action_loader.get(
@@ -52,7 +56,9 @@ class ActionModule(ModuleAction):
             raise AnsibleActionFail(
                 "updates: the collection ansible.windows is missing: ansible-galaxy collection install ansible.windows"
             )
-        if not self._task.check_mode:
+        check = bool(self._task.check_mode)
+        if not check:
             claimed.forget([how.node_name])
-        found: dict[str, Any] = updates.run(task_vars=task_vars)
-        return found
+        found: dict[str, Any] = updates.run(task_vars=self._task_vars)
+        count = found.get("found_update_count" if check else "installed_update_count")
+        return found | {"steps": as_steps([f"install {count} updates"] if count else [], planned=check)}

@@ -60,6 +60,18 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+steps:
+  description: How many updates were installed, or in check mode would be.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    text:
+      description: One sentence.
+      type: str
+    state:
+      description: V(done), or V(planned) in check mode.
+      type: str
 updates:
   description: What M(ansible.windows.win_updates) returns, with all else that it returns.
   returned: success

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -51,7 +52,13 @@ def test_a_look_reads_one_list_of_nodes_and_asks_no_machine(two: Kept) -> None:
     assert other.rc != 0, other
     assert "win1: OtherRelease: kubelet 1.27.4 runs, and 1.27.16 is wanted." in other.output, other
     assert "win2: Cordoned: A person has cordoned it." in other.output, other
-    assert two.site(playbook=LOOK, winkube_look_fail=False).rc == 0
+    file = two.bench.directory / "look.jsonl"
+    assert two.site(playbook=LOOK, winkube_look_fail=False, winkube_record_file=str(file)).rc == 0
+    told = {each["node"]: each for each in map(json.loads, file.read_text(encoding="utf-8").splitlines())}
+    assert told["win1"]["notes"] == [] and told["win2"]["notes"] == ["Cordoned: A person has cordoned it."], told
+    assert {(each["state"], each["ready"], each["versions"]["kubernetes"]) for each in told.values()} == {
+        ("ok", "True", BRIDGE.kubernetes)
+    }, told
 
 
 def test_only_the_nodes_that_differ_are_made_right(two: Kept) -> None:
