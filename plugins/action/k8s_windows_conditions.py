@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -23,19 +22,19 @@ from ..plugin_utils.node_status.condition import (
     not_known,
     plan_report,
 )
+from ..plugin_utils.record.node_record import UNREACHABLE, NodeRecord
 from ..plugin_utils.task.cluster_action import ClusterAction
 from ..plugin_utils.task.node_conditions import write_conditions
+from ..plugin_utils.task.recorded import find_store
 from ..plugin_utils.task.screen import display
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConditionsOptions:
-    """The module's options. `steps` are sentences by component."""
+    """The module's options."""
 
     cluster: Access
     node_name: str
-    steps: Mapping[str, Sequence[str]]
-    unknown: str
     applied: str
 
 
@@ -54,7 +53,8 @@ class ActionModule(ClusterAction):
             node = self.recall_cluster(how.cluster).find_node(name)
             if node is None:
                 return {"changed": False, "steps": []}
-            judge = partial(_list_conditions, how)
+            self.adds.see(node)
+            judge = partial(_list_conditions, find_store().record(self._host))
             steps = plan_report(node, judge(node), how.applied)
             if steps and not check:
                 steps = write_conditions(cluster, name, judge, how.applied)
@@ -64,8 +64,9 @@ class ActionModule(ClusterAction):
         return {"changed": bool(steps), "steps": as_steps(steps, planned=check)}
 
 
-def _list_conditions(how: ConditionsOptions, node: NodeObject) -> list[Condition]:
-    if how.unknown:
-        return [not_known(how.unknown)]
-    told = [describe_steps(how.steps)]
-    return told if how.steps or node.find_condition(HEALTHY) else [*told, healthy()]
+def _list_conditions(record: NodeRecord, node: NodeObject) -> list[Condition]:
+    """What the run's record of the machine says of its Node."""
+    if (failure := record.not_planned) is not None:
+        return [not_known("it did not answer" if failure.state == UNREACHABLE else failure.reason)]
+    told = describe_steps({about: [step.text for step in record.planned[about]] for about in record.left})
+    return [told] if record.left or node.find_condition(HEALTHY) else [told, healthy()]

@@ -6,16 +6,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ..plugin_utils.components.options import read
 from ..plugin_utils.diagnosis import page
-from ..plugin_utils.engine.local_path import expand_home
-from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.record.node_record import NodeRecord
 from ..plugin_utils.task.module_action import ControllerAction
 from ..plugin_utils.task.recorded import find_store
+from ..plugin_utils.task.reports import write_report
 from ..plugin_utils.words.meanings import message_lines
 
 
@@ -37,36 +35,20 @@ class ActionModule(ControllerAction):
         """The files; nothing fails because of what is in them."""
         how, store = read(DiagnosisOptions, options), find_store()
         nodes = [_node(store.record(host)) for host in how.hosts]
-        folder = expand_home(how.directory).absolute()
         texts = {
             "report.md": page.as_markdown(nodes),
             "report.html": page.as_html(nodes),
             "report.json": page.as_json(nodes),
         }
-        try:
-            changed = [name for name, text in texts.items() if self._write(folder / name, text)]
-        except OSError as error:
-            raise Refused(
-                f"directory: the report cannot be written to {folder}: {error.strerror or error}. Name a folder on the "
-                "controller that you may write to."
-            ) from error
+        files, changed = write_report(how.directory, texts, check=bool(self._task.check_mode))
         return {
-            "changed": bool(changed),
-            "files": {name.partition(".")[2]: str(folder / name) for name in texts},
+            "changed": changed,
+            "files": files,
             "counts": page.counts(nodes),
             "broken": [str(node["host"]) for node in nodes if (node.get("counts") or {}).get("errors")],
             "verdicts": page.verdicts(nodes),
             "lines": [*message_lines(how.message), *page.lines(nodes)],
         }
-
-    def _write(self, path: Path, text: str) -> bool:
-        """Whether the file differs; written unless this is check mode."""
-        if path.is_file() and path.read_text(encoding="utf-8") == text:
-            return False
-        if not self._task.check_mode:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        return True
 
 
 def _node(record: NodeRecord) -> dict[str, Any]:

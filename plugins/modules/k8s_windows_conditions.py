@@ -11,6 +11,8 @@ short_description: Says on a Node whether it is as wanted, as a condition and an
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
+  - Says what this run's record of the host says (docs/record.md). C(winkube.node/UpToDate) is V(False) with the steps
+    that were planned and are not done, V(True) if there are none, V(Unknown) where the machine could not be planned.
   - Writes the condition C(winkube.node/UpToDate) of a Node, and where it has none yet C(winkube.node/Healthy), which
     M(winkube.node.win_k8s_repair) sets to V(False). Both are written only if status, reason or message changes, with
     one Event for each. A Node that already says so gets no request.
@@ -37,14 +39,6 @@ options:
     description: The Node.
     type: str
     required: true
-  steps:
-    description: What a run would change on the machine, a list of sentences by component; empty if nothing differs.
-    type: dict
-    default: {}
-  unknown:
-    description: Why the machine could not be compared; empty if it was.
-    type: str
-    default: ''
   applied:
     description:
       - The fingerprint of the variables that are true now, kept in the annotation C(winkube.node/applied);
@@ -60,7 +54,6 @@ EXAMPLES = r"""
 - name: Say on the Node what differs
   winkube.node.k8s_windows_conditions:
     node_name: win1
-    steps: {kubelet: [replace kubelet.exe]}
     cluster: {kubeconfig: ~/.kube/config}
 """
 

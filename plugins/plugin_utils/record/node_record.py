@@ -19,6 +19,8 @@ SCHEMA = 1
 UNKNOWN = "unknown"
 """What the run did not see."""
 OK, FAILED, UNREACHABLE = "ok", "failed", "unreachable"
+READS = "node_info"
+"""What the task is about that reads the node, with which a plan begins."""
 HIDDEN = "hidden, since the task has no_log"
 
 
@@ -102,6 +104,8 @@ class Added:
     seen: Seen | None = None
     diagnosis: Mapping[str, Any] | None = None
     failure: Failure | None = None
+    plans: bool = False
+    """Whether the task plans the node, or a part of it, and changes nothing."""
     went_on: bool = False
     """Whether the play goes on for the host although the task failed."""
     state: str = ""
@@ -133,6 +137,9 @@ class NodeRecord:
         default_factory=dict, metadata=_told("By component what would be done, or was to be done, by its last plan.")
     )
     left: tuple[str, ...] = field(default=(), metadata=_told("The components that were planned and are not done."))
+    not_planned: Failure | None = field(
+        default=None, metadata=_told("Why it could not be planned, where it could not.")
+    )
     done: Mapping[str, tuple[str, ...]] = field(default_factory=dict, metadata=_told("By component what was done."))
     found: Mapping[str, tuple[str, ...]] = field(
         default_factory=dict, metadata=_told("What modules found that change nothing.")
@@ -200,11 +207,12 @@ def _add_work(record: NodeRecord, added: Added) -> NodeRecord:
     left += [about for about, steps in added.planned.items() if steps and about not in left]
     if added.ends and added.failure is None:
         left = [about for about in left if about != added.about]
+    planned = {about: steps for about, steps in planned.items() if steps}
     return replace(
         record,
         plan=added.plan or record.plan,
-        planned={about: steps for about, steps in planned.items() if steps},
-        left=tuple(left),
+        planned=planned,
+        left=tuple(about for about in left if about in planned),
         done=_append(record.done, added.about, added.done),
         found=_append(record.found, added.about, added.found),
     )
@@ -221,7 +229,9 @@ def _add_outcome(record: NodeRecord, added: Added) -> NodeRecord:
     if record.failed is not None and not added.loops:
         record = replace(record, state=OK, failed=None, went_on=(*record.went_on, record.failed))
     if added.failure is None:
-        return record
+        return replace(record, not_planned=None) if added.about == READS else record
+    if added.plans:
+        record = replace(record, not_planned=added.failure)
     if added.went_on:
         return replace(record, went_on=(*record.went_on, added.failure))
     return replace(record, state=added.failure.state, failed=added.failure)

@@ -14,16 +14,16 @@ from ..components.declaration import Component
 from ..components.layout import Layout
 from ..components.registry import COMPONENTS
 from ..components.stage import Ending, Stage, nothing_after
-from ..engine.plan import Step
+from ..engine import plan
+from ..engine.printable import LONGEST_TEXT, escape, shorten
 from ..engine.reading import Query, Reading
 from ..node import restart
 from ..node.link import controller
-from ..node.run_id import RUN_ID
+from ..record.node_record import Step
 from . import other_run
 from .converge import Converge, Ran
 from .node_action import NodeAction
 from .screen import display
-from .variables import READING
 
 
 class ConvergingAction(NodeAction):
@@ -61,27 +61,17 @@ class ConvergingAction(NodeAction):
             self.warn_once(restart.waits_sentence(self._host, run.reboot))
         if run.changed and (told := other_run.describe(reading, layout, self.topic, controller(), run.becomes)):
             self.warn_once(f"{self._host}: {told}")
-        facts = self.facts(reading)
-        if self._task.check_mode and facts:
-            facts["ansible_facts"][READING] |= self._collect(run.steps)
+        if self._task.check_mode:
+            self.adds.planned[self.about] = tuple(_as_step(step, diff=bool(self._task.diff)) for step in run.steps)
         result = run.result(diff=self._task.diff)
         if diff := result.get("diff"):
             result["diff"] = self._diff_once(diff)
-        return result | facts
+        return result | self.facts(reading)
 
     def _diff_once(self, diff: list[dict[str, str]]) -> list[dict[str, str]]:
         """The diff, or whose it equals: of ten equal nodes one shows it, and `-v` shows it of each."""
         other = self._host if display.verbosity else self.find_speaker(json.dumps(diff))
         return diff if other == self._host else [{"prepared": f"the same as of {other} (-v shows it)\n"}]
-
-    def _collect(self, steps: Sequence[Step]) -> dict[str, Any]:
-        """For the report of drift.yml, of a run in check mode up to here: `planned`, what it would have changed, by
-        component (`[{text, diff}]`); `told`, what it has warned of."""
-        fact = self.fact() or {}
-        earlier: dict[str, Any] = fact if fact.get("run") == RUN_ID else {}
-        planned = {self.topic: [_as_data(step) for step in steps]} if steps else {}
-        told = dict.fromkeys((*(earlier.get("told") or ()), *self._asks.warned))
-        return {"planned": (earlier.get("planned") or {}) | planned, "told": list(told)}
 
 
 class ComponentAction(ConvergingAction):
@@ -107,6 +97,10 @@ class ComponentAction(ConvergingAction):
         return self.converge(made.stages, options, after=made.after, needed=made.reads(layout), own=own)[1]
 
 
-def _as_data(step: Step) -> dict[str, str]:
+def _as_step(step: plan.Step, *, diff: bool) -> Step:
+    """As the record has it."""
+    if not diff:
+        return Step(text=escape(step.text))
     lines = difflib.unified_diff(step.before.splitlines(), step.after.splitlines(), lineterm="")
-    return {"text": step.text, "diff": "\n".join([line for line in lines if not line.startswith(("---", "+++"))])}
+    shown = "\n".join(line for line in lines if not line.startswith(("---", "+++")))
+    return Step(text=escape(step.text), diff=escape(shorten(shown, LONGEST_TEXT)))

@@ -15,7 +15,7 @@ from ansible import constants as C  # noqa: N812 - as all of Ansible names it
 
 from ..cluster.records import NodeObject
 from ..engine.printable import make_printable, make_sentence
-from ..record.node_record import HIDDEN, UNKNOWN, Added, Failure, Plan, Seen, Step, Versions
+from ..record.node_record import HIDDEN, READS, UNKNOWN, Added, Failure, Plan, Seen, Step, Versions
 from ..record.store import Store, write_at_end
 from .screen import display
 
@@ -152,6 +152,7 @@ def _added(task: Task, adding: Adding, *, failure: Failure | None = None, **more
         seen=adding.seen,
         diagnosis=adding.diagnosis,
         failure=failure,
+        plans=task.check or task.about == READS,
         went_on=failure is not None and failure.state in task.goes_on,
         **more,
     )
