@@ -12,6 +12,7 @@ from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.cluster.records import NodeObject
 from ..plugin_utils.components.options import read
 from ..plugin_utils.components.shared_options import Access
+from ..plugin_utils.engine.clock import Clock
 from ..plugin_utils.engine.sentences import as_steps
 from ..plugin_utils.node_status.condition import Condition, plan_report
 from ..plugin_utils.node_status.look import Wanted, look_at, look_condition
@@ -19,6 +20,9 @@ from ..plugin_utils.task.cluster_action import ClusterAction
 from ..plugin_utils.task.fingerprint import make_fingerprint
 from ..plugin_utils.task.node_conditions import write_conditions
 from ..plugin_utils.task.screen import display
+
+AGAIN_S = 2
+"""Between two looks at a Node that is not Ready."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +32,7 @@ class LookOptions(Wanted):
     cluster: Access
     applied: bool
     conditions: bool
+    timeout: int
 
 
 class ActionModule(ClusterAction):
@@ -36,22 +41,33 @@ class ActionModule(ClusterAction):
     module = "k8s_windows_look"
     topic = "look"
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """With the host's variables at hand."""
-        self._task_vars = task_vars or {}
-        return super().run(tmp, task_vars)
-
     def work(self, options: dict[str, Any]) -> dict[str, Any]:
         """What the one list of all Nodes, shared by the hosts of the task, says of this host's."""
         how = read(LookOptions, options)
         fingerprint = make_fingerprint(self._templar, self._task_vars) if how.applied else ""
-        node = self.recall_cluster(how.cluster).find_node(how.node_name)
+        node = self._wait(how) if how.timeout else self.recall_cluster(how.cluster).find_node(how.node_name)
+        self.adds.see(node)
         steps = self._write(how, fingerprint, node) if how.conditions and node is not None else ()
         told = as_steps(steps, planned=bool(self._task.check_mode))
         seen = look_at(node, how, fingerprint)
         self.adds.see(node)
         self.adds.notes += [f"{finding.reason}: {finding.message}" for finding in seen.findings]
         return {"changed": bool(steps), "steps": told, **seen.to_data()}
+
+    def _wait(self, how: LookOptions) -> NodeObject | None:
+        """The Node once it is Ready, as it is when the time is up; None where the cluster does not tell."""
+        clock, name = Clock(), how.node_name
+        end = clock.now() + how.timeout
+        try:
+            node = self.recall_cluster(how.cluster).find_node(name)
+            cluster = self.open_cluster(how.cluster)
+            while node is not None and not node.is_ready and clock.now() < end:
+                clock.sleep(AGAIN_S)
+                node = cluster.find_node(name)
+        except ClusterError as error:
+            display.warning(f"Whether the Node {name} is Ready is not known: {error}")
+            return None
+        return node
 
     def _write(self, how: LookOptions, fingerprint: str, node: NodeObject) -> tuple[str, ...]:
         """The condition that a look may set; a cluster that does not take it is a warning."""

@@ -56,6 +56,12 @@ options:
       - It is written only where it changes, with one Event. A cluster that refuses it is a warning.
     type: bool
     default: false
+  timeout:
+    description:
+      - Seconds for which a Node that is there and not Ready is waited for. With it a cluster that does not answer is a
+        warning, and whether the Node is Ready stays unknown.
+    type: int
+    default: 0
 seealso:
   - module: winkube.node.win_k8s_node_info
 """

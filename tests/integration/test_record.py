@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from tests.integration.lab import ROOT, Bench, Run
 from tests.integration.site import CONFIG, site
+from tests.integration.whole import OVERLAY, Whole
 from tests.lab.machine.faults import ServiceFault
 
 PLAYBOOKS = ROOT / "playbooks"
@@ -181,3 +183,18 @@ def test_a_task_with_no_log_leaves_no_text_in_the_record(bench: Bench) -> None:
     text = path.read_text(encoding="utf-8")
     assert "winkube_nothing" not in text and "of another collection" not in text
     assert json.loads(text)["failed"]["reason"].startswith("hidden")
+
+
+def test_a_node_that_has_joined_is_ready_in_its_record_and_last_line(bench: Bench) -> None:
+    whole = Whole(bench, OVERLAY)
+    path = bench.directory / "records.jsonl"
+    run = whole.converge(winkube_record_file=str(path))
+    record = read(path)["win1"]
+    assert (record["node"], record["ready"]) == ("win1", "True"), run
+    assert record["pod_cidr"].startswith("10.244."), record
+    assert (record["versions"]["kubernetes"], record["versions"]["containerd"]) == ("1.37.1", "2.3.7")
+    assert record["left"] == []
+    assert re.search(r"^win1: Ready, 1\.37\.1, containerd 2\.3\.7(, restarted)?; ", run.stdout, re.MULTILINE), run
+
+    again = whole.converge(winkube_record_file=str(path))
+    assert (read(path)["win1"]["ready"], read(path)["win1"]["done"]) == ("True", {}), again
