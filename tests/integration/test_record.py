@@ -198,3 +198,17 @@ def test_a_node_that_has_joined_is_ready_in_its_record_and_last_line(bench: Benc
 
     again = whole.converge(winkube_record_file=str(path))
     assert (read(path)["win1"]["ready"], read(path)["win1"]["done"]) == ("True", {}), again
+
+
+def test_secret_options_are_in_no_record(bench: Bench) -> None:
+    """Planned with --diff, done, failed and rolled back."""
+    (host,) = bench.nodes(1)
+    secret = bench.plant("plantedinarecord", "the proxy's password", ": the registry")
+    service = {"environment": {"HTTPS_PROXY": f"http://ann:{secret}@proxy:3128"}}
+    planned = records(bench, "--check", "--diff", winkube_containerd_service=service)[1]
+    assert planned["win1"]["planned"]["containerd"]
+    done = records(bench, "--diff", winkube_containerd_service=service)[1]
+    host.in_turn(lambda: host.node.faults.service("containerd", ServiceFault("no_pipe", times=1)))
+    failed = records(bench, winkube_containerd_service=service, winkube_containerd_log_level="debug")[1]
+    assert failed["win1"]["state"] == "failed"
+    assert secret not in json.dumps([planned, done, failed])
