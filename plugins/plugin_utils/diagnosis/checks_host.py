@@ -14,10 +14,10 @@ from ..components.host import sshd
 from ..components.host.node_fit import Machine
 from ..components.networks import Adapter
 from ..engine.sentences import join_words
-from ..facts.windows_revisions import find_bad, next_good
+from ..facts.windows_revisions import find_bad, find_last, next_good
 from ..network.model import POD_TYPES, Network
 from ..network.port_blocks import BLOCK
-from ..words.cause import ERROR, WARNING, Area, Cause
+from ..words.cause import ERROR, NOTE, WARNING, Area, Cause
 from ..words.causes import CAUSES
 from ..words.finding import Seen
 from ..words.remedies import AFTER_HNS, advice
@@ -225,6 +225,14 @@ def _bad_revision(scene: Scene) -> Iterator[Seen]:
         )
 
 
+def _newer(scene: Scene) -> Iterator[Seen]:
+    """Beyond the table of updates nothing is known to be bad, since nothing is known."""
+    machine = Machine.of(scene.first.parts.get("system") or {})
+    last = find_last(machine.build)
+    if last is not None and machine.revision > last.revision:
+        yield Seen(machine.name, f"it is newer than what is known here ({last.date})", "")
+
+
 LOW_BLOCKS = 10
 """Below so many, new endpoints and rules soon fail; the number is this check's own."""
 
@@ -390,5 +398,16 @@ CHECKS = (
             advice("Install the update that is named, by patch.yml; docs/windows-support.md has the sources."),
         ),
         _bad_revision,
+    ),
+    Check(
+        Cause(
+            "host.newer-revision",
+            NOTE,
+            "This revision of Windows is newer than the table of bad ones",
+            "",
+            advice("docs/windows-support.md has the table; winkube_windows_revisions adds rows of your own."),
+            area=Area.PROGRAMS,
+        ),
+        _newer,
     ),
 )

@@ -46,6 +46,11 @@ def updates() -> tuple[Update, ...]:
     return tuple(Update(int(build), int(revision), kb.strip("-"), date) for build, revision, kb, date in rows)
 
 
+def find_last(build: int) -> Update | None:
+    """The last known update of a build; None of a build without any."""
+    return next((each for each in reversed(updates()) if each.build == build), None)
+
+
 @dataclass(frozen=True, slots=True)
 class BadRevision:
     """What is wrong from the revision `since` (0: from the first release) up to `mended`, which has it no more (0: no

@@ -167,7 +167,7 @@ class FlannelOptions:
         "Whether kube-proxy uses direct server return. C(cni.conf) then has C(loopbackDSR), without which no pod "
         "reaches itself by its Service.",
         default=False,
-        variable="winkube_kube_proxy_dsr | default(false)",
+        variable="winkube_kube_proxy_dsr",
     )
     conf_template: str = option(
         (

@@ -124,7 +124,7 @@ class KubeProxyOptions:
     dsr: bool = option(
         "Direct server return. The feature gate that it needs is set where the release has it off.",
         default=False,
-        variable=Variable("winkube_kube_proxy_dsr"),
+        variable="winkube_kube_proxy_dsr",
     )
     firewall: FirewallOptions = suboptions(
         FirewallOptions,
