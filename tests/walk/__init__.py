@@ -175,7 +175,9 @@ class Walk:
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / "id_ed25519"], check=True)
 
     def write(self, name: str, text: str) -> None:
-        path = self.folder / name
+        path = (self.folder / name).resolve()
+        if not path.is_relative_to(self.folder.resolve()):
+            raise ValueError(f"{self.page}: {name} does not lie in the folder of the walk; a page writes nowhere else.")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""sshd.exe, judged by PowerShell/openssh-portable contrib/win32/win32compat/w32-sshfileperm.c and pull request 761.
+"""sshd.exe, judged by PowerShell/openssh-portable a915f06c contrib/win32/win32compat/w32-sshfileperm.c.
 
 From OpenSSH 9.4 on it ends at its start if anybody but SYSTEM and Administrators, or another owner, may write to its
 folders, from 10.0 on it only logs that. What it serves is the lab's own server's.

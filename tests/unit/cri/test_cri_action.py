@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible.plugins.action import ActionBase
 from ansible_collections.winkube.node.plugins.action import k8s_windows_cri_info
 from ansible_collections.winkube.node.plugins.action.k8s_windows_cri_info import ActionModule
 from ansible_collections.winkube.node.plugins.plugin_utils.task.argument_spec import load_spec
 
+from tests.unit.action_task import HOST, give_run, give_task
 
-def run(monkeypatch: pytest.MonkeyPatch, check: bool = True, **given: Any) -> dict[str, Any]:
+
+def run(monkeypatch: pytest.MonkeyPatch, folder: Path, check: bool = True, **given: Any) -> dict[str, Any]:
     """The module's result for these options, in check mode unless it is said otherwise."""
     validated = ArgumentSpecValidator(load_spec("k8s_windows_cri_info")).validate(given)
     assert not validated.error_messages
     action = ActionModule.__new__(ActionModule)
-    action._task = SimpleNamespace(check_mode=check)
-    monkeypatch.setattr(ActionBase, "run", lambda *_given: {})
+    give_task(action, check=check)
+    give_run(monkeypatch, folder)
     monkeypatch.setattr(
         ActionModule, "validate_argument_spec", lambda *_given, **_spec: (None, validated.validated_parameters)
     )
-    return action.run()
+    return action.run(task_vars=HOST)
 
 
 @pytest.mark.parametrize(
@@ -42,14 +42,15 @@ def run(monkeypatch: pytest.MonkeyPatch, check: bool = True, **given: Any) -> di
         ({"gather": ["stats"], "node_name": "win1"}, "node_name is given, but no way to the cluster"),
     ],
 )
-def test_what_is_refused(monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], said: str) -> None:
+def test_what_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given: dict[str, Any], said: str) -> None:
     with pytest.raises(AnsibleActionFail, match=said):
-        run(monkeypatch, **given)
+        run(monkeypatch, tmp_path, **given)
 
 
-def test_outputs_of_others_are_judged_without_asking_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outputs_of_others_are_judged_without_asking_anybody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """And nothing of the runtime is returned, which was not asked."""
-    found = run(monkeypatch, gather=["stats"], stats={"crictl": ['{"stats": []}'], "csv": "/proc/none/stats.csv"})
+    stats = {"crictl": ['{"stats": []}'], "csv": "/proc/none/stats.csv"}
+    found = run(monkeypatch, tmp_path, gather=["stats"], stats=stats)
     assert found["msg"] == "0 looked at, nothing wrong"
     assert (found["changed"], found["findings"], "calls" in found) == (False, [], False)
 
@@ -77,7 +78,8 @@ def test_readings_are_on_the_disk_before_the_end(monkeypatch: pytest.MonkeyPatch
             return {"stats": [{"attributes": subject, "cpu": cpu}]} if name == "ListContainerStats" else {}
 
     monkeypatch.setattr(k8s_windows_cri_info, "CriClient", lambda *_given: Client())
+    stats = {"csv": str(kept), "interval": 0, "samples": 9}
     with pytest.raises(KeyboardInterrupt):
-        run(monkeypatch, False, gather=["stats"], address="a:1", stats={"csv": str(kept), "interval": 0, "samples": 9})
+        run(monkeypatch, tmp_path, False, gather=["stats"], address="a:1", stats=stats)
     assert asked == [0, 0, 2, 2, 3], "a head and a line, then a line more"
     assert kept.read_text().splitlines()[0].startswith("namespace,pod,container,source")

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ansible import constants
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.record.node_record import Failure
 from ansible_collections.winkube.node.plugins.plugin_utils.record.store import Store
 from ansible_collections.winkube.node.plugins.plugin_utils.task.module_action import ControllerAction
+
+from tests.unit.action_task import HOST, give_run, give_task
 
 
 class Works(ControllerAction):
@@ -34,23 +33,16 @@ class Works(ControllerAction):
 
 def action(error: Exception, kind: type[Works] = Works) -> Any:
     made: Any = kind.__new__(kind)
-    task: dict[str, Any] = dict.fromkeys(
-        ("_uuid", "check_mode", "no_log", "loop", "run_once", "delegate_to", "ignore_errors", "ignore_unreachable")
-    )
-    made._task = SimpleNamespace(args={"taken": "from here"}, get_name=lambda: "Work", **task)
-    made._templar, made.error = SimpleNamespace(template=lambda value: value), error
+    give_task(made)
+    made.error = error
     return made
 
 
 @pytest.fixture(autouse=True)
 def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """What ansible-core makes for a run."""
-    monkeypatch.setattr(constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
-    monkeypatch.setattr(ActionBase, "run", lambda *_given: {})
+    give_run(monkeypatch, tmp_path)
     return tmp_path
-
-
-HOST = {"inventory_hostname": "win1"}
 
 
 @pytest.mark.parametrize(

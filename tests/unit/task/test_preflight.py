@@ -99,6 +99,9 @@ class Host:
     def complete(self, reading: Reading, queries: Sequence[Query]) -> Reading:
         return reading.complete(queries, self.probe)
 
+    def refuse_restart(self, reading: Reading) -> None:
+        """Reached by WinRM, for which an sshd is nothing."""
+
     # The controller.
 
     def render(self, template: str, variables: Any, role: str) -> str:

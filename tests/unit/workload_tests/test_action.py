@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ansible.plugins.action import ActionBase
 from ansible_collections.winkube.node.plugins.action import k8s_windows_conformance
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
@@ -17,11 +15,12 @@ from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests import
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.outcome import Context, Outcome
 from ansible_collections.winkube.node.plugins.plugin_utils.workload_tests.smoke import stages
 
+from tests.unit.action_task import HOST, give_run, give_task
 from tests.unit.workload_tests import told
 from tests.unit.workload_tests.smoke.clusters import Smoke, cluster
 
 
-def done(monkeypatch: pytest.MonkeyPatch, tests: dict[str, Any], *names: str) -> dict[str, Any]:
+def done(monkeypatch: pytest.MonkeyPatch, folder: Path, tests: dict[str, Any], *names: str) -> dict[str, Any]:
     """The result of a task with these tests in place of ours; an exception is raised."""
 
     def run(given: Any) -> Any:
@@ -34,19 +33,20 @@ def done(monkeypatch: pytest.MonkeyPatch, tests: dict[str, Any], *names: str) ->
         return test
 
     action: Any = object.__new__(k8s_windows_conformance.ActionModule)
-    action._task = SimpleNamespace(check_mode=False)
+    give_task(action)
     options = check_arguments("k8s_windows_conformance", {"tests": list(names)})
     action.validate_argument_spec = lambda argument_spec: (None, options)
-    monkeypatch.setattr(ActionBase, "run", lambda self, tmp, task_vars: {})
+    give_run(monkeypatch, folder)
     for name, given in tests.items():
         monkeypatch.setattr({"smoke": stages, "density": density}[name], "run", run(given))
-    result: dict[str, Any] = action.run()
+    result: dict[str, Any] = action.run(task_vars=HOST)
+    del result["ansible_facts"]
     return result
 
 
-def test_one_that_fails_does_not_keep_the_next_from_running(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_fails_does_not_keep_the_next_from_running(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     tests = {"smoke": Refused("no session."), "density": Outcome(True, ("run pods",), {"summary": 1})}
-    found = done(monkeypatch, tests, "smoke", "density", "density")
+    found = done(monkeypatch, tmp_path, tests, "smoke", "density", "density")
     assert found == {
         "smoke": {},
         "density": {"summary": 1},
@@ -56,7 +56,7 @@ def test_one_that_fails_does_not_keep_the_next_from_running(monkeypatch: pytest.
         "steps": [{"text": "ran pods", "state": "done"}],
     }
     both = {"smoke": Outcome(False, said="Smoke test, 1 checks."), "density": ClusterError("gone.")}
-    assert done(monkeypatch, both, "density", "smoke")["msg"] == "density: gone.\nSmoke test, 1 checks."
+    assert done(monkeypatch, tmp_path, both, "density", "smoke")["msg"] == "density: gone.\nSmoke test, 1 checks."
 
 
 @pytest.mark.slow
