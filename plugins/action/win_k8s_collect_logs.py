@@ -17,7 +17,6 @@ from ansible.errors import AnsibleError
 from ansible.template import trust_as_template
 
 from ..plugin_utils.bundle import collect, issue, known
-from ..plugin_utils.bundle.redact import name_in_bundle, patterns
 from ..plugin_utils.bundle.store import Store
 from ..plugin_utils.cluster.access import list_files
 from ..plugin_utils.cluster.client import Cluster
@@ -34,6 +33,7 @@ from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.engine.secret import Secret
 from ..plugin_utils.node import verdict
 from ..plugin_utils.node.link import NodeError
+from ..plugin_utils.redaction.redact import name_in_bundle, patterns
 from ..plugin_utils.task.node_action import NodeAction
 from ..plugin_utils.task.screen import display
 from ..plugin_utils.task.task_node import TaskNode

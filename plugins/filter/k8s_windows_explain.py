@@ -53,8 +53,10 @@ def k8s_windows_explain(files: list[str] | str, text: str = "") -> list[str]:
     from ..plugin_utils.diagnosis.explain_cli import Given, read_all
 
     names = [files] if isinstance(files, str) else files
-    given = read_all([str(each) for each in names]) if names else Given()
-    texts = {"the message": str(text), **given.texts} if text else given.texts
+    given, pasted = read_all([str(each) for each in names]) if names else Given(), Given()
+    if text:
+        pasted.add("the message", str(text))
+    texts = pasted.texts | given.texts
     if given.refused and not texts:
         raise AnsibleFilterError(" ".join(given.refused))
     return [*given.refused, *explain(texts)]

@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.winkube.node.plugins.plugin_utils.bundle.redact import redact
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.explain import explain
 from ansible_collections.winkube.node.plugins.plugin_utils.foreign.windows import WINDOW, Pattern
 from ansible_collections.winkube.node.plugins.plugin_utils.lint import cli  # noqa: F401 - its patterns
@@ -28,6 +27,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import li
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import UnreadableError, read_documents
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
 from ansible_collections.winkube.node.plugins.plugin_utils.node_yaml import document
+from ansible_collections.winkube.node.plugins.plugin_utils.redaction.redact import redact
 from ansible_collections.winkube.node.plugins.plugin_utils.words.scan import Scanner
 
 from tests.linear.inputs import ADVERSARIAL, REAL

@@ -85,17 +85,18 @@ UTILS: Mapping[str, Room] = {
     "scheduling": Room((*COMPONENTS, "cluster", "engine", "facts", "lint")),
     "workload_tests": Room((*COMPONENTS, "cluster", "cri", "engine", "facts", "scheduling"), ("yaml",)),
     "repair": Room((*COMPONENTS, "engine", "facts", "network")),
+    "redaction": Room(("engine",)),
     # What is stale of a former membership is one definition, for the finding and for what takes it away; and two files
     # of the linter know nothing of manifests: what an image's name says, what is wrong with a credential spec.
     "diagnosis": Room(
         (
             *(*COMPONENTS, "calico", "cluster", "cri", "cri_tcp", "engine", "facts", "network", "pages", "words"),
-            *("foreign", "lint.credential_spec", "lint.images", "repair.rejoin"),
+            *("foreign", "lint.credential_spec", "lint.images", "redaction", "repair.rejoin"),
         ),
         ("cryptography", "yaml"),
     ),
     "golden_image": Room((*COMPONENTS, "cri_tcp", "engine", "network", "repair")),
-    "bundle": Room((*COMPONENTS, "diagnosis", "engine", "facts", "foreign", "node")),
+    "bundle": Room((*COMPONENTS, "diagnosis", "engine", "facts", "foreign", "node", "redaction")),
     "task": Room(
         (
             *(*COMPONENTS, "budget", "calico", "cluster", "engine", "facts", "foreign.spelling", "host_process"),
@@ -130,6 +131,7 @@ KINDS: Mapping[str, Room] = {
                 "pages",
                 "provision",
                 "record",
+                "redaction",
                 "repair",
                 "scheduling",
                 "task",

@@ -15,7 +15,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator
 
-from ansible_collections.winkube.node.plugins.plugin_utils.bundle.redact import redact
+from ansible_collections.winkube.node.plugins.plugin_utils.redaction.redact import redact
 
 from tests.judge.case import load
 from tests.redaction.generated import Cell, cells, known_cells

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from ansible_collections.winkube.node.plugins.plugin_utils.bundle.redact import redact
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
+from ansible_collections.winkube.node.plugins.plugin_utils.redaction.redact import redact
 
 SECRET = "correct-horse-battery"
 

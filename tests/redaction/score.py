@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from ansible_collections.winkube.node.plugins.plugin_utils.bundle.redact import redact
+from ansible_collections.winkube.node.plugins.plugin_utils.redaction.redact import redact
 
 FORMS = Path(__file__).parent / "forms.yml"
 FROZEN = Path(__file__).parent / "frozen.yml"

@@ -27,8 +27,8 @@ from ..engine.tools import ANY_EXIT, SC, SYSTEM32, run
 from ..facts.flannel import NET_CONF
 from ..foreign.encoding import decode_anyhow
 from ..node.link import NodeError
-from . import redact
-from .redact import name_in_bundle
+from ..redaction import redact
+from ..redaction.redact import name_in_bundle
 from .store import HEAD, LIMIT, TAIL, Store, join_ends, whole_lines
 
 HNS_OBJECTS = ("networks", "endpoints", "policylists", "namespaces")

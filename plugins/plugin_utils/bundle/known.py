@@ -21,7 +21,7 @@ from ..engine.address import list_secrets as list_of_address
 from ..engine.secret import SHORTEST, Secret
 from ..foreign.files import ForeignError, read_text
 from ..foreign.values import load_yaml
-from .redact import is_secret_name
+from ..redaction.redact import is_secret_name
 
 _NO_VALUE = re.compile(
     r"(?:file|path|dir|directory|folder|name|namespace|url|ref|version|mode|ttl|hours?|minutes?|seconds?|id|hash)$",

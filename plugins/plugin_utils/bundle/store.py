@@ -23,7 +23,7 @@ from ..engine.local_path import needing_room
 from ..engine.printable import escape
 from ..engine.secret import Secret
 from ..foreign.encoding import decode_anyhow, encoding_of
-from .redact import redact
+from ..redaction.redact import redact
 
 # Texts of limited size: the beginning and the end of a long one, cut at lines; pure.
 

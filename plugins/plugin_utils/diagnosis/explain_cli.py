@@ -20,6 +20,7 @@ from ..engine.local_path import expand_home
 from ..engine.printable import escape
 from ..foreign.encoding import decode_anyhow
 from ..foreign.files import MOST_BYTES, ForeignError, is_zip, read_end, read_input, read_members
+from ..redaction.redact import redact
 from .explain import NOTHING, explain
 
 MOST = 16 << 20
@@ -37,12 +38,12 @@ class Given:
     size: int = 0
 
     def add(self, name: str, text: str) -> None:
-        """Many files are no more than one may have."""
+        """Many files are no more than one may have. What is printed quotes the text, so secrets go first."""
         if self.size + len(text) > MOST_BYTES:
             self.refuse(name, f"the files before it have the {MOST_BYTES >> 20} MB that are looked at.")
             return
         self.size += len(text)
-        self.texts[name] = text
+        self.texts[name] = redact(text)[0]
 
     def refuse(self, name: str, sentence: str) -> None:
         self.refused.append(f"{name}: {sentence}")

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle import collect
-from ansible_collections.winkube.node.plugins.plugin_utils.bundle.redact import name_in_bundle
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.store import Store
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.answer import Answer, Result
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.local_path import needing_room
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Query, Reading, file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
+from ansible_collections.winkube.node.plugins.plugin_utils.redaction.redact import name_in_bundle
 
 from .test_programs import COMMANDS
 from .test_programs import Node as Programs

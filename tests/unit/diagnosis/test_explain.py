@@ -7,6 +7,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
+from ansible_collections.winkube.node.plugins.filter.k8s_windows_explain import k8s_windows_explain
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import explain_cli
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.explain import NOTHING, adapters, explain, kind_of
 
@@ -205,3 +207,19 @@ def test_of_a_long_log_the_end_is_looked_at(tmp_path: Path, capsys: pytest.Captu
         archive.writestr("large.log", b"\0" * (17 << 20))
     given = explain_cli.read_all([str(tmp_path / "bomb.zip")])
     assert [len(text) for text in given.texts.values()] == [16 << 20]
+
+
+def test_what_is_quoted_of_a_file_has_no_secret(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """People paste what explain prints."""
+    key, token = "LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQo=", "sekret-token-0123456789"
+    cluster = {"name": "a", "cluster": {"server": "https://10.0.0.1:6443"}}
+    user = {"name": "u", "user": {"client-key-data": key, "token": token}}
+    document = {"apiVersion": "v1", "kind": "Config", "clusters": [cluster], "users": [user]}
+    file = tmp_path / "config.yaml"
+    file.write_text(yaml.safe_dump(document, default_flow_style=None, sort_keys=False), encoding="utf-8")
+    explain_cli.main([str(file)])
+    printed = capsys.readouterr().out
+    assert "<removed>" in printed, "the test sees what is quoted"
+    assert key not in printed and token not in printed
+    message = k8s_windows_explain([], f"E1129 kubelet.go:1] failed to ask with Authorization: Bearer {token}: EOF")
+    assert token not in " ".join(message)

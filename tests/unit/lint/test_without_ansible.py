@@ -85,7 +85,7 @@ def test_a_log_is_explained_without_a_node() -> None:
     log = {"node.log": EXPLAINED["node.log"]}
     loaded = _loaded(f"from {PREFIX}diagnosis.explain_cli import explain; said = explain({log!r}); assert said")
     rooms = {name.partition(".")[0] for name in loaded}
-    assert rooms <= {"components", "diagnosis", "engine", "facts", "foreign", "network", "words"}
+    assert rooms <= {"components", "diagnosis", "engine", "facts", "foreign", "network", "redaction", "words"}
     assert not [
         name for name in loaded if name.startswith(("components.node", "components.registry", "diagnosis.check"))
     ]

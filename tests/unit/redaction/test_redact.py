@@ -12,15 +12,15 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle import known
-from ansible_collections.winkube.node.plugins.plugin_utils.bundle.redact import (
+from ansible_collections.winkube.node.plugins.plugin_utils.bundle.store import join_ends, whole_lines
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
+from ansible_collections.winkube.node.plugins.plugin_utils.redaction.redact import (
     MASK,
     is_secret_file,
     name_in_bundle,
     patterns,
     redact,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.bundle.store import join_ends, whole_lines
-from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 
 from tests.redaction.generated import SECRET as SECRET_WORDS
 from tests.redaction.generated import WAYS, WRAPPINGS, shows
