@@ -42,7 +42,10 @@ GROUPS: Sequence[tuple[str, str, frozenset[str]]] = (
     (
         "looks and judges",
         "#b5651d",
-        frozenset({"bundle", "cri", "cri_tcp", "diagnosis", "lint", "network", "pages", "redaction", "words", "workload_tests"}),
+        frozenset(
+            {"bundle", "cri", "cri_tcp", "diagnosis", "lint", "network", "pages", "redaction", "words"}
+            | {"workload_tests"}
+        ),
     ),
     ("speaks with node and cluster", "#8a4fa3", frozenset({"cluster", "host_process", "node", "transfer"})),
     ("the ground", "#5b6470", frozenset({"engine", "facts", "foreign"})),
