@@ -106,7 +106,7 @@ def test_memory_that_the_system_does_not_tell_is_not_judged() -> None:
 def sent(kind: str, component: str = "", *ops: str) -> Call:
     """A call as node_apply gets it."""
     batch = {"component": component, "ops": [{"op": op} for op in ops]} if component else None
-    envelope = json.dumps({"schema": 1, "id": "1", "state_dir": "C:\\s", "kind": kind, "batch": batch}).encode()
+    envelope = json.dumps({"schema": 1, "id": f"{1:032x}", "state_dir": "C:\\s", "kind": kind, "batch": batch}).encode()
     return call_of("node_apply", {"batch": base64.b64encode(gzip.compress(envelope)).decode()})
 
 

@@ -111,8 +111,10 @@ def of_result(task: Task, adding: Adding, result: Mapping[str, Any]) -> Added:
     steps = [each for each in result.get("steps") or () if isinstance(each, Mapping)]
     planned = dict(adding.planned)
     orders = tuple(Step(text=text.removeprefix(WOULD)) for text in _texts(steps, "planned"))
-    if adding.plan is None and task.about not in planned and (orders or task.check):
-        planned[task.about] = orders
+    if adding.plan is None and (orders or task.check):  # what follows the batches stands in the result alone
+        known = planned.get(task.about, ())
+        said = {step.text for step in known}
+        planned[task.about] = (*known, *(step for step in orders if step.text not in said))
     failed = Failure(state="failed", task=task.name, reason=str(result.get("msg"))) if result.get("failed") else None
     return _added(
         task,

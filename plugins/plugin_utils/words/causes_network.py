@@ -139,13 +139,6 @@ CAUSES: tuple[Cause, ...] = (
         "Start kube-proxy again.",
     ),
     logged(
-        "kube-proxy.rule-too-many",
-        "A rule has more backends than Windows takes",
-        "Without DSR the virtual switch takes 64 backends for a rule; a Service with more pods gets none at all.",
-        "Let kube-proxy use DSR: site.yml with -e winkube_kube_proxy_dsr=true, on an empty node, since endpoints made "
-        "before have no loopback policy. Or scale the Service below 65 pods.",
-    ),
-    logged(
         "kube-proxy.rule-refused",
         "HNS refuses a rule or an endpoint of kube-proxy",
         "HNS' own reason and code stand at the end of the line.",

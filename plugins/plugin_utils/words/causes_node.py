@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from .cause import ERROR, NOTE, WARNING, Area, Cause
+from .logged import logged
 from .remedies import (
     FLANNEL_FILES,
     KUBE_PROXY,
@@ -188,6 +189,13 @@ CAUSES: tuple[Cause, ...] = (
         "The host's address has changed since the network was made.",
         FLANNEL_FILES,
         explains=("flannel.iface", "cni.provider-address", "node.address", "kube-proxy.*"),
+    ),
+    logged(
+        "kube-proxy.rule-too-many",
+        "A rule has more backends than Windows takes",
+        "Without DSR the virtual switch takes 64 backends for a rule; a Service with more pods gets none at all.",
+        "Let kube-proxy use DSR: site.yml with -e winkube_kube_proxy_dsr=true, on an empty node, since endpoints made "
+        "before have no loopback policy. Or scale the Service below 65 pods.",
     ),
     Cause(
         "hns.ports-exhausted",
