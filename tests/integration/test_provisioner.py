@@ -306,7 +306,10 @@ def test_what_fails_is_put_back_and_what_works_is_pushed_and_swapped_back_and_fo
     first, second = (answer["provisioners"][0]["transfer"] for answer in answers(fetched))
     assert (first["how"], first["by"], first["bytes_sent"] > 0) == ("delta", "pull", True)
     assert (second["how"], second["by"]) == ("delta", "batch")
-    assert fetched.output.count("[WARNING]: provisioner: transfer: pull did not work") == 1 and "elsewhere" in fetched.output, fetched
+    assert (
+        fetched.output.count("[WARNING]: provisioner: transfer: pull did not work") == 1
+        and "elsewhere" in fetched.output
+    ), fetched
     assert "Bearer" not in fetched.output
     assert program(host, KUBELET) == build("kubelet", "1.29.4")
     assert program(host, f"{KUBELET}.winkube-previous") == build("kubelet", "1.29.3")

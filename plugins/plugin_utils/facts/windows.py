@@ -254,13 +254,6 @@ GMSA_ENOUGH_FROM = 20348
 """Newer Windows has the change from its first release. Concluded: it is named only for older ones, and none of the
 sources names an update for Windows Server 2022. unverified"""
 
-COMPARTMENT_KEY = r"HKLM\SYSTEM\CurrentControlSet\Services\hns\State"
-COMPARTMENT_NAMESPACE = "EnableCompartmentNamespace"
-"""A dword; 1 lets a container reach a share by its name, not only by its address.
-
-Source: kubernetes-sigs/windows-gmsa#30; kubernetes.io, the same page; Azure/AgentBaker#710.
-"""
-
 
 def gmsa_floor(build: int) -> GmsaFloor | None:
     """What this build needs; None for nothing in particular, or for a build that no source names."""

@@ -28,6 +28,7 @@ def plan(options: HostOptions, reading: Reading, build: int = 20348) -> Plan:
     return make_plan("host", (OsSwitches(list_wanted(options, build)),), reading)
 
 
+@pytest.mark.row("SE-07")
 def test_only_what_all_makers_set_on_every_build_is_on_by_default() -> None:
     made = plan(HostOptions(), machine())
     assert made.batch is not None

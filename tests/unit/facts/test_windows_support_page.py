@@ -84,7 +84,7 @@ def test_what_the_page_has_to_say() -> None:
         "npipe:////./pipe/cri-dockerd",
         "Docker's own documentation says how to install it",
         "## kubeadm and Cluster API kubeadm joins a machine to a cluster and brings neither runtime, network",
-        "calls kubeadm for the join (`winkube_join: kubeadm`), whose `config.yaml` it writes again only as kubeadm's own upgrade of a node does",
+        "calls kubeadm for the join (`winkube_join: kubeadm`), whose `config.yaml` it writes again only",
         "Cluster API makes whole machines out of images",
         "Use it where machines are made and thrown away; use this where they are given and stay",
         "[hand-written-nodes.md](hand-written-nodes.md)",

@@ -100,7 +100,6 @@ def build_resources(wanted: Host, reading: Reading) -> tuple[Resource, ...]:
         containers(layout),
         *((ComputerName(options.computer_name),) if options.computer_name else ()),
         *build_proxy(options, _subnet(options, reading)),
-        *((host_checks.GmsaPreconditions(),) if options.gmsa else ()),
         OsSwitches(list_wanted(options, node_fit.Machine.of(reading.parts.get("system") or {}).build)),
         *((limits,) if limits else ()),
     )
@@ -125,7 +124,7 @@ def check(wanted: Host, reading: Reading) -> Findings:
         *host_checks.page_file(reading, options.page_file_min_mb),
     ]
     if options.gmsa:
-        warnings += host_checks.gmsa_warnings(machine, reading)
+        warnings += host_checks.gmsa_warnings(machine)
     reminders: list[str] = []
     if options.kubernetes_version:
         refusals += () if wanted.shared.golden_image else _adapter(options, reading)

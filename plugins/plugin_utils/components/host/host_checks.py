@@ -6,13 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ...engine import security, windows_path
 from ...engine.reading import Query, Reading, file_key, file_query
-from ...engine.resource import Change
-from ...facts.windows import COMPARTMENT_KEY, COMPARTMENT_NAMESPACE, GMSA_ENOUGH_FROM, gmsa_floor
+from ...facts.windows import GMSA_ENOUGH_FROM, gmsa_floor
 from ...facts.windows_revisions import BadRevision, find_bad, next_good
 from ..layout import Layout
 from .node_fit import Machine
@@ -130,30 +128,11 @@ def _secret_folders(layout: Layout) -> tuple[str, ...]:
     return (layout.kubernetes_dir, windows_path.join(layout.kubelet_dir, "pki"))
 
 
-# Whether containers on this machine can use a group Managed Service Account (gMSA): the required Windows, and the
-# registry value. Nothing is changed: Active Directory decides which accounts a node may use.
-
-NAMESPACE_QUERY = Query(
-    "registry:compartment-namespace", "registry", (("path", COMPARTMENT_KEY), ("name", COMPARTMENT_NAMESPACE))
-)
+# Whether containers on this machine can use a group Managed Service Account (gMSA): the required Windows. Active
+# Directory decides which accounts a node may use.
 
 
-@dataclass(frozen=True, slots=True)
-class GmsaPreconditions:
-    """Reads what `gmsa_warnings` judges; never changes anything."""
-
-    label: str = "gMSA"
-
-    def reads(self) -> tuple[Query, ...]:
-        """The registry value."""
-        return (NAMESPACE_QUERY,)
-
-    def change(self, reading: Reading) -> Change | None:
-        """Nothing."""
-        return None
-
-
-def gmsa_warnings(machine: Machine, reading: Reading) -> Iterator[str]:
+def gmsa_warnings(machine: Machine) -> Iterator[str]:
     """Why containerd's containers cannot reach network shares with a gMSA; one sentence each."""
     floor = gmsa_floor(machine.build)
     if floor is not None and machine.revision < floor.revision:
@@ -166,14 +145,3 @@ def gmsa_warnings(machine: Machine, reading: Reading) -> Iterator[str]:
             f"winkube_gmsa is true, and whether containers of containerd can reach network shares with a gMSA on "
             f"{machine.name} is not known here."
         )
-    found = reading.parts.get(NAMESPACE_QUERY.key)
-    if found is not None and machine.build < GMSA_ENOUGH_FROM and _number(found.get("value")) != 1:
-        yield (
-            f"winkube_gmsa is true, but {COMPARTMENT_NAMESPACE} in {COMPARTMENT_KEY} is not 1: containers reach a "
-            f"share only by its address, not by its name. Set it (reg add {COMPARTMENT_KEY} /v "
-            f"{COMPARTMENT_NAMESPACE} /t REG_DWORD /d 1) and recreate the pods."
-        )
-
-
-def _number(value: object) -> int | None:
-    return value if isinstance(value, int) else None
