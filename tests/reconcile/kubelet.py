@@ -146,7 +146,8 @@ class Kubelet:
 
     def _start(self, pod: Object) -> Process:
         words = (*self.program, *pod["metadata"]["annotations"][ARGUMENTS].split())
-        given = {**os.environ, **variables(pod)}
+        collections = os.environ.get("ANSIBLE_COLLECTIONS_PATH", "")  # of pytest, where nobody gives PYTHONPATH
+        given = {"PYTHONPATH": collections, **os.environ, **variables(pod)}
         return Process(subprocess.Popen(words, stdin=subprocess.PIPE, env=given, text=True, start_new_session=True))
 
     def _has_ended_as_asked(self, pod: Object) -> bool:
