@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..plugin_utils.components.options import read
+from ..plugin_utils.engine.clock import as_timestamp
 from ..plugin_utils.pages import drift
 from ..plugin_utils.task.module_action import ControllerAction
 from ..plugin_utils.task.recorded import find_store
@@ -32,7 +33,7 @@ class ActionModule(ControllerAction):
     def work(self, options: dict[str, Any]) -> dict[str, Any]:
         """The files; nothing fails because of what is in them."""
         how, store = read(DriftOptions, options), find_store()
-        generated = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        generated = as_timestamp(datetime.now(UTC))
         report = drift.make_report([store.record(host) for host in how.hosts], generated)
         texts = {"drift.json": drift.as_json(report), "drift.html": drift.as_html(report)}
         files, changed = write_report(how.directory, texts, check=bool(self._task.check_mode))
