@@ -19,7 +19,7 @@ from .scene import Scene
 
 def _whose(scene: Scene) -> Iterator[Seen]:
     build = Machine.of(scene.first.parts.get("system") or {}).build
-    common = {each.place for each in list_common(build)}
+    common = {each.place for each in list_common()}
     for maker, name in MAKERS.items():
         own = [each for each in list_switches(maker, build) if each.place not in common]
         read = [each for each in own if query(each.key).key in scene.first.parts]

@@ -10,6 +10,7 @@ kubernetes.io, Configure GMSA for Windows Pods and containers; Azure/AgentBaker#
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -22,13 +23,18 @@ MAKERS: Final = {"image-builder": "image-builder", "aks": "AKS"}
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A dword of the registry. `says` are the maker's own words; `restart`: in force only after a restart of the
-    machine. For Overrides that is how Windows takes such policies; for the others it is assumed."""
+    """A dword of the registry. `says` are the maker's own words; `builds` are Windows', none for all of them.
+
+    `restart`: in force only after a restart of the machine. For Overrides that is how Windows takes such policies; for
+    the others it is assumed.
+    """
 
     key: str
     name: str
     value: int
     restart: bool
+    maker: str = ""
+    builds: tuple[int, ...] = ()
     says: str = ""
     source: str = ""
 
@@ -38,29 +44,20 @@ class Switch:
         return self.key.casefold(), self.name.casefold()
 
 
+SWITCHES: Final = tuple(Switch(**{**row, "builds": tuple(row["builds"])}) for row in read_rows("os_switches.json"))
+KEYS: Final = tuple(sorted({each.key for each in SWITCHES}))
+
+
 def list_switches(maker: str, build: int) -> tuple[Switch, ...]:
     """What a maker sets on a build of Windows."""
-    return tuple(
-        Switch(row["key"], row["name"], row["value"], row["restart"], row["says"], row["source"])
-        for row in read_rows("os_switches.json")
-        if row["maker"] == maker and (not row["builds"] or build in row["builds"])
-    )
+    return tuple(each for each in SWITCHES if each.maker == maker and (not each.builds or build in each.builds))
 
 
-def list_common(build: int) -> tuple[Switch, ...]:
-    """What every maker sets, to one value, on a build that none of them treats apart."""
-    first, *others = ({each.place: each for each in list_switches(maker, build)} for maker in MAKERS)
-    apart = {row["name"].casefold() for row in read_rows("os_switches.json") if row["builds"]}
-    return tuple(
-        each
-        for place, each in first.items()
-        if place[1] not in apart and all(place in other and other[place].value == each.value for other in others)
-    )
-
-
-def list_keys() -> tuple[str, ...]:
-    """The keys of the table, in order."""
-    return tuple(sorted({row["key"] for row in read_rows("os_switches.json")}))
+def list_common() -> tuple[Switch, ...]:
+    """What every maker sets to one value, whatever the build."""
+    of_all = [each for each in SWITCHES if not each.builds]
+    agreed = Counter((each.place, each.value) for each in of_all)
+    return merge([each for each in of_all if agreed[each.place, each.value] == len(MAKERS)])
 
 
 def merge(*sets: Sequence[Switch]) -> tuple[Switch, ...]:

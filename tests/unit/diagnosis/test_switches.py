@@ -16,7 +16,7 @@ def having(*makers: str) -> Node:
     """A healthy node on Windows Server 2022 with the switches of these makers, and those of all."""
     node = healthy()
     node.parts["system"]["os"] |= {"build": BUILD}
-    switches = [*list_common(BUILD), *(each for maker in makers for each in list_switches(maker, BUILD))]
+    switches = [*list_common(), *(each for maker in makers for each in list_switches(maker, BUILD))]
     for each in switches:
         part = node.parts.setdefault(query(each.key).key, {"exists": True, "values": {}, "keys": []})
         part["values"][each.name.upper()] = {"type": "dword", "value": each.value}

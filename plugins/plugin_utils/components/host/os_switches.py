@@ -34,7 +34,7 @@ def list_wanted(options: HostOptions, build: int) -> tuple[Switch, ...]:
                 f"from 0 to {LARGEST}."
             )
     chosen = os_switches.list_switches(options.os_switches, build)
-    return os_switches.merge(os_switches.list_common(build), chosen, own)
+    return os_switches.merge(os_switches.list_common(), chosen, own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class OsSwitches:
 
     def reads(self) -> tuple[Query, ...]:
         """The keys of the table, and others that are wanted, with all their values."""
-        return tuple(map(query, dict.fromkeys((*os_switches.list_keys(), *(each.key for each in self.wanted)))))
+        return tuple(map(query, dict.fromkeys((*os_switches.KEYS, *(each.key for each in self.wanted)))))
 
     def change(self, reading: Reading) -> Change | None:
         """Set those that differ, and ask for a restart where one is only in force after it."""
