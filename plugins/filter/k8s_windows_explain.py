@@ -53,13 +53,14 @@ def k8s_windows_explain(files: list[str] | str, text: str = "") -> list[str]:
     from ..plugin_utils.diagnosis.explain_cli import Given, read_all
 
     names = [files] if isinstance(files, str) else files
-    given, pasted = read_all([str(each) for each in names]) if names else Given(), Given()
+    given = Given()
     if text:
-        pasted.add("the message", str(text))
-    texts = pasted.texts | given.texts
-    if given.refused and not texts:
+        given.add("the message", str(text))
+    if names:
+        read_all([str(each) for each in names], given)
+    if given.refused and not given.texts:
         raise AnsibleFilterError(" ".join(given.refused))
-    return [*given.refused, *explain(texts)]
+    return [*given.refused, *explain(given.texts)]
 
 
 class FilterModule:

@@ -15,11 +15,11 @@ from ..words.causes import CAUSES
 from ..words.finding import Seen
 from ..words.remedies import POLICY_LISTS, RESTART_KUBE_PROXY
 from .check import Check, Needs, inside, ranges
-from .scene import Scene, argument
+from .checks_services import uses_dsr
+from .scene import Scene
 
 DESTINATIONS = 64
 """So many endpoints a rule takes without DSR. Source: microsoft/Windows-Containers#93, kubernetes/kubernetes#98680."""
-TRUE = frozenset({"true", "t", "1"})
 
 Key = tuple[str, int, str]
 
@@ -132,7 +132,7 @@ def _backends(scene: Scene) -> Iterator[Seen]:
 
 def _too_many(scene: Scene) -> Iterator[Seen]:
     """Counted before HNS refuses the rule, and whether or not it has by now."""
-    if scene.cluster is None or scene.kube_proxy is None or argument(scene.kube_proxy, "enable-dsr").casefold() in TRUE:
+    if scene.cluster is None or scene.kube_proxy is None or uses_dsr(scene):
         return
     for port in scene.cluster.ports:
         if len(port.backends) > DESTINATIONS:

@@ -17,7 +17,6 @@ from ..components.cni.rules import Subject
 from ..components.node import Node
 from ..engine import windows_path
 from ..engine.sentences import join_words
-from ..engine.services.existing import argument
 from ..network.model import Endpoint
 from ..words.cause import ERROR, Cause
 from ..words.causes import CAUSES
@@ -26,7 +25,7 @@ from ..words.finding import Seen
 from ..words.remedies import advice
 from .check import Check, inside, ranges
 from .checks_network import PLACEHOLDER
-from .checks_services import arguments
+from .checks_services import uses_dsr
 from .scene import Scene
 
 _ELSEWHERE = advice(
@@ -114,7 +113,7 @@ def _subject(scene: Scene) -> Subject:
         networks=tuple(each.name for each in scene.hns.networks) if scene.hns.knows("networks") else None,
         mode=mode,
         addresses=tuple(own for each in adapters for own, _length in each.addresses) if mode == "overlay" else None,
-        dsr=_uses_dsr(scene),
+        dsr=uses_dsr(scene),
     )
 
 
@@ -126,14 +125,6 @@ def _host_subnets(scene: Scene) -> Iterator[str]:
         for address, length in adapter.addresses:
             if address == wanted and not ipaddress.IPv4Address(address).is_link_local:
                 yield str(ipaddress.IPv4Network(f"{address}/{length}", strict=False))
-
-
-def _uses_dsr(scene: Scene) -> bool:
-    """Whether kube-proxy's service was set up for direct server return."""
-    if "services" not in scene.second.parts:
-        return False
-    argv = arguments(scene, scene.layout.kube_proxy_service, scene.layout.kube_proxy_binary)
-    return (argument(" ".join(argv or ()), "enable-dsr") or "").lower() in {"true", "t", "1"}
 
 
 def _find_broken(identity: str, scene: Scene) -> Iterator[Seen]:

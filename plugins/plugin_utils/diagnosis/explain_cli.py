@@ -69,9 +69,10 @@ def run() -> int:
     return main(sys.argv[1:])
 
 
-def read_all(names: Iterable[str]) -> Given:
-    """The texts by their names; of a folder and a zip each member's. Without a name, or with -, standard input."""
-    given = Given()
+def read_all(names: Iterable[str], given: Given | None = None) -> Given:
+    """The texts by their names, behind those of `given`; of a folder and a zip each member's. Without a name, or with
+    -, standard input."""
+    given = given or Given()
     for name in tuple(names) or ("-",):
         try:
             if name == "-":

@@ -20,6 +20,9 @@ OLDEST = Line(1, 22)
 NEWEST = Line(1, 37)
 """The lines that the tables of flags and gates were read from."""
 
+TRUE = frozenset({"true", "t", "1"})
+"""A boolean flag that is on, in small letters. Source: Go strconv.ParseBool."""
+
 
 class UnknownLineError(ValueError):
     """A line older than the tables; str() is the sentence."""

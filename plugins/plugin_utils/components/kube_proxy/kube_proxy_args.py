@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from ...engine.environment import Entry
 from ...facts import feature_gates
-from ...facts.flags import KUBE_PROXY
+from ...facts.flags import KUBE_PROXY, TRUE
 from ...facts.version import Line, Version
 from ..flag_check import CommandLine, contradictions, gate_problems, line_problem, read, render_gates
 from ..layout import Layout
@@ -216,7 +216,7 @@ def _values(line: CommandLine, version: Line) -> list[str]:
             "the node's, it deletes the endpoints of the node's own containers; write --hostname-override=<node name>."
         )
     dsr = line.find_last("enable-dsr")
-    if dsr and dsr.value.lower() in {"true", "t", "1"}:
+    if dsr and dsr.value.lower() in TRUE:
         state = feature_gates.gate("kube-proxy", "WinDSR", version)
         if state is not None and not line.gates().get("WinDSR", state.default):
             found.append(

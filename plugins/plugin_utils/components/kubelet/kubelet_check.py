@@ -17,7 +17,7 @@ from typing import Any
 
 from ...engine import command_line
 from ...facts import feature_gates, kubelet_config
-from ...facts.flags import KUBELET, PRIORITY_CLASSES, line_for, normalize
+from ...facts.flags import KUBELET, PRIORITY_CLASSES, TRUE, line_for, normalize
 from ...facts.quantity import SYSTEM_MEMORY_FLOOR, quantity
 from ...facts.service_wrappers import GRACEFUL_SHUTDOWN_GATE, GRACEFUL_SHUTDOWN_SERVICE, GRACEFUL_SHUTDOWN_SINCE
 from ...facts.version import Line, Version
@@ -417,7 +417,7 @@ def _values(line: CommandLine, version: Line) -> list[str]:
             "--enforce-node-allocatable= with nothing behind it."
         )
     qos = line.find_last("cgroups-per-qos")
-    if qos and qos.value.lower() in {"true", "t", "1"}:
+    if qos and qos.value.lower() in TRUE:
         found.append(f"{qos.place}: {qos.text}: Windows has no cgroups; write --cgroups-per-qos=false.")
     priority = line.find_last("windows-priorityclass")
     if priority and priority.value not in PRIORITY_CLASSES:
