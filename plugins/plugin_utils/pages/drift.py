@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from ..record.node_record import UNKNOWN, UNREACHABLE, NodeRecord
+from ..record.node_record import FAILED, UNKNOWN, UNREACHABLE, NodeRecord
 from .render import render
 
 SCHEMA = 2
-STATES = ("same", "different", "failed", "unreachable")
-_SAID = {"unreachable": "Not reached", "failed": "Could not be planned"}
+STATES = ("same", "different", FAILED, UNREACHABLE)
+_SAID = {UNREACHABLE: "Not reached", FAILED: "Could not be planned"}
 
 Report = Mapping[str, Any]
 
@@ -32,10 +32,7 @@ def make_report(records: Sequence[NodeRecord], generated: str) -> Report:
 
 def _describe(record: NodeRecord) -> dict[str, Any]:
     failure = record.not_planned
-    if failure is not None:
-        state = "unreachable" if failure.state == UNREACHABLE else "failed"
-    else:
-        state = "different" if record.differs else "same"
+    state = failure.state if failure else "different" if record.differs else "same"
     return {
         "name": record.host,
         "node": record.host if record.node == UNKNOWN else record.node,

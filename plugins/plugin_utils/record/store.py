@@ -13,6 +13,7 @@ import errno
 import fcntl
 import functools
 import hashlib
+import itertools
 import json
 import os
 import tempfile
@@ -48,7 +49,7 @@ class Store:
 
     def additions(self, host: str, begin_at: int = 0) -> list[Added]:
         """What has been added for a host, from the entry with this number on."""
-        return list(_read(self._file(host)))[begin_at:]
+        return list(_read(self._file(host), begin_at))
 
     def record(self, host: str) -> NodeRecord:
         """The record of a host so far."""
@@ -116,10 +117,10 @@ def _replace(path: Path, text: str) -> None:
         raise
 
 
-def _read(path: Path) -> Iterator[Added]:
+def _read(path: Path, begin_at: int = 0) -> Iterator[Added]:
     try:
         with path.open(encoding="utf-8") as file:
-            for line in file:
+            for line in itertools.islice(file, begin_at, None):
                 yield _added(json.loads(line))
     except FileNotFoundError:
         return
