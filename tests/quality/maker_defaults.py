@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
-from ansible_collections.winkube.node.plugins.plugin_utils.components.options import SAME
-from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import COMPONENTS
 from ansible_collections.winkube.node.plugins.plugin_utils.facts import os_switches, windows
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.rows import read_rows
+
+from tests.pins.__main__ import defaults
 
 HEADER = "| setting | upstream | makers | here | why |"
 SWITCHES_HEADER = "| Windows | key, value | image-builder | AKS | restart | in the maker's words |"
@@ -37,8 +37,10 @@ def read() -> list[Row]:
 
 def rows() -> list[str]:
     """The rows of the table of defaults."""
+    ours = defaults()
     return [
-        f"| {each.setting} | {each.upstream} | {_makers(each)} | {_here(each.here)} | {each.why} |" for each in read()
+        f"| {each.setting} | {each.upstream} | {_makers(each)} | {_here(each.here, ours)} | {each.why} |"
+        for each in read()
     ]
 
 
@@ -74,16 +76,5 @@ def _makers(row: Row) -> str:
     return "; ".join(f"[{made['maker']}]({made['source']}): {made['value']}" for made in row.makers)
 
 
-def _here(text: str) -> str:
-    return f"`{text}: {json.dumps(_defaults()[text])}`" if text.startswith("winkube_") else text
-
-
-def _defaults() -> dict[str, Any]:
-    return dict(_variables())
-
-
-def _variables() -> Iterator[tuple[str, Any]]:
-    for component in COMPONENTS:
-        for row in component.interface.rows:
-            if row.variable and not isinstance(row.variable, str):
-                yield row.variable.name, row.default if row.variable.default is SAME else row.variable.default
+def _here(text: str, ours: Mapping[str, Any]) -> str:
+    return f"`{text}: {json.dumps(ours[text])}`" if text.startswith("winkube_") else text

@@ -47,9 +47,9 @@ def sections() -> list[str]:
     lines: list[str] = []
     for symptom, parts in SYMPTOMS.items():
         lines += [f"## {symptom}", ""]
-        for identity in sorted(said, key=lambda each: parts.index(each.split(".")[0]) if _is_of(each, parts) else -1):
-            if _is_of(identity, parts):
-                lines += _cause(identity, said[identity])
+        own = [each for each in said if _is_of(each, parts)]
+        for identity in sorted(own, key=lambda each: parts.index(each.split(".")[0])):
+            lines += _cause(identity, said[identity])
     if lost := [each for each in said if not any(_is_of(each, parts) for parts in SYMPTOMS.values())]:
         raise ValueError(f"{', '.join(lost)}: of no symptom (tests/quality/message_page.py)")
     return lines[:-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -60,9 +60,7 @@ def page_rows() -> list[str]:
     """The fields of the record, a row each."""
     types = get_type_hints(NodeRecord)
     return [
-        f"| `{each.name}` | {_name(types[each.name])} | {each.metadata['description']} |"
-        for each in fields(NodeRecord)
-        if each.default is not MISSING or each.metadata
+        f"| `{each.name}` | {_name(types[each.name])} | {each.metadata['description']} |" for each in fields(NodeRecord)
     ]
 
 

@@ -134,9 +134,10 @@ class Server:
         return path
 
 
-def missing() -> str:
-    """The command that builds what is not there; empty if all is."""
-    absent = [f"{name}@{version}" for name, version in PROGRAMS if not build.program(name, version).exists()]
+def missing(*more: str) -> str:
+    """The command that builds what is not there, of `more` of Kubernetes' programs as well; empty if all is."""
+    wanted = (*PROGRAMS, *((name, VERSION) for name in more))
+    absent = [f"{name}@{version}" for name, version in wanted if not build.program(name, version).exists()]
     return f"python -m tests.real.build {' '.join(absent)}" if absent else ""
 
 

@@ -16,10 +16,7 @@ COLLECTOR = f"{ACCOUNTS}generic-garbage-collector"
 
 def missing() -> str:
     """The command that builds what is not there; empty if all is."""
-    command = api_server.missing()
-    if build.program(PROGRAM, api_server.VERSION).exists():
-        return command
-    return f"{command or 'python -m tests.real.build'} {PROGRAM}@{api_server.VERSION}"
+    return api_server.missing(PROGRAM)
 
 
 @contextmanager

@@ -67,10 +67,7 @@ AUDIT = {
 
 def missing() -> str:
     """The command that builds what is not there; empty if all is."""
-    command = controller_manager.missing()
-    if build.program("kubectl", api_server.VERSION).exists():
-        return command
-    return f"{command or 'python -m tests.real.build'} kubectl@{api_server.VERSION}"
+    return api_server.missing(controller_manager.PROGRAM, "kubectl")
 
 
 @dataclass
