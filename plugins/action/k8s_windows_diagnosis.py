@@ -54,7 +54,7 @@ class ActionModule(ControllerAction):
 def _node(record: NodeRecord) -> dict[str, Any]:
     """A node's part of the report; why it was not looked at is a sentence."""
     if record.diagnosis is None:
-        failures = (*record.went_on, *((record.failed,) if record.failed else ()))
+        failures = record.failures
         why = failures[-1].reason if failures else "this run did not look at it"
         return {"host": record.host, "error": why.strip()}
     return {"host": record.host, **record.diagnosis}

@@ -50,7 +50,6 @@ class ActionModule(ClusterAction):
         steps = self._write(how, fingerprint, node) if how.conditions and node is not None else ()
         told = as_steps(steps, planned=bool(self._task.check_mode))
         seen = look_at(node, how, fingerprint)
-        self.adds.see(node)
         self.adds.notes += [f"{finding.reason}: {finding.message}" for finding in seen.findings]
         return {"changed": bool(steps), "steps": told, **seen.to_data()}
 

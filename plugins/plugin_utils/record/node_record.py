@@ -167,6 +167,11 @@ class NodeRecord:
         return asdict(self)
 
     @property
+    def failures(self) -> tuple[Failure, ...]:
+        """All of them, the one that counts last."""
+        return (*self.went_on, *((self.failed,) if self.failed else ()))
+
+    @property
     def differs(self) -> bool:
         """Whether something was to be done when the run last planned."""
         return any(self.planned.values())
@@ -239,7 +244,7 @@ def _add_outcome(record: NodeRecord, added: Added) -> NodeRecord:
 
 def _settle(record: NodeRecord, state: str) -> NodeRecord:
     """The state that Ansible counts, with the last failure of that kind for its reason."""
-    failures = (*record.went_on, *((record.failed,) if record.failed else ()))
+    failures = record.failures
     if state == OK:
         return replace(record, state=OK, failed=None, went_on=failures)
     own = record.failed if record.failed and record.failed.state == state else None
