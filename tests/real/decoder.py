@@ -1,0 +1,82 @@
+"""What a real kube-apiserver says of the planted types: does it read the object, which fields does it not know.
+
+    python -m tests.real.decoder        writes tests/corpus/types/verdicts/<minor>.json
+
+Each text goes there as it is (application/yaml, as a dry run). An object that the server cannot decode is refused
+with status 400, before admission and validation; 422 is validation, of an object that could be read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import ssl
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.corpus import types
+from tests.real import api_server
+
+_WARNING = re.compile(r'299 - "((?:[^"\\]|\\.)*)"')
+_PLURALS = {
+    "Pod": "pods",
+    "Service": "services",
+    "Deployment": "deployments",
+    "DaemonSet": "daemonsets",
+    "StatefulSet": "statefulsets",
+    "Job": "jobs",
+    "CronJob": "cronjobs",
+}
+
+
+def said(server: api_server.Server, text: str) -> dict[str, Any]:
+    """The verdict of one text: status, its sentence where it is refused, its warnings."""
+    document = yaml.safe_load(text)
+    version = document["apiVersion"]
+    root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    path = f"{root}/namespaces/default/{_PLURALS[document['kind']]}?dryRun=All&fieldValidation=Warn"
+    headers = {"Authorization": f"Bearer {api_server.ADMIN}", "Content-Type": "application/yaml"}
+    request = urllib.request.Request(f"{server.address}{path}", text.encode(), headers, method="POST")
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    try:
+        with urllib.request.urlopen(request, timeout=60, context=context) as answer:
+            status, sentence, warnings = answer.status, "", answer.headers.get_all("Warning") or []
+    except urllib.error.HTTPError as error:
+        status, sentence = error.code, json.loads(error.read())["message"]
+        warnings = error.headers.get_all("Warning") or []
+    found = [match for each in warnings for match in _WARNING.findall(each)]
+    # Others than of the object's fields are about what stands in them.
+    unknown = [each.replace('\\"', '"') for each in found if "unknown field" in each or "duplicate field" in each]
+    return {"status": status, "decoded": status != 400, **({"says": sentence} if sentence else {}), "warns": unknown}
+
+
+def ask(server: api_server.Server) -> dict[str, dict[str, Any]]:
+    return {each.name: said(server, each.text) for each in types.planted()}
+
+
+def main() -> int:
+    if command := api_server.missing():
+        print(f"kube-apiserver is not there; `{command}` builds it", file=sys.stderr)
+        return 2
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        api_server.running(Path(folder), without=["ServiceAccount"]) as server,
+    ):
+        minor = api_server.VERSION.rsplit(".", 1)[0]
+        target = types.VERDICTS / f"{minor}.json"
+        target.parent.mkdir(exist_ok=True)
+        found = {"kubernetes": api_server.VERSION, "command": "python -m tests.real.decoder", "verdicts": ask(server)}
+        target.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    print(f"{target}: {len(found['verdicts'])} manifests")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
