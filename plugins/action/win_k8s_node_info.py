@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -195,7 +196,7 @@ class ActionModule(NodeAction):
 
     def _takes_part(self, role: str) -> bool:
         """Whether the tags of the run leave this role in it: its task has its name, and the tags of the play."""
-        task = self._task.copy()
+        task = copy(self._task)  # not its own copy(), which copies every block of the play with all tasks
         task.tags = [role]
         return bool(task.evaluate_tags(self._tags("run") or {"all"}, self._tags("skip"), self._task_vars))
 
