@@ -44,7 +44,7 @@ UTILS: Mapping[str, Room] = {
     "record": Room(("engine.local_path", "engine.run_end")),
     "pages": Room(("record",), packages=("jinja2", "markupsafe")),
     "words": Room(("facts", "foreign")),
-    "lint": Room(("facts", "foreign"), ("yaml",)),
+    "lint": Room(("engine.command_line", "facts", "foreign"), ("yaml",)),
     "workloads": Room(("facts",)),
     "cluster": Room(
         (

@@ -4,19 +4,24 @@
 """What a container runs, as Windows reads it: a list of words, a line of cmd.exe, a PowerShell script.
 
 The first word is a file that CreateProcess starts (containerd internal/cri/opts, hcsshim internal/cmd escapeArgs: words
-with blanks are quoted, nothing is expanded). cmd.exe and PowerShell read the rest by their own rules.
+with blanks are quoted, nothing is expanded). cmd.exe and PowerShell read the rest by their own rules. In a HostProcess
+container cmd.exe reads the whole line.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from subprocess import list2cmdline
 
+from ..engine import command_line
 from ..facts.base_images import program_name
 
 EXEC, CMD, WINDOWS_POWERSHELL, PWSH = "exec", "cmd", "powershell", "pwsh"
 SHELLS = {"cmd": CMD, "powershell": WINDOWS_POWERSHELL, "pwsh": PWSH}
+LONGEST_LINE = 8191
+"""Characters of a line of cmd.exe. Source: learn.microsoft.com, Command prompt line string limitation."""
 _DEEPEST = 4
 
 
@@ -55,12 +60,70 @@ class Script:
         return self.shell in (WINDOWS_POWERSHELL, PWSH)
 
 
-def scripts(words: Sequence[str], depth: int = 0) -> Iterator[Script]:
-    """The command itself, then the script of its shell, then the scripts of shells in that."""
+_CMDLET = re.compile(r"[A-Z][a-z]+-[A-Z]\w+")
+
+
+def is_cmdlet(word: str) -> bool:
+    """Whether it is the name of a cmdlet by its form, Verb-Noun, which only PowerShell knows."""
+    return bool(_CMDLET.fullmatch(word))
+
+
+def scripts(words: Sequence[str], host_process: bool = False) -> Iterator[Script]:
+    """The command itself, then the script of its shell, then the scripts of shells in that.
+
+    `host_process`: cmd.exe starts it, see host_process_line.
+    """
     if not words:
         return
+    if host_process:
+        yield from _read(CMD, _unquote(host_process_line(words).removeprefix(_PREFIX)), 0, 0)
+        return
     yield Script(EXEC, (Call(tuple(words), tuple(words), last=True),))
-    yield from _inner(words, depth)
+    yield from _inner(words, 0)
+
+
+_PREFIX = "cmd /c "
+
+
+def host_process_line(words: Sequence[str]) -> str:
+    """What Windows starts for a command, probe or hook of a HostProcess container.
+
+    Source: microsoft/hcsshim internal/jobcontainers/jobcontainer.go, CreateProcess (v0.10.0 to v0.14.1, so containerd
+    1.7 and later, where bindfltapi.dll is there); internal/cmd escapeArgs, whose rules are list2cmdline's.
+    """
+    return _PREFIX + list2cmdline(words)
+
+
+def loses_its_quotes(words: Sequence[str]) -> bool:
+    """Whether the program's path has blanks, and cmd.exe takes away the quotes that keep it together."""
+    line = list2cmdline(words)
+    return line.startswith('"') and _is_program(words[0]) and not _keeps_quotes(line)
+
+
+_OF_CMD = "&|<>^"
+_OPERATOR = re.compile(r"&&?|\|\|?|[012]?(?:>>?|<)(?:&[012]|[^&|<>^]*)")
+
+
+def list_strays(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """(word, letter) of letters in a HostProcess container's words that cmd.exe takes for its own: `?a=1&b=2`.
+
+    Not in a line that is one word, nor in words that are an operator or a redirection, which are meant so.
+    """
+    if any(letter in words[0] for letter in ' "') or program_name(words[0]) == "cmd":
+        return
+    quoted = False
+    for word in words:
+        escaped = False
+        for letter, following in zip(text := list2cmdline([word]), f"{text[1:]} ", strict=True):
+            if letter == '"':
+                quoted = not quoted
+            elif letter == "^" and following in _OF_CMD and not quoted:
+                escaped = not escaped
+            elif letter in _OF_CMD and not (quoted or escaped or _OPERATOR.fullmatch(word)):
+                yield word, letter
+                break
+            else:
+                escaped = False
 
 
 def _inner(words: Sequence[str], depth: int) -> Iterator[Script]:
@@ -68,14 +131,22 @@ def _inner(words: Sequence[str], depth: int) -> Iterator[Script]:
     place = _text_at(shell, words) if shell else 0
     if not place or depth > _DEEPEST:
         return
-    text = " ".join(words[place:])
+    if shell == CMD:
+        stripped = any(word.lower().startswith("/s") for word in words[1:place])
+        yield from _read(shell, _unquote(list2cmdline(words[place:]), stripped), place, depth)
+    else:
+        yield from _read(shell, " ".join(words[place:]), place, depth)
+
+
+def _read(shell: str, text: str, place: int, depth: int) -> Iterator[Script]:
+    """The script of a shell, and those of shells in it, which count as at the same place."""
     calls = tuple((_parse_cmd if shell == CMD else _parse_powershell)(text))
     calls = (*calls[:-1], replace(calls[-1], last=True)) if calls else calls
     yield Script(shell, calls, text, place)
     for call in calls:
         if call.words and call.program in SHELLS:
             for each in _inner(call.words, depth + 1):
-                yield Script(each.shell, each.calls, each.text, place)
+                yield replace(each, first=place)
 
 
 def _text_at(shell: str, words: Sequence[str]) -> int:
@@ -120,49 +191,95 @@ _POWERSHELL_TOKEN = re.compile(
 
 def _parse_cmd(text: str) -> Iterator[Call]:
     """Calls by cmd.exe's rules: carets escape, double quotes group words, single quotes and semicolons are ordinary."""
+    words: list[str] = []
+    files: list[str] = []
+    before, redirected, apart = "", False, True
+    for found in _CMD_TOKEN.finditer(text):
+        kind, token = str(found.lastgroup), found.group()
+        # Elsewhere they are letters: `powershell (Get-Date).Year`.
+        block = kind == "paren" and (not words or words[0].lower() in _WITH_BLOCKS or before in ("(", ")"))
+        if kind == "op" or block:
+            if words:
+                yield _call_of_cmd(words, before, files)
+                words, files = [], []
+            before = token
+        elif kind == "to":
+            redirected = "&" not in token
+        elif kind != "blank" and redirected:
+            files.append(token.replace('"', ""))
+            redirected = False
+        elif kind != "blank" and apart:
+            words.append(token)
+        elif kind != "blank":
+            words[-1] += token
+        apart = kind not in ("word", "paren") or block
+    if words:
+        yield _call_of_cmd(words, before, files)
+
+
+_WITH_BLOCKS = ("if", "for", "else", "do")
+
+
+def _call_of_cmd(words: Sequence[str], before: str, files: Sequence[str]) -> Call:
+    """The program reads its line by itself, without the carets that cmd.exe has taken away."""
+    line = " ".join(re.sub(r'("[^"]*"?)|\^(.)', r"\1\2", word) for word in words)
+    return Call(tuple(command_line.split(line)), tuple(words), before, tuple(files))
+
+
+def _unquote(text: str, always: bool = False) -> str:
+    """The line that cmd /c executes: of one that begins with a quote the first and the last are taken away.
+
+    `always`: with /s. Source: `cmd /?`.
+    """
     text = text.strip()
-    # cmd /c removes the outer quotes. Source: cmd /?.
-    if text.startswith('"') and text.endswith('"') and text.count('"') != 2:
-        text = text[1:-1]
-    return _calls(_CMD_TOKEN, text, _strip_for_cmd)
+    if text.startswith('"') and (always or not _keeps_quotes(text)):
+        return "".join(text[1:].rsplit('"', 1))
+    return text
 
 
-def _strip_for_cmd(word: str) -> str:
-    return re.sub(r"\^(.)", r"\1", word).replace('"', "")
+def _keeps_quotes(text: str) -> bool:
+    """Whether cmd /c leaves the quotes of a line that begins with one: those of a program's path, if nothing else."""
+    inner = text[1:].partition('"')[0]
+    return text.count('"') == 2 and not re.search(r"[&<>()@^|]", inner) and " " in inner and _is_program(inner)
+
+
+_PROGRAM = re.compile(r"(?:[A-Za-z]:|%\w+%|\.{1,2}(?=[\\/]))?[\\/]?(?:(?! [-/&|<>])[^\"*?:])*")
+_ENDING = re.compile(r"\.(?:exe|com|cmd|bat)$", re.IGNORECASE)
+
+
+def _is_program(text: str) -> bool:
+    r"""Whether it is a path with blanks, or a program's name: `C:\Program Files\a`, not `a.exe -x C:\Program Files`."""
+    return bool(_PROGRAM.fullmatch(text) and (_ENDING.search(text) or re.match(r"[A-Za-z]:|%\w+%|[\\/.]", text)))
 
 
 def _parse_powershell(text: str) -> Iterator[Call]:
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] == '"' and '"' not in text[1:-1]:
         text = text[1:-1]
-    return _calls(_POWERSHELL_TOKEN, text, _strip_for_powershell)
-
-
-def _strip_for_powershell(word: str) -> str:
-    return re.sub(r"`(.)", r"\1", word).strip("\"'")
-
-
-def _calls(pattern: re.Pattern[str], text: str, bare: Callable[[str], str]) -> Iterator[Call]:
     words: list[str] = []
     files: list[str] = []
     before, redirected = "", False
-    for found in pattern.finditer(text):
+    for found in _POWERSHELL_TOKEN.finditer(text):
         kind, token = str(found.lastgroup), found.group()
         if kind in ("op", "paren"):
             if words:
-                yield _call(words, before, files, bare)
+                yield _call_of_powershell(words, before, files)
                 words, files = [], []
             before = token
         elif kind == "to":
             redirected = "&" not in token
         elif kind == "word" and redirected:
-            files.append(bare(token))
+            files.append(_strip_for_powershell(token))
             redirected = False
         elif kind == "word":
             words.append(token)
     if words:
-        yield _call(words, before, files, bare)
+        yield _call_of_powershell(words, before, files)
 
 
-def _call(words: Sequence[str], before: str, files: Sequence[str], bare: Callable[[str], str]) -> Call:
-    return Call(tuple(map(bare, words)), tuple(words), before, tuple(files))
+def _call_of_powershell(words: Sequence[str], before: str, files: Sequence[str]) -> Call:
+    return Call(tuple(map(_strip_for_powershell, words)), tuple(words), before, tuple(files))
+
+
+def _strip_for_powershell(word: str) -> str:
+    return re.sub(r"`(.)", r"\1", word).strip("\"'")

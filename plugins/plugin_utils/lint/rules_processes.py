@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from ..facts.base_images import WORDS_OF_CMD
 from ..foreign.windows import Pattern
 from .catalog import PodCase
+from .commands import is_cmdlet
 from .model import Hit, Severity, as_map, as_text
 from .rule import ALL_CONTAINERS, BRINGS_TOOLS, DOC, Rule, always, commands, environment, mounts, needing, word_lists
+from .rules_programs import started_by_cmd
 
 _EXECUTED = (f"{ALL_CONTAINERS}.command", f"{ALL_CONTAINERS}.*Probe.exec", f"{ALL_CONTAINERS}.lifecycle")
 
-_CMDLET = Pattern(r"[A-Z][a-z]+-[A-Z]\w+")
 _LINE_IN_ONE_WORD = Pattern(r"(?:[^\s\"]*[\\/])?(?:powershell|pwsh|cmd)\s|[^\s\"]+\.exe\s", re.IGNORECASE)
 
 
@@ -24,12 +25,13 @@ _LINE_IN_ONE_WORD = Pattern(r"(?:[^\s\"]*[\\/])?(?:powershell|pwsh|cmd)\s|[^\s\"
 def _no_programs(case: PodCase) -> Iterator[Hit]:
     """The first word must be a file: Windows starts it by CreateProcess, without a shell."""
     for path, words, container in word_lists(case):
-        if path[-1] != "command":
+        # cmd.exe, which starts those of a HostProcess container, reads a line, and has words of its own.
+        if path[-1] != "command" or started_by_cmd(case):
             continue
         first = words[0].strip()
         if (first.lower() in WORDS_OF_CMD or first == "export") and not BRINGS_TOOLS.search(container.image):
             yield Hit(path, {"value": first, "what": "a word of cmd.exe"}, container.name)
-        elif _CMDLET.fullmatch(first):
+        elif is_cmdlet(first):
             yield Hit(path, {"value": first, "what": "a cmdlet of PowerShell"}, container.name)
         elif len(words) == 1 and _LINE_IN_ONE_WORD.match(first):
             yield Hit(path, {"value": first[:60], "what": "a whole command line in one word"}, container.name)

@@ -25,7 +25,20 @@ from ..facts.base_images import (
 )
 from ..foreign.windows import Pattern
 from .catalog import PodCase
-from .commands import CMD, EXEC, PWSH, WINDOWS_POWERSHELL, Call, Script, scripts
+from .commands import (
+    CMD,
+    EXEC,
+    LONGEST_LINE,
+    PWSH,
+    SHELLS,
+    WINDOWS_POWERSHELL,
+    Call,
+    Script,
+    is_cmdlet,
+    list_strays,
+    loses_its_quotes,
+    scripts,
+)
 from .model import Hit, Path, Severity, as_list, as_map
 from .rule import ALL_CONTAINERS, BRINGS_TOOLS, Find, Rule, always, dig, needing
 from .workload import Container
@@ -40,6 +53,8 @@ _PLACES: dict[tuple[str, ...], str] = {
     ("lifecycle", "postStart", "exec", "command"): "the container is killed",
     ("lifecycle", "preStop", "exec", "command"): "the hook does nothing",
 }
+# cmd.exe starts, and what it starts is not there.
+_OF_HOST_PROCESS = "the container starts, and ends with the exit code of cmd.exe"
 _PRE_STOP = ("lifecycle", "preStop", "exec", "command")
 _PATHS = (
     f"{ALL_CONTAINERS}.command",
@@ -52,17 +67,21 @@ _SOURCE = "microsoft/hcsshim internal/cmd; k8s.io/kubernetes pkg/kubelet prober,
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A command of a container, at `place`; a container's own command continues in its args."""
+    """A command of a container, at `place`; a container's own command continues in its args.
+
+    `by_cmd`: cmd.exe starts it, as all of a HostProcess container's.
+    """
 
     container: Container
     place: tuple[str, ...]
     words: tuple[str, ...]
     own: int
     scripts: tuple[Script, ...]
+    by_cmd: bool
 
     @property
     def outcome(self) -> str:
-        return _PLACES[self.place]
+        return _OF_HOST_PROCESS if self.by_cmd and self.place == ("command",) else _PLACES[self.place]
 
     @property
     def main(self) -> bool:
@@ -79,13 +98,29 @@ def runs(case: PodCase) -> tuple[Run, ...]:
 
 
 def _runs(case: PodCase) -> Iterator[Run]:
+    by_cmd = started_by_cmd(case)
     for container in case.pod.containers:
         for place in _PLACES:
             words = dig(container.value, place)
             if isinstance(words, list) and words:
                 more = as_list(container.value.get("args")) if place == ("command",) else []
                 run = tuple(map(str, (*words, *more)))
-                yield Run(container, place, run, len(words), tuple(scripts(run)))
+                yield Run(container, place, run, len(words), tuple(scripts(run, by_cmd)), by_cmd)
+
+
+# The first whose bindfltapi.dll is in every update; of Windows Server 2019 it is not known.
+_BUILD_WITH_BINDFLT = 20348
+
+
+def started_by_cmd(case: PodCase) -> bool:
+    """Whether cmd.exe starts the pod's commands, see commands.host_process_line."""
+    old = case.profile.builds and max(case.profile.builds) < _BUILD_WITH_BINDFLT
+    return case.pod.host_process and case.profile.runtime == "containerd" and not old
+
+
+_OF_THE_IMAGES_PATH = (
+    "only the image's Path knows it, and a HostProcess container has the host's Path and the image's root folder"
+)
 
 
 def _explain_missing(case: PodCase, container: Container, script: Script, call: Call) -> str:
@@ -93,7 +128,7 @@ def _explain_missing(case: PodCase, container: Container, script: Script, call: 
     program, image = call.program, container.image
     if not program or BRINGS_TOOLS.search(image) or not re.fullmatch(r"[\w.+-]+", program):
         return ""
-    if script.shell == CMD and program in WORDS_OF_CMD:
+    if script.shell == CMD and call.words[0].lower() in WORDS_OF_CMD:
         return ""
     # The script itself may have downloaded it, or a volume may contain it.
     if program not in UNIX_TOOLS and _may_be_brought(container, script, call):
@@ -102,9 +137,12 @@ def _explain_missing(case: PodCase, container: Container, script: Script, call: 
         return "PowerShell 7 does not have it, only Windows PowerShell 5.1"
     if script.powershell and (program in POWERSHELL_ALIASES or (program in ONLY_IN_5_1 and script.shell != PWSH)):
         return ""
-    if case.pod.host_process:
-        return "no Windows node has it" if program in UNIX_TOOLS - {"sh", "bash", "tee", "nc", "wget"} else ""
     base = find_base(image)
+    if case.pod.host_process:
+        if program in UNIX_TOOLS - {"sh", "bash", "tee", "nc", "wget"}:
+            return "no Windows node has it"
+        by_name = program in APPLICATIONS and not re.search(r"[\\/]", call.words[0])
+        return _OF_THE_IMAGES_PATH if base and by_name and program in base.has else ""
     return f"{base.name} ({image}) does not have it" if base and has_program(image, program) is False else ""
 
 
@@ -181,12 +219,16 @@ _UNIX_OPTION = Pattern(r"-(?:[fsSLkqoOvX]+|-\w[\w-]*)$")
 _IN_JOB_OBJECT = Pattern(r"CONTAINER_SANDBOX_MOUNT_POINT", re.IGNORECASE)
 
 
+def _slips_of_an_option(call: Call) -> Iterator[Slip]:
+    if call.program == "cmd" and len(call.words) > 1 and call.words[1].lower() in ("-c", "-k"):
+        yield Slip(f"cmd.exe knows no {call.words[1]}: it waits for input and ends; write /c", True, call.words[1])
+
+
 def _slips_of_words(script: Script) -> Iterator[Slip]:
     """Without a shell nothing is expanded, separated or redirected."""
     call = script.calls[0]
-    shell = call.program if call.program in ("cmd", "powershell", "pwsh") else ""
-    if call.program == "cmd" and len(call.words) > 1 and call.words[1].lower() in ("-c", "-k"):
-        yield Slip(f"cmd.exe knows no {call.words[1]}: it waits for input and ends; write /c", True, call.words[1])
+    shell = call.program if call.program in SHELLS else ""
+    yield from _slips_of_an_option(call)
     for number, word in enumerate(call.words if not shell else ()):
         if found := _PERCENT.search(word):
             yield Slip("without cmd.exe percent signs stay as they are written", number == 0, found.group())
@@ -196,37 +238,88 @@ def _slips_of_words(script: Script) -> Iterator[Slip]:
             yield Slip("without a shell it is an argument of the program", False, word)
 
 
+def _slips_of_host_process(run: Run) -> Iterator[Slip]:
+    """cmd.exe reads the words of a HostProcess container as one line."""
+    if loses_its_quotes(run.words):
+        slip = "cmd.exe starts it, and takes the quotes away that the path's blank needs; write call before it"
+        yield Slip(slip, True, run.words[0])
+    for word, letter in list_strays(run.words):
+        slip = f"cmd.exe starts it, and takes {letter} for its own: {_STRAYS[letter]}"
+        yield Slip(slip, letter in "|<", word)
+
+
+_STRAYS = {
+    "&": "what follows is a command of its own",
+    "|": "what follows is a program that reads the output of the first",
+    "<": "what follows is a file that the program reads",
+    ">": "what follows is a file that the output goes to",
+    "^": "it is left out",
+}
+_SLASHED = re.compile(r"\.{0,2}/|[\w.-]+/[\w./-]*\.(?:exe|com|cmd|bat)$", re.IGNORECASE)
+# Words of cmd.exe whose arguments are paths.
+_WITH_PATHS = frozenset(
+    [
+        *("call", "cd", "chdir", "copy", "del", "dir", "erase", "if", "md", "mkdir", "mklink"),
+        "move",
+        "rd",
+        "ren",
+        "type",
+    ]
+)
+
+
 def _slips_of_cmd(script: Script) -> Iterator[Slip]:
     set_here: set[str] = set()
+    if len(script.text) > LONGEST_LINE:
+        yield Slip(f"cmd.exe reads no line of more than {LONGEST_LINE} characters", True, f"{len(script.text)} of them")
     for call in script.calls:
-        for word in call.words:
+        own = "" if call.program in SHELLS and call.program != "cmd" else call.program
+        for word in call.words if own else ():
             if word.endswith(";") and len(word) > 1 and word != call.words[-1]:
                 yield Slip("cmd.exe does not separate commands by semicolons; use &", False, word)
             if found := _OF_POWERSHELL.search(word):
-                if call.program not in ("powershell", "pwsh"):
-                    yield Slip("cmd.exe leaves $env: as it is written; write %NAME%", False, found.group())
-            elif (found := _OF_BASH.search(word)) and call.program not in ("powershell", "pwsh"):
+                yield Slip("cmd.exe leaves $env: as it is written; write %NAME%", False, found.group())
+            elif found := _OF_BASH.search(word):
                 yield Slip("cmd.exe leaves it as it is written", False, found.group())
             for name in _PERCENT.findall(word):
                 if name.strip("%").lower() in set_here:
                     yield Slip(
                         "cmd.exe fills in variables before it runs the line: the set in it comes too late", False, name
                     )
-        for word in call.raw:
-            if re.match(r"'[^']*$|'.*'$", word) and call.program not in ("powershell", "pwsh"):
+        for word in call.raw if own else ():
+            if re.match(r"'[^']*$|'.*'$", word):
                 yield Slip("single quotes are letters to cmd.exe: use double quotes", False, word)
         for file in call.files:
             if file.startswith("/dev/"):
                 yield Slip("there is no such folder, and cmd.exe does not run the line; write NUL", call.last, file)
         if call.program == "set" and len(call.words) > 1 and (found := _SET.match(call.words[1])):
             set_here.add(found[1].lower())
-        first, second = (*call.words, "", "")[:2]
-        if call.program in ("mkdir", "md", "rmdir", "rd", "del", "copy") and second.startswith("-"):
-            slip = f"to {call.program} of cmd.exe {second} is a name: options begin with a slash"
-            yield Slip(slip, False, f"{call.program} {second}")
-        bare = _DRIVE_PATH.match(first) and "." not in first and not call.raw[0].startswith('"')
-        if bare and "\\" in second:
-            yield Slip("the path ends at its blank: put it in double quotes", call.last, f"{first} {second}")
+        yield from _slips_of_a_call(call)
+
+
+def _slips_of_a_call(call: Call) -> Iterator[Slip]:
+    """What cmd.exe does not find as it is written: a program, a file, an option."""
+    first, second = (*call.words, "", "")[:2]
+    if call.program in ("mkdir", "md", "rmdir", "rd", "del", "copy") and second.startswith("-"):
+        slip = f"to {call.program} of cmd.exe {second} is a name: options begin with a slash"
+        yield Slip(slip, False, f"{call.program} {second}")
+    yield from _slips_of_an_option(call)
+    if is_cmdlet(first):
+        yield Slip("cmd.exe knows no cmdlets; write powershell -Command before it", call.last, first)
+    # A quote within a word comes with a backslash (hcsshim internal/cmd escapeArgs), which only programs take away.
+    escaped = [word for word in call.raw if word.startswith('\\"')]
+    if escaped and SHELLS.get(call.program, CMD) != CMD:
+        slip = "PowerShell gets the quotes as letters, and writes the text between them instead of running it"
+        yield Slip(slip, False, escaped[0][1:])
+    elif escaped and (call.raw[0] in escaped or call.program in _WITH_PATHS):
+        slip = (
+            "cmd.exe gets a backslash before the quote, and takes it for a part of the name; make it a word of its own"
+        )
+        yield Slip(slip, call.last and call.raw[0] in escaped, escaped[0][1:])
+    elif call.program not in UNIX_TOOLS and _SLASHED.match(call.raw[0]):
+        yield Slip("to cmd.exe a slash ends the program's name; write backslashes", call.last, first)
+    elif _DRIVE_PATH.match(first) and "." not in first and not call.raw[0].startswith('"') and "\\" in second:
+        yield Slip("the path ends at its blank: put it in double quotes", call.last, f"{first} {second}")
 
 
 def _slips_of_powershell(script: Script, no_browser: bool) -> Iterator[Slip]:
@@ -260,6 +353,10 @@ def _slips_of_powershell(script: Script, no_browser: bool) -> Iterator[Slip]:
 def _slips(case: PodCase, run: Run, script: Script) -> Iterator[Slip]:
     if script.shell == EXEC:
         yield from _slips_of_words(script)
+    elif script.shell == CMD and run.by_cmd and script is run.scripts[0]:
+        yield from _slips_of_host_process(run)
+        if not loses_its_quotes(run.words):
+            yield from _slips_of_cmd(script)
     elif script.shell == CMD:
         yield from _slips_of_cmd(script)
     else:
@@ -325,7 +422,8 @@ def _ends_at_once(case: PodCase) -> Iterator[Hit]:
             name = call.program if call else ""
             if call and len(call.words) > 1 and f"{name} {call.words[1].lower()}" in _RETURNS:
                 name += f" {call.words[1].lower()}"
-            if call is None or script.shell == EXEC or name not in _RETURNS:
+            # Not pause.exe, which images bring.
+            if call is None or script.shell == EXEC or name not in _RETURNS or call.words[0].lower() == "pause.exe":
                 continue
             waits = any(re.match(r"[-/]wait?", word, re.IGNORECASE) for word in call.words)
             if not waits and not (name in _READ_THE_CONSOLE and console) and not _is_left_to_its_input(run.words):

@@ -9,7 +9,12 @@ from ansible_collections.winkube.node.plugins.plugin_utils.lint.commands import 
 CALLS = [
     (["cmd", "/c", "a.exe && b.exe | c.exe"], [["a.exe"], ["b.exe"], ["c.exe"]]),
     (["cmd.exe", "/S", "/C", "echo a; b > NUL"], [["echo", "a;", "b"]]),
-    (["cmd", "/c", '"C:\\Program Files\\a.exe" x ^& y'], [["C:\\Program Files\\a.exe", "x", "&", "y"]]),
+    (["cmd", "/c", "C:\\Program Files\\a.exe", "x"], [["C:\\Program Files\\a.exe", "x"]]),
+    (["cmd", "/c", "C:\\a.exe x ^& y (z)"], [["C:\\a.exe", "x", "&", "y", "(z)"]]),
+    (
+        ["cmd", "/c", "if exist C:\\x (a.exe) else (b.exe y)"],
+        [["if", "exist", "C:\\x"], ["a.exe"], ["else"], ["b.exe", "y"]],
+    ),
     (["powershell", "-NoProfile", "-Command", "a; b | c"], [["a"], ["b"], ["c"]]),
     (["powershell.exe", "Write-Host 'a; b' # c; d"], [["Write-Host", "a; b"]]),
     (["powershell", "-ExecutionPolicy", "Bypass", "-c", 'a "b && c"'], [["a", "b && c"]]),

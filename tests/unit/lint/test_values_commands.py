@@ -84,7 +84,7 @@ def test_what_to_use_instead_of_ping() -> None:
 @pytest.mark.row("LM-64")
 @pytest.mark.parametrize("folder", ["sbin", "usr", "etc", "dev", "proc", "sys", "root", "home"])
 def test_folders_of_linux(folder: str) -> None:
-    for words in ([f"/{folder}/x"], ["a", f"--file=/{folder}/x"], ["cmd", "/c", f'"/{folder}/x"']):
+    for words in ([f"/{folder}/x"], ["a", f"--file=/{folder}/x"], ["cmd", "/c", f"a /{folder}/x"]):
         assert said(*words) == ["W linux-command"]
     (found,) = findings(running([f"/{folder}/x"]), {})
     assert found.message.startswith(f"the path /{folder}/x in a command is of Linux")
