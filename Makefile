@@ -20,7 +20,7 @@ PYTEST_ARGS ?=
 PYTEST_JOBS ?= 3
 PYTEST = -m pytest -n $(PYTEST_JOBS) --dist worksteal
 
-.PHONY: bisect fields members picture pictures recording pairs pins redaction doors help figures walls generate lookups catalogue docs judge setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows soak rows molecule molecule-pytest bench mutate check check-whole check-with build clean faults contract-archive contract-judge corpus release walk loop mesh makers ledger newest
+.PHONY: bisect fields members picture pictures recording pairs pins redaction doors help figures walls generate lookups docs judge setup setup-oldest demo lab test test-whole test-oldest quick lint sanity real wine windows soak rows molecule molecule-pytest bench mutate check check-whole check-with build clean faults contract-archive contract-judge corpus release walk loop mesh makers ledger newest
 
 help: ## this list
 	@echo "winkube.node: make TARGET"
@@ -164,9 +164,6 @@ newest: setup ## which releases that the project names are not the newest any mo
 
 ledger: setup ## facts/kubernetes_fixes.json beside Kubernetes' own notes (Go, its module proxy; ARGS="1.38.0"); the last line is one JSON object
 	@PYTHONPATH=.venv/collections $(PYTHON) -m tests.ledger $(ARGS)
-
-catalogue: setup ## what upstream's programs for Windows can say and where, from their sources (Go, its module proxy; WHAT="kubelet calico=FOLDER ...")
-	@PYTHONPATH=.venv/collections $(PYTHON) -m tests.catalogue $(WHAT)
 
 docs: setup ## the documentation as a site, in build/site; a link that leads nowhere or a page in no table is an error; the last line is JSON: how many public questions its search answers
 	@$(PYTHON) -m tests.quality.lint site

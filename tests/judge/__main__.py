@@ -1,5 +1,5 @@
 """`make judge`: what the diagnosis says of every case, and a line of JSON with the figures. `--frozen` prints what the
-frozen set got, `--claims` which of upstream's literals lead to which cause."""
+frozen set got."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from typing import Any
 
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import KNOWN
-from ansible_collections.winkube.node.plugins.plugin_utils.facts import literals as catalogue
 from ansible_collections.winkube.node.plugins.plugin_utils.words.meanings import NOT_KNOWN, meanings
-from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import PLACES, find_messages
 from ansible_collections.winkube.node.plugins.plugin_utils.words.places import NO_CAUSE
 
 from tests.judge.case import Case, judge, load
@@ -47,35 +45,8 @@ class Figures:
             "false_alarms": self.false_alarms,
             "healthy": self.healthy,
             **remedies(),
-            "literals": literals(),
             "frozen": frozen()[0],
         }
-
-
-def literals() -> dict[str, int]:
-    """Of upstream's literals that reach a user: how many there are, are known by place, and lead to a cause."""
-    told = _list_telling()
-    said = find_messages([each.text for each in told])
-    causes = sum(
-        1
-        for literal, message in zip(told, said, strict=True)
-        if (message is not None and message not in PLACES) or catalogue.place(literal).cause
-    )
-    return {**catalogue.counts(), "cause": causes}
-
-
-def claims() -> list[str]:
-    """Every literal that leads to a definite cause by its words alone, for a reader to look through: a new release's
-    functions, or a rule that became wider, show here what they claim."""
-    answers = ((each, meanings(each.text, "win1")) for each in _list_telling())
-    return sorted(
-        f"{said[0]['id']}: {each.source}: {each.text}" for each, said in answers if said and _names_cause(said[0])
-    )
-
-
-def _list_telling() -> list[catalogue.Literal]:
-    """The literals that can be told from others."""
-    return [each for each in catalogue.literals() if catalogue.tells(catalogue.list_constants(each.text))]
 
 
 def _names_cause(said: Mapping[str, str]) -> bool:
@@ -146,9 +117,6 @@ def figures(cases: tuple[Case, ...], healthy: tuple[Case, ...]) -> Figures:
 
 
 def main() -> int:
-    if "--claims" in sys.argv:
-        print(*claims(), sep="\n")
-        return 0
     if "--frozen" in sys.argv:
         print(*frozen()[1], sep="\n")
     found = figures(load("cases"), load("healthy"))

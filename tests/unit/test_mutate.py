@@ -222,5 +222,5 @@ def test_only_files_of_the_collection_are_traced(name: str, expected: str | None
 
 
 def test_a_packed_table_is_not_changed() -> None:
-    assert not may_have_values("plugins/plugin_utils/facts/literals.txt.gz")
-    assert may_have_values("plugins/plugin_utils/facts/literal_places.txt")
+    assert not may_have_values("plugins/plugin_utils/facts/codes.txt.gz")
+    assert may_have_values("plugins/plugin_utils/facts/looked_up.txt")

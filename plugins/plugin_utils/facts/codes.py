@@ -6,8 +6,8 @@
     names(0x803B0014)      # ("HCN_E_ENDPOINT_ALREADY_ATTACHED",)
     meaning(1219)          # "several connections to one server with different users"
 
-codes.txt.gz has names and numbers of golang.org/x/sys windows/zerrors_windows.go, as `make catalogue` reads them, but
-for fields that no node comes to. It is read at the first question. The meanings are written by hand; unverified.
+codes.txt.gz has names and numbers of golang.org/x/sys windows/zerrors_windows.go, but for fields that no node comes to.
+It is read at the first question. The meanings are written by hand; unverified.
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Who prints a line, what it was doing, on what, and in which forms a reason has a code: patterns, each with its words.
 
-A file of its own: messages/line.py reads lines by it, whatever the cause. What stands first counts. The catalogue of
-upstream's literals (literals.py) says the same of far more lines; here is what is told by more than one literal.
+A file of its own: words/line.py reads lines by it, whatever the cause. What stands first counts.
 """
 
 from __future__ import annotations
@@ -60,9 +59,9 @@ NETWORK, ENDPOINT, RULE, HNS = (
     *("making a network", "making an endpoint", "making a load balancer's rule", "a call to HNS"),
 )
 NAMESPACE, HOT_ATTACH = "opening HNS's namespace of a pod", "attaching an endpoint"
-POD_NETWORK, SANDBOX, CONTAINER, PROCESS, HCS = (
+POD_NETWORK, SANDBOX, CONTAINER, PROCESS, HCS, SHIM = (
     *("setting up a pod's network", "making a pod's sandbox", "making a container"),
-    *("starting a container's process", "a call to HCS"),
+    *("starting a container's process", "a call to HCS", "asking a container's shim"),
 )
 LISTENING = "opening a port of its own"
 OWN_PIPE, PROBE, GMSA, SOCKET, SERVICE, DNS = (
@@ -108,30 +107,18 @@ GROUPS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (name, re.compile(words))
     for name, words in (
         (ANY_IMAGE, r"\bimages?\b|registry|content of images"),
-        (ANY_LAYER, r"layer|snapshot"),
-        (
-            ANY_VOLUME,
-            r"volume|\bshare\b|SMB|\bCSI\b|hostPath|subPath|emptyDir|mount point|mounting on Windows|disks?\b|"
-            r"storage objects",
-        ),
-        (ANY_UNMOUNT, r"unmounting|cleaning up volumes"),
-        (
-            ANY_NETWORK,
-            r"networks? of (?:a )?pod|pod's network|\bCNI\b|address(?:es)? of (?:a )?pods?|endpoint of a pod|IP pool",
-        ),
+        (ANY_LAYER, r"layer"),
+        (ANY_VOLUME, r"volume|\bshare\b|subPath|disk\b"),
+        (ANY_UNMOUNT, r"unmounting"),
+        (ANY_NETWORK, r"pod's network|address of a pod"),
         (ANY_CONTAINER, r"container|sandbox|shim|\bHCS\b"),
-        (ANY_CONFIG, r"configuration|command line|flags|TOML|YAML|JSON|kubeconfig|feature gates|hosts\.toml"),
-        (ANY_CERTIFICATE, r"certificate|private key|TLS connection"),
-        (
-            ANY_API,
-            r"API server|following (?:objects|Services|EndpointSlices|its Node)|objects? of the cluster|"
-            r"asking the cluster"
-            r"|registering|reporting the status of its Node|lease|joining the cluster|finding the cluster|datastore",
-        ),
-        (ANY_STREAM, r"serving exec|of exec\b|port-forward|running a command|forwarding a port"),
+        (ANY_CONFIG, r"configuration"),
+        (ANY_CERTIFICATE, r"certificate"),
+        (ANY_API, r"API server|objects of the cluster|registering|lease|joining the cluster"),
+        (ANY_STREAM, r"stream of exec\b|running a command|forwarding a port"),
     )
 )
-"""Groups of operations, by words of theirs: those of OPERATIONS below and those of literal_places.txt."""
+"""Groups of operations, by words of theirs."""
 
 _DOING: tuple[tuple[str, str, str], ...] = (
     (r"(?:calling|admission|validating|mutating|conversion) webhook|https?://[\w.-]*webhook", "API server", WEBHOOK),
@@ -157,7 +144,7 @@ _DOING: tuple[tuple[str, str, str], ...] = (
         "",
         GMSA,
     ),
-    (r"[Ss]ub[Pp]ath\b", "kubelet", SUBPATH),
+    (r"[Ss]ub[Pp]ath\b|cannot read link [A-Za-z]:", "kubelet", SUBPATH),
     (r"MountVolume\.MountDevice|NodeStageVolume", "kubelet", STAGE),
     (
         r"GetVolumeFromMount|GetVolumeIDFromTargetPath|ListVolumesOnDisk|PartitionDisk|(?:Get|"
@@ -195,6 +182,7 @@ _DOING: tuple[tuple[str, str, str], ...] = (
         DEVICES,
     ),
     (r"credential[ -]?provider", "kubelet", CREDENTIALS),
+    (r"(?:decode|parse|load|read) hosts\.toml", "containerd", "reading the configuration of a registry"),
     (
         r"ErrImagePull|pull access denied|ImagePullBackOff|[Ff]ailed to pull|[Ff]ailed pulling|PullImage|"
         r"failed to resolve reference|"
@@ -214,10 +202,15 @@ _DOING: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"failed to (?:extract|register|prepare) (?:layer|snapshot)|[A-Z]\w*Layer\b|ociwclayer|snapshotter|"
-        r"ExpandSandbox|"
+        r"ExpandSandbox|scratch layer|"
         r"windowsfilter",
         "containerd",
         LAYER,
+    ),
+    (
+        r"failed commit on ref|unexpected commit (?:size|digest)|failed to read expected number of bytes",
+        "containerd",
+        "writing the content of images",
     ),
     (
         r"failed to (?:set ?up|setup|teardown|destroy) network for sandbox|SetupPodNetwork|plugin type=\"?[\w-]+|"
@@ -232,6 +225,7 @@ _DOING: tuple[tuple[str, str, str], ...] = (
         "HNS",
         ENDPOINT,
     ),
+    (r"failed to allocate for range \d|in range set: ", "host-local", "reserving the address of a pod"),
     (r"(?i:attaching the endpoint|hot ?attach)", "HNS", HOT_ATTACH),
     (r"hcn\w*Namespace|HostComputeName[Ss]pace", "HNS", NAMESPACE),
     (
@@ -265,13 +259,20 @@ _DOING: tuple[tuple[str, str, str], ...] = (
         CONTAINER,
     ),
     (r"hcs(?:shim)?::\w+(?:::\w+)?", "containerd", HCS),
+    (r"failed to (?:start|connect to|shutdown|delete) shim\b|cleaning up after shim", "containerd", SHIM),
     (
         r"StartContainer|failed to start containerd task|failed to create containerd task|CreateContainer|shim task|"
         r"failed to create container: |failed to generate (?:container \S+ )?spec",
         "containerd",
         "starting a container",
     ),
-    (r"ExecSync|exec in container|failed to exec|StartExec", "containerd", "running a command in a container"),
+    (r"encountered an error during \w+", "", HCS),
+    (
+        r"ExecSync|exec in container|failed to exec|StartExec|error executing (?:remote )?command",
+        "containerd",
+        "running a command in a container",
+    ),
+    (r"(?:reading from|sending) error stream|next reader: websocket", "", "reading the stream of exec or port-forward"),
     (r"KillContainer|StopContainer|RemoveContainer|failed to kill", "containerd", STOPPING),
     (r"\[ERROR \w+\]|error execution phase|kubeadm", "kubeadm", "joining the cluster"),
     (r"register(?:ing)? node|Attempting to register|node \S+ not found", "kubelet", "registering its Node"),
@@ -288,8 +289,15 @@ _DOING: tuple[tuple[str, str, str], ...] = (
         "kubelet",
         "getting its certificate",
     ),
+    (
+        r"[Aa]ntrea client\b|endpoint_resolver\.go|Cannot resolve endpoint because",
+        "antrea-agent",
+        "connecting to antrea-controller",
+    ),
+    (r"uplink port|\bto bridge br-|ovs-(?:of|vs)ctl\b", "antrea-agent", "setting up the bridge of Open vSwitch"),
     (r"failed complete: ", "kube-proxy", "reading its configuration"),
-    (r"failed to run [Kk]ubelet|command failed|error: failed to", "", "starting"),
+    (r"error unmarshaling configuration", "kubeadm", "reading its configuration"),
+    (r"failed to run [Kk]ubelet|command failed|error: failed to|[Ff]ailed to start ContainerManager", "", "starting"),
     (
         r"metrics\.k8s\.io|GetPodStats|GetContainerStats|stats summary|ListPodSandboxStats|failed to get stats|"
         r"PodSandboxStats",
@@ -303,7 +311,7 @@ _DOING: tuple[tuple[str, str, str], ...] = (
         "running a container",
     ),
     (r"garbage collect|image_gc", "kubelet", "removing images"),
-    (r"eviction manager|evict", "kubelet", "evicting pods"),
+    (r"eviction manager|evict|local storage usage exceeds", "kubelet", "evicting pods"),
     (r"'[^']+' (?:failed to start|could not initialize)", "Hyper-V", "starting a virtual machine"),
     (
         r"StartService|(?:stop|start) or query status of service|"
@@ -401,7 +409,7 @@ OTHERWISE = tuple(
         (r"\b(?:open|read|write|stat|remove|rename|mkdir|unlink) (?:[A-Za-z]:\\|/)", "", "using a file"),
     )
 )
-"""What a line speaks of that neither has a word of OPERATIONS nor is a literal of upstream: no rule asks for it."""
+"""What a line speaks of that has no word of OPERATIONS: no rule asks for it."""
 
 OBJECTS = tuple(
     (re.compile(pattern), words)

@@ -97,8 +97,10 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "cni.unreadable",
         "failed to load CNI config|network type not found in|has no "
         "networks, skipping|invalid cni config|failed to load netconf|error loading CNI config|"
-        "'delegate' dictionary (?:is (?:not present|missing)|must not have)",
-        "containerd/go-cni opts.go; containernetworking/cni libcni/conf.go; flannel-io/cni-plugin flannel.go",
+        "'delegate' dictionary (?:is (?:not present|missing)|must not have)|"
+        r"Range(?:Start|End) \S+ not in network|IPAM config missing 'ipam' key",
+        "containernetworking/plugins plugins/ipam/host-local/backend/allocator; containerd/go-cni opts.go; "
+        "containernetworking/cni libcni/conf.go; flannel-io/cni-plugin flannel.go",
     ),
     Rule(
         "cni.addresses-used-up",
@@ -206,7 +208,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "start.config",
-        r"\bKubeProxyConfiguration\.[\w.\[\]]+: (?:Invalid|Required|Unsupported) value",
+        r"\bKubeProxyConfiguration\.[\w.\[\]]+: (?:Invalid|Required|Unsupported) value|"
+        "LoadBalancerMode DSR requires feature gate",
         "kubernetes/kubernetes pkg/proxy/apis/config/validation",
     ),
     Message(
@@ -296,7 +299,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Message(
         "start.kubelet-config",
         r"(?:kubelet|server\.go|run\.go).{0,200}invalid configuration: (?!no configuration)|"
-        r"invalid configuration: \w+ \(--|"
+        r"invalid configuration: (?:\w+ \(--|.{1,200}is not supported on Windows)|"
         "node allocatable enforcement",
         "kubernetes/kubernetes pkg/kubelet/apis/config/validation; kubernetes/kubernetes#79936",
     ),
@@ -393,7 +396,8 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Message(
         "start.containerd-config",
         r"failed to load TOML|containerd\b.{0,200}toml: |expected containerd config version|containerd: (?:invalid|"
-        "unsupported) config|containerd.{0,200}unsupported config version|invalid plugin config: ",
+        "unsupported) config|containerd.{0,200}unsupported config version|invalid plugin config: |"
+        "invalid (?:disabled|required) plugin URI",
         "containerd/containerd cmd/containerd/server/config/config.go",
     ),
     Message(

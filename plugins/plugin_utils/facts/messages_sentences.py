@@ -233,6 +233,11 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "volume.not-on-windows", "only cifs mount is supported now", "kubernetes/mount-utils mount_windows.go, Mount"
     ),
     Message(
+        "volume.not-on-windows",
+        "no volume plugin matched",
+        "kubernetes/kubernetes pkg/volume/plugins.go, FindPluginBySpec",
+    ),
+    Message(
         "volume.expand",
         r"resize volume \S+ by resizer \S+ failed|"
         "only dynamically provisioned pvc can be resized",

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from ..facts.codes import meaning, names
-from ..facts.literals import Place, find_place
 from ..facts.message_places import CODES, GROUPS, OBJECTS, OPERATIONS, OTHERWISE, SPEAKERS, SPOKEN
 from ..facts.windows_codes import TEXTS
 from ..foreign.values import load_json
@@ -50,13 +49,10 @@ _PANIC = re.compile(r"^panic: |Observed a panic|^fatal error: |goroutine \d+ \[r
 _WITH_ERROR = re.compile(
     r'"?(.*?)"? err="?(.+?)"?(?: (?:pod|podUID|containerName|node|volume\w*|sandboxID|image)=.*)?$', re.S
 )
-_WORDS = re.compile("|".join(TEXTS.values()), re.IGNORECASE)
-_ERRNO = re.compile("|".join(pattern.pattern for pattern, kind in CODES if kind in {"errno", "net"}))
 _WEAK = {("exit", "1"), ("exit", "2"), ("exit", "255"), ("grpc", "Unknown"), ("grpc", "Internal")}
 _SCANNER = Scanner(
     *((pattern.pattern for pattern, _who, _doing in table) for table in (OPERATIONS, OTHERWISE)),
     (f"(?i:{text})" for text in TEXTS.values()),
-    [_ERRNO.pattern],
     flags=0,
 )
 _OF_NODE = frozenset((*SPEAKERS.values(), "containerd"))
@@ -126,7 +122,7 @@ class Line:
 
     @cached_property
     def _spoken(self) -> list[list[int]]:
-        """Which of OPERATIONS, of OTHERWISE, of Windows' own words and of those of errno and net it has."""
+        """Which of OPERATIONS and of OTHERWISE it has."""
         return _SCANNER.list_fits(self.raw)
 
     @cached_property
@@ -136,19 +132,7 @@ class Line:
 
     @cached_property
     def _place(self) -> tuple[str, str]:
-        if self._done:
-            return self._done[0]
-        if self._literal is not None and self._literal.operation:
-            return self._literal.program, self._literal.operation
-        return next((OTHERWISE[each][1:] for each in self._spoken[1]), ("", ""))
-
-    @cached_property
-    def _literal(self) -> Place | None:
-        if self._done:
-            return None
-        # Windows' own words, and those of errno and net, are not literals of a program.
-        others = any(self._spoken[2:])
-        return find_place(_ERRNO.sub(" ", _WORDS.sub(" ", self.raw)) if others else self.raw)
+        return next(iter(self._done), next((OTHERWISE[each][1:] for each in self._spoken[1]), ("", "")))
 
     @cached_property
     def operations(self) -> frozenset[str]:

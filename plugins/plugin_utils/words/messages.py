@@ -31,7 +31,6 @@ from ..facts import (
     messages_volumes,
     messages_windows,
 )
-from ..facts.literals import find_cause
 from ..facts.message import Message, Rule
 from ..foreign.windows import cut_line
 from .line import parse
@@ -202,27 +201,12 @@ def explain_text(text: str) -> tuple[Told, ...]:
     counted = [each for each in hits if not _is_over(each, works, reached)]
     # What a healthy node says as well while it starts stands behind what it does not say
     ranked = sorted(counted, key=lambda each: (each.message.early, _ORDER[each.message]))
-    if all(each.message in PLACES for each in ranked):
-        ranked = [*_find_causes(alone), *ranked]
     pasted = _find_pasted([*found, *mended])
     first = [each for each in pasted if each.message in messages_pasted.PARTICULAR]
     said = (*first, *ranked, *(each for each in pasted if each not in first))
     kept = frozenset(_particular(each.message for each in said))
     # A cause stands before what follows from it
     return tuple(sorted((each for each in said if each.message in kept), key=lambda each: each.message in PLACES))
-
-
-def _find_causes(found: Sequence[Record]) -> list[Told]:
-    """What the functions that print the lines mean by themselves, where no line names a reason."""
-    hits = []
-    for each in found:
-        line = parse(each.text)
-        if line.level in {"info", "warning"}:
-            continue
-        place = find_cause(each.text)
-        if place is not None and (place.own or line.speaker or line.form == "klog"):
-            hits.append(Told(place.cause, Message(place.cause, place.literal, place.source), each))
-    return hits
 
 
 def _hear_records(found: Sequence[Record]) -> list[tuple[Record, _Heard]]:

@@ -22,6 +22,7 @@ from ..foreign.windows import list_windows
 
 _SHORTEST = 3
 _RUN = re.compile(r"[a-z_]{3,}")
+_QUANTIFIER = re.compile(r"(?:[?*+]|\{(\d*),?\d*\})[?+]?")
 _REMEMBERED = 1 << 16
 """So many runs of letters, which recur from line to line."""
 
@@ -202,8 +203,7 @@ def _class_end(text: str, at: int) -> int:
 
 def _quantifier(text: str, at: int) -> tuple[bool, bool, int]:
     """Whether what stands before may be left out, whether it may repeat, and where the pattern goes on."""
-    found = re.compile(r"(?:[?*+]|\{(\d*),?\d*\})[?+]?").match(text, at)
-    if found is None:
+    if at >= len(text) or text[at] not in "?*+{" or (found := _QUANTIFIER.match(text, at)) is None:
         return False, False, at
     sign = found.group()
     optional = sign[0] in "?*" or (sign[0] == "{" and found.group(1) in {"", "0"})

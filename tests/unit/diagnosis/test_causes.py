@@ -1,27 +1,32 @@
 """A definite cause needs a reason: states, and what only wraps a reason, are told as places.
 
-The property is asked of every literal of upstream that wraps another error, with a reason that nobody knows, and of the
-words that Kubernetes has for states.
+The property is asked of the words of every operation, with a reason that nobody knows, and of the words that Kubernetes
+has for states.
 """
 
 from __future__ import annotations
-
-import re
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.node import Node
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import checks_logs
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import Scene
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import KNOWN
-from ansible_collections.winkube.node.plugins.plugin_utils.facts import literals, message_places
+from ansible_collections.winkube.node.plugins.plugin_utils.facts import message_places
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.message import Message, Rule
 from ansible_collections.winkube.node.plugins.plugin_utils.network.model import Hns
 from ansible_collections.winkube.node.plugins.plugin_utils.words.line import parse
 from ansible_collections.winkube.node.plugins.plugin_utils.words.meanings import meanings
-from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import PLACES, about, explain_text, search
+from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import (
+    MESSAGES,
+    PLACES,
+    about,
+    explain_text,
+    search,
+)
 from ansible_collections.winkube.node.plugins.plugin_utils.words.places import NO_CAUSE, place_sentence
 
 from tests.unit.components.nodes import LAYOUT
+from tests.unit.diagnosis.samples import samples
 
 REASON = "odd"
 """What no table knows."""
@@ -67,49 +72,16 @@ GENERIC = (
 
 HOLDS = {
     "start.": "what a program reads at its start and cannot is its fault, whatever is wrong with it",
-    "cni.unreadable": "so is a CNI configuration",
-    "cni.version": "the versions are named",
-    "cni.absent": "no file is there",
-    "cni.calico-not-ready": "what is not ready is named",
-    "cni.calico-node-address": "no address of the node was found",
-    "flannel.no-net-conf": "a configuration that cannot be read",
-    "flannel.no-subnet-env": "a file that cannot be read",
-    "hns.no-management-address": "it was waited for in vain",
-    "hns.adapter-slow": "it was waited for in vain",
-    "hns.no-network": "no network is there",
-    "hns.endpoint-gone": "no endpoint is there",
-    "image.damaged": "what it wraps is the sentinel of the same error",
-    "image.form": "the form is named",
-    "image.name": "the name is not valid",
-    "image.platform": "what it wraps is the sentinel of the same error",
-    "image.credentials": "the program is named",
-    "image.registry-denied": "the registry refused, whatever it says besides",
-    "image.pause": "the image is named",
-    "container.slow": "the name is held by the attempt before",
-    "container.runtime-class": "the handler is not there",
-    "container.host-process-account": "a logon failed",
-    "container.command": "the command line is named",
-    "container.csi-proxy": "what is not reached is named",
-    "volume.disk-not-found": "no disk is there",
-    "volume.host-path": "the path is named",
-    "cluster.certificate-time": "the time is named",
-    "cluster.extension-api": "the API that does not answer is named",
-    "kubelet.certificate-late": "it was waited for in vain",
-    "volume.of-image": "the folder of the image is named",
-    "cluster.overloaded": "kubelet's own limit is named",
-    "cluster.unreachable": "the API server was waited for in vain",
-    "cni.azure-ipam": "the object is not there",
-    "node.pressure": "what is low is named",
+    "image.damaged": "a size or digest that is another is the fault itself",
+    "image.missing": "the registry says that there is none",
+    "image.registry-": "the registry is named, and that it was not reached or refused",
+    "volume.server-unreachable": "net.exe's words for one code, as the next",
+    "volume.share-": "so are these",
+    "cluster.serving-certificate": "the kubelet's port has no certificate",
+    "cluster.node-name": "the Node has no address",
+    "node.device": "the device is named",
 }
-"""Findings that words which wrap an error mean whatever it is, with the reason."""
-
-
-def _filled(text: str) -> str:
-    return re.sub(
-        r"%(?:%|[-+# 0-9.*\[\]]*[a-zA-Z])",
-        lambda verb: "%" if verb[0] == "%%" else "7" if verb[0][-1] in "dxX" else REASON,
-        text,
-    )
+"""Findings that the words of an operation mean by themselves, with the reason."""
 
 
 def _definite(text: str) -> list[str]:
@@ -129,19 +101,21 @@ def test_that_something_failed_is_a_place_with_what_to_look_at_next(line: str) -
     assert all(each["title"] == line[:400] and each["remedy"] and not each["command"] for each in said)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("every", [20, pytest.param(1, marks=pytest.mark.exhaustive)])
-def test_what_wraps_a_reason_that_nobody_knows_has_no_cause(every: int) -> None:
-    texts = {
-        each.text for each in literals.literals() if each.wraps and literals.tells(literals.list_constants(each.text))
-    }
-    assert len(texts) > 5000
+def test_what_was_being_done_with_a_reason_that_nobody_knows_has_no_cause() -> None:
     wrong = {}
-    for text in sorted(texts)[::every]:
-        found = [each.finding for each in explain_text(_filled(text)) if each.message not in PLACES]
-        if found and not found[0].startswith(tuple(HOLDS)):
-            wrong[text] = found[0]
+    for pattern, _who, doing in (*message_places.OPERATIONS, *message_places.OTHERWISE):
+        for text in samples(pattern.pattern):
+            found = [each.finding for each in explain_text(f"{text}: {REASON}") if each.message not in PLACES]
+            if found and not found[0].startswith(tuple(HOLDS)):
+                wrong[doing, text] = found[0]
     assert wrong == {}
+
+
+def test_each_operation_that_a_rule_asks_for_is_one_that_a_line_can_have() -> None:
+    done = {doing for _pattern, _who, doing in (*message_places.OPERATIONS, *message_places.OTHERWISE)}
+    known = {*done, *(name for name, _words in message_places.GROUPS), message_places.SPOKEN}
+    rules = [each for each in MESSAGES if isinstance(each, Rule)]
+    assert {doing for each in rules for doing in (*each.doing, *each.never)} <= known
 
 
 def test_a_reason_in_the_same_text_stands_instead_of_a_state() -> None:
@@ -157,22 +131,6 @@ def test_a_log_that_tells_a_state_names_the_place_as_well() -> None:
     assert found.id == "volume.attach"
     assert found.why == place_sentence(parse(line))
     assert found.remedy.text
-
-
-def test_only_functions_that_read_or_check_something_mean_a_cause() -> None:
-    doing = {operation for rows in literals.places().values() for _where, operation, _thing, cause in rows if cause}
-    first = {" ".join(each.split()[:1]) for each in doing}
-    assert first <= {
-        "reading",
-        "checking",
-        "choosing",
-        "comparing",
-        "looking",
-        "loading",
-        "reserving",
-        "assigning",
-        "finding",
-    }
 
 
 OF_THE_API = Rule("cluster.wrong-ca", ("x509: ",), "a source", doing=message_places.CLUSTER)
