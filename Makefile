@@ -44,7 +44,7 @@ loop: setup ## edit, build, push, crash, fix, push, and usageNanoCores before an
 mesh: setup ## job slices of ansible-runner over a receptor mesh, 200 simulated nodes, a worker killed (minutes)
 	@$(PYTHON) -m tests.mesh
 
-walk: setup ## a fresh environment with plain ansible-core executes the commands of the pages that one reads first (minutes; PAGES="docs/drift.md ...")
+walk: setup ## a fresh environment with plain ansible-core executes the commands of the pages that one reads first, and what ten nodes show is judged; the last line is one JSON object (minutes; PAGES="docs/drift.md ..." or ten-nodes)
 	@$(PYTHON) -m tests.walk $(PAGES)
 
 lab: setup ## leave simulated Windows nodes and clusters running and print what to try on them

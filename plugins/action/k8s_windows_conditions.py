@@ -10,21 +10,12 @@ from functools import partial
 from typing import Any
 
 from ..plugin_utils.cluster.error import ClusterError
-from ..plugin_utils.cluster.records import NodeObject
 from ..plugin_utils.components.options import read
 from ..plugin_utils.components.shared_options import Access
 from ..plugin_utils.engine.sentences import as_steps
-from ..plugin_utils.node_status.condition import (
-    HEALTHY,
-    Condition,
-    describe_steps,
-    healthy,
-    not_known,
-    plan_report,
-)
-from ..plugin_utils.record.node_record import UNREACHABLE, NodeRecord
+from ..plugin_utils.node_status.condition import plan_report
 from ..plugin_utils.task.cluster_action import ClusterAction
-from ..plugin_utils.task.node_conditions import write_conditions
+from ..plugin_utils.task.node_conditions import list_conditions, write_conditions
 from ..plugin_utils.task.recorded import find_store
 from ..plugin_utils.task.screen import display
 
@@ -54,7 +45,7 @@ class ActionModule(ClusterAction):
             if node is None:
                 return {"changed": False, "steps": []}
             self.adds.see(node)
-            judge = partial(_list_conditions, find_store().record(self._host))
+            judge = partial(list_conditions, find_store().record(self._host))
             steps = plan_report(node, judge(node), how.applied)
             if steps and not check:
                 steps = write_conditions(cluster, name, judge, how.applied)
@@ -62,11 +53,3 @@ class ActionModule(ClusterAction):
             display.warning(f"The conditions of the Node {name} were not written: {error}")
             return {"changed": False, "steps": []}
         return {"changed": bool(steps), "steps": as_steps(steps, planned=check)}
-
-
-def _list_conditions(record: NodeRecord, node: NodeObject) -> list[Condition]:
-    """What the run's record of the machine says of its Node."""
-    if (failure := record.not_planned) is not None:
-        return [not_known("it did not answer" if failure.state == UNREACHABLE else failure.reason)]
-    told = describe_steps({about: [step.text for step in record.planned[about]] for about in record.left})
-    return [told] if record.left or node.find_condition(HEALTHY) else [told, healthy()]

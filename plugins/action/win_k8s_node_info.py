@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -151,7 +151,14 @@ class ActionModule(NodeAction):
             return asks.cluster(read(Access, given))
 
         return preflight.Run(
-            value, reading, self._takes_part, layout, open_cluster, asks.warn, self.tell_once, tries=tries
+            value,
+            reading,
+            self._takes_part,
+            layout,
+            open_cluster,
+            asks.warn,
+            partial(self.tell_once, "plan"),
+            tries=tries,
         )
 
     def _find_standing(self, run: preflight.Run, *, goes_on: bool) -> Standing:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 from ..plugin_utils.cluster.client import Cluster
@@ -19,12 +20,14 @@ from ..plugin_utils.diagnosis.scene import cni_reads, complete_cni
 from ..plugin_utils.diagnosis.table import mendable, remedy_of
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.node.link import NodeError
-from ..plugin_utils.node_status.condition import Condition, healthy
+from ..plugin_utils.node_status.condition import HEALTHY
+from ..plugin_utils.record.node_record import Repair
 from ..plugin_utils.repair import COMPONENT, check_options, hns, network, rejoin, restart, take_over
 from ..plugin_utils.repair.options import RepairOptions
 from ..plugin_utils.task.component_action import ConvergingAction
-from ..plugin_utils.task.node_conditions import write_conditions
+from ..plugin_utils.task.node_conditions import judge_health, write_conditions
 from ..plugin_utils.task.node_repair import NodeRepair, repair_result
+from ..plugin_utils.task.recorded import find_store
 from ..plugin_utils.words.remedy import Action
 
 PAST: Key[rejoin.Past] = Key("what remains of the node's former membership")
@@ -36,31 +39,38 @@ class ActionModule(ConvergingAction):
     module = "win_k8s_repair"
     topic = COMPONENT
 
+    _how: RepairOptions
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The repair; then the condition Healthy, from the record that the repair is in."""
+        try:
+            return super().run(tmp, task_vars)
+        finally:
+            if self.adds.repair is not None and self._how.conditions:
+                self._write_health(self._how.node_name)
+
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
         """What the option `action` says."""
-        how = read(RepairOptions, options)
+        self._how = how = read(RepairOptions, options)
         check_options(how)
         cause = how.finding or how.action
         try:
             result: dict[str, Any] = self._work[how.action](self, options, how)
         except NodeError as error:
             if self._node.link.accepted:
-                self._say_health(how, healthy(cause, str(error)))
+                self.adds.repair = Repair(cause=cause, mended=False, why=str(error))
             raise
-        self._say_health(how, healthy())
+        if not self._task.check_mode:
+            self.adds.repair = Repair(cause=cause, mended=True)
         return result
 
-    def _say_health(self, how: RepairOptions, condition: Condition) -> None:
-        """The condition Healthy: False after a repair that was tried in vain, True again after one that was not. A
-        cluster that does not take it is a warning: the machine is as it is."""
-        if not how.conditions or self._task.check_mode:
-            return
-        name = how.node_name
+    def _write_health(self, name: str) -> None:
+        """A cluster that does not take the condition is a warning: the machine is as it is."""
         try:
-            if (cluster := self._cluster(how)) is not None:
-                write_conditions(cluster, name, lambda node: [condition])
+            if (cluster := self._asks.cluster(self._shared.cluster)) is not None:
+                write_conditions(cluster, name, partial(judge_health, find_store().record(self._host)))
         except ClusterError as error:
-            self.warn_once(f"The condition {condition.type} of the Node {name} was not written: {error}")
+            self.warn_once(f"The condition {HEALTHY} of the Node {name} was not written: {error}")
 
     def _rejoin(self, options: dict[str, Any], how: RepairOptions) -> dict[str, Any]:
         """Ask the cluster for the Node, look at the machine, and remove what is in the way."""

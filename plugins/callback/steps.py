@@ -30,8 +30,8 @@ author: The winkube.node authors
 description:
   - Prints what a task of this collection did, or would do, as one line each, after the line of the stdout callback. It
     takes it from the record of the node (docs/record.md), and from nothing else.
-  - Each line begins with what it is about, such as C(kubelet). Of several nodes with equal steps it prints them once,
-    when the task is done on all of them and before the next one begins; with C(-v) it prints each node's own at once.
+  - Each line begins with what it is about, such as C(kubelet). A line that several nodes have is printed once, when the
+    task is done on all of them and before the next one begins; with C(-v) each node's own are printed at once.
   - Of a plan for a whole node, which the first task of C(site.yml) makes, it prints one line, with how many steps each
     role has; with C(-v) each step. One line more, once in a run, names the programs that nothing but the server that
     they come from vouches for.
@@ -50,8 +50,8 @@ LEFT_OUT = "all:!all"
 _NUMBERED = re.compile(r"(.*?)(\d+)")
 LONGEST_REASON = 300
 """Characters of a reason in the last lines; the whole one stands in the record."""
-Lines = tuple[tuple[str, str, str], ...]
-"""What each line is about, its text and its colour."""
+Line = tuple[str, str, str]
+"""What a line is about, its text and its colour."""
 
 
 class CallbackModule(CallbackBase):
@@ -69,8 +69,8 @@ class CallbackModule(CallbackBase):
         # Of several playbooks in one command each has a callback of its own.
         self._taken = {host: len(self._store.additions(host)) for host in self._store.hosts()}
         """How much of each host's record has been shown."""
-        self._waiting: dict[Lines, list[str]] = {}
-        """Lines -> their hosts, until the task is done on all hosts."""
+        self._waiting: list[tuple[Line, list[str]]] = []
+        """Lines and their hosts, until the task is done on all hosts; the lines of each host are in its order."""
         self._running = 0
         """The hosts on which the task has begun and not ended. Ansible begins on the next before it tells of an end, so
         there are none only when the task is done on all of them."""
@@ -148,8 +148,7 @@ class CallbackModule(CallbackBase):
             new = self._store.additions(str(host), self._taken.get(str(host), 0))
             self._taken[str(host)] = self._taken.get(str(host), 0) + len(new)
             added += new
-            if lines := tuple(line for each in new for line in self._lines(each)):
-                self._waiting.setdefault(lines, []).append(str(host))
+            fold(self._waiting, str(host), (line for each in new for line in self._lines(each)))
         return added
 
     def _complete(self, result: Any, state: str, added: Iterable[Added], *, went_on: bool) -> None:
@@ -242,18 +241,28 @@ class CallbackModule(CallbackBase):
         yield from ((added.about, text, C.COLOR_CHANGED) for text in (*added.done, *added.found))
 
     def _flush(self) -> None:
-        """Print what waits: each group of lines once, with the names of its hosts."""
-        for lines, hosts in self._waiting.items():
-            name = name_hosts(sorted(hosts, key=_by_number))
-            for subject, text, color in lines:
-                self._print(f"  {subject}: {name}: {text}", color=color)
-        self._waiting = {}
+        """Print what waits: each line once, with the names of its hosts."""
+        for (subject, text, color), hosts in self._waiting:
+            self._print(f"  {subject}: {name_hosts(sorted(hosts, key=_by_number))}: {text}", color=color)
+        self._waiting = []
         if new := [program for program, told in self._unpinned.items() if not told]:
             self._print(
                 f"  plan: not pinned: {', '.join(new)}: only the server of the file vouches for it",
                 color=C.COLOR_VERBOSE,
             )
             self._unpinned = dict.fromkeys(self._unpinned, True)
+
+
+def fold(waiting: list[tuple[Line, list[str]]], host: str, lines: Iterable[Line]) -> None:
+    """Add a host's lines, in their order: to equal ones of other hosts, else as new ones behind those of others."""
+    place = len(waiting)
+    for line in reversed(list(lines)):
+        same = next((n for n in reversed(range(place)) if waiting[n][0] == line), None)
+        if same is None:
+            waiting.insert(place, (line, [host]))
+        else:
+            place = same
+            waiting[place][1].append(host)
 
 
 def name_hosts(hosts: Iterable[str]) -> str:

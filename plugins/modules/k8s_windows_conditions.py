@@ -13,9 +13,10 @@ author: The winkube.node authors (@winkube)
 description:
   - Says what this run's record of the host says (docs/record.md). C(winkube.node/UpToDate) is V(False) with the steps
     that were planned and are not done, V(True) if there are none, V(Unknown) where the machine could not be planned.
-  - Writes the condition C(winkube.node/UpToDate) of a Node, and where it has none yet C(winkube.node/Healthy), which
-    M(winkube.node.win_k8s_repair) sets to V(False). Both are written only if status, reason or message changes, with
-    one Event for each. A Node that already says so gets no request.
+  - C(winkube.node/Healthy) is V(False) if the last repair of the run was in vain. Without a repair in the run it is
+    written, as V(True), to a Node that has no such condition yet.
+  - A condition is written only if status, reason or message changes, with one Event for each. A Node that already says
+    so gets no request.
   - The Nodes are read in one list for all hosts of the task. Where there is no such Node, nothing is done.
   - A cluster that refuses it, or does not answer, is a warning.
 extends_documentation_fragment:

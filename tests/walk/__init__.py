@@ -1,11 +1,12 @@
 """A newcomer's walk: an environment with plain ansible-core goes through the pages that a team reads first.
 
-    make walk                           # or of some: PAGES="examples/infra-repo/README.md"
+    make walk                           # or of some: PAGES="examples/infra-repo/README.md ten-nodes"
 
 A clone and a virtual environment are made in a temporary folder, with what the collection's requirements.txt names and
 nothing else. Then every command behind a `$` in the console blocks of the pages (pages.py) is executed in the order of
 the page, against a lab of its own, or is listed with the reason why not: a command that is in neither is an error. Each
-is told with its exit status and how many lines it printed. The last line is one JSON object.
+is told with its exit status and how many lines it printed. At the end ten nodes join and two of them die, and what that
+shows at Ansible's defaults is judged line by line (fleet.py). The last line is one JSON object.
 
 What is not as at a user's: downloads come from the lab (`-e @lab.json`, as from a mirror), ssh takes the lab's
 configuration, kubectl is a small one of the walk, the collections that galaxy.yml names come from PyPI's `ansible`
@@ -113,8 +114,9 @@ class Walk:
     extra: dict[str, Any] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
 
-    def execute(self, command: str, wanted: int) -> None:
-        """One command of the page; what it said is shown where its exit status is another one."""
+    def execute(self, command: str, wanted: int) -> str:
+        """One command of the page, and its standard output; what it said is shown where its exit status is another
+        one."""
         line = command
         if command.split()[0].endswith("ansible-playbook"):
             (self.folder / "lab.json").write_text(json.dumps(self.extra), encoding="utf-8")
@@ -145,6 +147,7 @@ class Walk:
         if not right:
             self.place.failed.append(f"{self.name}: {command}")
             print(said)
+        return done.stdout
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""`make walk`: all pages, or those that are named."""
+"""`make walk`: all pages and the fleet, or those that are named."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.integration.lab import ROOT, Bench
 from tests.walk import Page, Place, Walk, forgotten
+from tests.walk.fleet import NAME, walk_fleet
 from tests.walk.pages import MORE, PAGES
 
 
@@ -34,7 +35,11 @@ def walk_page(place: Place, page: Page) -> None:
 
 
 def main(named: Sequence[str]) -> int:
-    """0 if every command of the pages ended as they say; of all pages where none is named."""
+    """0 if every command of the pages ended as they say, and of the fleet nothing is shown wrong; of all where none is
+    named."""
+    if strange := set(named) - {NAME} - {page.path for page in PAGES}:
+        print(f"walk: {', '.join(sorted(strange))}: not in the walk; it has {NAME} and those of tests/walk/pages.py.")
+        return 1
     if unknown := [each for page in PAGES for each in forgotten(page)]:
         print("\n".join(unknown))
         return 1
@@ -45,14 +50,15 @@ def main(named: Sequence[str]) -> int:
         chosen = [page for page in PAGES if not named or page.path in named]
         for page in chosen:
             walk_page(place, page)
+        shown = walk_fleet(place) if not named or NAME in named else None
     found = {
         "pages": len(chosen),
         "commands": place.executed,
         "failed": len(place.failed),
         "left_out": len(place.left_out),
     }
-    print(json.dumps(found))
-    return 1 if place.failed else 0
+    print(json.dumps(found | (shown.counts() if shown is not None else {})))
+    return 1 if place.failed or (shown is not None and shown.wrong) else 0
 
 
 if __name__ == "__main__":

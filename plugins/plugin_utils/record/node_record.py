@@ -60,6 +60,15 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Repair:
+    """A repair that changed something, or began to."""
+
+    cause: str = field(metadata=_told("The id of the finding, else the name of the repair."))
+    mended: bool = field(metadata=_told("Whether it ended as it should."))
+    why: str = field(default="", metadata=_told("What became of it, where it did not."))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Versions:
     """What the Node says that it runs."""
 
@@ -103,6 +112,7 @@ class Added:
     restarted: bool = False
     seen: Seen | None = None
     diagnosis: Mapping[str, Any] | None = None
+    repair: Repair | None = None
     failure: Failure | None = None
     plans: bool = False
     """Whether the task plans the node, or a part of it, and changes nothing."""
@@ -161,6 +171,9 @@ class NodeRecord:
     diagnosis: Mapping[str, Any] | None = field(
         default=None, metadata=_told("What win_k8s_diagnose returns, where it ran.")
     )
+    repairs: tuple[Repair, ...] = field(
+        default=(), metadata=_told("What repairs tried, in their order; the condition Healthy is made from the last.")
+    )
 
     def to_data(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -192,6 +205,7 @@ def add(record: NodeRecord, added: Added) -> NodeRecord:
         waits=(*record.waits, *added.waits),
         notes=tuple(dict.fromkeys((*record.notes, *added.notes))),
         diagnosis=record.diagnosis if added.diagnosis is None else added.diagnosis,
+        repairs=record.repairs if added.repair is None else (*record.repairs, added.repair),
     )
 
 

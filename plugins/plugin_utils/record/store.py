@@ -25,7 +25,7 @@ from typing import Any
 
 from ..engine.local_path import expand_home
 from ..engine.run_end import at_end
-from .node_record import Added, Failure, NodeRecord, Plan, Seen, Step, Versions, add
+from .node_record import Added, Failure, NodeRecord, Plan, Repair, Seen, Step, Versions, add
 
 FILE = "winkube_record_file"
 """The variable that names the file."""
@@ -128,7 +128,7 @@ def _read(path: Path, begin_at: int = 0) -> Iterator[Added]:
 
 def _added(data: Mapping[str, Any]) -> Added:
     """From what `add` has written."""
-    plan, seen, failure = data["plan"], data["seen"], data["failure"]
+    plan, seen, failure, repair = data["plan"], data["seen"], data["failure"], data["repair"]
     return Added(
         **{
             **data,
@@ -137,6 +137,7 @@ def _added(data: Mapping[str, Any]) -> Added:
             **{name: tuple(data[name]) for name in ("done", "found", "waits", "notes")},
             "seen": seen and Seen(**{**seen, "versions": Versions(**seen["versions"])}),
             "failure": failure and Failure(**failure),
+            "repair": repair and Repair(**repair),
         }
     )
 

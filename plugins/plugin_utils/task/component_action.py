@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -23,7 +22,6 @@ from ..record.node_record import Step
 from . import other_run
 from .converge import Converge, Ran
 from .node_action import NodeAction
-from .screen import display
 
 
 class ConvergingAction(NodeAction):
@@ -63,15 +61,7 @@ class ConvergingAction(NodeAction):
             self.warn_once(f"{self._host}: {told}")
         if self._task.check_mode:
             self.adds.planned[self.about] = tuple(_as_step(step, diff=bool(self._task.diff)) for step in run.steps)
-        result = run.result(diff=self._task.diff)
-        if diff := result.get("diff"):
-            result["diff"] = self._diff_once(diff)
-        return result | self.facts(reading)
-
-    def _diff_once(self, diff: list[dict[str, str]]) -> list[dict[str, str]]:
-        """The diff, or whose it equals: of ten equal nodes one shows it, and `-v` shows it of each."""
-        other = self._host if display.verbosity else self.find_speaker(json.dumps(diff))
-        return diff if other == self._host else [{"prepared": f"the same as of {other} (-v shows it)\n"}]
+        return run.result(diff=self._task.diff) | self.facts(reading)
 
 
 class ComponentAction(ConvergingAction):

@@ -36,7 +36,7 @@ from .argument_spec import plain
 from .connection_fit import Loaded, find_misfit
 from .module_action import ModuleAction
 from .one_machine import Machines
-from .say_once import find_first_speaker
+from .say_once import is_first_to_say
 from .screen import display
 from .task_node import TaskNode
 from .variables import READING
@@ -205,24 +205,24 @@ class NodeAction(ModuleAction):
         return {"ansible_facts": {READING: {**(fact if display.verbosity else pack(fact)), "host": self._host}}}
 
     def warn_once(self, sentence: str) -> None:
-        """A warning of the task; what another host has been warned of alike is shown by `-v`."""
+        """A warning of the run; what another host or an earlier task has warned of alike is shown by `-v`."""
         self.adds.notes.append(sentence)
-        if self.find_speaker(sentence) != self._host:
+        if not self._says_first(sentence):
             display.v(f"[WARNING]: {sentence}")
         elif len(self._task_vars.get("ansible_play_hosts_all") or ()) > 1:
             display.warning(f"{sentence} (-v shows it for each node that it is about.)")
         else:
             display.warning(sentence)
 
-    def tell_once(self, sentence: str) -> None:
-        """A sentence of the run: the first host that would say it does."""
-        if find_first_speaker(Path(C.DEFAULT_LOCAL_TMP), "the run", sentence, self._host) == self._host:
-            display.display(f"  {sentence}")
+    def tell_once(self, subject: str, sentence: str) -> None:
+        """A sentence of the run: the first host that would say it does. `subject`: what it is about."""
+        if self._says_first(sentence):
+            display.display(f"  {subject}: {sentence}")
 
-    def find_speaker(self, text: str) -> str:
-        """The host that says this in the task: the first of those that would say it alike."""
+    def _says_first(self, text: str) -> bool:
+        """Whether no host has said the same of itself in this run, in an earlier task perhaps."""
         names = (str(self._task_vars.get(name) or "") for name in ("winkube_node_name", "ansible_host"))
-        return find_first_speaker(Path(C.DEFAULT_LOCAL_TMP), str(self._task._uuid), text, self._host, names)
+        return is_first_to_say(Path(C.DEFAULT_LOCAL_TMP), text, self._host, names)
 
     def _on_node(self, module: str, args: dict[str, Any]) -> dict[str, Any]:
         if module == APPLY:

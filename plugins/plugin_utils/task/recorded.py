@@ -15,7 +15,7 @@ from ansible import constants as C  # noqa: N812 - as all of Ansible names it
 
 from ..cluster.records import NodeObject
 from ..engine.printable import make_printable, make_sentence
-from ..record.node_record import HIDDEN, READS, UNKNOWN, Added, Failure, Plan, Seen, Step, Versions
+from ..record.node_record import HIDDEN, READS, UNKNOWN, Added, Failure, Plan, Repair, Seen, Step, Versions
 from ..record.store import Store, write_at_end
 from .screen import display
 
@@ -72,6 +72,7 @@ class Adding:
     drained: bool = False
     seen: Seen | None = None
     diagnosis: Mapping[str, Any] | None = None
+    repair: Repair | None = None
     began: float = field(default_factory=time.time)
 
     def wait(self, sentence: str) -> None:
@@ -153,6 +154,7 @@ def _added(task: Task, adding: Adding, *, failure: Failure | None = None, **more
         notes=tuple(adding.notes),
         seen=adding.seen,
         diagnosis=adding.diagnosis,
+        repair=adding.repair,
         failure=failure,
         plans=task.check or task.about == READS,
         went_on=failure is not None and failure.state in task.goes_on,
@@ -165,6 +167,7 @@ def _hide(added: Added) -> Added:
     """Without the texts of a task with no_log: how many there are may be known."""
     steps = tuple(Step(text=HIDDEN) for _each in added.planned.get(added.about, ()))
     failure = added.failure and replace(added.failure, reason=HIDDEN)
+    repair = added.repair and replace(added.repair, why=HIDDEN if added.repair.why else "")
     return replace(
         added,
         planned={added.about: steps} if steps else {},
@@ -173,11 +176,12 @@ def _hide(added: Added) -> Added:
         waits=(),
         notes=(),
         diagnosis=None,
+        repair=repair,
         failure=failure,
     )
 
 
 def says_anything(added: Added) -> bool:
     """Whether there is more in it than that a task ran."""
-    told = (added.planned, added.done, added.found, added.waits, added.notes, added.seen, added.failure)
+    told = (added.planned, added.done, added.found, added.waits, added.notes, added.seen, added.failure, added.repair)
     return any(told) or added.diagnosis is not None

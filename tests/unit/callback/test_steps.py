@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.callback.steps import CallbackModule, name_hosts
+from ansible_collections.winkube.node.plugins.callback.steps import CallbackModule, fold, name_hosts
 from ansible_collections.winkube.node.plugins.plugin_utils.record.node_record import (
     Added,
     Failure,
@@ -280,6 +280,25 @@ def test_a_converged_node_and_foreign_tasks_add_nothing_to_the_end(run: Run) -> 
     run.callback.v2_runner_on_ok(Result(Named("win1"), Named("Copy"), {"changed": True}))
     assert run.screen.lines == ["  plan: win1: nothing differs"]
     assert run.end() == []
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ({"win1": "abc", "win2": "abc"}, "a12 b12 c12"),
+        ({"win1": "axc", "win2": "ayc", "win3": "azc"}, "a123 x1 y2 z3 c123"),
+        ({"win1": "ab", "win2": "ba"}, "b2 a12 b1"),
+        ({"win1": "aa", "win2": "a"}, "a1 a12"),
+        ({"win1": "a", "win2": "", "win3": "b"}, "a1 b3"),
+    ],
+)
+def test_each_line_is_folded_for_itself_and_those_of_a_host_stay_in_their_order(
+    said: dict[str, str], shown: str
+) -> None:
+    waiting: list[tuple[tuple[str, str, str], list[str]]] = []
+    for host, texts in said.items():
+        fold(waiting, host, [("join", text, "") for text in texts])
+    assert " ".join(text + "".join(host[-1] for host in hosts) for (_, text, _), hosts in waiting) == shown
 
 
 @pytest.mark.parametrize(
