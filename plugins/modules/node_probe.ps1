@@ -805,10 +805,11 @@ $key = $Item.FullName.ToLowerInvariant()
 $written = Get-NodeTime -Moment $Item.LastWriteTimeUtc
 $id = Get-NodeTime -Moment $Item.CreationTimeUtc
 if (-not $Fresh -and $Cache['entries'].ContainsKey($key)) {
-$known = $Cache['entries'][$key]
-if ([int64](Get-NodeArgument -Map $known -Name 'size' -Default (-1)) -eq $Item.Length -and
-[string](Get-NodeArgument -Map $known -Name 'written') -ceq $written -and
-[string](Get-NodeArgument -Map $known -Name 'file_id') -ceq $id) {
+$known = Select-NodeField -Map $Cache['entries'][$key] -Texts @('written', 'file_id', 'sha256') -Numbers @('size')
+if ($known['size'] -eq $Item.Length -and
+[string]$known['written'] -ceq $written -and
+[string]$known['file_id'] -ceq $id -and
+[string]$known['sha256'] -cmatch '^[0-9a-f]{64}$') {
 return [string]$known['sha256']
 }
 }
@@ -1737,6 +1738,25 @@ if ($Service['nssm'][$name] -is [array]) {
 $Service['nssm'][$name] = Get-NodeFingerprintList -Entries $Service['nssm'][$name]
 }
 }
+}
+
+function Select-NodeField {
+param([object]$Map, [string[]]$Texts = @(), [string[]]$Wholes = @(), [string[]]$Numbers = @(), [string[]]$Maps = @())
+$kept = New-NodeMap
+if ($Map -isnot [Collections.IDictionary]) {
+return $kept
+}
+foreach ($name in ($Texts + $Wholes + $Numbers + $Maps)) {
+$value = Get-NodeArgument -Map $Map -Name $name
+$isWhole = $value -is [int] -or $value -is [int64]
+if (($Texts -ccontains $name -and $value -is [string]) -or
+($Maps -ccontains $name -and $value -is [Collections.IDictionary]) -or
+($Wholes -ccontains $name -and $isWhole -and $value -ge 0 -and $value -le [int]::MaxValue) -or
+($Numbers -ccontains $name -and ($isWhole -or $value -is [decimal] -or $value -is [double]))) {
+$kept[$name] = $value
+}
+}
+return $kept
 }
 
 function Read-NodeRequest {

@@ -70,10 +70,11 @@ function Get-NodeCachedHash {
     $written = Get-NodeTime -Moment $Item.LastWriteTimeUtc
     $id = Get-NodeTime -Moment $Item.CreationTimeUtc
     if (-not $Fresh -and $Cache['entries'].ContainsKey($key)) {
-        $known = $Cache['entries'][$key]
-        if ([int64](Get-NodeArgument -Map $known -Name 'size' -Default (-1)) -eq $Item.Length -and
-            [string](Get-NodeArgument -Map $known -Name 'written') -ceq $written -and
-            [string](Get-NodeArgument -Map $known -Name 'file_id') -ceq $id) {
+        $known = Select-NodeField -Map $Cache['entries'][$key] -Texts @('written', 'file_id', 'sha256') -Numbers @('size')
+        if ($known['size'] -eq $Item.Length -and
+            [string]$known['written'] -ceq $written -and
+            [string]$known['file_id'] -ceq $id -and
+            [string]$known['sha256'] -cmatch '^[0-9a-f]{64}$') {
             return [string]$known['sha256']
         }
     }

@@ -3,9 +3,9 @@
     python -m tests.pwsh.mutate --seed 1 --count 60
 
 What is executed is known from `python -m tests.pwsh.trace`. For each change the cases run that execute it, at most
-CASES, those first that execute least. `--minutes` ends it early, and the next run goes on: what was noticed is kept as
-long as the scripts are the same. A survivor is printed; one that changes nothing is in equivalent.yml, with the
-reason. The last line is one JSON object.
+CASES, those first that execute least. `--function NAME` draws among a function's changes. `--minutes` ends it early,
+and the next run goes on: what was noticed is kept as long as the scripts are the same. A survivor is printed; one that
+changes nothing is in equivalent.yml, with the reason. The last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="tests.pwsh.mutate", description=__doc__.partition("\n")[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--function", default="")
     parser.add_argument("--workers", type=int, default=WORKERS)
     parser.add_argument("--minutes", type=float, default=float("inf"))
     given = parser.parse_args(arguments)
@@ -67,6 +68,7 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     os.environ.update({program.VARIABLES["linux"]: str(found.path), **found.environment})
     own, changes = trace.parsed(found)
+    changes = tuple(change for change in changes if given.function in {"", change.function})
     by_test = trace.kept("linux", own)
     if not by_test:
         print("pwsh mutate: what the cases execute is not known of these scripts: python -m tests.pwsh.trace")

@@ -7,6 +7,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from tests.lab.machine.errors import WinError
+from tests.lab.twin import shapes
 
 if TYPE_CHECKING:
     from tests.lab.machine.node import SimulatedNode
@@ -23,16 +24,19 @@ class Hashes:
         self._node = node
         self._folder = folder
         self._writable = writable and folder.exists() and folder.refusal() is None
-        self._known: dict[str, Any] = (folder.read("hashes.json") or {}) if self._writable else {}
+        self._known: dict[str, Any] = {}
+        if self._writable:
+            self._known = {path.lower(): noted for path, noted in (folder.read("hashes.json") or {}).items()}
         self._changed = False
 
     def sha256(self, path: str, fresh: bool = False) -> str:
         """fresh: what is noted is not believed."""
         stat = self._node.drive.stat(path)
         facts = {"size": stat.size, "written": self._node.clock.iso(stat.written), "file_id": f"{stat.file_id:x}"}
-        known = self._known.get(path.lower())
-        if not fresh and isinstance(known, dict) and {key: known.get(key) for key in facts} == facts:
-            return str(known["sha256"])
+        known = shapes.fitting(self._known.get(path.lower()), shapes.HASH)
+        noted: str = known.pop("sha256", "")
+        if not fresh and known == facts and shapes.IS_SHA256(noted):
+            return noted
         found = hashlib.sha256(self._node.drive.read(path)).hexdigest()
         if self._node.clock.now() - stat.written < AT_REST_S:
             return found

@@ -10,6 +10,7 @@ from typing import Any
 Document = dict[str, Any]
 Fits = Callable[[Any], bool]
 IS_ID = re.compile(r"[0-9a-f]{32}").fullmatch
+IS_SHA256 = re.compile(r"[0-9a-f]{64}").fullmatch
 
 
 def text(value: Any) -> bool:
@@ -43,6 +44,7 @@ BATCH: Mapping[str, Fits] = {
     "deadline_s": number,
     "opened": table,
 }
+HASH: Mapping[str, Fits] = {**dict.fromkeys(("written", "file_id", "sha256"), text), "size": number}
 
 
 def fitting(found: Any, kinds: Mapping[str, Fits]) -> Document:
