@@ -139,7 +139,7 @@ class ActionModule(ConvergingAction):
             return {**nothing, "msg": found.why, "broken": list(found.others)}
         remedy = found.remedy
         if remedy.action == Action.CONVERGE:
-            return {**nothing, "roles": list(remedy.on), "steps": [{"text": remedy.text, "state": "planned"}]}
+            return {**nothing, "roles": list(remedy.on), "steps": [{"text": remedy.plain, "state": "planned"}]}
         options |= remedy.arguments
         how = read(RepairOptions, options)
         return self._work[how.action](self, options, how)

@@ -253,8 +253,9 @@ findings:
       description: How that comes about.
       type: str
     remedy:
-      description: The remedy. C(text) is a sentence, C(action) what carries it out (V(advice) for work by hand),
-        C(command) the command for this host (empty for advice), C(cuts_off) what stops working meanwhile.
+      description: The remedy. C(text) says it for any cluster, C(ours) what of this collection does it on this host,
+        C(action) what carries it out (V(advice) for work by hand), C(command) the command for this host that was
+        tried (empty for advice), C(cuts_off) what stops working meanwhile.
       type: dict
     evidence:
       description: Lines that were read.
@@ -276,7 +277,8 @@ findings:
       wanted: a network of this name
       cause: "flanneld has not made it, or it was lost: an overlay network does not outlive a restart of the machine."
       remedy:
-        text: Launch flanneld until its network is there; if it does not come, flanneld's log says why.
+        text: "Restart-Service flanneld: it makes the network; if it does not come, its log says why."
+        ours: ansible-playbook winkube.node.repair --limit win1 -e winkube_repair=network
         action: network
         command: ansible-playbook winkube.node.repair --limit win1 -e winkube_repair=network
         cuts_off: Pods of this node have no network until flanneld and kube-proxy are up again.

@@ -217,8 +217,8 @@ message:
   type: str
 message_means:
   description:
-    - What O(message) is known for, the most particular first, with its id, title, cause, remedy, and the command that
-      carries the remedy out. Empty for a message that is not known.
+    - What O(message) is known for, the most particular first, with its id, title, cause, remedy, and C(ours), what of
+      this collection carries the remedy out. Empty for a message that is not known.
     - The page C(docs/messages.md) lists them.
   returned: with O(depth=full), when the task does not fail
   type: list

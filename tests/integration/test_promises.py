@@ -65,7 +65,7 @@ def test_a_failed_undo_blocks_the_node_until_somebody_has_looked(bench: Bench) -
     assert asked.rc != 0, asked
     assert differences(before, bench.dump()) == []
     first = json.loads((report / "report.json").read_text(encoding="utf-8"))["nodes"][0]["causes"][0]
-    assert (first["id"], f"winkube_batch={batch[1]}" in first["remedy"]["text"]) == ("host.blocked", True), first
+    assert (first["id"], f"winkube_batch={batch[1]}" in first["remedy"]["ours"]) == ("host.blocked", True), first
 
     acknowledge = "winkube_hosts=windows winkube_repair=acknowledge winkube_batch="
     wrong = bench.ansible_playbook(REPAIR, "-e", f"{acknowledge}{'0' * 32}")

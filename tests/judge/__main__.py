@@ -16,6 +16,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.words.meanings import
 from ansible_collections.winkube.node.plugins.plugin_utils.words.places import NO_CAUSE
 
 from tests.judge.case import Case, judge, load
+from tests.judge.signs import find_drastic
 
 FROZEN = Path(__file__).with_name("frozen.yml")
 REMEDIES = Path(__file__).parents[1] / "integration" / "test_remedies.py"
@@ -45,6 +46,7 @@ class Figures:
             "false_alarms": self.false_alarms,
             "healthy": self.healthy,
             **remedies(),
+            "drastic_on_one_sign": sum(1 for _ in find_drastic()),
             "frozen": frozen()[0],
         }
 

@@ -17,7 +17,6 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.windows_revisio
 from ansible_collections.winkube.node.plugins.plugin_utils.network.cni_guess import MARKS
 from ansible_collections.winkube.node.plugins.plugin_utils.words.cause import Area
 from ansible_collections.winkube.node.plugins.plugin_utils.words.causes_cni import RULES
-from ansible_collections.winkube.node.plugins.plugin_utils.words.remedy import Action
 
 ISSUE = re.compile(r"\b([\w.-]+/[\w.-]+)#(\d+)")
 LINK = r"[\1#\2](https://github.com/\1/issues/\2)"
@@ -32,18 +31,18 @@ _MARKED = {
 def mended() -> list[str]:
     """The rows of what a command mends."""
     return [
-        f"| `{each.id}` | {_cell(each.title)} | {_cell(each.remedy.text)} | {_cell(each.remedy.cuts_off)} |"
+        f"| `{each.id}` | {_cell(each.title)} | {_cell(each.remedy.plain)} | {_cell(each.remedy.cuts_off)} |"
         for each in KNOWN.values()
-        if each.remedy.action != Action.ADVICE
+        if each.remedy.automatic
     ]
 
 
 def advice() -> list[str]:
     """The rows of what is for a person."""
     return [
-        f"| `{each.id}` | {_cell(each.title)} | {_cell(each.remedy.text)} |"
+        f"| `{each.id}` | {_cell(each.title)} | {_cell(each.remedy.plain)} | {_cell(each.remedy.ours('HOST'))} |"
         for each in KNOWN.values()
-        if each.remedy.action == Action.ADVICE
+        if not each.remedy.automatic
     ]
 
 
@@ -163,4 +162,4 @@ def rules() -> list[str]:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("<host>", "HOST").replace("<", "&lt;")
+    return text.replace("|", "\\|").replace("<", "&lt;")

@@ -66,7 +66,7 @@ def _cause(identity: str, texts: Sequence[str]) -> list[str]:
     return [
         f"### {_plain(cause.title)}",
         "",
-        f"{_plain(cause.why)} **To do:** {_plain(cause.remedy.text)}{programs} (`{identity}`)",
+        f"{_plain(cause.why)} **To do:** {_plain(cause.remedy.plain)}{programs} (`{identity}`)",
         "",
     ]
 
@@ -142,4 +142,4 @@ def _of_class(members: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    return text.replace("<host>", "HOST").replace("<", "&lt;")
+    return text.replace("<", "&lt;")

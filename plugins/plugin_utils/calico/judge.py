@@ -18,7 +18,8 @@ from ..facts.version import Line, VersionError
 from ..words.cause import ERROR, WARNING, Cause
 from ..words.causes import CAUSES
 from ..words.finding import Finding, Seen
-from ..words.remedies import advice
+from ..words.remedies import advice, playbook
+from ..words.remedy import Remedy
 from .view import (
     View,
     Wanted,
@@ -332,8 +333,9 @@ def _range(text: str) -> ipaddress.IPv4Network | None:
 _FOLLOWS = ("cni.absent", "node.not-ready", "node.taint", "pod.*")
 
 
-def _cause(identity: str, severity: str, title: str, why: str, todo: str, issue: str = "") -> Cause:
-    return Cause(identity, severity, title, why, advice(todo), issue, _FOLLOWS)
+def _cause(identity: str, severity: str, title: str, why: str, remedy: str | Remedy, issue: str = "") -> Cause:
+    mends = advice(remedy) if isinstance(remedy, str) else remedy
+    return Cause(identity, severity, title, why, mends, issue, _FOLLOWS)
 
 
 RULES: tuple[Rule, ...] = (
@@ -343,7 +345,7 @@ RULES: tuple[Rule, ...] = (
             ERROR,
             "Calico is not installed",
             "Windows nodes get it after Linux nodes: by its operator, or beside the manifests that kubespray has.",
-            "Install it as docs.tigera.io/calico says (tigera-operator.yaml or the Helm chart), then run calico.yml.",
+            playbook("Install it as docs.tigera.io/calico says (tigera-operator.yaml or the Helm chart).", "calico"),
             "projectcalico/calico#10536",
         ),
         _find_missing_operator,
@@ -395,7 +397,13 @@ RULES: tuple[Rule, ...] = (
             ERROR,
             "Nothing brings Calico to Windows nodes",
             "The manifests that installed Calico have no Windows part.",
-            "Run calico.yml, which makes the DaemonSet calico-node-windows.",
+            playbook(
+                (
+                    "Set windowsDataplane: HNS of the Installation; beside manifests apply calico-windows.yaml, "
+                    "which has the DaemonSet calico-node-windows."
+                ),
+                "calico",
+            ),
         ),
         _find_missing_windows_set,
         written=True,
@@ -406,7 +414,7 @@ RULES: tuple[Rule, ...] = (
             WARNING,
             "Windows nodes run another Calico than Linux nodes",
             "Calico tests one release on all nodes.",
-            "Run calico.yml.",
+            playbook("Set the images of calico-node-windows to the Linux nodes' release.", "calico"),
         ),
         _find_other_release,
         written=True,
@@ -462,7 +470,10 @@ RULES: tuple[Rule, ...] = (
             ERROR,
             "Calico's operator has no Installation",
             "Without an Installation the operator makes nothing.",
-            "Run calico.yml.",
+            playbook(
+                "kubectl create an Installation named default (operator.tigera.io/v1) with windowsDataplane: HNS.",
+                "calico",
+            ),
             "tigera/operator#3113",
         ),
         _find_missing_installation,
@@ -474,7 +485,10 @@ RULES: tuple[Rule, ...] = (
             ERROR,
             "Calico does not bring the pods' network",
             "With another CNI or IPAM Calico makes no VXLAN network on Windows.",
-            "Set spec.cni to Calico with Calico's IPAM, or leave winkube_network_mode to that CNI.",
+            advice(
+                "Set spec.cni of the Installation to Calico with Calico's IPAM, or leave the network to that CNI.",
+                variables=("winkube_network_mode",),
+            ),
             "projectcalico/calico#11109",
         ),
         _find_other_cni,
@@ -485,7 +499,7 @@ RULES: tuple[Rule, ...] = (
             ERROR,
             "Calico is off on Windows",
             "The operator makes no DaemonSet for Windows.",
-            "Run calico.yml.",
+            playbook("Set windowsDataplane: HNS in the Installation.", "calico"),
             "projectcalico/calico#11401",
         ),
         _find_disabled,
@@ -497,7 +511,14 @@ RULES: tuple[Rule, ...] = (
             ERROR,
             "Calico speaks BGP",
             "With BGP Calico makes no VXLAN network on Windows.",
-            "Run calico.yml; where Linux nodes route by BGP now, with winkube_calico_adopt: true.",
+            playbook(
+                (
+                    "Set bgp: Disabled in calicoNetwork of the Installation, with pools of VXLAN; Linux pods that "
+                    "are routed by BGP now lose their network meanwhile."
+                ),
+                "calico",
+                variables=("winkube_calico_adopt",),
+            ),
             "projectcalico/calico#5534",
         ),
         _bgp,
@@ -514,7 +535,14 @@ RULES: tuple[Rule, ...] = (
             ERROR,
             "The pods' addresses lie elsewhere",
             "Nodes would translate the pods' traffic.",
-            "Set winkube_cluster_cidr to the pool's range, or the pool to that.",
+            playbook(
+                (
+                    "Bring the pool's range and the cluster's pod range (kubeadm's podSubnet, "
+                    "kube-controller-manager's --cluster-cidr) together."
+                ),
+                "calico",
+                variables=("winkube_cluster_cidr",),
+            ),
         ),
         _pool,
     ),
@@ -534,7 +562,7 @@ RULES: tuple[Rule, ...] = (
             ERROR,
             "The operator does not know the Services' range",
             "The operator refuses the Installation, or pods on Windows do not reach Services.",
-            "Run calico.yml.",
+            playbook("Set serviceCIDRs of the Installation to the Services' range.", "calico"),
             "projectcalico/calico#13702",
         ),
         _services,
@@ -546,7 +574,17 @@ RULES: tuple[Rule, ...] = (
             ERROR,
             "Calico writes CNI files where containerd does not look",
             "The node stays NotReady: cni plugin not initialized.",
-            "Run calico.yml, or set winkube_cni_bin_dir and winkube_cni_conf_dir.",
+            playbook(
+                (
+                    "Set windowsNodes.cniBinDir and cniConfigDir of the Installation to containerd's bin_dir and "
+                    "conf_dir."
+                ),
+                "calico",
+                variables=(
+                    "winkube_cni_bin_dir",
+                    "winkube_cni_conf_dir",
+                ),
+            ),
             "projectcalico/calico#6122",
         ),
         _folders,
@@ -558,7 +596,13 @@ RULES: tuple[Rule, ...] = (
             ERROR,
             "The operator does not know where the API server is",
             "Before kube-proxy runs, no Service leads there from a Windows node.",
-            "Run calico.yml.",
+            playbook(
+                (
+                    "Write KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT into ConfigMap "
+                    "tigera-operator/kubernetes-services-endpoint."
+                ),
+                "calico",
+            ),
             "projectcalico/calico#7164",
         ),
         _find_missing_endpoint,
@@ -570,7 +614,14 @@ RULES: tuple[Rule, ...] = (
             ERROR,
             "The API server is named by a Service's address",
             "Before kube-proxy runs, no Service leads there from a Windows node.",
-            "Name the API server's own address or its load balancer's in winkube_api_server, and run calico.yml.",
+            playbook(
+                (
+                    "Write the API server's own address or its load balancer's into ConfigMap "
+                    "kubernetes-services-endpoint."
+                ),
+                "calico",
+                variables=("winkube_api_server",),
+            ),
         ),
         _endpoint_in_services,
         written=True,
@@ -581,7 +632,14 @@ RULES: tuple[Rule, ...] = (
             ERROR,
             "The API server is named by the cluster's DNS",
             "Pods of the host's network ask the machine's DNS, which does not know the cluster's names.",
-            "Name the API server's own address or its load balancer's in winkube_api_server, and run calico.yml.",
+            playbook(
+                (
+                    "Write the API server's own address or its load balancer's into ConfigMap "
+                    "kubernetes-services-endpoint."
+                ),
+                "calico",
+                variables=("winkube_api_server",),
+            ),
         ),
         _endpoint_name,
         written=True,
@@ -592,8 +650,13 @@ RULES: tuple[Rule, ...] = (
             ERROR,
             "Linux nodes may borrow addresses of Windows nodes",
             "Calico's IPAM refuses Windows pods: global strict affinity should not be false for Windows node.",
-            "Run calico.yml; with kubespray set calico_ipam_strictaffinity: true as well, since its next run sets it "
-            "back.",
+            playbook(
+                (
+                    "calicoctl ipam configure --strictaffinity=true; kubespray sets it back at its next run unless "
+                    "calico_ipam_strictaffinity: true."
+                ),
+                "calico",
+            ),
             "Azure/AKS-Edge#43",
         ),
         _affinity,
@@ -605,9 +668,13 @@ RULES: tuple[Rule, ...] = (
             ERROR,
             "Calico's own API is not served",
             "The operator waits for the IPAMConfiguration watch and makes nothing for Windows.",
-            "Run calico.yml, which makes the APIServer; if there is one, look at its pods (kubectl -n "
-            "calico-apiserver get "
-            "pods).",
+            playbook(
+                (
+                    "kubectl create an APIServer named default (operator.tigera.io/v1); if there is one, look at "
+                    "its pods (kubectl -n calico-apiserver get pods)."
+                ),
+                "calico",
+            ),
             "tigera/operator#3276",
         ),
         _find_missing_api,
@@ -665,9 +732,10 @@ RULES: tuple[Rule, ...] = (
             ERROR,
             "Calico's pod does not run on a Windows node",
             "The node has no network for pods until it does.",
-            "For an image: let the node reach the registry, or name yours in spec.registry. For one that crashes: "
-            "kubectl "
-            "-n calico-system logs <pod> -c <container>.",
+            (
+                "For an image: let the node reach the registry, or name yours in spec.registry. For one that "
+                "crashes: kubectl -n calico-system logs POD -c CONTAINER."
+            ),
             "kubernetes-sigs/sig-windows-tools#310",
         ),
         _waiting,

@@ -153,7 +153,7 @@ CHECKS = (
             ERROR,
             "There are no load balancing rules",
             "HNS lost them or was restarted, or kube-proxy waits for a network of another name.",
-            RESTART_KUBE_PROXY,
+            RESTART_KUBE_PROXY.said("Restart-Service kube-proxy: it recreates its rules."),
             "kubernetes/kubernetes#110849",
             explains=("kube-proxy.rule-*", "traffic.*"),
         ),
@@ -165,7 +165,7 @@ CHECKS = (
             ERROR,
             "A rule leads to an endpoint that is gone",
             "The endpoint was deleted under kube-proxy.",
-            RESTART_KUBE_PROXY,
+            RESTART_KUBE_PROXY.said("Restart-Service kube-proxy: it recreates its rules."),
             "kubernetes/kubernetes#110849",
             explains=("kube-proxy.rule-backends", "traffic.*"),
         ),
@@ -177,7 +177,10 @@ CHECKS = (
             WARNING,
             "Two rules have the same address and port",
             "kube-proxy was stopped and started without clearing what it had made.",
-            POLICY_LISTS,
+            POLICY_LISTS.said(
+                "Stop kube-proxy, remove HNS's policy lists (Get-HnsPolicyList | Remove-HnsPolicyList), start "
+                "kube-proxy: it recreates its rules."
+            ),
         ),
         _twice,
     ),
@@ -187,7 +190,10 @@ CHECKS = (
             ERROR,
             "A rule has another source VIP",
             "The node's range has changed, or the rule is older than kube-proxy's last start.",
-            POLICY_LISTS,
+            POLICY_LISTS.said(
+                "Stop kube-proxy, remove HNS's policy lists (Get-HnsPolicyList | Remove-HnsPolicyList), start "
+                "kube-proxy: it recreates its rules."
+            ),
             "kubernetes/kubernetes#100962",
             explains=("traffic.*",),
         ),
@@ -199,7 +205,9 @@ CHECKS = (
             ERROR,
             "A Service has no rule on this node",
             "HNS lost the rule, or kube-proxy could not make it (its log says: Policy creation failed).",
-            RESTART_KUBE_PROXY,
+            RESTART_KUBE_PROXY.said(
+                "Restart-Service kube-proxy: it recreates its rules; its log says which it cannot make."
+            ),
             "kubernetes/kubernetes#110849",
             explains=("traffic.*",),
         ),
@@ -212,7 +220,10 @@ CHECKS = (
             WARNING,
             "A rule is there whose Service is gone",
             "kube-proxy could not delete it, or was stopped when the Service went.",
-            POLICY_LISTS,
+            POLICY_LISTS.said(
+                "Stop kube-proxy, remove HNS's policy lists (Get-HnsPolicyList | Remove-HnsPolicyList), start "
+                "kube-proxy: it recreates its rules."
+            ),
             "kubernetes/kubernetes#139519",
         ),
         _stale,
@@ -224,7 +235,7 @@ CHECKS = (
             ERROR,
             "A rule leads to other addresses than the Service has",
             "kube-proxy or HNS did not take in a change of the endpoints.",
-            RESTART_KUBE_PROXY,
+            RESTART_KUBE_PROXY.said("Restart-Service kube-proxy: it recreates its rules."),
             "kubernetes/kubernetes#131466",
             explains=("traffic.*",),
         ),

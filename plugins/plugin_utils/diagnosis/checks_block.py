@@ -13,12 +13,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..components.blocked import ACKNOWLEDGE, describe_batch
+from ..components.blocked import describe_batch
 from ..engine.answer import Blocked, as_message
 from ..engine.gate import At, Free, Record, Text
 from ..words.cause import ERROR, Area, Cause
 from ..words.finding import Seen
-from ..words.remedies import advice
+from ..words.remedies import acknowledge, converge
 from .check import Check
 from .scene import Scene
 
@@ -50,16 +50,16 @@ def _find_block(scene: Scene) -> Iterator[Seen]:
         yield Seen(
             scene.layout.blocked,
             "it cannot be read, and blocks the node all the same",
-            remedy=advice("Run site.yml: its error names the batch, and how to acknowledge it."),
+            remedy=converge(text="A run's error names the batch, and how to acknowledge it."),
         )
         return
     yield Seen(
         "the node",
         f"an earlier change could not be rolled back ({describe_batch(found.batch)})",
-        remedy=advice(
+        remedy=acknowledge(
             f"Read {scene.layout.journal(found.batch.id)} on the node: its entries failed and undo_failed say what "
-            "went wrong. Remove what prevented the rollback, acknowledge it with "
-            f"{ACKNOWLEDGE}{found.batch.id}, and run site.yml again."
+            "went wrong. Remove what prevented the rollback, and acknowledge it.",
+            found.batch.id,
         ),
         evidence=tuple(
             f"{key}: {said}" for key, said in (("component", found.batch.component), ("at", found.at)) if said
@@ -75,9 +75,9 @@ CHECKS: tuple[Check, ...] = (
             "The node accepts no changes",
             "A change failed, and its rollback as well. Until someone has acknowledged that, the node refuses changes, "
             "also by the commands below.",
-            advice(
-                "Read the batch's journal on the node, remove what prevented the rollback, acknowledge it with "
-                f"{ACKNOWLEDGE}ID, and run site.yml again."
+            acknowledge(
+                "Read the journal of the batch on the node: its entries failed and undo_failed say what went "
+                "wrong. Remove what prevented the rollback, and acknowledge it."
             ),
             area=Area.PROGRAMS,
         ),

@@ -23,7 +23,7 @@ from ..engine.reading import Query
 from ..words.cause import ERROR, Area, Cause
 from ..words.causes import CAUSES
 from ..words.finding import Seen
-from ..words.remedies import REJOIN, advice
+from ..words.remedies import REJOIN, converge
 from .check import Check
 from .scene import Scene
 
@@ -89,7 +89,11 @@ CHECKS = (
             "The node was off, or did not reach the API server, for too long; or its clock is wrong. The kubelet "
             "cannot "
             "renew an expired certificate.",
-            REJOIN,
+            REJOIN.said(
+                "Compare the clock. If it is right, make a new token (kubeadm token create "
+                "--print-join-command); with the node drained remove /etc/kubernetes/kubelet.conf and "
+                "C:\\var\\lib\\kubelet\\pki on it, and join it again."
+            ),
             explains=("node.not-ready", "node.taint", "kubelet.unhealthy"),
             area=Area.PROGRAMS,
         ),
@@ -102,10 +106,12 @@ CHECKS = (
             "A certificate that others check has expired",
             "kubectl logs and exec, metrics, or callers of CRI over TCP are refused. Nobody approved its successor, or "
             "nobody made one.",
-            advice(
-                "Compare the clock; approve the node's CertificateSigningRequest that waits (site.yml does, with the "
-                "tag "
-                "join). For CRI over TCP run containerd_config_tcp again."
+            converge(
+                "join",
+                text=(
+                    "Compare the clock; kubectl get csr, then kubectl certificate approve NAME of the node's that "
+                    "waits. For CRI over TCP make the server's certificate again."
+                ),
             ),
             area=Area.PROGRAMS,
         ),

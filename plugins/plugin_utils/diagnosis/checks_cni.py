@@ -22,16 +22,19 @@ from ..words.cause import ERROR, Cause
 from ..words.causes import CAUSES
 from ..words.causes_cni import RULES
 from ..words.finding import Seen
-from ..words.remedies import advice
+from ..words.remedies import advice, converge
+from ..words.remedy import Ends
 from .check import Check, inside, ranges
 from .checks_network import PLACEHOLDER
 from .checks_services import uses_dsr
 from .scene import Scene
 
-_ELSEWHERE = advice(
-    "containerd's conf_dir is not winkube_cni_conf_dir, where flannel's configuration is written: run site.yml with "
-    "the tag containerd, which sets it, or set winkube_cni_conf_dir to it."
-)
+_ELSEWHERE = converge(
+    "containerd",
+    text="containerd's conf_dir is not the folder where flannel's configuration is written: set it in config.toml, and "
+    "restart containerd.",
+    variables=("winkube_cni_conf_dir",),
+).untried()
 
 
 def _absent(scene: Scene) -> Iterator[Seen]:
@@ -166,9 +169,11 @@ CHECKS = (
             "the "
             "machine reaches them.",
             advice(
-                "Look into the folder of CNI configurations: remove the one of nat (0-containerd-nat.conf, .json), "
-                "then "
-                "delete these pods."
+                (
+                    "Look into the folder of CNI configurations: remove the one of nat (0-containerd-nat.conf, "
+                    ".json), then delete these pods."
+                ),
+                Ends.PODS,
             ),
             "kubernetes/kubernetes#101680",
             explains=("hns.pod-without-endpoint", "traffic.*", "pod.*"),

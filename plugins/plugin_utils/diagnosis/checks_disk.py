@@ -22,6 +22,7 @@ from ..facts.containerd import DEFAULT_ROOT, SNAPSHOTS
 from ..words.cause import WARNING, Area, Cause
 from ..words.finding import Seen
 from ..words.remedies import advice
+from ..words.remedy import Ends
 from .check import Check
 from .scene import Scene
 
@@ -85,8 +86,8 @@ CHECKS = (
             "containers' "
             "scratch disks (up to 20 GB each), logs and Windows' updates.",
             advice(
-                "Make the drive larger, or remove what is not needed: crictl rmi --prune; DISM /Online /Cleanup-Image "
-                "/StartComponentCleanup."
+                "Make the drive larger, or remove what is not needed: crictl rmi --prune; DISM /Online "
+                "/Cleanup-Image /StartComponentCleanup."
             ),
             explains=("pod.*", "node.pressure"),
             area=Area.PROGRAMS,
@@ -100,9 +101,12 @@ CHECKS = (
             "containerd could not remove layers",
             "A process or a virus scanner held files of them. containerd forgot them and does not try again.",
             advice(
-                "Drain and restart the machine, then remove them by HCS (hcsshim's wclayer remove PATH), never by "
-                "deleting "
-                "the folder: it has links to files of Windows."
+                (
+                    "Drain and restart the machine, then remove them by HCS (hcsshim's wclayer remove PATH), never "
+                    "by deleting the folder: it has links to files of Windows."
+                ),
+                Ends.PODS,
+                Ends.MACHINE,
             ),
             area=Area.PROGRAMS,
         ),

@@ -15,7 +15,8 @@ from ..network.model import DEGRADED, DESTROYED, DETACHED, STATES, Endpoint
 from ..words.cause import ERROR, WARNING, Cause
 from ..words.causes import CAUSES
 from ..words.finding import Seen
-from ..words.remedies import REMOVE_ENDPOINTS, advice
+from ..words.remedies import MEND_CNI_CONF, REMOVE_ENDPOINTS, advice, converge
+from ..words.remedy import Ends
 from .check import Check, Needs, inside, ranges
 from .scene import Scene
 
@@ -182,7 +183,9 @@ CHECKS = (
             "Two endpoints have one address",
             "A remote endpoint was left behind when a pod of this node got its address, or an endpoint outlived its "
             "pod.",
-            REMOVE_ENDPOINTS,
+            REMOVE_ENDPOINTS.said(
+                "Find which of the two has no pod (kubectl get pods -o wide): hnsdiag delete endpoints ID for that one."
+            ),
             "Azure/AKS#5653",
             explains=("traffic.*",),
         ),
@@ -195,7 +198,8 @@ CHECKS = (
             "An endpoint belongs to no pod",
             "The pod ended while the CNI plugin or HNS could not work, or the machine was restarted.",
             advice(
-                "If no pod has this address: hnsdiag delete endpoints <id>. It keeps an address of the node's range."
+                "If no pod has this address: hnsdiag delete endpoints ID. It keeps an address of the node's range.",
+                Ends.CONNECTIONS,
             ),
             "microsoft/Windows-Containers#631",
         ),
@@ -207,7 +211,7 @@ CHECKS = (
             WARNING,
             "An endpoint's namespace is gone",
             "The pod's sandbox was removed without its network, as after a restart of the machine or of containerd.",
-            advice("If no pod has this address: hnsdiag delete endpoints <id>."),
+            advice("If no pod has this address: hnsdiag delete endpoints ID.", Ends.CONNECTIONS),
             "microsoft/Windows-Containers#631",
         ),
         _namespace_gone,
@@ -218,7 +222,7 @@ CHECKS = (
             ERROR,
             "An endpoint's network is gone",
             "The network was removed or recreated under pods.",
-            advice("Delete the pod; its successor gets an endpoint of the new network."),
+            advice("Delete the pod; its successor gets an endpoint of the new network.", Ends.PODS),
         ),
         _network_gone,
     ),
@@ -228,7 +232,7 @@ CHECKS = (
             ERROR,
             "An endpoint's address is not of its network",
             "The network was recreated with another range while pods were there.",
-            advice("Delete the pod; its successor gets an address of the new range."),
+            advice("Delete the pod; its successor gets an address of the new range.", Ends.PODS),
         ),
         _outside,
     ),
@@ -242,8 +246,12 @@ CHECKS = (
             ERROR,
             "A pod's traffic inside the cluster is translated",
             "cni.conf had other exceptions when the pod was started, or keys that the plugin passes over in silence.",
-            advice(
-                "Mend cni.conf (winkube_repair=cni_conf), then delete the pod: the policy of a pod that runs stays."
+            MEND_CNI_CONF.said(
+                (
+                    "Write the settings of OutBoundNAT in cni.conf as its apiVersion wants them, then delete the "
+                    "pod: the policy of a pod that runs stays."
+                ),
+                Ends.PODS,
             ),
             "projectcalico/node#954",
             explains=("traffic.*",),
@@ -256,7 +264,7 @@ CHECKS = (
             ERROR,
             "An endpoint's policy has a value that is not a network",
             "A template of the CNI's configuration was not filled in: HNS makes the endpoint and cannot attach it.",
-            advice("Write the cluster's networks into the CNI's configuration, then delete the pods."),
+            advice("Write the cluster's networks into the CNI's configuration, then delete the pods.", Ends.PODS),
             "containerd/containerd#5729",
             explains=("hns.endpoint-*", "hns.namespace-refused", "traffic.*", "pod.*"),
         ),
@@ -268,7 +276,7 @@ CHECKS = (
             WARNING,
             "A pod's names are looked up in the wrong domain",
             "cni.conf's dns.Search is not svc.<cluster domain>, or a plugin left the namespace out.",
-            advice("Set the cluster's domain in cni.conf, then delete the pod."),
+            advice("Set the cluster's domain in cni.conf, then delete the pod.", Ends.PODS),
             explains=("traffic.*",),
         ),
         _dns_suffix,
@@ -279,7 +287,7 @@ CHECKS = (
             WARNING,
             "A remote endpoint stands for a pod that is gone",
             "kube-proxy did not remove it: its rule could not be deleted, or kube-proxy was stopped meanwhile.",
-            advice("Start kube-proxy again; if it stays: hnsdiag delete endpoints <id>."),
+            advice("Start kube-proxy again; if it stays: hnsdiag delete endpoints ID.", Ends.CONNECTIONS),
             "microsoft/Windows-Containers#631",
         ),
         _remote_stale,
@@ -293,7 +301,11 @@ CHECKS = (
             "The endpoint was deleted under it: by a kube-proxy that runs under another name (--hostname-override), "
             "by a "
             "clean-up, or with a restart of HNS.",
-            advice("Give kube-proxy the Node's name (site.yml with the tag kube_proxy), then delete the pod."),
+            converge(
+                "kube_proxy",
+                text="Give kube-proxy --hostname-override with the Node's name and restart it, then delete the pod.",
+                ends=(Ends.PODS,),
+            ),
             "kubernetes/kubernetes#131387",
             explains=("traffic.*", "pod.*"),
         ),
@@ -306,7 +318,10 @@ CHECKS = (
             WARNING,
             "An endpoint is there, its pod is not",
             "The pod was removed while the CNI plugin could not work.",
-            advice("hnsdiag delete endpoints <id>, and remove the address's file below \\var\\lib\\cni\\networks."),
+            advice(
+                "hnsdiag delete endpoints ID, and remove the address's file below \\var\\lib\\cni\\networks.",
+                Ends.CONNECTIONS,
+            ),
             "microsoft/Windows-Containers#631",
         ),
         _without_pod,

@@ -15,7 +15,8 @@ from ..facts.flannel import BACKENDS, PORT, VNI
 from ..words.cause import ERROR, Cause
 from ..words.causes import CAUSES
 from ..words.finding import Seen
-from ..words.remedies import FLANNEL_FILES, KUBE_PROXY, advice
+from ..words.remedies import FLANNEL_FILES, KUBE_PROXY, converge
+from ..words.remedy import Ends
 from .check import Check, Needs, inside, ranges
 from .scene import Scene, argument
 
@@ -226,7 +227,7 @@ CHECKS = (
             "flanneld calls its network otherwise",
             "Backend.Name in net-conf.json is missing or not cni.conf's name; flannel's own are flannel.<VNI> and "
             "cbr0.",
-            FLANNEL_FILES,
+            FLANNEL_FILES.said("Set Backend.Name of net-conf.json to the name in cni.conf, and restart flanneld."),
             "microsoft/SDN#320",
             explains=("kube-proxy.network-name", "hns.no-network"),
         ),
@@ -254,7 +255,7 @@ CHECKS = (
             ERROR,
             "flanneld's lease cannot be used",
             "Somebody has edited subnet.env, or it comes from another cluster.",
-            FLANNEL_FILES,
+            FLANNEL_FILES.said("Remove C:\\run\\flannel\\subnet.env and restart flanneld, which writes it again."),
             explains=("flannel.subnet-env-stale", "pod.*"),
         ),
         _lease_invalid,
@@ -265,7 +266,9 @@ CHECKS = (
             ERROR,
             "flanneld's lease is of another range than the node",
             "Somebody has edited subnet.env, or it is of an earlier life of the node.",
-            FLANNEL_FILES,
+            FLANNEL_FILES.said(
+                "Remove C:\\run\\flannel\\subnet.env and restart flanneld, which writes it by the Node's podCIDR."
+            ),
             "microsoft/SDN#371",
             explains=("hns.endpoint-outside-range", "kube-proxy.source-vip", "kube-proxy.rule-source-vip", "pod.*"),
         ),
@@ -285,7 +288,14 @@ CHECKS = (
             ERROR,
             "A pod has kube-proxy's source VIP",
             "The address was not reserved with host-local, or the reservation's file was removed.",
-            advice("Run site.yml with the tag kube_proxy, then delete the pod."),
+            converge(
+                "kube_proxy",
+                text=(
+                    "Reserve another address of the node's range for --source-vip (a file of its name below "
+                    "\\var\\lib\\cni\\networks) and restart kube-proxy, then delete the pod."
+                ),
+                ends=(Ends.PODS,),
+            ),
             "kubernetes/kubernetes#123014",
         ),
         _proxy_vip_taken,
@@ -301,7 +311,7 @@ CHECKS = (
             ERROR,
             "kube-proxy has another network for pods",
             "--cluster-cidr was copied from another cluster.",
-            KUBE_PROXY,
+            KUBE_PROXY.said("Set kube-proxy's --cluster-cidr to the cluster's pod range, and restart it."),
             explains=("traffic.*",),
         ),
         _proxy_cidr,

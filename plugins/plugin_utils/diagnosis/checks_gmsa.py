@@ -261,15 +261,14 @@ def _check(
     severity: str,
     title: str,
     why: str,
-    todo: str,
+    plain: str,
     look: Callable[[Scene], Iterator[Seen]],
     issue: str = "",
 ) -> Check:
-    cause = Cause(f"gmsa.{identity}", severity, title, why, advice(todo), issue, GMSA_FOLLOWS, Area.WORKLOADS)
+    cause = Cause(f"gmsa.{identity}", severity, title, why, advice(plain), issue, GMSA_FOLLOWS, Area.WORKLOADS)
     return Check(cause, look, Needs.TRIED)
 
 
-_STEPS = "docs/gmsa.md has the steps."
 CHECKS = (
     Check(CAUSES["gmsa.no-crd"], _no_crd, Needs.TRIED),
     _check(
@@ -277,7 +276,7 @@ CHECKS = (
         ERROR,
         "A webhook of gMSA is missing",
         "The mutating one puts the credential spec into a pod, the validating one asks whether its account may use it.",
-        f"Install the chart of kubernetes-sigs/windows-gmsa again. {_STEPS}",
+        "Install the chart of kubernetes-sigs/windows-gmsa again.",
         _no_webhook,
         "kubernetes-sigs/windows-gmsa#30",
     ),
@@ -286,7 +285,7 @@ CHECKS = (
         ERROR,
         "The webhook of gMSA does not answer",
         "No pod behind its Service is ready.",
-        "Look at its Deployment: kubectl -n <namespace> get pods, describe, logs.",
+        "Look at its Deployment: kubectl -n NAMESPACE get pods, describe, logs.",
         _webhook_down,
     ),
     _check(

@@ -20,7 +20,8 @@ from ..network.port_blocks import BLOCK
 from ..words.cause import ERROR, NOTE, WARNING, Area, Cause
 from ..words.causes import CAUSES
 from ..words.finding import Seen
-from ..words.remedies import AFTER_HNS, advice
+from ..words.remedies import AFTER_HNS, advice, converge, playbook
+from ..words.remedy import Ends
 from .check import Check
 from .scene import COMPUTE_SERVICE, DISABLED, HNS_SERVICE, Scene
 
@@ -70,7 +71,11 @@ def _adapter_missing(scene: Scene) -> Iterator[Seen]:
             f"adapter {scene.network_adapter}",
             f"it is not there; there are: {join_words(there)}",
             "an adapter of this name",
-            advice(f"Set winkube_interface_name to the one that has the host's address: {join_words(there)}."),
+            converge(
+                "flannel",
+                text=f"Name the one that has the host's address: {join_words(there)}.",
+                variables=("winkube_interface_name",),
+            ),
         )
 
 
@@ -261,9 +266,11 @@ CHECKS = (
             "HNS does not answer",
             "The service hangs or does not run, or the user is not an administrator.",
             advice(
-                "Look at the service hns and at the event log Microsoft-Windows-Host-Network-Service-Admin; restart "
-                "the "
-                "machine if it hangs."
+                (
+                    "Look at the service hns and at the event log Microsoft-Windows-Host-Network-Service-Admin; "
+                    "restart the machine if it hangs."
+                ),
+                Ends.MACHINE,
             ),
             explains=("hns.no-network", "flannel.*", "kube-proxy.*", "node.not-ready"),
         ),
@@ -287,7 +294,11 @@ CHECKS = (
             ERROR,
             "The host's adapter is a wireless one",
             "HNS puts no l2bridge and no overlay on Wi-Fi: an access point takes frames of one MAC address alone.",
-            advice("Connect the host by cable, or give winkube_interface_name an adapter with a cable."),
+            converge(
+                "flannel",
+                text="Connect the host by cable, and name that adapter (flanneld's --iface).",
+                variables=("winkube_interface_name",),
+            ),
             "flannel-io/flannel#1628",
             explains=("hns.*", "flannel.*", "cni.*", "kube-proxy.*", "node.not-ready"),
         ),
@@ -299,7 +310,18 @@ CHECKS = (
             ERROR,
             "The host has no adapter on the virtual switch",
             "The switch was made without it or somebody removed it: the host cannot be reached through that adapter.",
-            advice("Drain the node, remove the network, restart the machine and run site.yml with the tag flannel."),
+            converge(
+                "flannel",
+                text=(
+                    "Drain the node, stop flanneld, remove the network (Get-HnsNetwork, Remove-HnsNetwork), restart "
+                    "the machine and start flanneld."
+                ),
+                ends=(
+                    Ends.CONNECTIONS,
+                    Ends.PODS,
+                    Ends.MACHINE,
+                ),
+            ),
             "Azure/acs-engine#4001",
             explains=(
                 "hns.management-address-stale",
@@ -320,9 +342,11 @@ CHECKS = (
             "The host's address was lost",
             "Making the external vSwitch took the static address from the adapter, or no DHCP server answered.",
             advice(
-                "Give the adapter its address, gateway and DNS servers back (netsh interface ipv4 set address), then "
-                "start "
-                "flanneld and kube-proxy again."
+                (
+                    "Give the adapter its address, gateway and DNS servers back (netsh interface ipv4 set address), "
+                    "then start flanneld and kube-proxy again."
+                ),
+                Ends.CONNECTIONS,
             ),
             "kubernetes-sigs/sig-windows-tools#162",
             explains=(
@@ -353,7 +377,10 @@ CHECKS = (
             "With HNS its endpoints and rules were lost; kube-proxy may try for ever to make rules that it believes "
             "to be "
             "there (0xb7).",
-            AFTER_HNS,
+            AFTER_HNS.said(
+                "Restart-Service flanneld, kube-proxy: they recreate their endpoints and rules; delete the pods "
+                "whose endpoints are gone."
+            ),
             "kubernetes/kubernetes#139519",
             explains=("kube-proxy.*",),
         ),
@@ -380,7 +407,7 @@ CHECKS = (
             "The hypervisor drops what pods send",
             "Pods have MAC addresses of their own; a virtual machine may send with its own alone unless that is "
             "allowed.",
-            advice("On the Hyper-V host: Set-VMNetworkAdapter -VMName <machine> -MacAddressSpoofing On."),
+            advice("On the Hyper-V host: Set-VMNetworkAdapter -VMName MACHINE -MacAddressSpoofing On."),
             explains=("traffic.*", "pod.*"),
         ),
         _mac_spoofing,
@@ -395,7 +422,14 @@ CHECKS = (
             WARNING,
             "This revision of Windows is known to be bad",
             "An update broke something, or the update that mends it is missing.",
-            advice("Install the update that is named, by patch.yml; docs/windows-support.md has the sources."),
+            playbook(
+                "Install the update that is named, and restart the machine with the node drained.",
+                "patch",
+                ends=(
+                    Ends.PODS,
+                    Ends.MACHINE,
+                ),
+            ),
         ),
         _bad_revision,
     ),
@@ -405,7 +439,10 @@ CHECKS = (
             NOTE,
             "This revision of Windows is newer than the table of bad ones",
             "",
-            advice("docs/windows-support.md has the table; winkube_windows_revisions adds rows of your own."),
+            advice(
+                "Look at the release notes of the update that the machine has.",
+                variables=("winkube_windows_revisions",),
+            ),
             area=Area.PROGRAMS,
         ),
         _newer,

@@ -19,7 +19,7 @@ from ..facts.flags import OLDEST
 from ..facts.version import Version
 from ..words.cause import ERROR, WARNING, Area, Cause
 from ..words.finding import Seen
-from ..words.remedies import advice
+from ..words.remedies import advice, converge
 from .check import Check, Needs
 from .scene import Probe, Scene
 
@@ -90,7 +90,7 @@ CHECKS = (
             "The kubelet will end on its configuration at its next start",
             "Somebody has written a file in config.d or config.yaml since it was started; a kubelet reads them at its "
             "start only.",
-            advice("Mend the key in the file that is named; site.yml refuses to restart the kubelet before that."),
+            advice("Mend the key in the file that is named, before the kubelet starts again."),
             "kubernetes/kubernetes#124796",
             explains=("start.kubelet-config", "start.feature-gate"),
             area=Area.PROGRAMS,
@@ -128,7 +128,9 @@ CHECKS = (
             WARNING,
             "The kubelet does not have the cluster's present configuration",
             "The ConfigMap was changed after the join, and only a run brings that to a node that has joined.",
-            advice("Run site.yml with the tag kubelet."),
+            converge(
+                "kubelet", text="kubeadm upgrade node phase kubelet-config on the node, then Restart-Service kubelet."
+            ),
             area=Area.PROGRAMS,
         ),
         _behind,

@@ -17,9 +17,10 @@ from ..words.cause import Cause
 from ..words.finding import Finding, Seen
 from ..words.line import parse
 from ..words.messages import Hit, search
-from ..words.places import is_drastic, look_first, look_next, place_sentence
+from ..words.places import look_first, look_next, place_sentence
 from ..words.remedies import advice
 from ..words.remedy import Remedy
+from ..words.signs import speak_twice
 from .scene import Scene
 
 _ENDS = ("crashes", "stopped", "unhealthy", "no-pipe")
@@ -55,11 +56,11 @@ def _as_seen(hit: Hit) -> Seen:
     )
 
 
-def _careful(cause: Cause, hit: Hit) -> Remedy | None:
-    """What drains, rejoins or restarts comes after a look where one line, or a state, is all that speaks for it."""
+def _careful(cause: Cause, hit: Hit, hits: Iterable[Hit]) -> Remedy | None:
+    """A look comes first where a state, or one sign in all logs, is all that speaks for what is drastic."""
     if hit.place:
         return advice(look_next(cause.id, hit.lines[-1]))
-    if hit.count > 1 or not is_drastic(cause.remedy):
+    if not cause.remedy.drastic or speak_twice(sign for each in hits for sign in each.signs):
         return None
     return advice(look_first(cause.id, cause.remedy))
 
@@ -76,13 +77,15 @@ def with_logs(
     """The findings with what logs say to them, and those that logs alone make of the known causes. `looked` are the ids
     of those that a check finds on the machine itself."""
     findings = list(found)
-    for hit in search(scene.logs, scene.quiet, scene.working):
+    hits = search(scene.logs, scene.quiet, scene.working)
+    for hit in hits:
         cause = known.get(hit.finding)
         if cause is None:
             continue
         at = next((number for number, each in enumerate(findings) if each.id == hit.finding), None)
         if at is None or hit.finding not in looked:
-            findings.append(Finding(cause, replace(_as_seen(hit), remedy=_careful(cause, hit))))
+            own = (each for each in hits if each.finding == hit.finding)
+            findings.append(Finding(cause, replace(_as_seen(hit), remedy=_careful(cause, hit, own))))
         else:
             findings[at] = findings[at].with_evidence(*hit.lines, explains=_breaks(hit))
     return tuple(findings)

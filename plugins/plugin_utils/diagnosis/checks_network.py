@@ -16,7 +16,8 @@ from ..network.model import Network
 from ..words.cause import ERROR, WARNING, Cause
 from ..words.causes import CAUSES
 from ..words.finding import Seen
-from ..words.remedies import REJOIN, RESTART_FLANNELD, SWITCH_MODE, advice
+from ..words.remedies import REJOIN, RESTART_FLANNELD, SWITCH_MODE, advice, converge
+from ..words.remedy import Ends
 from .check import Check, Needs, ranges
 from .scene import Scene
 
@@ -170,7 +171,7 @@ CHECKS = (
             ERROR,
             "The pod network has another range than the node's lease",
             "The Node was recreated with another range, and the network is that of the old one.",
-            RESTART_FLANNELD,
+            RESTART_FLANNELD.said("Restart-Service flanneld: it makes the network again with its lease's range."),
             "MicrosoftDocs/Virtualization-Documentation#1013",
             explains=(
                 "hns.endpoint-outside-range",
@@ -188,7 +189,10 @@ CHECKS = (
             ERROR,
             "The pod network's range is not the Node's",
             "The Node was deleted and came back with another podCIDR.",
-            REJOIN,
+            REJOIN.said(
+                "With the node drained: stop flanneld, remove the network (Remove-HnsNetwork) and subnet.env, "
+                "then kubeadm reset and join again."
+            ),
             explains=(
                 "node.earlier-life",
                 "flannel.subnet-env-stale",
@@ -221,7 +225,18 @@ CHECKS = (
             ERROR,
             "The pod network is on another adapter",
             "The machine has several adapters, and the first one was taken.",
-            advice("Drain the node, remove the network, and run site.yml with the right winkube_interface_name."),
+            converge(
+                "flannel",
+                text=(
+                    "Drain the node, stop flanneld, remove the network (Get-HnsNetwork, Remove-HnsNetwork), and "
+                    "start flanneld with --iface of the right adapter."
+                ),
+                ends=(
+                    Ends.CONNECTIONS,
+                    Ends.PODS,
+                ),
+                variables=("winkube_interface_name",),
+            ),
             explains=("hns.no-host-adapter", "hns.management-address-stale", "flannel.iface", "traffic.*", "pod.*"),
         ),
         _adapter,
@@ -232,7 +247,7 @@ CHECKS = (
             ERROR,
             "Two networks have the same addresses",
             "An old network was left behind when the new one got another name.",
-            advice("Remove the one that the node no longer uses, after its endpoints."),
+            advice("Remove the one that the node no longer uses, after its endpoints.", Ends.CONNECTIONS),
             explains=("traffic.*",),
         ),
         _overlap,
@@ -243,7 +258,9 @@ CHECKS = (
             WARNING,
             "A network of the other kind was left behind",
             "The node was switched between l2bridge and overlay.",
-            SWITCH_MODE,
+            SWITCH_MODE.said(
+                "With the node drained: remove the network of the other type (Get-HnsNetwork, Remove-HnsNetwork)."
+            ),
         ),
         _stale,
     ),
@@ -254,7 +271,10 @@ CHECKS = (
             "Packets of pods do not fit through the adapter",
             "The adapter's MTU is smaller than flanneld assumed, or was changed: large packets are lost, small ones "
             "pass.",
-            RESTART_FLANNELD,
+            RESTART_FLANNELD.said(
+                "Restart-Service flanneld: it writes subnet.env with the adapter's MTU; pods get it when they "
+                "are made again."
+            ),
             "Azure/AKS#2873",
             explains=("traffic.*",),
         ),
@@ -266,7 +286,7 @@ CHECKS = (
             WARNING,
             "A pod may send packets that do not fit",
             "The endpoint was made without room for the outer headers.",
-            advice("Delete the pod, so that it gets a new endpoint."),
+            advice("Delete the pod, so that it gets a new endpoint.", Ends.PODS),
             "Azure/AKS#2873",
         ),
         _overhead,

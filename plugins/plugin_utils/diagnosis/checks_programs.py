@@ -26,6 +26,7 @@ from ..words.cause import ERROR, WARNING, Area, Cause
 from ..words.causes_service import causes_of
 from ..words.finding import Seen
 from ..words.remedies import advice, converge
+from ..words.remedy import Ends
 from . import programs
 from .check import Check
 from .programs import Program
@@ -257,7 +258,10 @@ def _version_check(component: Component) -> Check:
             ERROR,
             f"{component.name} is another release than the inventory names",
             "The node was not brought up to date, or somebody replaced the program.",
-            converge(component.role, text="Install the release that is wanted."),
+            converge(
+                component.role,
+                text=f"Replace {component.name} by the release that is wanted, and restart what runs it.",
+            ),
             area=Area.PROGRAMS,
         ),
         partial(_other_version, component),
@@ -274,7 +278,7 @@ CHECKS = (
             WARNING,
             "containerd runs pods by another release's shim",
             "The first one in the machine's Path is taken, not the one beside containerd.exe.",
-            advice(shim.REMEDY),
+            advice(shim.REMEDY, Ends.MACHINE),
             area=Area.PROGRAMS,
         ),
         _shim,

@@ -23,7 +23,8 @@ from ..facts.version import Version
 from ..words.cause import ERROR, NOTE, Area, Cause
 from ..words.causes import CAUSES
 from ..words.finding import Seen
-from ..words.remedies import advice
+from ..words.remedies import advice, converge
+from ..words.remedy import Ends
 from .check import Check, Needs
 from .programs import Program, log_of, programs
 from .scene import Scene, argument
@@ -230,7 +231,7 @@ def _find_lost(scene: Scene) -> Iterator[Seen]:
                 f"service {program.service}",
                 "what its program prints goes nowhere",
                 "a file for it",
-                advice(f"Run site.yml with the tag {program.role}, or: {by_hand}; then restart the service."),
+                converge(program.role, text=f"{by_hand}; then restart the service."),
             )
         else:
             yield Seen(
@@ -238,7 +239,10 @@ def _find_lost(scene: Scene) -> Iterator[Seen]:
                 "under sc it writes no file: Windows gives a service no console, and Kubernetes' programs have no flag "
                 "for one from 1.26 on",
                 "a file for what it prints",
-                advice(f"Run site.yml with the tag {program.role}: kube-log-runner.exe then keeps what it prints."),
+                converge(
+                    program.role,
+                    text="Put kube-log-runner.exe -log-file FILE before the program in the service's command line.",
+                ),
             )
 
 
@@ -250,7 +254,7 @@ CHECKS = (
             "A program runs outside its service",
             "Such a program ends with the session that started it (a window of start.ps1), and a second one beside the "
             "service writes the same things.",
-            advice("Close that window or end that process, then run site.yml, which makes and starts the services."),
+            converge(text="Close that window or end that process, then start its service.", ends=(Ends.PODS,)),
             area=Area.PROGRAMS,
         ),
         _outside,
@@ -267,8 +271,11 @@ CHECKS = (
             ERROR,
             "A service has other arguments",
             "Somebody has changed them, or they are of another release of this collection or of Kubernetes.",
-            advice(
-                "Run site.yml: it sets the arguments and restarts what has others. --check --diff shows them first."
+            converge(
+                text=(
+                    "Compare sc.exe qc SERVICE, or nssm.exe dump SERVICE, with what is wanted; set it and restart "
+                    "the service."
+                )
             ),
             explains=("kubelet.crashes", "kube-proxy.crashes", "flannel.crashes"),
             area=Area.PROGRAMS,
@@ -282,7 +289,7 @@ CHECKS = (
             NOTE,
             "With which arguments a service runs is not known",
             "",
-            advice("nssm.exe dump <service>"),
+            advice("nssm.exe dump SERVICE"),
             area=Area.PROGRAMS,
         ),
         _untold,
@@ -294,7 +301,12 @@ CHECKS = (
             ERROR,
             "What a program prints is lost",
             "Nothing more can be said without its log.",
-            advice("Run site.yml, which gives each service a file for its output."),
+            converge(
+                text=(
+                    "Give the service a file for what it prints: nssm.exe set SERVICE AppStdout FILE and AppStderr, "
+                    "or kube-log-runner.exe -log-file FILE before the program."
+                )
+            ),
             explains=("*.no-log",),
             area=Area.PROGRAMS,
         ),

@@ -17,7 +17,8 @@ from ..network.virtual_machine import hypervisor
 from ..repair.rejoin import stale_files
 from ..words.cause import ERROR, NOTE, Area, Cause
 from ..words.finding import Seen
-from ..words.remedies import FLANNEL_FILES, REJOIN, advice
+from ..words.remedies import FLANNEL_FILES, REJOIN, advice, converge
+from ..words.remedy import Ends
 from .check import Check, Needs
 from .checks_workloads import setting
 from .scene import Scene, list_adapters
@@ -59,7 +60,7 @@ def _no_iface(scene: Scene) -> Iterator[Seen]:
         yield Seen(
             "flanneld",
             "it has no --iface: on a machine with several adapters it takes another one after a restart",
-            "--iface=<the node's address>",
+            "--iface with the node's address",
             evidence=(" ".join(scene.flanneld),),
         )
 
@@ -165,8 +166,8 @@ def _not_asked(scene: Scene) -> Iterator[Seen]:
         f"it was not asked: {scene.tried.no_cluster.rstrip('.')}. Whether the Node is Ready, its podCIDR, and whether "
         "its pods run is not known",
         remedy=advice(
-            f"Name a kubeconfig in winkube_cluster.kubeconfig; or: kubectl get node {name} -o wide, "
-            f"kubectl get pods -A -o wide --field-selector spec.nodeName={name}"
+            f"kubectl get node {name} -o wide, kubectl get pods -A -o wide --field-selector spec.nodeName={name}",
+            variables=("winkube_cluster.kubeconfig",),
         ),
     )
 
@@ -178,7 +179,10 @@ CHECKS = (
             ERROR,
             "The node keeps files of an earlier life",
             "The Node was deleted and came back with another range; the files were kept.",
-            REJOIN,
+            REJOIN.said(
+                "With the node drained: kubeadm reset on it, remove what is left below C:\\var\\lib\\kubelet\\pki "
+                "and C:\\run\\flannel, then join it again."
+            ),
             explains=("kube-proxy.source-vip", "kube-proxy.rule-source-vip"),
             area=Area.NODE,
         ),
@@ -191,7 +195,7 @@ CHECKS = (
             ERROR,
             "flanneld chooses an adapter by itself",
             "Its service was made by hand, or by a script.",
-            FLANNEL_FILES,
+            FLANNEL_FILES.said("Give flanneld --iface with the host's address."),
             explains=("hns.network-adapter",),
         ),
         _no_iface,
@@ -203,7 +207,10 @@ CHECKS = (
             ERROR,
             "flanneld does not know its Node",
             "Without NODE_NAME it does not find the Node whose podCIDR is its lease.",
-            FLANNEL_FILES,
+            FLANNEL_FILES.said(
+                "Give flanneld's service NODE_NAME with the Node's name (nssm.exe set flanneld "
+                "AppEnvironmentExtra NODE_NAME=NAME), and restart it."
+            ),
             explains=("flannel.*", "hns.no-network", "cni.absent"),
         ),
         _no_node_name,
@@ -218,7 +225,8 @@ CHECKS = (
             advice(
                 "Restart flanneld, which rewrites the file; only if it does not, write it by hand with a "
                 "FLANNEL_SUBNET "
-                "that no other node has."
+                "that no other node has.",
+                Ends.CONNECTIONS,
             ),
             explains=("flannel.subnet-env-stale", "traffic.*"),
         ),
@@ -231,7 +239,14 @@ CHECKS = (
             ERROR,
             "containerd and CNI do not agree on their folders",
             "containerd's configuration is of another installation, or its plugins were removed.",
-            advice("Run site.yml with the tags cni and containerd."),
+            converge(
+                "cni",
+                "containerd",
+                text=(
+                    "Set bin_dir and conf_dir of containerd's config.toml to the folders that have the plugins and "
+                    "cni.conf, and restart containerd."
+                ),
+            ),
             explains=("cni.plugin-missing", "cni.absent", "node.not-ready", "pod.stuck"),
         ),
         _cni_folders,
@@ -254,7 +269,10 @@ CHECKS = (
             NOTE,
             "The cluster was not asked",
             "",
-            advice("Name a kubeconfig in winkube_cluster.kubeconfig."),
+            advice(
+                "kubectl get node NAME -o wide and kubectl get pods -A -o wide tell what the node does not.",
+                variables=("winkube_cluster.kubeconfig",),
+            ),
             area=Area.NODE,
         ),
         _not_asked,

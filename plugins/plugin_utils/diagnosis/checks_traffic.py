@@ -24,7 +24,8 @@ from ..facts.flags import KUBELET
 from ..words.cause import ERROR, NOTE, Area, Cause
 from ..words.causes import CAUSES
 from ..words.finding import Seen
-from ..words.remedies import advice
+from ..words.remedies import advice, converge
+from ..words.remedy import Ends
 from .check import Check, Needs, ranges
 from .checks_services import arguments, line_of
 from .cluster_view import Object, is_ready, slices_of
@@ -81,7 +82,11 @@ def _outside(scene: Scene) -> Iterator[Seen]:
                 f"its exceptions cover {address}: what pods send there keeps the pod's address, and no answer finds "
                 "its way back",
                 "no exception that covers it",
-                advice("Take the network that covers it out of winkube_exception_list, and run site.yml. " + NOTE_NEW),
+                converge(
+                    "flannel",
+                    text=f"Take the network that covers it out of the exceptions of {scene.cni_file}. {NOTE_NEW}",
+                    variables=("winkube_exception_list",),
+                ),
                 evidence=(f"exceptions: {', '.join(exceptions)}",),
             )
     said = tried.in_pod.said.get(OUTSIDE)
@@ -99,13 +104,13 @@ def _outside_untried(scene: Scene) -> Iterator[Seen]:
     target, said = tried.how.target, tried.in_pod.said.get(OUTSIDE)
     if said is None or said.exit_code is None:
         why = "no target outside was given" if not target else (said.first if said else _why(tried))
-        hand = f"kubectl exec -n <namespace> <pod of this node> -- {' '.join(CURL)} {url(target or '<address>')}"
+        hand = f"kubectl exec -n NAMESPACE POD -- {' '.join(CURL)} {url(target or 'ADDRESS')}"
         yield Seen(
             "outside of the cluster",
             f"no pod tried to get there: {why}",
             remedy=advice(
-                "Set winkube_diagnose_target to an address or URL, and have a pod with curl.exe on the node, or run: "
-                f"{hand}. Do not ping."
+                f"From a pod of the node that has curl.exe: {hand}. Do not ping.",
+                variables=("winkube_diagnose_target",),
             ),
         )
 
@@ -205,11 +210,11 @@ def _service_ips_host(scene: Scene) -> Iterator[Seen]:
     text = f"{_LOCAL_WORDS} services by their service address: a limitation of Windows' networking. Its pods do"
     if said is None or said.exit_code is None:
         why = said.first if said else _why(tried)
-        address = _service_address(tried.objects) or "<service>"
+        address = _service_address(tried.objects) or "ADDRESS"
         yield Seen(
             "service addresses",
             f"{text}. No pod was asked: {why}",
-            remedy=advice(f"Ask from a pod: kubectl exec <pod of this node> -- curl.exe -k https://{address}/"),
+            remedy=advice(f"Ask from a pod of the node: kubectl exec POD -- curl.exe -k https://{address}/"),
         )
     else:
         yield Seen("service addresses", text)
@@ -240,16 +245,14 @@ def _names_limits(scene: Scene) -> Iterator[Seen]:
         yield Seen(
             "names",
             f"no pod was asked for names: {asked.first if asked else _why(tried)}",
-            remedy=advice(
-                f"Have a pod with PowerShell on the node (image servercore): kubectl exec <pod of this node> -- {hand}"
-            ),
+            remedy=advice(f"From a pod of the node that has PowerShell (image servercore): kubectl exec POD -- {hand}"),
         )
     elif between is not None and between.failed:
         yield Seen(
             "names",
             "fully qualified and short names resolve; those in between (kubernetes.default) do not: Windows has one "
             "DNS suffix for a pod, and takes a name with a dot for a whole one",
-            remedy=advice(f"Write names whole: <service>.<namespace>.svc.{tried.expected.kubelet.cluster_domain}."),
+            remedy=advice(f"Write names whole: SERVICE.NAMESPACE.svc.{tried.expected.kubelet.cluster_domain}."),
         )
 
 
@@ -285,7 +288,12 @@ def _proxy(scene: Scene) -> Iterator[Seen]:
         return
     given = {"HTTP_PROXY": tried.how.http_proxy, "HTTPS_PROXY": tried.how.https_proxy}
     wanted = {name: value for name, value in given.items() if value}
-    machine = advice("Run site.yml with the tag host, and restart the machine: services see it only then.")
+    machine = converge(
+        "host",
+        text="Set it for the machine ([Environment]::SetEnvironmentVariable(NAME, VALUE, 'Machine')) and restart the "
+        "machine: services see it only then.",
+        ends=(Ends.MACHINE,),
+    )
     for name, value in wanted.items():
         found = scene.first.parts.get(f"{VARIABLE}{name.casefold()}")
         if found is None:
@@ -301,11 +309,12 @@ def _proxy(scene: Scene) -> Iterator[Seen]:
             yield Seen(
                 "registry",
                 f"the node does not reach {mask(address)}{through} ({said.first})",
-                remedy=advice(
-                    "Look at the proxy, the firewall and DNS."
-                    if wanted
-                    else "If there is a proxy on the way, set winkube_node_http_proxy and winkube_node_https_proxy, "
-                    "and run site.yml."
+                remedy=advice("Look at the proxy, the firewall and DNS.")
+                if wanted
+                else converge(
+                    "host",
+                    text="If there is a proxy on the way, set HTTP_PROXY and HTTPS_PROXY for the machine.",
+                    variables=("winkube_node_http_proxy", "winkube_node_https_proxy"),
                 ),
                 evidence=tuple(_without_proxy(scene)) if wanted else (),
             )
@@ -321,7 +330,7 @@ def _proxy_untried(scene: Scene) -> Iterator[Seen]:
     yield Seen(
         "registries",
         f"none was asked from the node{why}",
-        remedy=advice(f"Set winkube_diagnose_registries, or run on the node: {hand}"),
+        remedy=advice(f"Run on the node: {hand}", variables=("winkube_diagnose_registries",)),
     )
 
 
@@ -397,7 +406,10 @@ CHECKS = (
             NOTE,
             "Whether pods reach what is outside the cluster is not known",
             "",
-            advice("Set winkube_diagnose_target to an address or URL. Do not ping."),
+            advice(
+                "curl.exe of an address outside of the cluster, from a pod (kubectl exec). Do not ping.",
+                variables=("winkube_diagnose_target",),
+            ),
             area=Area.WORKLOADS,
         ),
         _outside_untried,
@@ -421,10 +433,10 @@ CHECKS = (
             ERROR,
             "Load balancers count the node as dead",
             "Windows' firewall or the cloud's keeps their health checks from kube-proxy.",
-            advice(
-                "Run site.yml: its rule winkube-kube-proxy lets in whom winkube_health_check_sources names. Elsewhere "
-                "open "
-                "TCP 10256 and the node ports to the load balancer."
+            converge(
+                "kube_proxy",
+                text="Open TCP 10256 and the node ports to the load balancer in the host's firewall.",
+                variables=("winkube_health_check_sources",),
             ),
             area=Area.WORKLOADS,
         ),
@@ -437,7 +449,7 @@ CHECKS = (
             NOTE,
             "A Windows node does not reach its own NodePorts",
             "",
-            advice("curl http://<address of the node>:<NodePort>/ on another host"),
+            advice("curl http://ADDRESS:NODEPORT/ on another host"),
             area=Area.WORKLOADS,
         ),
         _node_ports_local,
@@ -449,7 +461,7 @@ CHECKS = (
             ERROR,
             "Pods do not reach Services",
             "HNS has no rule for it, or its rules lead nowhere.",
-            advice("Look at kube-proxy and at HNS's load balancers (hns_check)."),
+            advice("Look at kube-proxy and at HNS's load balancers (hnsdiag list loadbalancers)."),
             explains=("traffic.names",),
             area=Area.WORKLOADS,
         ),
@@ -489,7 +501,7 @@ CHECKS = (
             NOTE,
             "Whether the node reaches registries is not known",
             "",
-            advice("Set winkube_diagnose_registries."),
+            advice("curl.exe -v https://REGISTRY/v2/ on the node.", variables=("winkube_diagnose_registries",)),
             area=Area.WORKLOADS,
         ),
         _proxy_untried,

@@ -22,7 +22,7 @@ from ..lint.images import image_build
 from ..words.cause import ERROR, NOTE, Area, Cause
 from ..words.causes import CAUSES
 from ..words.finding import Seen
-from ..words.remedies import advice
+from ..words.remedies import advice, converge
 from .check import Check, Needs
 from .cluster_view import Object
 from .scene import Scene, containerd_setting
@@ -69,8 +69,12 @@ def _pause(scene: Scene) -> Iterator[Seen]:
             needed = pause_image(version.line, tried.expected.kubelet.pause_image_source, build)
         except NoPauseImageError as error:
             needed = str(error)
-    said = f"Needed is {needed}: leave winkube_pause_image empty, or set it to that, and run site.yml."
-    remedy = advice(said if needed else "Set winkube_pause_image to one with a manifest for this build.")
+    wanted = needed or "an image with a manifest for this build"
+    remedy = converge(
+        "containerd",
+        text=f"Set sandbox_image (pinned_images.sandbox) of config.toml to {wanted}.",
+        variables=("winkube_pause_image",),
+    )
     yield Seen("pause image", wrong[0].rstrip("."), f"one for {machine.name}", remedy)
 
 
@@ -249,7 +253,11 @@ CHECKS = (
             ERROR,
             "The pause image has no variant for this Windows",
             "Each pod needs it, and an image runs on Windows of its own build alone.",
-            advice("Set winkube_pause_image to one with a manifest for this build."),
+            converge(
+                "containerd",
+                text="Set sandbox_image (pinned_images.sandbox) of config.toml to one with a manifest for this build.",
+                variables=("winkube_pause_image",),
+            ),
             explains=("image.pause", "image.mismatch", "pod.stuck", "node.not-ready"),
             area=Area.WORKLOADS,
         ),
@@ -289,7 +297,7 @@ CHECKS = (
             NOTE,
             "CPU figures may be wrong",
             "",
-            advice("See docs/cpu-stats.md."),
+            advice("docs/cpu-stats.md says which containerd has which defect."),
             "containerd/containerd#9531",
             area=Area.WORKLOADS,
         ),

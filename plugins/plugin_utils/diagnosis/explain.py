@@ -78,7 +78,7 @@ def kind_of(text: str) -> str:
     return LOG
 
 
-def explain(texts: Mapping[str, str], host: str = "<host>") -> list[str]:
+def explain(texts: Mapping[str, str], host: str = "") -> list[str]:
     """For a terminal: what each text was taken for, what it shows, and what mends it."""
     kinds = {name: kind_of(text) for name, text in texts.items()}
     lines = list(_of_scene({name: text for name, text in texts.items() if kinds[name] in {HNS, ADAPTERS}}, host))
@@ -119,7 +119,8 @@ def _of_scene(texts: Mapping[str, str], host: str) -> Iterator[str]:
         theirs = Node.unknown(layout, cni_managed_by="cluster", kube_proxy_managed_by="cluster")
         scene = scene_of(Reading(parts=parts), theirs)
         for cause in diagnose(scene).causes:
-            yield f"{cause.finding.title}. {cause.finding.sentence} {cause.finding.remedy.command(host)}".strip()
+            ours = cause.finding.remedy.ours(host) if host else ""
+            yield f"{cause.finding.title}. {cause.finding.sentence} {ours}".strip()
 
 
 def _hns_kinds(text: str) -> Iterator[str]:
@@ -204,7 +205,7 @@ def _of_nodes(_name: str, text: str) -> Iterator[str]:
 
 def _of_messages(text: str, host: str) -> Iterator[str]:
     for each in meanings(text, host):
-        yield " ".join(each[key] for key in ("title", "cause", "remedy", "command") if each[key])
+        yield " ".join(each[key] for key in ("title", "cause", "remedy", "ours") if each[key])
 
 
 _ADAPTER = re.compile(r"^\S.*? adapter (?P<name>.+?):\s*$")

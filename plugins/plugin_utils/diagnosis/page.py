@@ -86,7 +86,7 @@ def _count(number: int, plural: str) -> str:
 def meanings(node: Node) -> list[str]:
     """What the user's message means, a sentence for each cause; that it is not known, otherwise."""
     found = [
-        " ".join(part for part in (f"{each['title']}.", each["cause"], each["remedy"], each["command"]) if part)
+        " ".join(part for part in (f"{each['title']}.", each["cause"], each["remedy"], each["ours"]) if part)
         for each in node.get("message_means") or ()
     ]
     return found or ["The message is not among those that are known (docs/messages.md)."]
@@ -185,6 +185,7 @@ def _cause_markdown(cause: Mapping[str, Any]) -> list[str]:
         f"{_show_seen(cause)} {cause['cause']} {remedy['text']} {remedy['cuts_off']}".strip(),
         "",
         *(("```console", f"$ {remedy['command']}", "```", "") if remedy["command"] else ()),
+        *((f"Here: {remedy['ours']}", "") if remedy["ours"] and not remedy["command"] else ()),
         *((f"From it follows: {follows}.", "") if follows else ()),
     ]
 

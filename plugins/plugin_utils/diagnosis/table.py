@@ -6,7 +6,7 @@
     scene = scene_of(reading, Node.of(options, layout), cluster)
     report = diagnose(scene, selection=HNS_CHECK)
     for cause in report.causes:           # roots first; cause.consequences follow from it
-        print(cause.finding.sentence, cause.finding.remedy.command("win1"))
+        print(cause.finding.sentence, cause.finding.remedy.ours("win1"))
     print(report.fine)
 
 `verify`, `hns_check` and `diagnose` are selections of the one table: a fault has the same id and the same remedy in
@@ -30,7 +30,7 @@ from ..words.causes import as_tried
 from ..words.finding import Finding, Seen
 from ..words.mended import CRASH, describe_fixes, find_fixes
 from ..words.remedies import advice
-from ..words.remedy import Action, Remedy
+from ..words.remedy import Remedy
 from . import (
     checks_balancers,
     checks_block,
@@ -108,8 +108,8 @@ def remedy_of(identity: str) -> Remedy:
     cause = KNOWN.get(identity)
     if cause is None:
         raise Refused(f"finding: there is no finding '{identity}'{_suggest(identity)}")
-    if cause.remedy.action == Action.ADVICE:
-        raise Refused(f"{identity} ({cause.title}) has no automatic fix: {cause.remedy.text}")
+    if not cause.remedy.automatic:
+        raise Refused(f"{identity} ({cause.title}) has no automatic fix: {cause.remedy.plain}")
     return cause.remedy
 
 
@@ -123,7 +123,7 @@ class Mendable:
     others: tuple[str, ...] = ()
 
 
-def mendable(identity: str, scene: Scene, host: str = "<host>") -> Mendable:
+def mendable(identity: str, scene: Scene, host: str = "HOST") -> Mendable:
     """What mends a finding in a scene. Refused where only the cluster could say whether it is there, and where what is
     has no automatic fix. `identity` is one that remedy_of knows."""
     cause = KNOWN[identity]
@@ -134,7 +134,7 @@ def mendable(identity: str, scene: Scene, host: str = "<host>") -> Mendable:
         )
     findings = findings_in(scene, VERIFY)
     own = [each for each in findings if each.id == identity]
-    mended = next((each.remedy for each in own if each.remedy.action != Action.ADVICE), None)
+    mended = next((each.remedy for each in own if each.remedy.automatic), None)
     if own and mended is None:
         raise Refused(f"{identity} has no automatic fix here: {own[0].sentence}")
     errors = tuple(dict.fromkeys(each.id for each in findings if each.severity == ERROR))
@@ -215,11 +215,10 @@ class Report:
         for cause in self.causes:
             one = cause.finding
             said.append(f"{one.title}. {one.text} {one.why}")
-            if command := one.remedy.command(host):
-                said += [f"    {one.remedy.text}", f"    {command}"]
+            said.append(f"    To do: {one.remedy.plain}")
+            if ours := one.remedy.ours(host):
+                said.append(f"    Here: {ours}")
                 said += [f"    Meanwhile: {one.remedy.cuts_off}"] if one.remedy.cuts_off else []
-            else:
-                said.append(f"    To do: {one.remedy.describe(host)}")
             if cause.consequences:
                 titles = dict.fromkeys(each.title for each in cause.consequences)
                 said.append(f"    It explains: {'; '.join(titles)}.")

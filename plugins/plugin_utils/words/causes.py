@@ -27,14 +27,14 @@ PROVEN = frozenset(
         *("cni.plugin-missing", "kube-proxy.hostname-override", "kube-proxy.network-name", "kube-proxy.no-rules"),
     }
 )
-"""The findings whose remedy's command tests/integration/test_remedies.py runs on a node that was broken so. The remedy
-of any other is advice: what it says may mend it, and no one has tried."""
+"""The findings whose remedy's command tests/integration/test_remedies.py runs on a node that was broken so. Of any
+other it says that no one has tried it."""
 
 
 def as_tried(cause: Cause) -> Cause:
-    """The same; a remedy of which no test has run the command is advice."""
+    """The same; a remedy of which no test has run the command says so."""
     proven = any(fnmatchcase(cause.id, pattern) for pattern in PROVEN)
-    return cause if proven else replace(cause, remedy=cause.remedy.as_advice())
+    return cause if proven else replace(cause, remedy=cause.remedy.untried())
 
 
 CAUSES: Mapping[str, Cause] = {

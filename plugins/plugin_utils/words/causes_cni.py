@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .cause import ERROR, WARNING, Cause
-from .remedies import CNI, FLANNEL_FILES, MEND_CNI_CONF, advice
+from .remedies import CNI, FLANNEL_FILES, MEND_CNI_CONF
 from .remedy import Remedy
 
 
@@ -54,8 +54,9 @@ def _rule(
 ) -> Rule:
     """`on_node` mends a node's file, where that is a role rather than the file's own mending."""
     if on_node is None:
-        on_node = MEND_CNI_CONF if mended else advice(f"{by_hand} site.yml with the tag flannel writes flannel's.")
-    return Rule(Cause(identity, severity, title, why, on_node, issue, explains), by_hand, mended, refused_too)
+        on_node = MEND_CNI_CONF if mended else FLANNEL_FILES
+    remedy = on_node.said(by_hand)
+    return Rule(Cause(identity, severity, title, why, remedy, issue, explains), by_hand, mended, refused_too)
 
 
 _RULES: tuple[Rule, ...] = (
@@ -88,7 +89,7 @@ _RULES: tuple[Rule, ...] = (
         ERROR,
         "The CNI configuration names another network",
         "net-conf.json, the CNI configuration and HNS have to use one name: pods fail with 'network not found'.",
-        "Write the HNS network's name.",
+        "Write the HNS network's name (hnsdiag list networks) into name of cni.conf.",
         "kubernetes-sigs/sig-windows-tools#89",
         mended=True,
         on_node=FLANNEL_FILES,
@@ -99,7 +100,7 @@ _RULES: tuple[Rule, ...] = (
         ERROR,
         "A plugin does not know the configuration's cniVersion",
         "A plugin refuses a cniVersion that it does not know.",
-        "Take one that the plugins know.",
+        "Write a cniVersion that the plugins know (0.2.0, 0.3.0, 1.0.0).",
         mended=True,
     ),
     _rule(
@@ -107,7 +108,7 @@ _RULES: tuple[Rule, ...] = (
         ERROR,
         "A program that the CNI configuration names is not there",
         "A type is the name of a program: it is misspelt, or containerd and the plugins have different folders.",
-        "Bring the program in, or write the right type.",
+        "Put the program into containerd's bin_dir, or write the right type.",
         "microsoft/windows-container-networking#70",
         on_node=CNI,
         explains=("pod.*", "node.not-ready"),
@@ -248,14 +249,14 @@ _RULES: tuple[Rule, ...] = (
         "Pods do not reach themselves by their Service",
         "kube-proxy uses direct server return: what a pod sends to its own Service comes back to it with its own "
         "address, and is dropped.",
-        "Write 'loopbackDSR': true beside the policies, or turn winkube_kube_proxy_dsr off.",
+        "Write 'loopbackDSR': true beside the policies, or let kube-proxy run without --enable-dsr.",
     ),
     _rule(
         "cni.dns-search",
         WARNING,
         "The CNI configuration has more than one DNS suffix",
         "Windows pods use one DNS suffix.",
-        "Keep svc.<cluster domain> and remove the others.",
+        "Keep svc.DOMAIN and remove the others.",
         refused_too=True,
     ),
     _rule(

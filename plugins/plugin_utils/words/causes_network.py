@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from .cause import WARNING, Cause
 from .logged import logged
+from .remedies import MEND_CNI_CONF, advice, converge
+from .remedy import Ends
 
 CAUSES: tuple[Cause, ...] = (
     logged(
@@ -14,10 +16,16 @@ CAUSES: tuple[Cause, ...] = (
         "HNS says that a network of this name is there",
         "A network of that name was made before. Where HNS lists none of it, its data still has it: it "
         "was removed while HNS could not finish, or the machine went down meanwhile.",
-        "Remove a network of that name if HNS lists one (hnsdiag list networks). If there is none: "
-        "restart the service hns (pods lose their endpoints), then flanneld. If it comes back: drain the "
-        "node, stop hns, move C:\\ProgramData\\Microsoft\\Windows\\HNS\\HNS.data away and restart the "
-        "machine; that removes all networks.",
+        advice(
+            (
+                "Remove a network of that name if HNS lists one (hnsdiag list networks). If there is none: "
+                "restart the service hns (pods lose their endpoints), then flanneld. If it comes back: drain "
+                "the node, stop hns, move C:\\ProgramData\\Microsoft\\Windows\\HNS\\HNS.data away and restart the "
+                "machine; that removes all networks."
+            ),
+            Ends.CONNECTIONS,
+            Ends.MACHINE,
+        ),
     ),
     logged(
         "hns.no-free-adapter",
@@ -25,8 +33,16 @@ CAUSES: tuple[Cause, ...] = (
         "Every adapter already has a virtual switch of another kind, the name given is not that of a "
         "physical adapter (a vEthernet, a VPN, a team, or a name cut at its space), or only a wireless "
         "one has the address.",
-        "Compare the name with Get-NetAdapter; set winkube_interface_name; remove networks of another "
-        "type that hold the adapter (Docker's transparent or l2bridge networks, an old External).",
+        converge(
+            "flannel",
+            text=(
+                "Compare the name with Get-NetAdapter and name the adapter that has the host's address; remove "
+                "networks of another type that hold it (Docker's transparent or l2bridge networks, an old "
+                "External)."
+            ),
+            ends=(Ends.CONNECTIONS,),
+            variables=("winkube_interface_name",),
+        ),
     ),
     logged(
         "hns.network-refused",
@@ -34,8 +50,13 @@ CAUSES: tuple[Cause, ...] = (
         "The adapter is a vEthernet of a switch that is there already, its range overlaps another "
         "network's, or this build does not know a setting: since flannel 0.24.1 an overlay names its "
         "adapter, which a placeholder network has turned into a vEthernet.",
-        "List the networks (hnsdiag list networks): remove the unused ones on this adapter, "
-        "the placeholder External of an overlay among them, then start flanneld again.",
+        advice(
+            (
+                "List the networks (hnsdiag list networks): remove the unused ones on this adapter, the "
+                "placeholder External of an overlay among them, then start flanneld again."
+            ),
+            Ends.CONNECTIONS,
+        ),
     ),
     logged(
         "hns.endpoint-refused",
@@ -49,7 +70,11 @@ CAUSES: tuple[Cause, ...] = (
         "hns.switch-in-use",
         "The virtual switch cannot be changed",
         "Another network, a virtual machine or an endpoint uses the switch or the object.",
-        "Remove what refers to it first (endpoints before their network), or restart the machine.",
+        advice(
+            "Remove what refers to it first (endpoints before their network), or restart the machine.",
+            Ends.CONNECTIONS,
+            Ends.MACHINE,
+        ),
     ),
     logged(
         "hns.adapter-slow",
@@ -63,44 +88,75 @@ CAUSES: tuple[Cause, ...] = (
         "hns.no-switch-extension",
         "An extension of the virtual switch is not there",
         "The network needs a driver (VFP, Open vSwitch) that is not installed or was not enabled on the switch.",
-        "Install or repair what brings the extension (Antrea: ovs-vswitchd; VFP: the feature "
-        "Containers), then recreate the network.",
+        advice(
+            (
+                "Install or repair what brings the extension (Antrea: ovs-vswitchd; VFP: the feature "
+                "Containers), then recreate the network."
+            ),
+            Ends.CONNECTIONS,
+        ),
     ),
     logged(
         "hns.endpoint-exists",
         "An endpoint that should be made is there already",
         "It was left by a sandbox whose removal failed, or the CNI plugin was called twice for one sandbox.",
-        "Delete the pod. If its successor fails as well: drain the node, restart the service hns, then kube-proxy.",
+        advice(
+            (
+                "Delete the pod. If its successor fails as well: drain the node, restart the service hns, then "
+                "kube-proxy."
+            ),
+            Ends.PODS,
+            Ends.CONNECTIONS,
+        ),
     ),
     logged(
         "hns.endpoint-gone",
         "An endpoint that a program needs is gone",
         "HNS was restarted, the network was recreated, or a kube-proxy under another name took the pod's "
         "endpoint for a remote one and deleted it.",
-        "Start kube-proxy again (with the Node's name), then delete the pods whose endpoints are gone.",
+        advice(
+            "Start kube-proxy again (with the Node's name), then delete the pods whose endpoints are gone.", Ends.PODS
+        ),
     ),
     logged(
         "hns.endpoints-lost",
         "HNS lost the endpoints of running pods",
         "The service hns was restarted: pods go on without a network, and no CNI plugin makes endpoints "
         "for pods that run.",
-        "Delete the pods of this node (kubectl delete pod), or drain and uncordon it; each successor gets an endpoint.",
+        advice(
+            (
+                "Delete the pods of this node (kubectl delete pod), or drain and uncordon it; each successor "
+                "gets an endpoint."
+            ),
+            Ends.PODS,
+        ),
     ),
     logged(
         "hns.element-not-found",
         "HNS does not find what the endpoint needs",
         "The network was lost or recreated at a restart while the CNI plugin goes by its memory of it, "
         "or the adapter below it is gone.",
-        "Compare hnsdiag list networks with cni.conf. Recreate the network (flannel: start flanneld "
-        "again; Azure: remove azure-vnet.json and restart kubelet), then delete the pods.",
+        advice(
+            (
+                "Compare hnsdiag list networks with cni.conf. Recreate the network (flannel: start flanneld "
+                "again; Azure: remove azure-vnet.json and restart kubelet), then delete the pods."
+            ),
+            Ends.PODS,
+            Ends.CONNECTIONS,
+        ),
     ),
     logged(
         "hns.address-refused",
         "HNS refuses an address",
         "It is outside the network's range, reserved (the gateway, the first ones), or in use by another "
         "endpoint: often a source VIP of an old range.",
-        "Compare the address with the network's range. For kube-proxy run site.yml with the tag "
-        "kube_proxy, which reserves a source VIP; for pods delete the pod.",
+        converge(
+            "kube_proxy",
+            text=(
+                "Compare the address with the network's range (hnsdiag list networks -df). For kube-proxy "
+                "reserve an address of the node's range as --source-vip; for a pod delete the pod."
+            ),
+        ),
     ),
     logged(
         "hns.policy-refused",
@@ -108,29 +164,42 @@ CAUSES: tuple[Cause, ...] = (
         "A policy in cni.conf is not of the form that its apiVersion wants, has a value that was never "
         "filled in, or is of no type that an endpoint has; for a rule: the Service's or the source "
         "address is not usable.",
-        "Check cni.conf (diagnose names the place, winkube_repair=cni_conf mends it), then delete the pods.",
+        MEND_CNI_CONF.said(
+            "Compare the policies of cni.conf with what the plugin's release takes: under apiVersion 2 Type "
+            "and Settings, without it the old form; then delete the pods that wait."
+        ),
     ),
     logged(
         "hns.namespace-refused",
         "An endpoint and a pod's namespace do not come together",
         "The sandbox has gone meanwhile, or the endpoint is in a namespace already: cni.conf of "
         "dockershim's form (no apiVersion 2) makes endpoints without one.",
-        "Set apiVersion 2 in cni.conf for containerd, then delete the pods.",
+        MEND_CNI_CONF.said("Set apiVersion 2 in cni.conf for containerd, then delete the pods that wait."),
     ),
     logged(
         "kube-proxy.rule-exists",
         "kube-proxy makes a rule that HNS has already",
         "HNS was restarted and restored its rules while kube-proxy believed them gone.",
-        "Start kube-proxy again: it reads HNS' rules at its start. If it goes on: restart the service "
-        "hns, then kube-proxy.",
+        advice(
+            (
+                "Start kube-proxy again: it reads HNS' rules at its start. If it goes on: restart the service "
+                "hns, then kube-proxy."
+            ),
+            Ends.CONNECTIONS,
+        ),
     ),
     logged(
         "kube-proxy.rule-port-taken",
         "A port of a rule is in use",
         "A rule without endpoints was left behind, a program of the host listens on the node port, or "
         "the health check's port is forwarded on Windows Server 2019.",
-        "Look who has the port (netstat -ano); remove the stale rule (hnsdiag delete loadbalancers <id>) "
-        "and start kube-proxy again.",
+        advice(
+            (
+                "Look who has the port (netstat -ano); where hnsdiag list loadbalancers shows a rule that no "
+                "Service has, hnsdiag delete loadbalancers ID; then start kube-proxy again."
+            ),
+            Ends.CONNECTIONS,
+        ),
     ),
     logged(
         "kube-proxy.rule-reference",
@@ -142,7 +211,11 @@ CAUSES: tuple[Cause, ...] = (
         "kube-proxy.rule-refused",
         "HNS refuses a rule or an endpoint of kube-proxy",
         "HNS' own reason and code stand at the end of the line.",
-        "Start kube-proxy again; if it goes on, restart the service hns with the node drained, then kube-proxy.",
+        advice(
+            "Start kube-proxy again; if it goes on, restart the service hns with the node drained, then kube-proxy.",
+            Ends.PODS,
+            Ends.CONNECTIONS,
+        ),
         severity=WARNING,
     ),
     logged(
@@ -161,27 +234,45 @@ CAUSES: tuple[Cause, ...] = (
         "flannel.no-net-conf",
         "flanneld has no net-conf.json that it can read",
         "The file is not where --net-config-path says, is not JSON, or its folder does not let flanneld in.",
-        "Run site.yml with the tag flannel.",
+        converge(
+            "flannel",
+            text=(
+                "Write net-conf.json (Network, Backend) as ConfigMap kube-flannel-cfg has it to where "
+                "flanneld's --net-config-path says, and start flanneld."
+            ),
+        ),
     ),
     logged(
         "flannel.no-external-network",
         "flanneld finds no network on the host's adapter",
         "Releases of flannel before 0.12 make their overlay beside a network that is there already; after a restart "
         "or on a new machine there is none with the host's address.",
-        "Take flannel 0.12 or newer (winkube_flannel_version); with an older one make a network External of type "
-        "Overlay on the adapter first, as SDN's start.ps1 does.",
+        converge(
+            "flannel",
+            text=(
+                "Take flannel 0.12 or newer; with an older one make a network External of type Overlay on the "
+                "adapter first, as SDN's start.ps1 does."
+            ),
+            variables=("winkube_flannel_version",),
+        ),
     ),
     logged(
         "flannel.node-name",
         "flanneld does not know which Node it is",
         "The variable NODE_NAME is not set, or is not the Node's name.",
-        "Run site.yml with the tag flannel, which gives the service NODE_NAME.",
+        converge(
+            "flannel",
+            text=(
+                "Give flanneld's service NODE_NAME with the Node's name in its environment (nssm.exe set "
+                "flanneld AppEnvironmentExtra NODE_NAME=NAME), and start it."
+            ),
+        ),
     ),
     logged(
         "flannel.etcd",
         "flanneld looks for etcd instead of the cluster",
         "It was started without --kube-subnet-mgr.",
-        "Run site.yml with the tag flannel, or add --kube-subnet-mgr to its arguments.",
+        converge("flannel", text="Add --kube-subnet-mgr to flanneld's arguments and start it."),
     ),
     logged(
         "flannel.forwarding",
@@ -214,14 +305,24 @@ CAUSES: tuple[Cause, ...] = (
         "cni.azure-state",
         "Azure's plugin goes by a state that is not so any more",
         "azure-vnet.json remembers networks and addresses that went with a restart.",
-        "Cordon the node, stop kubelet, remove azure-vnet.json and azure-vnet-ipam.json, restart the machine.",
+        advice(
+            "Cordon the node, stop kubelet, remove azure-vnet.json and azure-vnet-ipam.json, restart the machine.",
+            Ends.PODS,
+            Ends.MACHINE,
+        ),
     ),
     logged(
         "cni.azure-lock",
         "Azure's plugin waits for its own lock",
         "Another call of the plugin holds the store: it hangs in HNS, or ended without giving the lock back.",
-        "Look for azure-vnet.exe processes that do not end (Get-Process azure-vnet), restart the service hns with the "
-        "node drained, remove azure-vnet.json.lock if no process has it.",
+        advice(
+            (
+                "Look for azure-vnet.exe processes that do not end (Get-Process azure-vnet), restart the "
+                "service hns with the node drained, remove azure-vnet.json.lock if no process has it."
+            ),
+            Ends.PODS,
+            Ends.CONNECTIONS,
+        ),
     ),
     logged(
         "cni.azure-cns",
@@ -270,14 +371,22 @@ CAUSES: tuple[Cause, ...] = (
         "Calico waits for its own endpoint",
         "Calico_ep or the network Calico was not made: the node has no block of addresses yet, "
         "strictAffinity is off, or an older network holds the adapter.",
-        "Set strictAffinity (calicoctl ipam configure --strictaffinity=true), remove networks of other "
-        "CNIs, and start Calico on the node again.",
+        advice(
+            (
+                "Set strictAffinity (calicoctl ipam configure --strictaffinity=true), remove networks of other "
+                "CNIs, and start Calico on the node again."
+            ),
+            Ends.CONNECTIONS,
+        ),
     ),
     logged(
         "cni.antrea-uplink",
         "Antrea cannot use its uplink",
         "Open vSwitch does not run or its extension is off, or another HNS network holds the adapter.",
-        "Remove other networks on the adapter, start ovsdb-server and ovs-vswitchd, then antrea-agent.",
+        advice(
+            "Remove other networks on the adapter, start ovsdb-server and ovs-vswitchd, then antrea-agent.",
+            Ends.CONNECTIONS,
+        ),
     ),
     logged(
         "flannel.not-registered",
@@ -290,16 +399,29 @@ CAUSES: tuple[Cause, ...] = (
         "Windows makes no network compartment for a container",
         "Each container has a compartment; those of containers that did not end are left until Windows has no more "
         "resources for one.",
-        "Get-NetCompartment counts them; end containers that hang (hcsdiag list), else drain the node and restart the "
-        "machine; install the newest cumulative update.",
+        advice(
+            (
+                "Get-NetCompartment counts them; end containers that hang (hcsdiag list), else drain the node "
+                "and restart the machine; install the newest cumulative update."
+            ),
+            Ends.PODS,
+            Ends.MACHINE,
+        ),
     ),
     logged(
         "hns.broken-state",
         "HNS fails without a reason",
         "Its own state is damaged: a network, a switch or an endpoint that was half removed, or an adapter that went "
         "away (Unspecified error, 0x80004005).",
-        "Restart the service hns with the node drained, then what makes the network; if it stays: remove the network "
-        "(Remove-HnsNetwork), or move HNS.data away and restart the machine.",
+        advice(
+            (
+                "Restart the service hns with the node drained, then what makes the network; if it stays: "
+                "remove the network (Remove-HnsNetwork), or move HNS.data away and restart the machine."
+            ),
+            Ends.CONNECTIONS,
+            Ends.PODS,
+            Ends.MACHINE,
+        ),
     ),
     logged(
         "cni.plugin-crashed",
@@ -372,7 +494,10 @@ CAUSES: tuple[Cause, ...] = (
         "cni.eks-adapter",
         "The adapter of an ENI is not found",
         "vpc-bridge looks for the ENI by its MAC address: it is not attached, or Windows has not brought it up.",
-        "Get-NetAdapter on the node; compare with the instance's ENIs; restart the machine if one is missing.",
+        advice(
+            "Get-NetAdapter on the node; compare with the instance's ENIs; restart the machine if one is missing.",
+            Ends.MACHINE,
+        ),
     ),
     logged(
         "cni.azure-ipam",
@@ -394,8 +519,10 @@ CAUSES: tuple[Cause, ...] = (
         "hns.refused",
         "HNS refuses what it was asked for",
         "HNS' own reason and code stand at the end of the line.",
-        "Look at the event log Microsoft-Windows-Host-Network-Service-Admin at that time; collect logs "
-        "(playbooks/collect_logs.yml) for a report.",
+        (
+            "Look at the event log Microsoft-Windows-Host-Network-Service-Admin at that time; hnsdiag list "
+            "networks and endpoints shows what HNS has."
+        ),
         severity=WARNING,
     ),
 )

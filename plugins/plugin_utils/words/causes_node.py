@@ -18,7 +18,9 @@ from .remedies import (
     SWITCH_MODE,
     advice,
     converge,
+    playbook,
 )
+from .remedy import Ends
 
 GMSA_FOLLOWS = ("pod.*", "container.gmsa", "container.gmsa-domain")
 """What follows from a gMSA that cannot be used."""
@@ -30,7 +32,10 @@ CAUSES: tuple[Cause, ...] = (
         "The kubelet has not renewed a certificate",
         "It renews when 70 to 90 % of its life are over. Its request waits for an approval, or does not reach the API "
         "server.",
-        advice("Look for the node's CertificateSigningRequests that wait, and what the kubelet's log says of them."),
+        advice(
+            "kubectl get csr shows the node's requests that wait: kubectl certificate approve NAME; "
+            "kubelet's log says what becomes of them."
+        ),
         area=Area.PROGRAMS,
     ),
     Cause(
@@ -38,7 +43,10 @@ CAUSES: tuple[Cause, ...] = (
         ERROR,
         "There is no cni.conf",
         "flanneld's network did not come, so it was not written; or somebody removed it.",
-        FLANNEL_FILES,
+        FLANNEL_FILES.said(
+            "Start flanneld: cni.conf is written when its network is there; else write it into containerd's "
+            "conf_dir (C:\\etc\\cni\\net.d)."
+        ),
         explains=("node.not-ready", "node.taint", "pod.*"),
     ),
     Cause(
@@ -47,7 +55,14 @@ CAUSES: tuple[Cause, ...] = (
         "A pool of addresses is not VXLAN",
         "Windows has neither IPIP nor cross-subnet; the operator refuses the Installation or the nodes do not reach "
         "each other.",
-        advice("Run calico.yml; where pods have addresses of the pool already, with winkube_calico_adopt: true."),
+        playbook(
+            (
+                "Set encapsulation: VXLAN of the pool (Installation, or vxlanMode: Always and ipipMode: Never "
+                "of the IPPool)."
+            ),
+            "calico",
+            variables=("winkube_calico_adopt",),
+        ),
         "tigera/docs#1547",
         explains=("cni.absent", "node.not-ready", "node.taint", "pod.*"),
     ),
@@ -56,7 +71,9 @@ CAUSES: tuple[Cause, ...] = (
         WARNING,
         "An endpoint is detached or degraded",
         "HNS could not plug it into the virtual switch, or took it out.",
-        advice("Delete the pod; if many endpoints are like this, drain the node and restart it."),
+        advice(
+            "Delete the pod; if many endpoints are like this, drain the node and restart it.", Ends.PODS, Ends.MACHINE
+        ),
         "projectcalico/calico#12795",
         explains=("traffic.*", "pod.*"),
     ),
@@ -65,7 +82,7 @@ CAUSES: tuple[Cause, ...] = (
         ERROR,
         "The host has no endpoint in its own pod network",
         "After a restart flanneld could not attach it again (0x803b0014), or it is of an old range.",
-        RESTART_FLANNELD,
+        RESTART_FLANNELD.said("Restart-Service flanneld: it attaches the host's endpoint again."),
         "flannel-io/flannel#1391",
         explains=("traffic.*",),
     ),
@@ -74,7 +91,7 @@ CAUSES: tuple[Cause, ...] = (
         ERROR,
         "flanneld has another backend",
         "The cluster's flannel and the node's network mode differ.",
-        FLANNEL_FILES,
+        FLANNEL_FILES.said("Write the Backend of ConfigMap kube-flannel-cfg into net-conf.json, and restart flanneld."),
         explains=("hns.no-network", "flannel.*"),
     ),
     Cause(
@@ -93,7 +110,7 @@ CAUSES: tuple[Cause, ...] = (
         ERROR,
         "net-conf.json has another network for pods",
         "It was copied from another cluster, or the cluster's was changed.",
-        FLANNEL_FILES,
+        FLANNEL_FILES.said("Write the Network of ConfigMap kube-flannel-cfg into net-conf.json, and restart flanneld."),
         explains=("flannel.stopped", "flannel.crashes"),
     ),
     Cause(
@@ -101,7 +118,10 @@ CAUSES: tuple[Cause, ...] = (
         ERROR,
         "flanneld has no lease",
         "flanneld did not come up to where it writes subnet.env, or somebody removed the file.",
-        LAUNCH_FLANNELD,
+        LAUNCH_FLANNELD.said(
+            "Start flanneld: it writes C:\\run\\flannel\\subnet.env when it has its lease; if it does not, its "
+            "log says why."
+        ),
         explains=("node.not-ready", "kube-proxy.*", "pod.*"),
     ),
     Cause(
@@ -109,7 +129,10 @@ CAUSES: tuple[Cause, ...] = (
         ERROR,
         "kube-proxy looks for another network",
         "--network-name or KUBE_NETWORK is not what HNS has: kube-proxy waits, or makes no rules.",
-        KUBE_PROXY,
+        KUBE_PROXY.said(
+            "Set --network-name, or KUBE_NETWORK of the service, to the Name that hnsdiag list networks "
+            "shows, and restart kube-proxy."
+        ),
         "kubernetes/kubernetes#101680",
         explains=("kube-proxy.*", "traffic.*"),
     ),
@@ -118,7 +141,10 @@ CAUSES: tuple[Cause, ...] = (
         ERROR,
         "kube-proxy has no usable source VIP",
         "Overlay networks need an address of the node's range that no pod gets.",
-        KUBE_PROXY,
+        KUBE_PROXY.said(
+            "Reserve an address of the node's range (host-local, as the plugin does), give it to kube-proxy "
+            "as --source-vip, and restart it."
+        ),
         "kubernetes/kubernetes#78338",
         explains=("kube-proxy.rule-source-vip", "kube-proxy.no-rules", "kube-proxy.crashes", "traffic.*"),
     ),
@@ -127,7 +153,7 @@ CAUSES: tuple[Cause, ...] = (
         ERROR,
         "kube-proxy runs under another name",
         "Without --hostname-override it takes the machine's name: it deletes endpoints of pods as remote ones.",
-        KUBE_PROXY,
+        KUBE_PROXY.said("Give kube-proxy --hostname-override with the Node's name, and restart it."),
         explains=("hns.pod-without-endpoint", "hns.endpoint-*"),
     ),
     Cause(
@@ -135,7 +161,7 @@ CAUSES: tuple[Cause, ...] = (
         ERROR,
         "flanneld looks for an address that the host does not have",
         "The host's address has changed, or --iface was copied from another node.",
-        FLANNEL_FILES,
+        FLANNEL_FILES.said("Set flanneld's --iface to an address of Get-NetIPAddress, and restart it."),
         "MicrosoftDocs/Virtualization-Documentation#1013",
         explains=("flannel.*", "hns.no-network"),
     ),
@@ -145,7 +171,10 @@ CAUSES: tuple[Cause, ...] = (
         "There is no HNS",
         "The feature Containers is not installed, or the machine was not restarted since.",
         converge(
-            "host", text="Install the feature Containers and restart the machine.", cuts_off="The machine restarts."
+            "host",
+            text="Install-WindowsFeature Containers, then restart the machine.",
+            cuts_off="The machine restarts.",
+            ends=(Ends.MACHINE,),
         ),
         explains=("hns.*", "flannel.*", "cni.*", "kube-proxy.*", "node.not-ready", "node.taint", "pod.*"),
     ),
@@ -154,7 +183,9 @@ CAUSES: tuple[Cause, ...] = (
         ERROR,
         "The service hns does not run",
         "Somebody stopped it, or it crashed; endpoints are lost with it.",
-        START_HNS,
+        START_HNS.said(
+            "Start-Service hns, then Restart-Service flanneld, kube-proxy; delete the pods whose endpoints are gone."
+        ),
         explains=("hns.*", "flannel.*", "cni.*", "kube-proxy.*", "node.not-ready", "node.taint", "pod.*"),
     ),
     Cause(
@@ -162,7 +193,7 @@ CAUSES: tuple[Cause, ...] = (
         ERROR,
         "The service vmcompute cannot do its work",
         "The feature Containers is not whole, or somebody stopped or disabled the service.",
-        START_VMCOMPUTE,
+        START_VMCOMPUTE.said("sc.exe config vmcompute start= demand, then Start-Service vmcompute."),
         explains=("pod.*",),
     ),
     Cause(
@@ -170,7 +201,14 @@ CAUSES: tuple[Cause, ...] = (
         ERROR,
         "The adapter that the pod network should be on is not there",
         "The host's adapter is not called Ethernet, or was renamed.",
-        advice("Set winkube_interface_name."),
+        converge(
+            "flannel",
+            text=(
+                "Name the adapter that has the host's address (Get-NetIPAddress, flanneld's --iface), or give "
+                "it its name back (Rename-NetAdapter)."
+            ),
+            variables=("winkube_interface_name",),
+        ),
         explains=("hns.*", "flannel.*", "kube-proxy.*", "node.not-ready", "node.address"),
     ),
     Cause(
@@ -178,7 +216,9 @@ CAUSES: tuple[Cause, ...] = (
         ERROR,
         "The pod network has no management address",
         "HNS has not learnt the host's address: flanneld waits for the network to be created.",
-        LAUNCH_FLANNELD,
+        LAUNCH_FLANNELD.said(
+            "Restart-Service flanneld: it makes the network again; hnsdiag list networks -df shows its ManagementIP."
+        ),
         "MicrosoftDocs/Virtualization-Documentation#1013",
         explains=("flannel.*", "kube-proxy.*", "node.not-ready"),
     ),
@@ -187,22 +227,36 @@ CAUSES: tuple[Cause, ...] = (
         ERROR,
         "HNS knows the host by an address that it does not have",
         "The host's address has changed since the network was made.",
-        FLANNEL_FILES,
+        FLANNEL_FILES.said(
+            "Give flanneld the present address (--iface), cni.conf the same in ProviderAddress, and restart "
+            "flanneld, which makes the network again."
+        ),
         explains=("flannel.iface", "cni.provider-address", "node.address", "kube-proxy.*"),
     ),
     logged(
         "kube-proxy.rule-too-many",
         "A rule has more backends than Windows takes",
         "Without DSR the virtual switch takes 64 backends for a rule; a Service with more pods gets none at all.",
-        "Let kube-proxy use DSR: site.yml with -e winkube_kube_proxy_dsr=true, on an empty node, since endpoints made "
-        "before have no loopback policy. Or scale the Service below 65 pods.",
+        converge(
+            "kube_proxy",
+            text=(
+                "Let kube-proxy use DSR (--enable-dsr=true) on a node that was drained, since endpoints made "
+                "before have no loopback policy. Or scale the Service below 65 pods."
+            ),
+            ends=(Ends.PODS,),
+            variables=("winkube_kube_proxy_dsr",),
+        ),
     ),
     Cause(
         "hns.ports-exhausted",
         ERROR,
         "Too few free ports are left",
         "Each endpoint and rule takes a block of 64 ports; leaked blocks come back with a restart of the machine only.",
-        advice("Drain the node and restart it; a larger range (netsh int ipv4 set dynamicportrange) only puts it off."),
+        advice(
+            "Drain the node and restart it; a larger range (netsh int ipv4 set dynamicportrange) only puts it off.",
+            Ends.PODS,
+            Ends.MACHINE,
+        ),
         "Azure/AKS#1375",
         explains=("hns.endpoint-*", "kube-proxy.*", "pod.*"),
     ),
@@ -211,7 +265,7 @@ CAUSES: tuple[Cause, ...] = (
         ERROR,
         "The pod network is not there",
         "flanneld has not made it, or it was lost: an overlay network does not outlive a restart of the machine.",
-        LAUNCH_FLANNELD,
+        LAUNCH_FLANNELD.said("Restart-Service flanneld: it makes the network; if it does not come, its log says why."),
         "kubernetes-sigs/sig-windows-tools#89",
         explains=(
             "cni.network-name",
@@ -230,7 +284,10 @@ CAUSES: tuple[Cause, ...] = (
         ERROR,
         "The pod network is of another type",
         "The node was switched between l2bridge and overlay without removing the old network.",
-        SWITCH_MODE,
+        SWITCH_MODE.said(
+            "With the node drained: stop flanneld, remove the network of the other type (Get-HnsNetwork, "
+            "Remove-HnsNetwork), start flanneld."
+        ),
         explains=(
             *("hns.no-network", "hns.network-other-mode", "cni.plugin-type", "cni.network-name", "cni.exceptions"),
             *("flannel.*", "kube-proxy.*", "hns.endpoint-*", "node.not-ready", "pod.*"),
@@ -241,7 +298,11 @@ CAUSES: tuple[Cause, ...] = (
         ERROR,
         "The cluster has no Node of this name",
         "The kubelet did not register, or somebody deleted the Node.",
-        REJOIN,
+        REJOIN.said(
+            "kubectl get nodes; kubelet's log says why it does not register. A Node that was deleted comes "
+            "back when the kubelet starts; one whose kubelet.conf is refused joins again (kubeadm reset, "
+            "kubeadm join)."
+        ),
         explains=("hns.network-pod-cidr", "node.earlier-life", "flannel.*"),
         area=Area.NODE,
     ),
@@ -259,7 +320,7 @@ CAUSES: tuple[Cause, ...] = (
         ERROR,
         "The cluster knows the node by another address",
         "The kubelet has another --node-ip, or none: logs, exec and metrics go astray.",
-        converge("kubelet", text="Give the kubelet the node's address (--node-ip) and restart it."),
+        converge("kubelet", text="Give the kubelet --node-ip with the node's address, and restart it."),
         area=Area.NODE,
     ),
     Cause(
@@ -276,7 +337,13 @@ CAUSES: tuple[Cause, ...] = (
         ERROR,
         "A service is marked for deletion",
         "Somebody has deleted it while it was held open: it can be neither started nor recreated.",
-        advice("Close what holds it open (services.msc, Task Manager), or restart the machine; then run site.yml."),
+        converge(
+            text=(
+                "Close what holds it open (services.msc, Task Manager), or restart the machine; then make the "
+                "service again."
+            ),
+            ends=(Ends.MACHINE,),
+        ),
         explains=("*.stopped", "*.not-installed"),
         area=Area.PROGRAMS,
     ),
@@ -285,9 +352,13 @@ CAUSES: tuple[Cause, ...] = (
         ERROR,
         "Names do not resolve in pods",
         "Pods ask another DNS server than the cluster's, or nothing answers there.",
-        advice(
-            "Set winkube_dns_service_ip to the address of the cluster's DNS service and run site.yml; look that its "
-            "pods are Ready. Pods that run keep what they have."
+        converge(
+            "kubelet",
+            text=(
+                "Set clusterDNS of the kubelet's configuration to the address of Service kube-system/kube-dns; "
+                "look that its pods are Ready. Pods that run keep what they have."
+            ),
+            variables=("winkube_dns_service_ip",),
         ),
         area=Area.WORKLOADS,
     ),
@@ -296,7 +367,7 @@ CAUSES: tuple[Cause, ...] = (
         NOTE,
         "Which names resolve in pods",
         "",
-        advice("Write names whole: <service>.<namespace>.svc.<cluster domain>."),
+        advice("Write names whole: SERVICE.NAMESPACE.svc.DOMAIN."),
         area=Area.WORKLOADS,
     ),
     Cause(
@@ -322,9 +393,13 @@ CAUSES: tuple[Cause, ...] = (
         ERROR,
         "kubectl port-forward does not work",
         "The node's end of it is wincat.exe in the pause image.",
-        advice(
-            "Leave winkube_pause_image empty, or take a newer one, and run site.yml. An image of your own has to have "
-            "wincat.exe in it."
+        converge(
+            "containerd",
+            text=(
+                "Set sandbox_image (pinned_images.sandbox) of config.toml to registry.k8s.io/pause 3.6 or "
+                "newer; an image of your own has to have wincat.exe in it."
+            ),
+            variables=("winkube_pause_image",),
         ),
         area=Area.WORKLOADS,
     ),
@@ -333,7 +408,7 @@ CAUSES: tuple[Cause, ...] = (
         ERROR,
         "A busy container's CPU usage is 0",
         "containerd or the kubelet computes it from counters of different times.",
-        advice("docs/cpu-stats.md says which containerd has which defect."),
+        advice("Take a containerd that has it mended: the 'source' of the finding names the defect."),
         "containerd/containerd#9531",
         area=Area.WORKLOADS,
     ),
@@ -342,7 +417,7 @@ CAUSES: tuple[Cause, ...] = (
         ERROR,
         "The cluster does not know gMSA",
         "The CRD and the webhook of kubernetes-sigs/windows-gmsa are not installed.",
-        advice("Install its chart. docs/gmsa.md has the steps."),
+        advice("Install the chart of kubernetes-sigs/windows-gmsa."),
         explains=GMSA_FOLLOWS,
         area=Area.WORKLOADS,
     ),

@@ -7,14 +7,22 @@ from __future__ import annotations
 
 from .cause import WARNING, Cause
 from .logged import logged
+from .remedies import advice, converge, playbook
+from .remedy import Ends
 
 CAUSES: tuple[Cause, ...] = (
     logged(
         "image.mismatch",
         "An image is for another Windows",
         "A process isolated container needs an image of the host's build; often it is the pause image.",
-        "Set winkube_pause_image to one for this build (pause images from 3.6 on have all); choose "
-        "another tag of the workload's image.",
+        converge(
+            "containerd",
+            text=(
+                "Choose a tag of the workload's image for this build; for the pause image set sandbox_image "
+                "(pinned_images.sandbox) of config.toml to one from 3.6 on, which has all builds."
+            ),
+            variables=("winkube_pause_image",),
+        ),
     ),
     logged(
         "image.platform",
@@ -27,7 +35,14 @@ CAUSES: tuple[Cause, ...] = (
         "image.pause",
         "The sandbox image cannot be had",
         "containerd has another name or registry in sandbox_image (pinned_images) than this node can reach.",
-        "Look whether the node reaches the registry, also through its proxy; set winkube_pause_image to your mirror.",
+        converge(
+            "containerd",
+            text=(
+                "Look whether the node reaches the registry, also through its proxy; set sandbox_image "
+                "(pinned_images.sandbox) of config.toml to your mirror's."
+            ),
+            variables=("winkube_pause_image",),
+        ),
     ),
     logged(
         "container.exited",
@@ -35,21 +50,28 @@ CAUSES: tuple[Cause, ...] = (
         "Its image or Windows is damaged, an antivirus holds its files, memory is short, a volume lies "
         "over a folder that has files, or the host's "
         "update needs a restart.",
-        "Restart a machine that waits for it; exclude containerd's root from scans; try another image to "
-        "tell which it is.",
+        advice(
+            (
+                "Restart a machine that waits for it; exclude containerd's root from scans; try another image "
+                "to tell which it is."
+            ),
+            Ends.MACHINE,
+        ),
     ),
     logged(
         "container.timeout",
         "HCS did not finish in time",
         "The machine is short of CPU, memory or disk, or the service vmcompute hangs.",
-        "Look at load and disk; restart vmcompute with the node drained, or the machine.",
+        advice(
+            "Look at load and disk; restart vmcompute with the node drained, or the machine.", Ends.PODS, Ends.MACHINE
+        ),
     ),
     logged(
         "container.unknown",
         "HCS does not know the container",
         "It ended, or is just starting, while a program asks about it; harmless when it comes once, a hanging "
         "vmcompute when it goes on.",
-        "If it goes on: drain the node and restart the machine.",
+        advice("If it goes on: drain the node and restart the machine.", Ends.PODS, Ends.MACHINE),
         severity=WARNING,
     ),
     logged(
@@ -77,19 +99,33 @@ CAUSES: tuple[Cause, ...] = (
         "container.runtime-class",
         "containerd has no runtime of that name",
         "A RuntimeClass names a handler that config.toml does not have.",
-        "Correct the RuntimeClass, or give config.toml the handler (winkube_containerd_config_template).",
+        converge(
+            "containerd",
+            text=(
+                "Correct the RuntimeClass's handler, or give config.toml a runtime of that name below "
+                "containerd.runtimes."
+            ),
+            variables=("winkube_containerd_config_template",),
+        ),
     ),
     logged(
         "container.no-shim",
         "containerd's shim is not there",
         "containerd-shim-runhcs-v1.exe is not beside containerd.exe nor in PATH.",
-        "Run site.yml with the tag containerd.",
+        converge("containerd", text="Put containerd-shim-runhcs-v1.exe of the same release beside containerd.exe."),
     ),
     logged(
         "image.registry-unreachable",
         "A registry cannot be reached",
         "DNS, firewall, proxy or its certificate.",
-        "Try it on the node (curl.exe -v https://<registry>/v2/); set winkube_http_proxy or a mirror.",
+        converge(
+            "containerd",
+            text=(
+                "Try it on the node (curl.exe -v https://REGISTRY/v2/); give containerd's service HTTPS_PROXY, "
+                "or a mirror in hosts.toml."
+            ),
+            variables=("winkube_http_proxy",),
+        ),
     ),
     logged(
         "image.registry-certificate",
@@ -103,7 +139,7 @@ CAUSES: tuple[Cause, ...] = (
         "image.missing",
         "The registry has no such image",
         "Name or tag are wrong, or the mirror has not copied it.",
-        "crictl pull <image> on the node; look for the tag in the registry.",
+        "crictl pull IMAGE on the node; look for the tag in the registry.",
         severity=WARNING,
     ),
     logged(
@@ -132,8 +168,13 @@ CAUSES: tuple[Cause, ...] = (
         "A Linux pod came to this node",
         "A DaemonSet without a nodeSelector for its system runs everywhere. Under Docker a pod for Windows with "
         "hostNetwork fails in the same way while there is no network host.",
-        "Give it kubernetes.io/os: linux; playbooks/scheduling.yml finds and mends them. A pod for Windows under "
-        "Docker: docker network create -d nat host.",
+        playbook(
+            (
+                "Give it nodeSelector kubernetes.io/os: linux. A pod for Windows under Docker: docker network "
+                "create -d nat host."
+            ),
+            "scheduling",
+        ),
         severity=WARNING,
     ),
     logged(
@@ -149,7 +190,10 @@ CAUSES: tuple[Cause, ...] = (
         "container.host-process-account",
         "A host process container cannot log its user on",
         "containerd runs under a user's account, which may not log on service accounts.",
-        "Run containerd as LocalSystem (site.yml with the tag containerd).",
+        converge(
+            "containerd",
+            text="Run containerd as LocalSystem (sc.exe config containerd obj= LocalSystem), and restart it.",
+        ),
     ),
     logged(
         "container.mount-refused",
@@ -163,7 +207,10 @@ CAUSES: tuple[Cause, ...] = (
         "Access to containers' files is denied",
         "An antivirus or a backup holds the layers, the ACL of the runtime's root was changed, or a mount leads to a "
         "folder that SYSTEM may not read.",
-        "Exclude containerd's root from scans (docs/endpoint-protection.md); compare its ACL with a healthy node's.",
+        (
+            "Exclude containerd's root from scans (Add-MpPreference -ExclusionPath "
+            "C:\\ProgramData\\containerd); compare its ACL with a healthy node's (icacls)."
+        ),
     ),
     logged(
         "container.user",
@@ -176,7 +223,11 @@ CAUSES: tuple[Cause, ...] = (
         "container.gmsa",
         "A container gets no gMSA",
         "The credential spec is missing, or the host (or its plugin) may not read the account's password.",
-        "docs/gmsa.md has the steps; Test-ADServiceAccount on the node says whether the host may.",
+        (
+            "Test-ADServiceAccount on the node says whether the host may read the password: put it into the "
+            "group that PrincipalsAllowedToRetrieveManagedPassword names; kubectl get gmsacredentialspec "
+            "shows the spec."
+        ),
         severity=WARNING,
     ),
     logged(
@@ -208,8 +259,13 @@ CAUSES: tuple[Cause, ...] = (
         "container.csi-proxy",
         "A CSI driver does not reach csi-proxy",
         "csi-proxy does not run on the node, or is of another release than the version in the pipe's name.",
-        "Look at the service csi-proxy (site.yml with the tag csi_proxy); take a driver for its API's version, or one "
-        "of host process containers, which needs none.",
+        converge(
+            "csi_proxy",
+            text=(
+                "Start-Service csi-proxy on the node; take a driver for its API's version, or one of host "
+                "process containers, which needs none."
+            ),
+        ),
     ),
     logged(
         "container.csi-driver",
@@ -223,7 +279,7 @@ CAUSES: tuple[Cause, ...] = (
         "A pod does not reach wins on the host",
         "The manifest is of the time before host process containers: it starts programs by rancher-wins' pipe, which "
         "is not served.",
-        "Use the manifests for host process containers, or this collection's services, in place of wins.",
+        "Use the manifests for host process containers, or programs that run as services, in place of wins.",
         severity=WARNING,
     ),
     logged(
@@ -273,14 +329,21 @@ CAUSES: tuple[Cause, ...] = (
         "container.in-use",
         "A file or layer of a container is held by another program",
         "An antivirus, a backup or a container that has not ended holds it: HCS says that the resource is in use.",
-        "Exclude containerd's root from scans (docs/endpoint-protection.md); look for containers that do not end "
-        "(hcsdiag list), end them; restart the machine if that does not help.",
+        advice(
+            (
+                "Exclude containerd's root from scans (Add-MpPreference -ExclusionPath "
+                "C:\\ProgramData\\containerd); look for containers that do not end (hcsdiag list), end them; "
+                "restart the machine if that does not help."
+            ),
+            Ends.PODS,
+            Ends.MACHINE,
+        ),
     ),
     logged(
         "container.id-exists",
         "A container of this id is left from before",
         "HCS or the shim still has it, since its end was not seen: containerd or the machine went down meanwhile.",
-        "hcsdiag list shows it; hcsdiag kill ID ends it; then delete the pod.",
+        advice("hcsdiag list shows it; hcsdiag kill ID ends it; then delete the pod.", Ends.PODS),
     ),
     logged(
         "container.parameter",
@@ -304,8 +367,14 @@ CAUSES: tuple[Cause, ...] = (
         "A container's shim ended or does not answer",
         "containerd speaks with each pod by a shim process: it was killed (memory, antivirus, an update of containerd "
         "in use), or crashed.",
-        "Look for containerd-shim-runhcs-v1.exe in the Application event log; delete the pod; after containerd was "
-        "replaced, drain the node and restart it.",
+        advice(
+            (
+                "Look for containerd-shim-runhcs-v1.exe in the Application event log; delete the pod; after "
+                "containerd was replaced, drain the node and restart it."
+            ),
+            Ends.PODS,
+            Ends.MACHINE,
+        ),
     ),
     logged(
         "container.scratch",
@@ -335,8 +404,10 @@ CAUSES: tuple[Cause, ...] = (
         "No node takes the pod",
         "The scheduler names why: too little of a resource, a taint that is not tolerated, a nodeSelector or an "
         "affinity that no node has, no free address of the cloud.",
-        "Compare the pod's requests, tolerations and nodeSelector (kubernetes.io/os: windows) with kubectl describe "
-        "node; node.taint and node.label say what this node lacks.",
+        (
+            "Compare the pod's requests, tolerations and nodeSelector (kubernetes.io/os: windows) with "
+            "kubectl describe node."
+        ),
         severity=WARNING,
     ),
     logged(
@@ -388,7 +459,7 @@ CAUSES: tuple[Cause, ...] = (
         "image.pull",
         "An image cannot be pulled",
         "The registry's or the unpacking's own reason stands at the end of the line.",
-        "Pull it on the node to see the whole answer: crictl pull <image>.",
+        "Pull it on the node to see the whole answer: crictl pull IMAGE.",
         severity=WARNING,
     ),
     logged(

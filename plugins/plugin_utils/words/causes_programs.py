@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from .cause import WARNING, Cause
 from .logged import logged
+from .remedies import REJOIN, advice, converge
+from .remedy import Ends
 
 REJOIN_IT = "Let the node join again: playbooks/repair.yml -e winkube_repair=rejoin; drain it first."
 
@@ -15,30 +17,45 @@ CAUSES: tuple[Cause, ...] = (
         "host.not-elevated",
         "A program has no rights to do it",
         "It does not run as an administrator or as SYSTEM, or a folder's ACL leaves SYSTEM out.",
-        "Run the service as LocalSystem (sc.exe config <service> obj= LocalSystem); run tools in an elevated session.",
+        "Run the service as LocalSystem (sc.exe config SERVICE obj= LocalSystem); run tools in an elevated session.",
     ),
     logged(
         "start.unknown-flag",
         "A program does not know one of its arguments",
         "The argument was removed in the release that was swapped in, is misspelt, or belongs to another "
         "program; kubeadm-flags.env may have it (--pod-infra-container-image is gone in 1.35).",
-        "Run site.yml with the service's tag: it leaves out what the release does not know. Look into "
-        "C:\\var\\lib\\kubelet\\kubeadm-flags.env too.",
+        converge(
+            text=(
+                "Take the argument out of the service's command line (sc.exe qc SERVICE, nssm.exe get SERVICE "
+                "AppParameters), or out of C:\\var\\lib\\kubelet\\kubeadm-flags.env, and start the service."
+            )
+        ),
     ),
     logged(
         "start.feature-gate",
         "A feature gate is unknown or locked in this release",
         "Gates are removed some releases after they are done; a locked one may not be set to another value.",
-        "Take the gate out of the arguments, a file in config.d, config.yaml, or ConfigMap kube-system/kubelet-config, "
-        "from which a join and site.yml write config.yaml.",
+        converge(
+            "kubelet",
+            text=(
+                "Take the gate out of --feature-gates, of a file in config.d, of config.yaml, and of ConfigMap "
+                "kube-system/kubelet-config, from which each join writes config.yaml."
+            ),
+        ),
     ),
     logged(
         "start.kubelet-config",
         "kubelet's configuration cannot be used",
         "The file is not there (the node has not joined yet), a drop-in lacks apiVersion and kind, or a key has a "
         "value that this release or Windows refuses (userNamespaces, singleProcessOOMKill, enforceNodeAllocatable).",
-        "Join the node (site.yml with the tag join), or mend the key that the line names: in config.d, in config.yaml, "
-        "or in ConfigMap kube-system/kubelet-config, from which a join and site.yml write config.yaml.",
+        converge(
+            "join",
+            text=(
+                "Without C:\\var\\lib\\kubelet\\config.yaml: join the node (kubeadm join). Else mend the key that "
+                "the line names: in config.d, in config.yaml, or in ConfigMap kube-system/kubelet-config, from "
+                "which each join writes config.yaml."
+            ),
+        ),
     ),
     logged(
         "start.client-ca",
@@ -52,19 +69,36 @@ CAUSES: tuple[Cause, ...] = (
         "kubelet has no way to log in",
         "kubelet.conf is not there or its certificate has run out, and there is no bootstrap kubeconfig: "
         "the join was not finished, or the node was off too long.",
-        REJOIN_IT,
+        REJOIN.said(
+            (
+                "Make a new token (kubeadm token create --print-join-command); with the node drained remove "
+                "/etc/kubernetes/kubelet.conf and C:\\var\\lib\\kubelet\\pki on it, and join it again."
+            ),
+            Ends.PODS,
+            Ends.MEMBERSHIP,
+        ),
     ),
     logged(
         "cluster.certificate-time",
         "A certificate is not valid at this time",
         "The node's clock is wrong, or a certificate has run out.",
-        "Compare the clock (w32tm /query /status); if it is right, renew the certificate (rejoin for kubelet's).",
+        "Compare the clock (w32tm /query /status); if it is right, renew the certificate that the line names (of the "
+        "control plane: kubeadm certs renew all).",
     ),
     logged(
         "cluster.wrong-ca",
         "A certificate is not of the expected CA",
         "A kubeconfig of another cluster, an old CA after the cluster was recreated, or a proxy that opens TLS.",
-        REJOIN_IT,
+        REJOIN.said(
+            (
+                "Compare certificate-authority-data of the kubeconfig with ConfigMap kube-root-ca.crt; write "
+                "the cluster's CA into the kubeconfig, and for the kubelet into /etc/kubernetes/pki/ca.crt. "
+                "Where a proxy opens TLS, put the API server into NO_PROXY. A node of a cluster that was made "
+                "anew joins again."
+            ),
+            Ends.PODS,
+            Ends.MEMBERSHIP,
+        ),
     ),
     logged(
         "cluster.certificate-name",
@@ -80,8 +114,10 @@ CAUSES: tuple[Cause, ...] = (
         "kubelet has no serving certificate that the cluster trusts",
         "With serverTLSBootstrap kubelet asks for one, and it was not approved; without it kubelet serves with one "
         "that it signed itself, without its address: logs, exec and metrics-server fail.",
-        "kubectl get csr, then kubectl certificate approve <name> of those with signer kubelet-serving; without "
-        "serverTLSBootstrap set it, or give metrics-server --kubelet-insecure-tls.",
+        (
+            "kubectl get csr, then kubectl certificate approve NAME of those with signer kubelet-serving; "
+            "without serverTLSBootstrap set it, or give metrics-server --kubelet-insecure-tls."
+        ),
     ),
     logged(
         "cluster.node-name",
@@ -128,14 +164,29 @@ CAUSES: tuple[Cause, ...] = (
         "The API server does not reach kubelet",
         "Port 10250 of the node is closed by Windows' firewall or the cloud's, or the cluster has a wrong address of "
         "the node: logs and exec fail.",
-        "Run site.yml with the tag kubelet, which opens the port; compare kubectl get node -o wide with the host.",
+        converge(
+            "kubelet",
+            text=(
+                "Open TCP 10250 (New-NetFirewallRule -DisplayName kubelet -Direction Inbound -Protocol TCP "
+                "-LocalPort 10250 -Action Allow), and in the cloud's rules; compare kubectl get node -o wide "
+                "with the host."
+            ),
+        ),
     ),
     logged(
         "cluster.denied",
         "The cluster does not let the program do it",
         "Its token or certificate is not accepted, or it has no role: another node's name, a deleted "
         "Node, flanneld without its ClusterRole.",
-        "Compare the name in the message with the Node's; run site.yml with the tags join, flannel and kube_proxy.",
+        converge(
+            "join",
+            "flannel",
+            "kube_proxy",
+            text=(
+                "Compare the name in the message with the Node's (kubectl get nodes); kubectl auth can-i with "
+                "--as of that name shows what is missing: give it the role, or the program its own kubeconfig."
+            ),
+        ),
     ),
     logged(
         "start.runtime-pipe",
@@ -148,7 +199,13 @@ CAUSES: tuple[Cause, ...] = (
         "containerd does not speak kubelet's CRI",
         "The CRI plugin is disabled or failed in config.toml, or containerd is older than 1.6 (kubelet "
         "1.26 and newer want CRI v1).",
-        "Look for 'skip loading plugin' in containerd's log; run site.yml with the tag containerd.",
+        converge(
+            "containerd",
+            text=(
+                "Look for 'skip loading plugin' in containerd's log; take cri out of disabled_plugins in "
+                "config.toml; install containerd 1.6 or newer."
+            ),
+        ),
     ),
     logged(
         "start.port-in-use",
@@ -160,28 +217,45 @@ CAUSES: tuple[Cause, ...] = (
         "start.node-ip",
         "kubelet's --node-ip is none of the host's addresses",
         "The host's address has changed, or the argument was copied.",
-        "Run site.yml with the tag kubelet, or give the host its address back.",
+        converge(
+            "kubelet",
+            text=(
+                "Write an address of Get-NetIPAddress into the kubelet's --node-ip and start it, or give the "
+                "host its address back."
+            ),
+        ),
     ),
     logged(
         "cluster.unreachable",
         "The API server cannot be reached",
         "No route, a firewall, a wrong address in the kubeconfig, a name that DNS does not know, or a proxy setting.",
-        "curl.exe -k https://<address>:6443/healthz on the node; then the kubeconfig, DNS and NO_PROXY.",
+        "curl.exe -k https://ADDRESS:6443/healthz on the node; then the kubeconfig, DNS and NO_PROXY.",
     ),
     logged(
         "cluster.own-address",
         "The address of the API is the node's own",
         "The kubeconfig says 127.0.0.1 or localhost, where nothing listens on a Windows node: kubespray's nginx is on "
         "Linux nodes alone, and ConfigMaps kube-system/kube-proxy and kube-public/cluster-info may say it.",
-        "Set winkube_api_server to an address that other machines reach; run site.yml with the tags join, flannel and "
-        "kube_proxy.",
+        converge(
+            "join",
+            "flannel",
+            "kube_proxy",
+            text=(
+                "Write an address that other machines reach into server: of the kubeconfigs, and of ConfigMaps "
+                "kube-system/kube-proxy and kube-public/cluster-info, from which they are made."
+            ),
+            variables=("winkube_api_server",),
+        ),
     ),
     logged(
         "cluster.tls-version",
         "Two programs have no TLS version in common",
         "tlsMinVersion of the kubelet's configuration (ConfigMap kube-system/kubelet-config, a file in config.d) or "
         "--tls-min-version of another server is higher than what its caller speaks.",
-        "Bring the caller up to date, or lower tlsMinVersion where it is set, and run site.yml with the tag kubelet.",
+        converge(
+            "kubelet",
+            text="Bring the caller up to date, or lower tlsMinVersion where it is set and restart the kubelet.",
+        ),
     ),
     logged(
         "start.no-kubeconfig",
@@ -196,8 +270,13 @@ CAUSES: tuple[Cause, ...] = (
         "A proxy answers in place of the API server",
         "HTTPS_PROXY is set for the program, or for the machine, and NO_PROXY has neither the API server's name nor "
         "its address: the proxy does not answer, or refuses the way to it.",
-        "Add the API server to winkube_no_proxy and run site.yml; for a program outside of it to NO_PROXY in its "
-        "environment.",
+        converge(
+            text=(
+                "Add the API server's name and address to NO_PROXY of the machine, or of the service, and start "
+                "it again; services see the machine's at their start."
+            ),
+            variables=("winkube_no_proxy",),
+        ),
     ),
     logged(
         "host.no-listener",
@@ -223,27 +302,38 @@ CAUSES: tuple[Cause, ...] = (
         "start.timeout",
         "A service did not answer Windows in time",
         "The program was registered as a service without --windows-service or log-runner, or takes more than 30 s.",
-        "Run site.yml with the service's tag, which registers it rightly.",
+        converge(
+            text=(
+                "Give a program that knows it --windows-service, or register it by nssm.exe or "
+                "kube-log-runner.exe; look at the disk where it takes more than 30 s."
+            )
+        ),
     ),
     logged(
         "start.account",
         "A service's account cannot log on",
         "Its password has changed, or the account may not log on as a service.",
-        "Run the service as LocalSystem (sc.exe config <service> obj= LocalSystem), or give the account its password "
-        "and the right to log on as a service.",
+        (
+            "Run the service as LocalSystem (sc.exe config SERVICE obj= LocalSystem), or give the account "
+            "its password and the right to log on as a service."
+        ),
     ),
     logged(
         "start.dependency",
         "A service that another one needs did not start",
         "A service starts only after those that it depends on; one of them failed, is disabled, or is not there.",
-        "sc.exe qc <service> names them; start those first. Run site.yml with the service's tag, which "
-        "sets them right.",
+        converge(text="sc.exe qc SERVICE names them: start those first; sc.exe config SERVICE depend= sets others."),
     ),
     logged(
         "start.service-state",
         "A service is not in the state that was expected",
         "It is disabled, not installed, installed already, stopped, or runs already.",
-        "sc.exe query and sc.exe qc <service> show what it is; run site.yml with the service's tag.",
+        converge(
+            text=(
+                "sc.exe query SERVICE and sc.exe qc SERVICE show what it is; sc.exe config SERVICE start= auto "
+                "for one that is disabled."
+            )
+        ),
     ),
     logged(
         "start.ended",
@@ -255,7 +345,13 @@ CAUSES: tuple[Cause, ...] = (
         "start.kube-proxy-gate",
         "kube-proxy needs a feature gate for this network",
         "An overlay network or DSR needs WinOverlay or WinDSR in this old release.",
-        "Run site.yml with the tag kube_proxy, which sets the gates that the release needs.",
+        converge(
+            "kube_proxy",
+            text=(
+                "Give kube-proxy --feature-gates=WinOverlay=true (for DSR WinDSR=true), which releases before "
+                "1.20 (1.33) need."
+            ),
+        ),
     ),
     logged(
         "host.disk-full",
@@ -282,8 +378,14 @@ CAUSES: tuple[Cause, ...] = (
         "kubelet waits for containerd",
         "Listing the pods' containers takes minutes: HCS or a CNI plugin hangs, the disk is too slow, or too many pods "
         "start at once.",
-        "crictl ps on the node shows whether containerd answers; if it hangs, drain the node and restart it. Else "
-        "start fewer pods at once, and containerd's root excluded from scans.",
+        advice(
+            (
+                "crictl ps on the node shows whether containerd answers; if it hangs, drain the node and "
+                "restart it. Else start fewer pods at once, and containerd's root excluded from scans."
+            ),
+            Ends.PODS,
+            Ends.MACHINE,
+        ),
     ),
     logged(
         "start.socket-left",
@@ -295,7 +397,13 @@ CAUSES: tuple[Cause, ...] = (
         "start.program-missing",
         "A program is not where it is looked for",
         "It was not installed, or its folder is not in the Path that its service was started with.",
-        "Run site.yml with the program's tag; restart the machine after the machine's Path has changed.",
+        converge(
+            text=(
+                "Put the program where the line looks for it, or its folder into the machine's Path; restart "
+                "the machine after that, since services see the Path of its last start."
+            ),
+            ends=(Ends.MACHINE,),
+        ),
     ),
     logged(
         "start.cloud-metadata",
@@ -308,22 +416,32 @@ CAUSES: tuple[Cause, ...] = (
         "start.config",
         "A program's configuration cannot be used",
         "A file, or a value in it, is missing, is not JSON, YAML or TOML, or is not allowed.",
-        "The line names the file and the key: mend it there, or run site.yml with the program's tag, which writes it "
-        "again.",
+        converge(text="The line names the file and the key: mend it there, and start the service."),
     ),
     logged(
         "start.kubeconfig",
         "A kubeconfig cannot be used",
         "The file is not there, names a user, a cluster or a certificate file that it does not have, or its credential"
         " plugin fails.",
-        "kubectl --kubeconfig FILE get nodes shows it; for kubelet's run site.yml with the tag join.",
+        converge(
+            "join",
+            text=(
+                "kubectl --kubeconfig FILE get nodes shows it: write the user, cluster or file that it names; "
+                "kubeadm kubeconfig user makes one."
+            ),
+        ),
     ),
     logged(
         "start.key-pair",
         "A certificate or a key cannot be used",
         "The file is missing or empty, is not PEM, has a password, or the key is of another certificate.",
-        "The line names the file: write certificate and key together again (kubelet's: remove the broken "
-        "kubelet-client-current.pem and let the node join again).",
+        advice(
+            (
+                "The line names the file: write certificate and key together again. kubelet's own: with a new "
+                "bootstrap kubeconfig remove C:\\var\\lib\\kubelet\\pki\\kubelet-client-current.pem and start it."
+            ),
+            Ends.MEMBERSHIP,
+        ),
     ),
     logged(
         "start.state-file",
@@ -336,7 +454,10 @@ CAUSES: tuple[Cause, ...] = (
         "start.database",
         "containerd's database is damaged",
         "meta.db was cut by a power loss, a full disk or two programs at once.",
-        "Drain the node, stop containerd, move its root away, start it again: all images are pulled again.",
+        advice(
+            "Drain the node, stop containerd, move its root away, start it again: all images are pulled again.",
+            Ends.PODS,
+        ),
     ),
     logged(
         "start.pipe",
@@ -357,7 +478,12 @@ CAUSES: tuple[Cause, ...] = (
         "join.version",
         "The releases of kubeadm, kubelet and the cluster do not fit",
         "kubeadm joins clusters of its own minor and one older, and a kubelet that is not newer than the API server.",
-        "Install the release of the control plane (winkube_kubernetes_version), then join.",
+        converge(
+            "kubelet",
+            "join",
+            text="Install kubeadm and kubelet of the control plane's release, then join.",
+            variables=("winkube_kubernetes_version",),
+        ),
     ),
     logged(
         "cluster.api-missing",
@@ -418,8 +544,13 @@ CAUSES: tuple[Cause, ...] = (
         "start.binary-held",
         "A program's file cannot be replaced",
         "The program runs, or an antivirus holds the file: Windows changes no image that is in use.",
-        "Stop its service and end what is left of it (Get-Process), then do it again; site.yml renames a file that "
-        "runs out of the way.",
+        advice(
+            (
+                "Stop its service and end what is left of it (Get-Process), then do it again; a file that runs "
+                "can be renamed out of the way."
+            ),
+            Ends.PODS,
+        ),
     ),
     logged(
         "host.script-policy",
@@ -445,8 +576,10 @@ CAUSES: tuple[Cause, ...] = (
         "start.panic",
         "A program crashed",
         "A mistake in the program itself: the lines after the message say where.",
-        "Look for the first line of its own package among the program's issues; install a release that has it mended. "
-        "kube-proxy: restart the service hns first.",
+        (
+            "Look for the first line of its own package among the program's issues; install a release that "
+            "has it mended."
+        ),
     ),
     logged(
         "start.failed",
@@ -458,7 +591,13 @@ CAUSES: tuple[Cause, ...] = (
         "start.containerd-config",
         "containerd refuses its configuration",
         "config.toml is not TOML, of a version that this containerd does not know, or has keys of another version.",
-        "Run site.yml with the tag containerd; containerd.exe config dump says what it reads.",
+        converge(
+            "containerd",
+            text=(
+                "containerd.exe config dump says what it reads: mend the line that it names; containerd.exe "
+                "config migrate turns an older version into its own."
+            ),
+        ),
     ),
     logged(
         "start.containerd-twice",
@@ -477,24 +616,41 @@ CAUSES: tuple[Cause, ...] = (
         "Machines that join lack rights in the cluster",
         "The bindings of kubeadm for the group of bootstrap tokens are missing (rke2, k3s), or the token is of another "
         "group.",
-        "kubectl apply -f examples/rbac/bootstrap.yml; where kubeadm made the cluster: kubeadm init phase "
-        "bootstrap-token.",
+        (
+            "On a control plane node of kubeadm's: kubeadm init phase bootstrap-token. Elsewhere bind group "
+            "system:bootstrappers:kubeadm:default-node-token to ClusterRoles system:node-bootstrapper and "
+            "system:certificates.k8s.io:certificatesigningrequests:nodeclient, and let it read ConfigMaps "
+            "kubeadm-config and kubelet-config."
+        ),
     ),
     logged(
         "join.not-kubeadm",
         "The cluster lacks the ConfigMaps that kubeadm reads",
         "It was not made by kubeadm (rke2, k3s, k0s), or somebody has deleted kubeadm-config or kubelet-config of "
         "kube-system.",
-        "Set winkube_join: bootstrap_kubeconfig; where kubeadm made the cluster: kubeadm init phase upload-config all, "
-        "which writes both ConfigMaps.",
+        converge(
+            "join",
+            text=(
+                "Where kubeadm made the cluster: kubeadm init phase upload-config all writes both ConfigMaps. "
+                "Elsewhere give the kubelet a bootstrap kubeconfig (--bootstrap-kubeconfig) in place of kubeadm "
+                "join."
+            ),
+            variables=("winkube_join",),
+        ),
     ),
     logged(
         "join.anonymous",
         "The cluster answers nobody without credentials",
         "kubeadm asks for ConfigMap kube-public/cluster-info without any: the RoleBinding for system:anonymous was "
         "removed (kubespray's hardening), or kube-apiserver has --anonymous-auth=false.",
-        "Join by a discovery file with the token in it, as the role join does; or let system:anonymous read "
-        "kube-public/cluster-info again (RoleBinding kubeadm:bootstrap-signer-clusterinfo).",
+        converge(
+            "join",
+            text=(
+                "Join by a discovery file with the token in it (discovery.file of JoinConfiguration); or let "
+                "system:anonymous read kube-public/cluster-info again (RoleBinding "
+                "kubeadm:bootstrap-signer-clusterinfo)."
+            ),
+        ),
     ),
     logged(
         "join.no-credentials",
@@ -512,7 +668,11 @@ CAUSES: tuple[Cause, ...] = (
         "join.leftovers",
         "Something of an earlier join is there",
         "Files, a running kubelet or a Ready Node of that name.",
-        REJOIN_IT,
+        REJOIN.said(
+            "With the node drained: kubeadm reset on it, kubectl delete node NAME, then join again.",
+            Ends.PODS,
+            Ends.MEMBERSHIP,
+        ),
     ),
     logged(
         "join.not-admin",
@@ -524,6 +684,6 @@ CAUSES: tuple[Cause, ...] = (
         "join.preflight",
         "kubeadm stops the join",
         "Its own reason stands in the line: a check of the machine, or a step, that failed.",
-        "Mend what the line says; then run site.yml with the tag join again.",
+        converge("join", text="Mend what the line says; then join again."),
     ),
 )

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .cause import ERROR, WARNING, Area, Cause
-from .remedies import advice, converge
-from .remedy import Action, Remedy
+from .remedies import advice, converge, restart
+from .remedy import Remedy
 
 FOLLOW = {
     "containerd": ("kubelet.*", "node.not-ready", "node.taint", "pod.*", "cri-tcp.*"),
@@ -28,7 +28,10 @@ _READS_LOG = "The end of its log says why; see the evidence."
 def causes_of(role: str, name: str) -> Mapping[str, Cause]:
     """By their kind, such as `stopped`: of the program that a role installs, by its name in sentences."""
     label = role.replace("_", "-")
-    again = converge(role, text=f"Set up the service of {name} again and start it.")
+    again = converge(
+        role,
+        text=f"sc.exe config {name} start= auto, then Start-Service {name}; sc.exe qc {name} shows its command line.",
+    )
     follow = (*FOLLOW.get(role, ()), f"{label}.*")
 
     def cause(kind: str, title: str, why: str, remedy: Remedy) -> Cause:
@@ -43,7 +46,9 @@ def causes_of(role: str, name: str) -> Mapping[str, Cause]:
             "not-installed",
             f"There is no service of {name}",
             "It was not installed, or somebody removed it.",
-            converge(role, text=f"Install {name} and its service."),
+            converge(
+                role, text=f"Put {name} on the node and make its service (sc.exe create {name}), or its DaemonSet."
+            ),
         ),
         "disabled": cause(
             "disabled", f"{name} is disabled", "Somebody disabled the service: it does not start.", again
@@ -52,13 +57,13 @@ def causes_of(role: str, name: str) -> Mapping[str, Cause]:
             "stopped",
             f"{name} does not run",
             "Somebody stopped it, or it ended.",
-            Remedy(f"Start {name}. If it stops again, the end of its log says why.", Action.RESTART, (role,)),
+            restart(f"Start-Service {name}. If it stops again, the end of its log says why.", role),
         ),
         "crashes": cause(
             "crashes",
             f"{name} ends again and again",
             _READS_LOG,
-            advice(f"Read the end of its log; after a change of its arguments run site.yml with the tag {role}."),
+            converge(role, text="Read the end of its log, mend what it names, and start the service again."),
         ),
         "no-pipe": cause(
             "no-pipe",
@@ -70,7 +75,7 @@ def causes_of(role: str, name: str) -> Mapping[str, Cause]:
             "unhealthy",
             f"{name} does not say that it is healthy",
             _READS_LOG,
-            Remedy(f"Restart {name}.", Action.RESTART, (role,)),
+            restart(f"Restart-Service {name}.", role),
         ),
         "no-log": log(
             "no-log",

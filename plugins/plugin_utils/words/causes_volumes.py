@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from .cause import WARNING, Cause
 from .logged import logged
+from .remedies import advice
+from .remedy import Ends
 
 _TRY_SHARE = "Try it on the node: New-SmbGlobalMapping -RemotePath \\\\SERVER\\SHARE -Credential (Get-Credential)"
 
@@ -17,9 +19,14 @@ CAUSES: tuple[Cause, ...] = (
         "Windows connects to one server with one user at a time: another volume, or a mapping that was left, uses "
         "other "
         "credentials for the same server name.",
-        "Get-SmbGlobalMapping on the node shows the other mapping. Use one account for all shares of the server, or "
-        "another name of it (its address, an alias) for the other account; Remove-SmbGlobalMapping takes away what no "
-        "pod uses.",
+        advice(
+            (
+                "Get-SmbGlobalMapping on the node shows the other mapping. Use one account for all shares of "
+                "the server, or another name of it (its address, an alias) for the other account; "
+                "Remove-SmbGlobalMapping takes away what no pod uses."
+            ),
+            Ends.CONNECTIONS,
+        ),
     ),
     logged(
         "volume.share-password",
@@ -49,8 +56,14 @@ CAUSES: tuple[Cause, ...] = (
         "The server closed it: it was restarted, wants another dialect or encryption, or a firewall cut it; a "
         "mapping that "
         "was left stays broken until it is removed.",
-        "Get-SmbGlobalMapping shows its state: remove a broken one that no pod uses (Remove-SmbGlobalMapping), then "
-        "delete the pod. Look at the server's SMB version and encryption.",
+        advice(
+            (
+                "Get-SmbGlobalMapping shows its state: remove a broken one that no pod uses "
+                "(Remove-SmbGlobalMapping), then delete the pod. Look at the server's SMB version and "
+                "encryption."
+            ),
+            Ends.CONNECTIONS,
+        ),
     ),
     logged(
         "volume.share-denied",
@@ -104,8 +117,13 @@ CAUSES: tuple[Cause, ...] = (
         "volume.attached-elsewhere",
         "The disk is still attached to another node",
         "Its last pod ended with its node, or is not gone yet: a disk belongs to one machine at a time.",
-        "kubectl get volumeattachment names the node. If that node is off for good, delete its pods and the "
-        "attachment; else wait for the pod's end.",
+        advice(
+            (
+                "kubectl get volumeattachment names the node. If that node is off for good, delete its pods and "
+                "the attachment; else wait for the pod's end."
+            ),
+            Ends.PODS,
+        ),
     ),
     logged(
         "volume.attach",
@@ -218,8 +236,13 @@ CAUSES: tuple[Cause, ...] = (
         "A file of a volume is held by a process",
         "Windows removes no file that is open: a process of the pod's container that has not ended, a log collector, "
         "an antivirus or a backup.",
-        "handle.exe or Resource Monitor name the process; end it, or exclude kubelet's folder from scans; kubelet then"
-        " goes on by itself.",
+        advice(
+            (
+                "handle.exe or Resource Monitor name the process; end it, or exclude kubelet's folder from "
+                "scans; kubelet then goes on by itself."
+            ),
+            Ends.PODS,
+        ),
     ),
     logged(
         "volume.folder-denied",

@@ -57,8 +57,9 @@ class Finding:
 
     @property
     def remedy(self) -> Remedy:
-        """What mends it here."""
-        return self.what.remedy or self.cause.remedy
+        """What mends it here: tried is what was tried for the cause."""
+        own = self.what.remedy
+        return self.cause.remedy if own is None else replace(own, tried=own.tried and self.cause.remedy.tried)
 
     @property
     def subject(self) -> str:
@@ -93,7 +94,7 @@ class Finding:
     @property
     def sentence(self) -> str:
         """What is wrong, why, and what to do about it, for a person."""
-        return " ".join(part for part in (self.text, self.why, self.remedy.text) if part)
+        return " ".join(part for part in (self.text, self.why, self.remedy.plain) if part)
 
     def as_data(self, host: str = "") -> dict[str, Any]:
         """As modules return it, with the remedy's command for a host of the inventory."""

@@ -5,50 +5,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .cause import Cause
 from .causes import CAUSES
 from .line import parse
 from .mended import CRASH, describe_fixes, find_fixes
 from .messages import PLACES, Told, explain_text
-from .places import is_drastic, look_first, look_next, place_sentence
+from .places import look_first, look_next, place_sentence
 from .records import Record, records
+from .signs import sign_of, speak_twice
 
 
 def meanings(message: str, host: str) -> list[dict[str, str]]:
-    """What a pasted message is known for, the most particular first, with the command for a host of the inventory. Of a
-    line of which only place or code is known it says that; none for one that is not known, or none at all."""
+    """What a pasted message is known for, the most particular first, with what of this collection mends it on a host of
+    the inventory; nothing of that without a host. Of a line of which only place or code is known it says that; none for
+    one that is not known, or none at all."""
     by_finding: dict[str, list[Told]] = {}
     for each in explain_text(message):
         by_finding.setdefault(each.finding, []).append(each)
     known = [
         _place_only(told[0].record.text, identity)
         if all(each.message in PLACES for each in told)
-        else _cause_of(CAUSES[identity], len({each.record.text for each in told}), message, host)
+        else _cause_of(CAUSES[identity], told, message, host)
         for identity, told in by_finding.items()
     ]
     return known or [_place_only(each.text, NOT_KNOWN) for each in _find_places(message)]
 
 
-def _cause_of(cause: Cause, lines: int, message: str, host: str) -> dict[str, str]:
-    """What so many lines of a message are known for: on one alone nothing drastic is done without a look."""
-    careful = lines == 1 and is_drastic(cause.remedy)
+def _cause_of(cause: Cause, told: Sequence[Told], message: str, host: str) -> dict[str, str]:
+    """What records of a message are known for: on one sign nothing drastic is asked for."""
+    careful = cause.remedy.drastic and not speak_twice(sign_of(each.record.text) for each in told)
     mended = describe_fixes(find_fixes(cause.id, message if cause.id == CRASH else ""))
     return {
         "id": cause.id,
         "title": cause.title,
         "cause": f"{cause.why} {mended}".strip(),
-        "remedy": look_first(cause.id, cause.remedy) if careful else cause.remedy.text,
-        "command": "" if careful else cause.remedy.command(host),
+        "remedy": look_first(cause.id, cause.remedy) if careful else cause.remedy.plain,
+        "ours": "" if careful or not host else cause.remedy.ours(host),
     }
 
 
-def message_lines(message: str, host: str = "<host>") -> list[str]:
+def message_lines(message: str, host: str = "") -> list[str]:
     """The same for a terminal; nothing without a message."""
     if not message.strip():
         return []
     found = meanings(message, host)
     return [
-        "Your message: " + " ".join(each[key] for key in ("title", "cause", "remedy", "command") if each[key]).strip()
+        "Your message: " + " ".join(each[key] for key in ("title", "cause", "remedy", "ours") if each[key]).strip()
         for each in found
     ] or ["Your message is not known, neither its place nor a code in it."]
 
@@ -74,5 +78,5 @@ def _place_only(raw: str, identity: str) -> dict[str, str]:
         "title": raw[:400],
         "cause": f"{place_sentence(parse(raw))} {describe_fixes(find_fixes(identity, raw))}".strip(),
         "remedy": look_next(identity, raw),
-        "command": "",
+        "ours": "",
     }

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from ..facts.kubernetes_fixes import FIXES, Fix
 from ..facts.version import Version
+from .remedy import join_and
 
 CRASH = "start.panic"
 """The cause of a program that crashed: its stack trace, which follows the message, names functions."""
@@ -29,7 +30,8 @@ def find_fixes(cause: str, text: str = "", release: Version | None = None, netwo
 def describe_fixes(fixes: Iterable[Fix]) -> str:
     """In which releases they are, a sentence each; empty for none."""
     return " ".join(
-        f"Kubernetes has mended this in {_join(each.mended)} ({_name_pull(each)}): {each.breaks}" for each in fixes
+        f"Kubernetes has mended this in {join_and(map(str, sorted(each.mended)))} ({_name_pull(each)}): {each.breaks}"
+        for each in fixes
     )
 
 
@@ -46,8 +48,3 @@ def describe_lacking(release: Version, concerned: Iterable[Fix]) -> str:
 
 def _name_pull(fix: Fix) -> str:
     return f"kubernetes/kubernetes#{fix.mended[max(fix.mended)]}"
-
-
-def _join(releases: Iterable[Version]) -> str:
-    *first, last = map(str, sorted(releases))
-    return f"{', '.join(first)} and {last}" if first else last

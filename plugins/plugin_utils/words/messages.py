@@ -36,6 +36,7 @@ from ..foreign.windows import cut_line
 from .line import parse
 from .records import Record, moment, paragraphs, plain, records
 from .scan import Scanner
+from .signs import Sign, sign_of
 
 MESSAGES: tuple[Message | Rule, ...] = (
     *messages_sentences.MESSAGES,
@@ -57,6 +58,8 @@ names the place, and no cause."""
 GENERAL = PLACES - {each for each in PLACES if each.finding in {"start.failed", "start.ended", "start.ends-at-once"}}
 """Not said where another line of the same text names a reason. That a program ended is said in any case."""
 
+_COMPARED = 40
+"""So many different lines of a hit are compared as signs: the last ones."""
 LINES = 3
 """So many lines are kept of a hit: the last ones."""
 WIDTH = 400
@@ -98,7 +101,7 @@ _SCANNER = Scanner(
 @dataclass(frozen=True, slots=True)
 class Hit:
     """What a log says: the id of the finding that it leads to, whose log, the last lines, and how many there are;
-    `place`: that something failed, and not why."""
+    `place`: that something failed, and not why; `signs`: what the lines are signs of."""
 
     finding: str
     program: str
@@ -106,6 +109,7 @@ class Hit:
     count: int
     source: str
     place: bool = False
+    signs: frozenset[Sign] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +298,8 @@ def _of_log(program: str, text: str, quiet: timedelta, works: bool) -> Iterator[
             continue
         shown = tuple(each[:WIDTH] for each in dict.fromkeys(said[-LINES:]))
         first = min(messages & particular, key=lambda each: _ORDER[each])
-        yield Hit(finding, program, shown, len(said), first.source, messages <= PLACES)
+        signs = frozenset(sign_of(each) for each in list(dict.fromkeys(map(_bare, said)))[-_COMPARED:])
+        yield Hit(finding, program, shown, len(said), first.source, messages <= PLACES, signs)
 
 
 _NEAR = 40

@@ -1,10 +1,11 @@
 # Copyright (c) 2026, The winkube.node authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What mends a cause: a sentence, and what carries it out."""
+"""What mends a cause: in words for any cluster, and what of this collection carries it out."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -27,34 +28,83 @@ class Action(StrEnum):
     """repair.yml: the CNI configuration is mended, only the lines that have to change."""
     SWITCH = "switch"
     """repair.yml removes our networks of the other mode, then site.yml makes those of the wanted one."""
+    PLAYBOOK = "playbook"
+    """Another playbook of the collection, which no repair runs by itself."""
+    ACKNOWLEDGE = "acknowledge"
+    """repair.yml acknowledges a batch that could not be rolled back, by the id that the finding names."""
 
 
-HOST = "<host>"
-"""A host of the inventory in a command, where it is not known."""
+class Ends(StrEnum):
+    """What a remedy ends that works while it is carried out. Such a remedy is drastic."""
+
+    CONNECTIONS = "connections"
+    """Of pods or of Services: networks, endpoints and load balancers are deleted or made again."""
+    PODS = "pods"
+    """That run on the node."""
+    MEMBERSHIP = "the node's membership"
+    """It leaves the cluster and joins again."""
+    MACHINE = "the machine"
+    """It is restarted."""
+
+
 _OPTIONS = {"winkube_repair_policy_lists": "remove_policy_lists"}
 """Options of win_k8s_repair by the variables of repair.yml that remedies name."""
+_BY_HAND = frozenset({Action.ADVICE, Action.PLAYBOOK, Action.ACKNOWLEDGE})
+"""What win_k8s_repair does not carry out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """What mends a finding. `text` says it in a sentence or two, for people; `action` does it, on the roles or services
-    `on`; `options` are extra variables of the playbook, on or off. `cuts_off` says in a sentence what stops working
-    meanwhile."""
+    """What mends a finding.
 
-    text: str
+    `plain` says it for any cluster: the file, the command or the setting. `action` does it with this collection, on the
+    roles, services, playbooks or batch `on`; `options` are extra variables of the playbook, on or off; `variables` are
+    those of the inventory that are set before it. `cuts_off` says in a sentence what stops working meanwhile; `ends` is
+    what does not outlive it. `tried`: a test runs the command on a node that was broken so.
+    """
+
+    plain: str
     action: Action = Action.ADVICE
     on: tuple[str, ...] = ()
     options: tuple[tuple[str, bool], ...] = ()
     cuts_off: str = ""
+    ends: frozenset[Ends] = frozenset()
+    variables: tuple[str, ...] = ()
+    tried: bool = True
+
+    @property
+    def drastic(self) -> bool:
+        """Whether it ends what works."""
+        return bool(self.ends)
+
+    @property
+    def automatic(self) -> bool:
+        """Whether win_k8s_repair, or site.yml in its place, may carry it out when it is asked for the finding."""
+        return self.tried and self.action not in _BY_HAND
+
+    def ours(self, host: str) -> str:
+        """With this collection, on a host of the inventory: what is set, and the command; empty without either."""
+        command = self._command(host)
+        said = []
+        if self.variables:
+            said.append(f"Set {join_and(self.variables)}{', then' if command else '.'}")
+        if command:
+            said.append(command if self.tried else f"{command} (no test has run this on such a node)")
+        return " ".join(said)
 
     def command(self, host: str) -> str:
-        """The command that carries it out on a host of the inventory; empty for advice."""
+        """The command that carries it out on a host of the inventory; empty where none is proven to."""
+        return self._command(host) if self.automatic else ""
+
+    def _command(self, host: str) -> str:
         variables = {name: str(value).lower() for name, value in self.options}
         match self.action:
             case Action.ADVICE:
                 return ""
             case Action.CONVERGE:
-                playbooks = f"winkube.node.site --tags {','.join(self.on)}"
+                playbooks = " ".join(("winkube.node.site", *((f"--tags {','.join(self.on)}",) if self.on else ())))
+            case Action.PLAYBOOK:
+                playbooks = " ".join(f"winkube.node.{name}" for name in self.on)
             case Action.SWITCH:
                 playbooks = "winkube.node.repair winkube.node.site"
                 variables = {"winkube_repair": "network", "winkube_repair_switch_mode": "true"} | variables
@@ -63,41 +113,41 @@ class Remedy:
                 variables = {"winkube_repair": self.action.value} | variables
         if self.action == Action.RESTART:
             variables["winkube_repair_services"] = ",".join(self.on)
+        if self.action == Action.ACKNOWLEDGE:
+            variables["winkube_batch"] = next(iter(self.on), "ID")
         said = "".join(f" -e {name}={value}" for name, value in variables.items())
         return f"ansible-playbook {playbooks} --limit {host}{said}"
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """What win_k8s_repair is given to carry it out: action and options; empty for what site.yml does."""
-        if self.action in {Action.ADVICE, Action.CONVERGE}:
+        """What win_k8s_repair is given to carry it out: action and options; empty for what it does not carry out."""
+        if self.action in _BY_HAND or self.action == Action.CONVERGE:
             return {}
         given: dict[str, Any] = {_OPTIONS[name]: value for name, value in self.options}
         if self.action == Action.SWITCH:
             return {"action": "network", "switch_mode": True, **given}
         return {"action": self.action.value, **({"services": list(self.on)} if self.on else {}), **given}
 
-    def as_advice(self) -> Remedy:
-        """The same as advice, with the command, if there is one, in its text."""
-        if self.action == Action.ADVICE:
-            return self
-        command = self.command(HOST)
-        return replace(
-            self,
-            text=f"{self.text} No test has run this command on such a node: '{command}'.",
-            action=Action.ADVICE,
-            on=(),
-            options=(),
-        )
+    def said(self, plain: str, *ends: Ends) -> Remedy:
+        """The same in the words of one cause, with what else it ends there."""
+        return replace(self, plain=plain, ends=self.ends | frozenset(ends))
 
-    def describe(self, host: str) -> str:
-        """`text`, its command for a host of the inventory."""
-        return self.text.replace(HOST, host or HOST)
+    def untried(self) -> Remedy:
+        """The same, of which no test has run the command."""
+        return replace(self, tried=False)
 
     def as_data(self, host: str) -> dict[str, str]:
         """As modules return it."""
         return {
-            "text": self.describe(host),
-            "action": self.action.value,
+            "text": self.plain,
+            "ours": self.ours(host) if host else "",
+            "action": (self.action if self.automatic else Action.ADVICE).value,
             "command": self.command(host),
             "cuts_off": self.cuts_off,
         }
+
+
+def join_and(words: Iterable[str]) -> str:
+    """Words for a sentence, one at least."""
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last

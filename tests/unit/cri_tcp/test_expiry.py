@@ -320,5 +320,5 @@ def test_the_check_of_a_node_says_what_is_left_to_be_done() -> None:
     assert findings() == ()
     there.node.clock.advance(2 * HOUR)
     (found,) = findings()
-    assert (found.severity, found.remedy.text) == ("warning", "Run containerd_config_tcp with state: absent.")
+    assert (found.severity, found.remedy.plain) == ("warning", "Run containerd_config_tcp with state: absent.")
     assert found.seen.endswith("containerd has not been restarted since and still listens on the node's own addresses")

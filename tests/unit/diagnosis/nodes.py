@@ -477,8 +477,8 @@ def broken(node: Node, check: str, *pieces: str, remedy: str = "") -> None:
     said = " ".join(one.text for one in found)
     for piece in pieces:
         assert piece in said, said
-    assert all(one.remedy.text for one in found)
-    assert remedy in " ".join(one.remedy.text for one in found), found
+    assert all(one.remedy.plain for one in found)
+    assert remedy in " ".join(f"{one.remedy.plain} {one.remedy.ours('win1')}" for one in found), found
 
 
 def fine(node: Node, *checks: str) -> None:
@@ -493,7 +493,7 @@ def noted(node: Node, note: str, *pieces: str, remedy: str = "") -> None:
     assert found.severity == NOTE
     for piece in pieces:
         assert piece in found.text, found.text
-    assert remedy in found.remedy.text, found.remedy.text
+    assert remedy in f"{found.remedy.plain} {found.remedy.ours('win1')}", found.remedy
 
 
 def stopped(node: Node) -> None:

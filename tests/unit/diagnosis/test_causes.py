@@ -98,7 +98,7 @@ def test_that_something_failed_is_a_place_with_what_to_look_at_next(line: str) -
     said = meanings(line, "win1")
     assert said
     assert _definite(line) == []
-    assert all(each["title"] == line[:400] and each["remedy"] and not each["command"] for each in said)
+    assert all(each["title"] == line[:400] and each["remedy"] and not each["ours"] for each in said)
 
 
 def test_what_was_being_done_with_a_reason_that_nobody_knows_has_no_cause() -> None:
@@ -130,7 +130,7 @@ def test_a_log_that_tells_a_state_names_the_place_as_well() -> None:
     (found,) = checks_logs.with_logs((), scene, KNOWN)
     assert found.id == "volume.attach"
     assert found.why == place_sentence(parse(line))
-    assert found.remedy.text
+    assert found.remedy.plain
 
 
 OF_THE_API = Rule("cluster.wrong-ca", ("x509: ",), "a source", doing=message_places.CLUSTER)

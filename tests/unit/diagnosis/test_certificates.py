@@ -57,6 +57,6 @@ def test_the_sentences_say_which_and_since_when_and_the_way_back() -> None:
     made = node(client=("2025-11-13T12:00:00Z", "2026-11-13T12:00:00Z"))
     (found,) = made.find("kubelet.client-certificate-over")
     assert "the kubelet's client certificate: it expired 10 days ago" in found.sentence
-    assert "winkube_repair=rejoin" in found.remedy.text
+    assert "winkube_repair=rejoin" in found.remedy.ours("win1")
     (late,) = node(client=("2025-11-24T00:00:00Z", "2026-11-24T00:00:00Z")).find("kubelet.certificate-late")
     assert "12.0 hours of 365 days are left" in late.sentence

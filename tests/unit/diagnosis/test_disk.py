@@ -33,4 +33,4 @@ def test_a_full_drive_is_told_with_numbers() -> None:
 def test_what_containerd_could_not_remove_is_counted_and_nothing_is_deleted() -> None:
     (found,) = node(100, "1", "rm-3", "rm-17").find("host.layers-left")
     assert "2 layers are left over beside 1 others (rm-3); 100.0 GB of 128.0 GB (78 %) are free" in found.sentence
-    assert "never by deleting the folder" in found.remedy.text
+    assert "never by deleting the folder" in found.remedy.plain

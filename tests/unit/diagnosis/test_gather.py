@@ -260,7 +260,7 @@ def test_containerds_own_folder_wins_over_the_layouts(name: str) -> None:
     missing = gather.quick(Machine(node.parts), question, None)
     (absent,) = (one for one in diagnose(missing).findings if one.id == "cni.absent")
     assert absent.seen == r"there is no D:\cni\conf\cni.conf: no pod can start"
-    assert absent.remedy.command("win1") == "" and "winkube_cni_conf_dir" in absent.remedy.text
+    assert absent.remedy.command("win1") == "" and "winkube_cni_conf_dir" in absent.remedy.ours("win1")
 
 
 @pytest.mark.parametrize("names", [["cni.conf"], ["0-own.conf", "cni.conf"], ["z.conf"]])

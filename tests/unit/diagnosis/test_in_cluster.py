@@ -100,4 +100,4 @@ def test_a_pod_with_an_image_for_another_windows_is_stuck(lab: Cluster) -> None:
     lab.advance(10)
     result = found_in(lab)[1]["pod.stuck"]
     assert "pod default/old: container main is in" in result.text
-    assert "servercore:1809 is made for Windows Server 2019 (build 17763)" in result.remedy.text
+    assert "servercore:1809 is made for Windows Server 2019 (build 17763)" in result.remedy.plain

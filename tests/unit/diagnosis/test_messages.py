@@ -195,8 +195,8 @@ def test_one_line_of_a_log_drains_or_rejoins_nothing() -> None:
     )
     nothing, hns = Node.unknown(LAYOUT), Hns()
     (one,) = checks_logs.with_logs((), Scene(nothing, hns, logs={"kubelet": line.format(1)}), table.KNOWN)
-    assert (one.id, one.remedy.text[:8]) == ("cluster.wrong-ca", "curl.exe")
-    twice = f"{line.format(1)}\n{line.format(2)}"
+    assert (one.id, one.remedy.plain[:8]) == ("cluster.wrong-ca", "curl.exe")
+    twice = f"{line.format(1)}\n{line.format(2).replace('//a:', '//b:')}"
     (two,) = checks_logs.with_logs((), Scene(nothing, hns, logs={"kubelet": twice}), table.KNOWN)
     assert two.remedy == table.KNOWN["cluster.wrong-ca"].remedy
 
@@ -290,7 +290,7 @@ REFUSED_DIAL = "connectex: No connection could be made because the target machin
 def test_what_upstream_says_where_a_node_and_its_cluster_do_not_fit(line: str, cause: str) -> None:
     """In the texts of kubelet, kubeadm, the API server and Go; each cause names the ConfigMap, file or flag."""
     assert about(line) == (cause,)
-    remedy = table.KNOWN[cause].remedy.text
+    remedy = table.KNOWN[cause].remedy.plain
     named = ("ConfigMap", "config", "kubeadm", "winkube_", "examples/rbac", "tlsMinVersion", "tlsBootstrapToken")
     assert any(word in remedy for word in named)
 

@@ -153,7 +153,7 @@ def deleted(node: Node) -> None:
             r"SourceVip.json: it says 10.244.8.0/24; wanted the node's range 10.244.3.0/24",
             "",
         ),
-        (deleted, "node.absent", "Node win1", "join again"),
+        (deleted, "node.absent", "Node win1", "joins again"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
@@ -174,7 +174,7 @@ def test_a_source_vip_of_an_earlier_life() -> None:
     node.line("kube-proxy", lambda line: line.replace("10.244.3.2", "10.244.8.2"))
     causes = report_of(node.looked()[1]).causes
     assert [each.finding.id for each in causes] == ["node.earlier-life"], causes
-    assert "winkube_repair=rejoin" in causes[0].finding.remedy.text
+    assert "winkube_repair=rejoin" in causes[0].finding.remedy.ours("win1")
 
 
 WAITING = 'I1121 08:00:01 flanneld "Waiting for the Network to be created"\n'
@@ -186,7 +186,7 @@ def test_flanneld_that_waits_by_its_log_and_the_missing_network() -> None:
     node.parts[file_key(r"C:\k\flanneld.log")] = log(WAITING)
     fine(node)  # it had to wait, and the network came
     node.hns("networks", lambda found: [])
-    broken(node, "hns.no-network", "cbr0", remedy="Launch flanneld")
+    broken(node, "hns.no-network", "cbr0", remedy="winkube_repair=network")
     node = healthy()
     node.hns("networks", lambda found: [one | {"ManagementIP": ""} for one in found])
     broken(node, "hns.no-management-address", "cbr0")
@@ -196,7 +196,7 @@ def test_flanneld_that_waits_by_its_log_and_the_missing_network() -> None:
 def test_a_flanneld_that_does_not_know_its_adapter_or_its_node() -> None:
     node = healthy()
     node.line("flanneld", lambda line: line.replace(f"--iface={ADDRESS} ", ""))
-    broken(node, "flannel.no-iface", "it has no --iface", remedy="Write flannel's files and arguments again")
+    broken(node, "flannel.no-iface", "it has no --iface", remedy="--tags flannel")
     node = healthy()
     node.service("flanneld")["nssm"]["AppEnvironmentExtra"] = []
     broken(node, "flannel.no-node-name", "it has no NODE_NAME in its environment")

@@ -185,7 +185,7 @@ def test_a_large_node_stays_readable() -> None:
 
 
 def test_a_message_is_told_what_it_means_or_that_it_is_not_known() -> None:
-    known = {"title": "HNS refuses a policy", "cause": "Because.", "remedy": "Mend it.", "command": ""}
+    known = {"title": "HNS refuses a policy", "cause": "Because.", "remedy": "Mend it.", "ours": ""}
     node = {"host": "win1", "message": "0x803b000d", "causes": [], "message_means": [known]}
     assert "HNS refuses a policy. Because. Mend it." in page.as_markdown([node])
     assert "HNS refuses a policy. Because. Mend it." in page.as_html([node])

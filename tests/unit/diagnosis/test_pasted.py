@@ -107,7 +107,7 @@ def test_a_place_without_a_cause_is_said_with_the_line_first() -> None:
     (said,) = meanings(line, "win1")
     assert said["title"] == line
     assert said["cause"].startswith("Not known: HNS, making an endpoint: HNS 0x803b0099")
-    assert (said["command"], "hnsdiag" in said["remedy"]) == ("", True)
+    assert (said["ours"], "hnsdiag" in said["remedy"]) == ("", True)
 
 
 def test_one_line_does_not_drain_or_rejoin_a_node() -> None:
@@ -115,8 +115,10 @@ def test_one_line_does_not_drain_or_rejoin_a_node() -> None:
     (one,) = meanings(line.format(1, 1), "win1")
     assert one["id"] == "cluster.wrong-ca"
     assert one["remedy"].startswith("curl.exe")
-    (two,) = meanings("\n".join([line.format(1, 1), line.format(2, 2)]), "win1")
-    assert two["remedy"].startswith("Let the node join again")
+    (again,) = meanings("\n".join([line.format(1, 1), line.format(2, 2)]), "win1")
+    assert again["remedy"] == one["remedy"]
+    (two,) = meanings("\n".join([line.format(1, 1), line.format(2, 2).replace("//a:", "//b:")]), "win1")
+    assert two["remedy"].startswith("Compare certificate-authority-data")
 
 
 def test_an_endpoint_that_is_attached_is_no_disk() -> None:

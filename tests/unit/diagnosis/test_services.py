@@ -97,7 +97,7 @@ def without_service(node: Node) -> None:
 def test_a_process_outside_a_service_is_found(breaks: Callable[[Node], None], piece: str) -> None:
     node = healthy()
     breaks(node)
-    broken(node, "services.outside", piece, remedy="run site.yml")
+    broken(node, "services.outside", piece, remedy="winkube.node.site")
     assert "(a window of start.ps1)" in node.find("services.outside")[0].why
 
 
@@ -112,10 +112,10 @@ def deleting(node: Node) -> None:
 @pytest.mark.parametrize(
     ("breaks", "check", "piece", "remedy"),
     [
-        (stopped, "kubelet.stopped", "it is stopped", "Start kubelet"),
-        (disabled, "kubelet.disabled", "it is disabled", "Set up the service of kubelet again"),
+        (stopped, "kubelet.stopped", "it is stopped", "Start-Service kubelet"),
+        (disabled, "kubelet.disabled", "it is disabled", "sc.exe config kubelet start= auto"),
         (deleting, "services.deleting", "marked for deletion", "restart the machine"),
-        (without_service, "flannel.not-installed", "service flanneld: there is none", "Install flanneld"),
+        (without_service, "flannel.not-installed", "service flanneld: there is none", "--tags flannel"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
@@ -157,7 +157,7 @@ def test_what_sc_says_of_a_service(breaks: Callable[[Node], None], check: str, p
 def test_arguments_that_drifted_are_named_flag_by_flag(service_name: str, old: str, new: str, sentence: str) -> None:
     node = healthy()
     node.line(service_name, lambda line: line.replace(old, new))
-    broken(node, "services.arguments", sentence, remedy="Run site.yml")
+    broken(node, "services.arguments", sentence, remedy="winkube.node.site")
 
 
 @pytest.mark.row("TS-04")
@@ -188,7 +188,7 @@ def test_a_service_whose_output_goes_nowhere() -> None:
 def test_under_sc_without_kube_log_runner_there_is_no_file() -> None:
     node = healthy(overlay=True)
     node.line("kubelet", lambda line: line.partition(r"kubelet.log ")[2])
-    broken(node, "services.output", remedy="kube-log-runner.exe then keeps what it prints")
+    broken(node, "services.output", remedy="kube-log-runner.exe -log-file")
 
 
 @pytest.mark.row("OB-07")

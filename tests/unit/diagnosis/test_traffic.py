@@ -52,7 +52,7 @@ def test_curl_in_a_pod_never_ping() -> None:
     node.more["in_pod"] = InPod(why="no pod with a network of its own runs on this node")
     fine(node, "traffic.outside")
     hand = (
-        "kubectl exec -n <namespace> <pod of this node> -- curl.exe --silent --show-error --insecure --output NUL "
+        "kubectl exec -n NAMESPACE POD -- curl.exe --silent --show-error --insecure --output NUL "
         "--max-time 10 http://203.0.113.7/. Do not ping."
     )
     noted(node, "traffic.outside-not-tried", "no pod with a network of its own runs on this node", remedy=hand)

@@ -201,8 +201,8 @@ def test_what_blocks_the_node_is_named_first_in_the_words_of_a_run() -> None:
     run = verdict.sentence(answered({"answer": "blocked", "blocked": blocked}))
     why, way_out = f"{first.seen}. Check the node, then ", f"acknowledge it with {ACKNOWLEDGE}{BATCH}"
     assert run == f"{why}{way_out}. Nothing was done."
-    assert way_out in first.remedy.text
-    assert rf"C:\ProgramData\winkube\batches\{BATCH}\journal.jsonl" in first.remedy.text
+    assert f"winkube_repair=acknowledge -e winkube_batch={BATCH}" in first.remedy.ours("win7")
+    assert rf"C:\ProgramData\winkube\batches\{BATCH}\journal.jsonl" in first.remedy.plain
     assert "also by the commands below" in first.why
 
 
@@ -210,16 +210,18 @@ def test_what_blocks_the_node_is_named_first_in_the_words_of_a_run() -> None:
 def test_a_damaged_file_blocks_as_well(content: str) -> None:
     (found,) = causes(healthy() | {file_key(LAYOUT.blocked): text(content)})
     assert found.id == "host.blocked"
-    assert "site.yml: its error names the batch" in found.remedy.text
+    assert "run's error names the batch" in found.remedy.plain
 
 
 def test_a_command_that_no_test_has_run_is_marked_in_plain_words() -> None:
     parts = healthy()
     unhealthy(parts)
     (found,) = causes(parts)
-    marked = "Restart kube-proxy. No test has run this command on such a node: 'ansible-playbook winkube.node.repair"
-    assert found.remedy.as_data("win7")["text"].startswith(f"{marked} --limit win7 -e ")
-    assert f"    To do: {marked} --limit win7 -e " in "\n".join(report_of([found]).lines("win7"))
+    remedy = found.remedy.as_data("win7")
+    assert (remedy["text"], remedy["command"]) == ("Restart-Service kube-proxy.", "")
+    assert remedy["ours"].startswith("ansible-playbook winkube.node.repair --limit win7 -e ")
+    assert remedy["ours"].endswith("(no test has run this on such a node)")
+    assert f"    Here: {remedy['ours']}" in report_of([found]).lines("win7")
 
 
 def paused(parts: Parts) -> None:
@@ -333,7 +335,7 @@ def test_each_thing_that_is_broken_is_one_finding(
     breaks(parts)
     found, *more = causes(parts)
     assert (found.id, found.severity, more) == (identity, severity, []), found.text
-    assert found.remedy.text.endswith(".")
+    assert found.remedy.plain.endswith(".")
 
 
 def test_logs_are_asked_for_where_the_service_puts_them() -> None:

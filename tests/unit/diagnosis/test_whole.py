@@ -117,7 +117,7 @@ def test_without_a_cluster_nothing_is_called_broken_that_is_not() -> None:
     node.no_cluster = "winkube_cluster.kubeconfig is empty."
     node.more = {"in_pod": InPod(why="no cluster")}
     fine(node)
-    assert all(one.remedy.text for one in report_of(node.looked()[1]).notes)
+    assert all(one.remedy.plain for one in report_of(node.looked()[1]).notes)
 
 
 def test_a_check_that_stumbles_says_so_and_the_others_go_on() -> None:

@@ -91,7 +91,7 @@ def test_a_pause_image_that_does_not_run_on_this_windows() -> None:
         node,
         "image.pause-build",
         "registry.k8s.io/pause:3.5 has no manifest for Windows Server 2025",
-        remedy="Needed is registry.k8s.io/pause:3.10.2",
+        remedy="to registry.k8s.io/pause:3.10.2",
     )
 
 
@@ -108,13 +108,13 @@ def test_an_image_for_another_windows_is_to_be_adjusted() -> None:
     broken(node, "pod.stuck", "does not match the host operating system", remedy="servercore:1803 is made for")
     assert about(node.events[0]["message"]) == ("image.mismatch",)
     (found,) = node.find("pod.stuck")
-    assert "(build 17134), the node is Windows Server 2022 and runs images of build 20348" in found.remedy.text
-    assert "have to be adjusted" in found.remedy.text
-    assert "kubectl describe" not in found.remedy.text
+    assert "(build 17134), the node is Windows Server 2022 and runs images of build 20348" in found.remedy.plain
+    assert "have to be adjusted" in found.remedy.plain
+    assert "kubectl describe" not in found.remedy.plain
     node.pods[-1]["spec"]["containers"][0]["image"] = "mcr.microsoft.com/windows/servercore:ltsc2025"
     broken(node, "pod.stuck", remedy="servercore:ltsc2025 is made for Windows Server 2025 (build 26100)")
     node.pods[-1]["spec"]["containers"][0]["image"] = "mcr.microsoft.com/windows/servercore:ltsc2022"
-    assert "made for" not in node.find("pod.stuck")[0].remedy.text
+    assert "made for" not in node.find("pod.stuck")[0].remedy.plain
 
 
 @pytest.mark.row("TS-17", "VC-15", "VC-24")

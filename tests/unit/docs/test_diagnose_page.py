@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import KNOWN
 from ansible_collections.winkube.node.plugins.plugin_utils.words.cause import Cause
-from ansible_collections.winkube.node.plugins.plugin_utils.words.remedy import Action
 
 from tests.conftest import ROOT
 
@@ -14,13 +13,13 @@ MENDED, ADVICE = PAGE.split("\n## What you fix by hand\n")
 
 
 def cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("<host>", "HOST").replace("<", "&lt;")
+    return text.replace("|", "\\|").replace("<", "&lt;")
 
 
 @pytest.mark.parametrize("cause", KNOWN.values(), ids=lambda cause: str(cause.id))
 def test_each_finding_is_told_with_its_remedy(cause: Cause) -> None:
-    part = ADVICE if cause.remedy.action == Action.ADVICE else MENDED
-    assert f"| `{cause.id}` | {cell(cause.title)} | {cell(cause.remedy.text)} |" in part
+    part = MENDED if cause.remedy.automatic else ADVICE
+    assert f"| `{cause.id}` | {cell(cause.title)} | {cell(cause.remedy.plain)} |" in part
 
 
 def test_no_finding_is_told_that_there_is_not() -> None:

@@ -84,7 +84,7 @@ def test_an_adapter_that_is_not_there_names_those_that_are(number: int) -> None:
     node.expect["interface_name"] = "Local Area Connection"
     found = next(each for each in find(node) if each.id == "host.no-adapter")
     assert found.seen == f"it is not there; there are: {node.adapter}"
-    assert found.remedy.text == f"Set winkube_interface_name to the one that has the host's address: {node.adapter}."
+    assert found.remedy.plain == f"Name the one that has the host's address: {node.adapter}."
 
 
 PAINS: dict[int, tuple[str, ...]] = {

@@ -19,7 +19,7 @@ def said(spoofing: str, *, mac: str = "00155DEB4000", machine: str = "vm-7") -> 
 
 
 def found(node: Node, text: str) -> list[tuple[str, str]]:
-    return [(each.id, each.remedy.text) for each in findings_in(scene(node, None, virtual_machine.parse(text)))]
+    return [(each.id, each.remedy.plain) for each in findings_in(scene(node, None, virtual_machine.parse(text)))]
 
 
 @pytest.mark.row("HP-06", "TS-07")
