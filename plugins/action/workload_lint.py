@@ -20,6 +20,7 @@ from ..plugin_utils.lint.fix import FixedFile, apply_fixes, fix
 from ..plugin_utils.lint.manifest import UnreadableError, live_documents, read_documents
 from ..plugin_utils.lint.model import Severity
 from ..plugin_utils.lint.profile import SETTINGS, Profile, SettingError, apply_settings
+from ..plugin_utils.lint.rendering import ChartValues, Rendering
 from ..plugin_utils.lint.report import as_dict, fold, headline, render, summary
 from ..plugin_utils.lint.rulebook import UnknownRuleError, rule_id
 from ..plugin_utils.lint.silence import Ignore, SilenceError
@@ -42,6 +43,15 @@ class IgnoreOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChartOptions:
+    """One of the option `charts`."""
+
+    path: str
+    values: tuple[str, ...]
+    set: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LintOptions:
     """The module's options, but for the settings, which a file may have as well (`lint/profile.py`)."""
 
@@ -53,6 +63,9 @@ class LintOptions:
     namespace: str
     config: str | None
     exclude: tuple[str, ...]
+    charts: tuple[ChartOptions, ...] | None
+    build_dependencies: bool | None
+    fail_on_unchecked: bool | None
     ignore: tuple[IgnoreOptions, ...] | None
     level: Literal["error", "warning", "info", "never"]
     strict: bool
@@ -76,7 +89,7 @@ class ActionModule(ClusterAction):
         given = {name: options[name] for name in SETTINGS if options[name] is not None}
         profile = apply_settings(apply_settings(Profile(), config.settings), given)
         ignore = (*config.ignore, *(_ignore(entry) for entry in how.ignore or ()))
-        inputs = self._inputs(how, config)
+        inputs = self._inputs(how, config, profile)
         documents = inputs.documents
         report = add_unreadable(lint(documents, profile, ignore), inputs.unreadable)
         result: dict[str, Any] = {"changed": False}
@@ -91,7 +104,8 @@ class ActionModule(ClusterAction):
                 file.writelines(render(report, profile, how.report_format, how.strict))
         result |= as_dict(report, profile)
         result["steps"] = [{"text": sentence, "state": "found"} for sentence in _sentences(report, how.strict)]
-        return result | _verdict(report, how.level, how.strict)
+        unchecked = config.fail_on_unchecked if how.fail_on_unchecked is None else how.fail_on_unchecked
+        return result | _verdict(report, how.level, how.strict, unchecked)
 
     def _config(self, name: str | None) -> Config:
         """The named file, else the one that the command would read: of the folder where the play was started."""
@@ -100,15 +114,23 @@ class ActionModule(ClusterAction):
         usual = Path.cwd() / DEFAULT_FILE
         return read_config(usual) if usual.is_file() else Config()
 
-    def _inputs(self, how: LintOptions, config: Config) -> Inputs:
+    def _inputs(self, how: LintOptions, config: Config, profile: Profile) -> Inputs:
         exclude = (*config.exclude, *how.exclude)
-        inputs = read_inputs([self._resolve(path) for path in how.paths or ()], exclude)
+        build = config.build_dependencies if how.build_dependencies is None else how.build_dependencies
+        charts = tuple(self._chart(each) for each in how.charts or ())
+        rendering = Rendering(profile.minor, charts=(*charts, *config.charts), build_dependencies=build)
+        inputs = read_inputs([self._resolve(path) for path in how.paths or ()], exclude, rendering)
+        for name in inputs.empty:
+            raise UnreadableError(f"{name}: there is no manifest, chart or kustomization in this folder.")
         if how.content:
             inputs.documents += read_documents("content", how.content)
         inputs.documents += live_documents(how.objects or ())
         if how.from_cluster:
             inputs.documents += live_documents(read_workloads(self.open_cluster(how.cluster), how.namespace))
         return inputs
+
+    def _chart(self, how: ChartOptions) -> ChartValues:
+        return ChartValues(self._resolve(how.path), tuple(map(self._resolve, how.values)), how.set)
 
     def _resolve(self, path: str) -> str:
         """Relative names count from the folder of the playbook, as those of other actions do."""
@@ -147,12 +169,14 @@ def _hygiene(report: Report, strict: bool) -> list[str]:
     return [line for line in (fold(report, "strict: true"),) if line and not strict]
 
 
-def _verdict(report: Report, level: str, strict: bool) -> dict[str, Any]:
+def _verdict(report: Report, level: str, strict: bool, fail_on_unchecked: bool = False) -> dict[str, Any]:
     unused = [f"{entry.where}: this ignore entry matched nothing." for entry in report.unused]
     warnings = {"warnings": unused} if unused else {}
-    if level == "never" or not report.at_least(Severity[level.upper()]):
+    unchecked = fail_on_unchecked and bool(report.unchecked)
+    if not unchecked and (level == "never" or not report.at_least(Severity[level.upper()])):
         return {"failed": False, "msg": summary(report)} | warnings
-    told = _tell_by_severity(report, min(Severity[level.upper()], Severity.WARNING), strict)
+    least = Severity.INFO if unchecked else min(Severity[level.upper()], Severity.WARNING)
+    told = _tell_by_severity(report, least, strict)
     return {"failed": True, "msg": "\n".join([summary(report), *told, *_hygiene(report, strict)])} | warnings
 
 

@@ -28,9 +28,9 @@ options:
   paths:
     description:
       - Files, folders and patterns on the controller. YAML with several documents, JSON, and lists are read; hidden
-        folders are not. A file that cannot be read is a finding of C(unreadable-file).
-      - Folders with a C(Chart.yaml) or a kustomization are rendered where C(helm), C(kustomize) or C(kubectl) is at
-        hand.
+        folders and what git ignores are not. A broken manifest is a finding of C(unreadable-file).
+      - Folders with a C(Chart.yaml) or a kustomization are rendered by C(helm), C(kustomize) or C(kubectl). What cannot
+        be rendered was not checked, which is information (C(not-checked)).
     type: list
     elements: path
   content:
@@ -97,6 +97,34 @@ options:
     type: list
     elements: str
     default: []
+  charts:
+    description: How charts are rendered. Without an entry a chart is rendered with each of its C(ci/*-values.yaml),
+      else with its defaults. These stand before C(charts) of O(config).
+    type: list
+    elements: dict
+    suboptions:
+      path:
+        description: The chart's folder, or a pattern.
+        type: path
+        required: true
+      values:
+        description: Files of values.
+        type: list
+        elements: path
+        default: []
+      set:
+        description: Single values as C(key=value).
+        type: list
+        elements: str
+        default: []
+  build_dependencies:
+    description: Fetch what charts depend on, as their C(Chart.lock) has it, into copies of them. If it is not given,
+      what O(config) says.
+    type: bool
+  fail_on_unchecked:
+    description: Fail as well if a chart, a kustomization or a template was not checked. If it is not given, what
+      O(config) says.
+    type: bool
   unknown_pods:
     description: What to do with pods that do not say for which system they are.
     type: str

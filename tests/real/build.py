@@ -75,6 +75,9 @@ PROMTOOL = "0.316.0"
 KUBECONFORM = "0.8.0"
 """Another linter of manifests, whose time the linter's is measured beside."""
 
+HELM = "3.22.0"
+"""Beside kubectl it renders the charts and overlays of the corpus."""
+
 HELP = {"kubelet": ("--help",), "kube-proxy": ("--help",), "kubeadm": ("join", "--help")}
 """What is recorded. A node runs kubeadm only to join."""
 
@@ -150,6 +153,7 @@ PROJECTS = {
         tags="remove_all_sd",  # the clouds' libraries, which checks of rules do not need
     ),
     "grpcurl": Project("github.com/fullstorydev/grpcurl", {"grpcurl": "cmd/grpcurl"}, "main.version"),
+    "helm": Project("helm.sh/helm/v3", {"helm": "cmd/helm"}, "{module}/internal/version.version"),
     "actionlint": Project("github.com/rhysd/actionlint", {"actionlint": "cmd/actionlint"}, "main.version"),
 }
 
@@ -165,6 +169,7 @@ LINUX: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("etcd", ETCD, ("etcd",)),
     ("prometheus", PROMTOOL, ("promtool",)),
     ("kubeconform", KUBECONFORM, ("kubeconform",)),
+    ("helm", HELM, ("helm",)),
 )
 
 WINDOWS: tuple[tuple[str, str, tuple[str, ...]], ...] = (

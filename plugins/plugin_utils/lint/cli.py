@@ -3,12 +3,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The command line: `python -m ansible_collections.winkube.node.plugins.plugin_utils.lint [options] PATH...`
 
-Exit status: 0 nothing at or above the level, 1 findings at or above it, 2 wrong usage or unreadable input.
+Exit status: 0 nothing at or above the level, 1 findings at or above it (with --fail-on-unchecked also what could not be
+rendered), 2 wrong use, a name that does not exist, a folder without a manifest.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,11 +23,12 @@ from .fix import apply_fixes, fix
 from .manifest import Document, UnreadableError
 from .model import Severity
 from .profile import FAMILIES, MODES, RUNTIMES, SETTINGS, UNKNOWN_PODS, Profile, SettingError, apply_settings
+from .rendering import Rendering
 from .report import FORMATS, VERSION, place, render
 from .rule import Complete, Remove, Rule, fill_gaps
 from .rulebook import RULES, UnknownRuleError, rule_id
 from .silence import SilenceError
-from .sources import read_inputs, write_text
+from .sources import read_inputs, repository_of, write_text
 
 OK, FINDINGS, UNUSABLE = 0, 1, 2
 LEVELS = {"error": Severity.ERROR, "warning": Severity.WARNING, "info": Severity.INFO}
@@ -33,13 +36,14 @@ LEVELS = {"error": Severity.ERROR, "warning": Severity.WARNING, "info": Severity
 
 _EPILOG = """\
 Examples:
-  workload-lint deploy/                       every .yaml, .yml and .json file below deploy
-  helm template ./chart | workload-lint -     what a chart is rendered to
+  workload-lint                               paths: of .workload-lint.yml, else the repository
+  workload-lint deploy/                       .yaml, .yml and .json files below it; charts and overlays rendered
+  workload-lint --values prod.yaml charts/web a chart with these values
   workload-lint --profile 1.33 --builds 2022 'apps/*/pod.yml'
   workload-lint --fix deploy/                 show what can be changed safely; --write changes it
   workload-lint --explain privilege-escalation               what a rule is about
 
-Exit status: 0 nothing at or above the level, 1 findings, 2 wrong use or unreadable input.
+Exit status: 0 nothing at or above the level, 1 findings, 2 wrong use.
 """
 
 
@@ -50,7 +54,12 @@ def _parser() -> argparse.ArgumentParser:
         description="Says what in Kubernetes manifests will not work on Windows nodes, where, why, and what to do.",
         epilog=_EPILOG,
     )
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="files, folders, patterns; - is standard input")
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="files, folders, patterns; - is standard input; else paths of the configuration, else the repository",
+    )
     parser.add_argument("--config", metavar="FILE", help=f"configuration, else {DEFAULT_FILE} of the working folder")
     parser.add_argument("--format", choices=FORMATS, default="text", help="form of the report")
     parser.add_argument(
@@ -68,12 +77,29 @@ def _parser() -> argparse.ArgumentParser:
         "--fix", action="store_true", help="show what can be changed safely, as a diff; changes nothing"
     )
     parser.add_argument("--write", action="store_true", help="with --fix: change the files")
+    parser.add_argument(
+        "--fail-on-unchecked",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="fail as well if a chart, a kustomization or a template could not be rendered, so was not checked",
+    )
     parser.add_argument("--exclude", metavar="PATTERN", action="append", default=[], help="leave these files out")
     parser.add_argument("--disable", metavar="RULE,RULE", help="switch rules off")
     parser.add_argument("--severity", metavar="RULE=LEVEL,..", help="give rules another severity: error, warning, info")
     parser.add_argument("--list-rules", action="store_true", help="print the rules and end")
     parser.add_argument("--explain", metavar="RULE", help="say what a rule looks at and what to do, and end")
     parser.add_argument("--version", action="version", version=VERSION)
+    charts = parser.add_argument_group(
+        "charts", "they stand before the configuration file's, and before ci/*-values.yaml"
+    )
+    charts.add_argument("--values", metavar="FILE", action="append", default=[], help="render charts with these values")
+    charts.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="render charts with this value")
+    charts.add_argument(
+        "--build-dependencies",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="fetch what charts depend on, as Chart.lock has it, into copies of them",
+    )
     cluster = parser.add_argument_group("cluster", "each stands before the same setting of the configuration file")
     cluster.add_argument("--profile", metavar="1.NN", help="Kubernetes version; the newest known is the default")
     cluster.add_argument("--runtime", choices=RUNTIMES, help="container runtime; docker up to 1.23")
@@ -100,8 +126,6 @@ def main(arguments: Sequence[str], out: TextIO | None = None, err: TextIO | None
     if options.list_rules:
         out.write(list_rules())
         return OK
-    if not options.paths and not options.explain:
-        parser.error("give at least one PATH: a file, a folder, a pattern, or - for standard input")
     if options.write and not options.fix:
         parser.error("--write goes with --fix")
     try:
@@ -110,7 +134,12 @@ def main(arguments: Sequence[str], out: TextIO | None = None, err: TextIO | None
             return OK
         config = _config(options.config)
         profile = apply_settings(apply_settings(Profile(), config.settings), _settings(options))
-        inputs = read_inputs(options.paths, (*config.exclude, *options.exclude))
+        names = options.paths or config.paths or _repository()
+        if not names:
+            parser.error("give at least one PATH: a file, a folder, a pattern, or - for standard input")
+        inputs = read_inputs(names, (*config.exclude, *options.exclude), _rendering(options, config, profile))
+        for name in inputs.empty if options.paths or config.paths else ():
+            raise UnreadableError(f"{name}: there is no manifest, chart or kustomization in this folder.")
         documents = inputs.documents
         report = add_unreadable(lint(documents, profile, config.ignore), inputs.unreadable)
         if options.fix:
@@ -126,7 +155,20 @@ def main(arguments: Sequence[str], out: TextIO | None = None, err: TextIO | None
         return UNUSABLE
     for entry in report.unused:
         err.write(f"{entry.where}: this ignore entry matched nothing.\n")
-    return FINDINGS if options.level != "never" and report.at_least(LEVELS[options.level]) else OK
+    fails = options.level != "never" and report.at_least(LEVELS[options.level])
+    strict = config.fail_on_unchecked if options.fail_on_unchecked is None else options.fail_on_unchecked
+    return FINDINGS if fails or (strict and report.unchecked) else OK
+
+
+def _repository() -> list[str]:
+    """The repository of the working folder, as seen from there; nothing if there is none."""
+    root = repository_of(Path.cwd())
+    return [os.path.relpath(root)] if root is not None else []
+
+
+def _rendering(options: argparse.Namespace, config: Config, profile: Profile) -> Rendering:
+    build = config.build_dependencies if options.build_dependencies is None else options.build_dependencies
+    return Rendering(profile.minor, tuple(options.values), tuple(options.set), config.charts, build)
 
 
 def _config(name: str | None) -> Config:

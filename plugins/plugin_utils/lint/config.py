@@ -6,6 +6,9 @@
 profile: "1.33"
 builds: [2022]
 dsr: true
+paths: [deploy, charts]
+charts:
+  - {path: charts/web, values: [values/prod.yaml], set: [image.tag=1.2.3]}
 ignore:
   - rule: termination-grace-period
     reason: the programs handle CTRL_SHUTDOWN_EVENT
@@ -15,6 +18,8 @@ ignore:
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,12 +27,15 @@ from typing import Any
 from .manifest import Document, UnreadableError, read_documents
 from .model import as_list
 from .profile import SETTINGS
+from .rendering import ChartValues
 from .rulebook import UnknownRuleError, rule_id
 from .silence import Ignore
 
 DEFAULT_FILE = ".workload-lint.yml"
-_KEYS = (*SETTINGS, "exclude", "ignore")
+_FLAGS = ("fail_on_unchecked", "build_dependencies")
+_KEYS = (*SETTINGS, "paths", "exclude", "charts", *_FLAGS, "ignore")
 _ENTRY_KEYS = ("rule", "reason", "files", "objects")
+_CHART_KEYS = ("path", "values", "set")
 
 
 class ConfigError(Exception):
@@ -36,10 +44,17 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """`settings` are those of profile.with_settings, still unchecked; `file` is empty if there is none."""
+    """`settings` are those of profile.apply_settings, still unchecked; `file` is empty if there is none.
+
+    `paths`, and the paths of `charts`, are as the working folder sees them; in the file they count from its own folder.
+    """
 
     settings: dict[str, Any] = field(default_factory=dict)
+    paths: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    charts: tuple[ChartValues, ...] = ()
+    fail_on_unchecked: bool = False
+    build_dependencies: bool = False
     ignore: tuple[Ignore, ...] = ()
     file: str = ""
 
@@ -58,18 +73,70 @@ def read_config(path: Path) -> Config:
     document = documents[0]
     if not isinstance(document.value, dict) or len(documents) > 1:
         raise ConfigError(f"{path}: the configuration has to be one mapping with the keys {', '.join(_KEYS)}.")
-    for key in document.value:
-        if key not in _KEYS:
-            raise ConfigError(f"{_locate(document, key)}: unknown key {key!r}; known keys are {', '.join(_KEYS)}.")
+    _refuse_unknown(document, document.value, _KEYS)
     entries = document.value.get("ignore")
     if entries is not None and not isinstance(entries, list):
         raise ConfigError(f"{_locate(document, 'ignore')}: ignore has to be a list of entries with rule and reason.")
     ignore = tuple(_entry(document, number, entry) for number, entry in enumerate(as_list(entries)))
-    exclude = document.value.get("exclude") or []
-    if not isinstance(exclude, list) or not all(isinstance(each, str) for each in exclude):
-        raise ConfigError(f"{_locate(document, 'exclude')}: exclude has to be a list of patterns of files.")
     settings = {key: value for key, value in document.value.items() if key in SETTINGS}
-    return Config(settings, tuple(exclude), ignore, str(path))
+    flags = {key: _flag(document, key) for key in _FLAGS}
+    paths = tuple(_beside(path, each) for each in _texts(document, document.value, "paths"))
+    exclude, charts = _texts(document, document.value, "exclude"), tuple(_charts(document, path))
+    return Config(settings, paths, exclude, charts, **flags, ignore=ignore, file=str(path))
+
+
+def _beside(config: Path, name: str) -> str:
+    """A name of the configuration, from the working folder."""
+    return os.path.normpath(config.parent / name)
+
+
+def _flag(document: Document, key: str) -> bool:
+    value = document.value.get(key, False)
+    if not isinstance(value, bool):
+        raise ConfigError(f"{_locate(document, key)}: {key} is {value!r}; it has to be true or false.")
+    return value
+
+
+def _charts(document: Document, path: Path) -> Iterator[ChartValues]:
+    entries = document.value.get("charts") or []
+    if not isinstance(entries, list):
+        raise ConfigError(
+            f"{_locate(document, 'charts')}: charts has to be a list of entries with path, values and set."
+        )
+    for number, entry in enumerate(entries):
+        where = ("charts", number)
+        if not isinstance(entry, dict) or not isinstance(entry.get("path"), str):
+            raise ConfigError(f"{_locate(document, *where)}: an entry of charts is a mapping with path, not {entry!r}.")
+        _refuse_unknown(document, entry, _CHART_KEYS, *where)
+        values = tuple(_beside(path, each) for each in _texts(document, entry, "values", *where))
+        yield ChartValues(_beside(path, entry["path"]), values, _texts(document, entry, "set", *where))
+
+
+def _refuse_unknown(document: Document, entry: dict[str, Any], known: Sequence[str], *where: str | int) -> None:
+    for key in entry:
+        if key not in known:
+            raise ConfigError(
+                f"{_locate(document, *where, key)}: unknown key {key!r}; known keys are {', '.join(known)}."
+            )
+
+
+def _texts(document: Document, holder: dict[str, Any], key: str, *where: str | int) -> tuple[str, ...]:
+    value = holder.get(key)
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise ConfigError(f"{_locate(document, *where, key)}: {key} has to be a list of {_LISTS[key]}.")
+    return tuple(value)
+
+
+_LISTS = {
+    "paths": "files, folders and patterns",
+    "exclude": "patterns of files",
+    "values": "files of values",
+    "set": "texts key=value",
+    "files": "patterns",
+    "objects": "patterns",
+}
 
 
 def _locate(document: Document, *path: str | int) -> str:
@@ -81,12 +148,7 @@ def _entry(document: Document, number: int, entry: Any) -> Ignore:
     where = _locate(document, "ignore", number)
     if not isinstance(entry, dict):
         raise ConfigError(f"{where}: an entry of ignore is a mapping with rule and reason, not {entry!r}.")
-    for key in entry:
-        if key not in _ENTRY_KEYS:
-            raise ConfigError(
-                f"{_locate(document, 'ignore', number, key)}: unknown key {key!r}; known keys are "
-                f"{', '.join(_ENTRY_KEYS)}."
-            )
+    _refuse_unknown(document, entry, _ENTRY_KEYS, "ignore", number)
     names = entry.get("rule")
     names = [names] if isinstance(names, str) else as_list(names)
     if not names:
@@ -101,14 +163,7 @@ def _entry(document: Document, number: int, entry: Any) -> Ignore:
     return Ignore(
         rules,
         reason.strip(),
-        _patterns(document, number, entry, "files"),
-        _patterns(document, number, entry, "objects"),
+        _texts(document, entry, "files", "ignore", number),
+        _texts(document, entry, "objects", "ignore", number),
         where,
     )
-
-
-def _patterns(document: Document, number: int, entry: dict[str, Any], key: str) -> tuple[str, ...]:
-    value = entry.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise ConfigError(f"{_locate(document, 'ignore', number, key)}: {key} has to be a list of patterns.")
-    return tuple(value)

@@ -18,7 +18,7 @@ from .manifest import Document, KubeObject, Tagged, UnreadableError, objects_of,
 from .model import Finding, Hit, Path, Severity, mask, names_secret, show_path
 from .profile import Profile
 from .rule import Case, Rule, keys_of
-from .rulebook import HYGIENE, POD_RULES, RULES, UNREADABLE, rule_id
+from .rulebook import HYGIENE, POD_RULES, RULES, UNCHECKED, UNREADABLE, rule_id
 from .silence import Ignore, read_ignored
 
 _REJECTED = "The API server rejects the pod."
@@ -44,8 +44,10 @@ class Report:
     pods: Mapping[str, int]
     objects: int
     unused: tuple[Ignore, ...] = ()
-    # Files that could not be read, as findings of the rule UNREADABLE.
+    # Files that could not be read, as findings of UNREADABLE.
     unreadable: tuple[Finding, ...] = ()
+    # What was asked for and not checked, as findings of UNCHECKED: chart, kustomization, template, file -> number.
+    unchecked: Mapping[str, int] = field(default_factory=dict)
     # Kinds that name images but have no pod -> number of objects.
     not_looked_into: Mapping[str, int] = field(default_factory=dict)
 
@@ -74,28 +76,36 @@ class Report:
 
 
 def add_unreadable(report: Report, faults: Sequence[UnreadableError]) -> Report:
-    """The report with a finding for each unreadable file: information for a template, an error for any other file."""
-    findings = tuple(
-        Finding(
-            rule=UNREADABLE,
-            severity=Severity.INFO if each.template else Severity.ERROR,
-            file=each.file,
-            line=each.line,
-            column=each.column,
-            path="",
-            object="",
-            container="",
-            message=mask(
-                str(each).removeprefix(f"{each.file}:{each.line}:{each.column}: ").removeprefix(f"{each.file}: ")
-            ),
-            remedy="Have helm on the path, or render it (helm template, kubectl kustomize) and lint what comes out."
-            if each.template
-            else "Fix the file, or exclude it.",
-            source="YAML 1.1 as kubectl reads it",
-        )
-        for each in faults
+    """The report with a finding for each fault: an error for a broken file, information for what was not rendered."""
+    unchecked = Counter(what for what, _file in {(each.unchecked, each.file) for each in faults if each.unchecked})
+    return replace(report, unreadable=tuple(map(_fault, faults)), unchecked=unchecked)
+
+
+def _fault(fault: UnreadableError) -> Finding:
+    place = f"{fault.file}:{fault.line}:{fault.column}: "
+    return Finding(
+        rule=UNCHECKED if fault.unchecked else UNREADABLE,
+        severity=Severity.INFO if fault.unchecked else Severity.ERROR,
+        file=fault.file,
+        line=fault.line,
+        column=fault.column,
+        path="",
+        object="",
+        container="",
+        message=mask(str(fault).removeprefix(place).removeprefix(f"{fault.file}: ")),
+        remedy=_REMEDIES[fault.unchecked],
+        source="YAML 1.1 as kubectl reads it",
     )
-    return replace(report, unreadable=findings)
+
+
+_REMEDIES = {
+    "": "Fix the file, or exclude it.",
+    "file": "Fix the file, or exclude it.",
+    "template": "Render it and lint what comes out, or exclude it.",
+    "chart": "Have helm on the path and give it values (ci/*-values.yaml, charts in .workload-lint.yml, --values) and"
+    " dependencies (--build-dependencies), or exclude it.",
+    "kustomization": "Have kustomize or kubectl on the path and name the folder, or exclude it.",
+}
 
 
 def lint(documents: Iterable[Document], profile: Profile, ignore: Sequence[Ignore] = ()) -> Report:
@@ -124,10 +134,23 @@ def _lint(documents: Iterable[Document], profile: Profile, ignore: Sequence[Igno
                 pod = subject if isinstance(subject, PodCase) else None
                 reasons = accepted.get(id(pod), {})
                 found.append(_make_finding(rule, severity, hit, path, thing, pod, profile, reasons, ignore, used))
+    found = _once(found)
     found.sort(key=lambda each: (each.finding.file, each.finding.line, each.finding.column))
     unused = tuple(entry for number, entry in enumerate(ignore) if number not in used)
     systems = Counter(case.target.os for case in catalog.pods)
     return Report(tuple(found), systems, len(catalog.objects), unused, not_looked_into=catalog.not_looked_into)
+
+
+def _once(found: list[Found]) -> list[Found]:
+    """What is rendered in several ways, from one base or template, says the same of each."""
+    rendered: set[Finding] = set()
+    left = []
+    for each in found:
+        if each.finding not in rendered:
+            left.append(each)
+        if each.document.rendered:
+            rendered.add(each.finding)
+    return left
 
 
 def _is_unrendered(value: Any, path: Path) -> bool:

@@ -43,12 +43,13 @@ def pause_garbage_collection() -> Iterator[None]:
 class UnreadableError(Exception):
     """An input is not a manifest: a sentence with file, line and remedy.
 
-    `template`: it has placeholders of Helm or Jinja2, so it is not a manifest yet.
+    `unchecked`: what it is, if not a broken manifest: a template (with placeholders of Helm or Jinja2), a chart,
+    a kustomization, another file; empty if it is one.
     """
 
-    def __init__(self, sentence: str, file: str = "", line: int = 0, column: int = 0, template: bool = False) -> None:
+    def __init__(self, sentence: str, file: str = "", line: int = 0, column: int = 0, unchecked: str = "") -> None:
         super().__init__(sentence)
-        self.file, self.line, self.column, self.template = file, line, column, template
+        self.file, self.line, self.column, self.unchecked = file, line, column, unchecked
 
 
 class _Loader(LOADER):
@@ -351,7 +352,7 @@ def _read(file: str, text: str) -> list[Document]:
             file,
             line,
             column,
-            _is_template(text),
+            _template(text),
         ) from error
     except yaml.reader.ReaderError as error:
         # libyaml's reader has the character as a number, PyYAML's as a string.
@@ -359,10 +360,10 @@ def _read(file: str, text: str) -> list[Document]:
         raise UnreadableError(f"{file}: this is not text: it holds the character U+{number:04X}.", file) from error
     except ForeignError as error:
         where = f"{file}:{error.line}:{error.column}" if error.line else file
-        raise UnreadableError(f"{where}: {error}", file, error.line, error.column, _is_template(text)) from error
+        raise UnreadableError(f"{where}: {error}", file, error.line, error.column, _template(text)) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         sentence = f"{file}: this is not valid YAML: {error}.{_hint(text)}"
-        raise UnreadableError(sentence, file, template=_is_template(text)) from error
+        raise UnreadableError(sentence, file, unchecked=_template(text)) from error
     finally:
         loader.dispose()
     return documents
@@ -425,9 +426,9 @@ _SHARED = 64
 _TEMPLATE = re.compile(r"\{\{|\{%|<%")
 
 
-def _is_template(text: str) -> bool:
-    """Whether it has placeholders of Helm, Jinja2 or ERB."""
-    return _TEMPLATE.search(text) is not None
+def _template(text: str) -> str:
+    """`template` if it has placeholders of Helm, Jinja2 or ERB."""
+    return "template" if _TEMPLATE.search(text) else ""
 
 
 # `kind: ` or `"kind": ` at the beginning of a line marks a file for Kubernetes.
@@ -435,9 +436,9 @@ _SAYS_KIND = re.compile(r"""^[ \t{-]*["']?kind["']?\s*:""", re.MULTILINE)
 _SAYS_VERSION = re.compile(r"""^[ \t{-]*["']?apiVersion["']?\s*:""", re.MULTILINE)
 
 
-def says_that_it_is_a_manifest(text: str) -> bool:
-    """Whether a text names apiVersion and kind, readable or not."""
-    return bool(_SAYS_KIND.search(text) and _SAYS_VERSION.search(text))
+def says_that_it_is_a_manifest(text: str, in_part: bool = False) -> bool:
+    """Whether a text names apiVersion and kind, readable or not; `in_part`: one of them."""
+    return (any if in_part else all)(each.search(text) for each in (_SAYS_KIND, _SAYS_VERSION))
 
 
 def _hint(text: str, mark: yaml.Mark | None = None) -> str:

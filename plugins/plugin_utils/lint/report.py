@@ -17,7 +17,7 @@ from .engine import Report
 from .model import Finding, Severity
 from .profile import Profile
 from .rule import Rule, fill_gaps
-from .rulebook import RULES, UNREADABLE
+from .rulebook import RULES, UNCHECKED, UNREADABLE
 
 VERSION = "0.1.0"
 
@@ -86,6 +86,10 @@ def as_text(report: Report, strict: bool = False) -> Iterator[str]:
     yield f"{summary(report)}\n"
 
 
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
 def summary(report: Report) -> str:
     counts = ", ".join(
         f"{report.count(severity)} {severity.name.lower()}{'' if report.count(severity) == 1 else 's'}"
@@ -95,12 +99,15 @@ def summary(report: Report) -> str:
     )
     pods = report.pods
     unknown = pods.get("unknown", 0)
-    objects = "1 object" if report.objects == 1 else f"{report.objects} objects"
+    checked = f"{_number(report.objects, 'object')} checked"
+    if report.unchecked:
+        left = (_number(count, what) for what, count in sorted(report.unchecked.items()))
+        checked += f", {', '.join(left)} not checked"
     text = (
-        f"{counts}; {objects}, pods: {pods.get('windows', 0)} for Windows,"
+        f"{counts}; {checked}; pods: {pods.get('windows', 0)} for Windows,"
         f" {pods.get('linux', 0)} for Linux, {unknown} do not say."
     )
-    if not report.objects:
+    if not report.objects and not report.unchecked:
         text += " Nothing was checked: the input has no Kubernetes object."
     if unknown:
         text += " Those that do not say were not checked (unknown_pods: windows checks them as well)."
@@ -110,6 +117,9 @@ def summary(report: Report) -> str:
     if report.silenced_findings:
         text += f" Silenced with a reason: {len(report.silenced_findings)}."
     return text
+
+
+_UNCHECKED = ("chart", "kustomization", "template", "file")
 
 
 def as_dict(report: Report, profile: Profile) -> dict[str, Any]:
@@ -123,6 +133,7 @@ def as_dict(report: Report, profile: Profile) -> dict[str, Any]:
             "infos": report.count(Severity.INFO),
             "silenced": len(report.silenced_findings),
             "objects": report.objects,
+            "not_checked": {f"{what}s": report.unchecked.get(what, 0) for what in _UNCHECKED},
             "not_looked_into": dict(sorted(report.not_looked_into.items())),
             "pods": {os: report.pods.get(os, 0) for os in ("windows", "linux", "unknown")},
         },
@@ -194,8 +205,7 @@ def as_sarif(report: Report, version: str, strict: bool = False) -> dict[str, An
     """One run. A silenced finding has a suppression, as the standard requires."""
     ids = sorted({rule.id for rule in RULES})
     found = [*report.list_shown(strict), *report.silenced_findings]
-    if report.unreadable:
-        ids.append(UNREADABLE)
+    ids += sorted({each.rule for each in report.unreadable})
     driver = {
         "name": "winkube.node workload_lint",
         "version": version,
@@ -210,9 +220,12 @@ def as_sarif(report: Report, version: str, strict: bool = False) -> dict[str, An
     return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
+_FAULTS = {UNREADABLE: "File that is not a manifest", UNCHECKED: "Not rendered, so not checked"}
+
+
 def _describe(rule_id: str) -> dict[str, Any]:
-    if rule_id == UNREADABLE:
-        return {"id": rule_id, "shortDescription": {"text": "File that is not a manifest"}}
+    if rule_id in _FAULTS:
+        return {"id": rule_id, "shortDescription": {"text": _FAULTS[rule_id]}}
     return _rule(rule_id, [rule for rule in RULES if rule.id == rule_id])
 
 

@@ -50,8 +50,9 @@ POD_RULES = tuple(rule for rule in RULES if "pod" in rule.kinds)
 IDS: tuple[str, ...] = tuple(sorted({rule.id for rule in RULES}))
 # Good practice: a pod runs without it. Reports for people fold these into one line; --strict shows them.
 HYGIENE = frozenset(["missing-memory-limit", "missing-cpu-request", "missing-os-name", "unequal-memory-request"])
-# For files that are not manifests; it is not a rule, since there is no object.
+# For files that are not manifests, and for what was not rendered; they are not rules, since there is no object.
 UNREADABLE = "unreadable-file"
+UNCHECKED = "not-checked"
 
 
 class UnknownRuleError(Exception):

@@ -6,176 +6,76 @@
 from __future__ import annotations
 
 import glob
-import re
-import shutil
+import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
 
 from ..foreign.encoding import decode, decode_anyhow, encode
 from ..foreign.files import ForeignError, read_file, read_input
 from .manifest import Document, UnreadableError, read_documents, says_that_it_is_a_manifest
-from .model import as_list, as_map
+from .rendering import (
+    CHART,
+    KUSTOMIZATIONS,
+    MOST_BYTES,
+    SUFFIXES,
+    Rendering,
+    is_library,
+    kustomization_in,
+    list_changes,
+    list_named,
+    list_resources,
+    read_text,
+    render_chart,
+    render_kustomization,
+    values_of,
+)
 
-_CHART = "Chart.yaml"
-_KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-_LONGEST_S = 120
-MOST_BYTES = 64 << 20
-"""Of a file. Its values take some thirty times as much."""
-# helm's comment above each document. Source: helm.sh/helm pkg/action, renderResources.
-_SOURCE = re.compile(r"^# Source: [^/\n]+/(\S+)$", re.MULTILINE)
-
-
-def list_rendered(folder: Path) -> list[Path]:
-    """Folders of charts, the outermost ones, and of kustomizations that no other one includes.
-
-    Kustomizations only if a program to render them is available; otherwise their files are separate manifests.
-    """
-    charts = [each.parent for each in sorted(folder.rglob(_CHART))]
-    charts = [each for each in charts if not any(other in each.parents for other in charts)]
-    named = [each for name in _KUSTOMIZATIONS for each in sorted(folder.rglob(name))] if _kustomize() else []
-    taken = {part for each in named for part in _list_parts(each)}
-    return charts + [
-        each.parent
-        for each in dict.fromkeys(named)
-        if each.parent.resolve() not in taken and not any(chart in each.parents for chart in charts)
-    ]
-
-
-def _list_parts(kustomization: Path) -> Iterator[Path]:
-    """What a kustomization consists of, and itself if it is a Component, which only others render."""
-    if any(value.get("kind") == "Component" for value in _values(kustomization)):
-        yield kustomization.parent.resolve()
-    yield from (each.resolve() for each in _list_named(kustomization))
-
-
-def _list_named(kustomization: Path) -> Iterator[Path]:
-    """The files and folders that a kustomization names."""
-    for value in _values(kustomization):
-        for key in ("resources", "bases", "components"):
-            yield from (kustomization.parent / str(each) for each in as_list(value.get(key)))
-
-
-def _values(kustomization: Path) -> list[dict[str, Any]]:
-    try:
-        documents = read_documents(str(kustomization), read_text(kustomization))
-    except UnreadableError:
-        return []
-    return [as_map(document.value) for document in documents]
-
-
-def _kustomize() -> list[str]:
-    """The command that renders kustomizations; empty if none is available."""
-    if program := shutil.which("kustomize"):
-        return [program, "build"]
-    return [program, "kustomize"] if (program := shutil.which("kubectl")) else []
-
-
-def documents_of(folder: Path) -> list[Document]:
-    """Documents of a chart or kustomization, each under the name of its template.
-
-    Raises UnreadableError if it cannot be rendered.
-    """
-    chart = folder / _CHART
-    if not chart.is_file():
-        file = next(folder / name for name in _KUSTOMIZATIONS if (folder / name).is_file())
-        made = read_documents(f"{file}", _output(file, [*_kustomize(), str(folder)], template=True))
-        bases = list(_bases(file, set()))
-        return [replace(each, file=str(file), rendered=True, origin=_origin(each, bases)) for each in made]
-    helm = shutil.which("helm")
-    if helm is None:
-        raise UnreadableError(
-            f"{chart}: this is a Helm chart, and helm is not on the path: it was not checked.",
-            str(chart),
-            template=True,
-        )
-    text = _output(chart, [helm, "template", str(folder)])
-    return list(_split_by_template(chart, read_documents(str(chart), text), text))
-
-
-def _split_by_template(chart: Path, documents: list[Document], text: str) -> Iterator[Document]:
-    end = 0
-    for document in documents:
-        sources = _SOURCE.findall(text, end, document.start)
-        template = chart.parent / sources[-1] if sources else chart
-        yield replace(document, file=str(template if template.is_file() else chart), rendered=True)
-        end = document.start
-
-
-def _bases(kustomization: Path, seen: set[Path]) -> Iterator[Document]:
-    """Documents of the files that a kustomization names, and of the folders that it includes."""
-    seen.add(kustomization.resolve())
-    for part in _list_named(kustomization):
-        if part.is_file() and part.suffix in SUFFIXES:
-            try:
-                yield from read_documents(str(part), read_text(part))
-            except UnreadableError:
-                continue
-        for name in _KUSTOMIZATIONS if part.is_dir() else ():
-            if (part / name).is_file() and (part / name).resolve() not in seen:
-                yield from _bases(part / name, seen)
-
-
-def _origin(made: Document, bases: list[Document]) -> Document | None:
-    """The only base of this kind whose name is in the rendered name, which may have a prefix and a suffix."""
-
-    def identity(document: Document) -> tuple[object, str]:
-        value = as_map(document.value)
-        return value.get("kind"), str(as_map(value.get("metadata")).get("name"))
-
-    kind, name = identity(made)
-    alike = [each for each in bases if identity(each)[0] == kind and identity(each)[1] in name]
-    exact = [each for each in alike if identity(each)[1] == name]
-    return (exact or alike)[0] if len(exact or alike) == 1 else None
-
-
-def _output(file: Path, command: list[str], template: bool = False) -> str:
-    """The output. `template`: a failure may be due to parts that are fetched or generated later, so it is not a
-    manifest yet."""
-    shown = f"{Path(command[0]).name} {' '.join(command[1:])}"
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_LONGEST_S, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        sentence = f"{file}: it cannot be rendered by {shown}: {error}."
-        raise UnreadableError(sentence, str(file), template=template) from error
-    if done.returncode:
-        said = " ".join(done.stderr.split())[:300]
-        raise UnreadableError(f"{file}: it cannot be rendered: {shown} said: {said}", str(file), template=template)
-    return done.stdout
-
-
-SUFFIXES = (".yaml", ".yml", ".json")
+_LONGEST_S = 60
 
 
 @dataclass(slots=True)
 class Inputs:
-    """Readable documents, and the unreadable files: one bad file does not hide the others."""
+    """Readable documents, and the faults of the rest: one bad file does not hide the others.
+
+    `empty`: the named folders in which nothing is a manifest, a chart or a kustomization.
+    """
 
     documents: list[Document] = field(default_factory=list)
     unreadable: list[UnreadableError] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)
 
 
-def read_inputs(names: Sequence[str], exclude: Sequence[str] = ()) -> Inputs:
+@dataclass(slots=True)
+class _Folder:
+    """What lies in a folder: plain files, charts (the outermost ones) and files of kustomizations."""
+
+    files: list[Path] = field(default_factory=list)
+    charts: list[Path] = field(default_factory=list)
+    kustomizations: list[Path] = field(default_factory=list)
+
+
+def read_inputs(names: Sequence[str], exclude: Sequence[str] = (), rendering: Rendering | None = None) -> Inputs:
     """Documents of all files except the excluded ones, each file once.
 
-    Folders with a Chart.yaml or a kustomization are rendered if `helm`, `kustomize` or `kubectl` is available. An
-    unreadable file of a folder is ignored if it does not claim to be a manifest. Raises UnreadableError for a name that
-    does not exist, and if no file could be read and not all are templates.
+    In folders charts and kustomizations are rendered; what git ignores is left out, as are patches and hidden folders.
+    Of files that are named the charts and kustomizations that they belong to are told as not checked. Raises
+    UnreadableError for a name that does not exist.
     """
     inputs = Inputs()
     seen: set[str] = set()
+    files: list[str] = []
     for name in names:
-        for file in _files(name, exclude):
-            if file not in seen:
-                seen.add(file)
-                _read(file, inputs, named=file == name)
-    faults = [each for each in inputs.unreadable if not each.template]
-    if faults and len(seen) == len(inputs.unreadable):
-        raise faults[0]
+        if name != "-" and Path(name).is_dir():
+            _read_files(files, inputs, seen)
+            files = []
+            _read_folder(name, exclude, rendering or Rendering(), inputs, seen)
+        else:
+            files += _files(name, exclude)
+    _read_files(files, inputs, seen)
     return inputs
 
 
@@ -187,16 +87,176 @@ def read_paths(names: Sequence[str]) -> list[Document]:
     return inputs.documents
 
 
-def _read(file: str, inputs: Inputs, named: bool) -> None:
+def _files(name: str, exclude: Sequence[str]) -> Iterator[str]:
+    if name == "-" or Path(name).exists():
+        yield name
+        return
+    # A pattern may be absolute, which Path.glob refuses.
+    matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207
+    if not matches:
+        raise UnreadableError(f"{name}: there is no such file, folder or pattern.")
+    yield from (each for each in matches if Path(each).is_file() and not _is_excluded(each, exclude))
+
+
+def _read_files(names: Iterable[str], inputs: Inputs, seen: set[str]) -> None:
+    """Files that were named: what only a whole chart or kustomization tells is not looked for in them."""
+    patches = _Patches()
+    for name in names:
+        path = Path(name)
+        if name in seen:
+            continue
+        seen.add(name)
+        if name == "-":
+            _read(name, inputs, named=True)
+        elif (chart := _chart_of(path)) is not None:
+            _tell_once(inputs, chart / CHART, "chart", "of its files, which were named, none was rendered")
+        elif path.name in KUSTOMIZATIONS:
+            _tell_once(inputs, path, "kustomization", "it was named as a file; name its folder")
+        elif path.resolve() not in patches.beside(path):
+            _read(name, inputs, named=True)
+
+
+def _tell_once(inputs: Inputs, file: Path, what: str, reason: str) -> None:
+    if all(each.file != str(file) for each in inputs.unreadable) and not (what == "chart" and is_library(file.parent)):
+        sentence = f"{file}: this {what} was not checked: {reason}."
+        inputs.unreadable.append(UnreadableError(sentence, str(file), unchecked=what))
+
+
+def _chart_of(file: Path) -> Path | None:
+    """The chart that a file is a template of, or the values, or the head."""
+    folder = file.parent
+    if (file.name == CHART or file.name.startswith("values")) and (folder / CHART).is_file():
+        return folder
+    above = [each for each in file.parents if each.name == "templates"]
+    return above[-1].parent if above and (above[-1].parent / CHART).is_file() else None
+
+
+class _Patches:
+    """Which files the kustomizations in the folders above a file take for patches."""
+
+    def __init__(self) -> None:
+        self._known: dict[Path, set[Path]] = {}
+
+    def beside(self, file: Path) -> set[Path]:
+        found: set[Path] = set()
+        for folder in file.resolve().parents:
+            if folder not in self._known:
+                kustomization = kustomization_in(folder)
+                changes = list_changes(kustomization) if kustomization is not None else ()
+                self._known[folder] = {each.resolve() for each in changes}
+            found |= self._known[folder]
+            if (folder / ".git").exists():
+                break
+        return found
+
+
+def _read_folder(name: str, exclude: Sequence[str], rendering: Rendering, inputs: Inputs, seen: set[str]) -> None:
+    found = _list_folder(Path(name))
+    number = len(inputs.documents), len(inputs.unreadable)
+    skipped = [
+        each for each in (*found.files, *found.charts, *found.kustomizations) if _is_excluded(str(each), exclude)
+    ]
+    for chart in found.charts:
+        if chart not in skipped and str(chart) not in seen:
+            seen.add(str(chart))
+            documents, reasons = render_chart(chart, rendering)
+            inputs.documents += documents
+            inputs.unreadable += reasons
+    rendered = _render_kustomizations([each for each in found.kustomizations if each not in skipped], inputs, seen)
+    changes = {each.resolve() for file in found.kustomizations for each in list_changes(file)}
+    for file in sorted(map(str, found.files)):
+        if Path(file) not in skipped and file not in seen and Path(file).resolve() not in rendered | changes:
+            seen.add(file)
+            _read(file, inputs)
+    mine = inputs.documents[number[0] :]
+    if not (
+        found.charts
+        or found.kustomizations
+        or skipped
+        or inputs.unreadable[number[1] :]
+        or any(map(_is_manifest, mine))
+    ):
+        inputs.empty.append(name)
+
+
+def _is_manifest(document: Document) -> bool:
+    value = document.value if isinstance(document.value, dict) else {}
+    return isinstance(value.get("kind"), str) and isinstance(value.get("apiVersion"), str)
+
+
+def _render_kustomizations(files: Sequence[Path], inputs: Inputs, seen: set[str]) -> set[Path]:
+    """Render those that no other one includes. The files that are in what came out: nobody applies them as they are."""
+    taken = {part for each in files for part in _list_parts(each)}
+    within: set[Path] = set()
+    for file in files:
+        if file.parent.resolve() in taken or str(file) in seen:
+            continue
+        seen.add(str(file))
+        try:
+            inputs.documents += render_kustomization(file)
+            within |= {each.resolve() for each in list_resources(file)}
+        except UnreadableError as error:
+            inputs.unreadable.append(error)
+    return within
+
+
+def _list_parts(kustomization: Path) -> Iterator[Path]:
+    """What a kustomization consists of, and itself if it is a Component, which only others render."""
+    if any(value.get("kind") == "Component" for value in values_of(kustomization)):
+        yield kustomization.parent.resolve()
+    yield from (each.resolve() for each in list_named(kustomization))
+
+
+def _list_folder(folder: Path) -> _Folder:
+    """Hidden folders (.git, .venv) contain nothing that is deployed."""
+    found = _Folder()
+    ignored = _list_ignored(folder)
+    for root, folders, files in os.walk(folder):
+        here = Path(root)
+        shown = [each for each in (*folders, *files) if not each.startswith(".")]
+        if ignored:
+            shown = [each for each in shown if str((here / each).resolve()) not in ignored]
+        folders[:] = sorted(each for each in folders if each in shown)
+        if CHART in files and CHART in shown:
+            found.charts.append(here)
+            folders.clear()
+            continue
+        found.kustomizations += [here / each for each in KUSTOMIZATIONS if each in shown][:1]
+        named = [each for each in sorted(files) if each in shown and each not in KUSTOMIZATIONS]
+        found.files += [here / each for each in named if Path(each).suffix in SUFFIXES]
+    return found
+
+
+def _list_ignored(folder: Path) -> frozenset[str]:
+    """The files and folders below one that git ignores; none where there is no git, and none if it ignores this one,
+    since that was asked for by its name."""
+    command = ["git", "-C", str(folder), "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"]
     try:
-        if Path(file).is_dir():
-            inputs.documents += documents_of(Path(file))
-        else:
-            text = _standard_input() if file == "-" else read_text(Path(file))
-            inputs.documents += read_documents(file, text)
+        asked = subprocess.run(command, capture_output=True, timeout=_LONGEST_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return frozenset()
+    names = [os.fsdecode(each) for each in asked.stdout.split(b"\0") if each] if asked.returncode == 0 else []
+    root = folder.resolve()
+    return frozenset() if "./" in names else frozenset(str(root / each.rstrip("/")) for each in names)
+
+
+def repository_of(folder: Path) -> Path | None:
+    """The root of the git repository that a folder is in."""
+    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+
+
+def _read(file: str, inputs: Inputs, named: bool = False) -> None:
+    """A broken file is an error if it claims to be a manifest; else it is left alone, or told if it was named."""
+    text = ""
+    try:
+        text = _standard_input() if file == "-" else read_text(Path(file))
+        inputs.documents += read_documents(file, text)
     except UnreadableError as error:
         error.file = error.file or file
-        if named or Path(file).is_dir() or says_that_it_is_a_manifest(_read_anyhow(Path(file))):
+        claims = file == "-" or says_that_it_is_a_manifest(text or _read_anyhow(Path(file)), in_part=named)
+        if not claims:
+            error.unchecked = error.unchecked or "file"
+        if claims or named:
             inputs.unreadable.append(error)
 
 
@@ -221,29 +281,6 @@ def _standard_input() -> str:
         raise UnreadableError(f"-: {error}", "-") from error
 
 
-def _files(name: str, exclude: Sequence[str]) -> Iterator[str]:
-    path = Path(name)
-    if name == "-" or (path.exists() and not path.is_dir()):
-        yield name
-    elif path.is_dir():
-        # Hidden folders (.git, .venv) contain nothing that is deployed.
-        rendered = list_rendered(path)
-        found = [each for each in path.rglob("*") if each.suffix in SUFFIXES and each.is_file()]
-        shown = [each for each in found if not any(p.startswith(".") for p in each.relative_to(path).parts)]
-        if not shown:
-            raise UnreadableError(f"{name}: there is no file in this folder that ends in {', '.join(SUFFIXES)}.")
-        plain = [each for each in shown if not any(folder in each.parents for folder in rendered)]
-        yield from (each for each in sorted(map(str, (*plain, *rendered))) if not _is_excluded(each, exclude))
-    else:
-        # A pattern may be absolute, which Path.glob refuses.
-        matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207
-        if not matches:
-            raise UnreadableError(f"{name}: there is no such file, folder or pattern.")
-        for each in matches:
-            if Path(each).is_file() and not _is_excluded(each, exclude):
-                yield each
-
-
 def _is_excluded(file: str, patterns: Sequence[str]) -> bool:
     """Whether a pattern matches the whole name, the end of it from some folder on, or a folder above."""
     return any(
@@ -253,19 +290,6 @@ def _is_excluded(file: str, patterns: Sequence[str]) -> bool:
         or fnmatch(file, f"*/{each.rstrip('/')}/*")
         for each in patterns
     )
-
-
-def read_text(path: Path) -> str:
-    """The text of a UTF-8 file, or UTF-16, which PowerShell's > writes. Line ends are kept."""
-    try:
-        return decode(read_file(path, MOST_BYTES))
-    except UnicodeDecodeError as error:
-        raise UnreadableError(
-            f"{path}: this is not text: byte {error.start} is not {error.encoding}. Save it as UTF-8, or leave it out.",
-            str(path),
-        ) from error
-    except ForeignError as error:
-        raise UnreadableError(f"{path}: {error}", str(path)) from error
 
 
 def write_text(path: Path, text: str) -> None:

@@ -80,8 +80,8 @@ def test_what_no_rule_can_see_is_said(words: str, row: str) -> None:
 def test_the_pre_commit_example_is_yaml_with_one_hook() -> None:
     example = yaml.safe_load((ROOT / "docs" / "pre-commit-workload-lint.yaml").read_text(encoding="utf-8"))
     (hook,) = example["repos"][0]["hooks"]
-    (offered,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
-    assert hook["id"] == offered["id"]
+    offered = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert hook["id"] in [each["id"] for each in offered]
 
 
 def test_the_command_needs_nothing_but_pyyaml() -> None:

@@ -16,34 +16,42 @@ __all__ = ["folder"]
 
 
 @pytest.mark.parametrize(
-    ("content", "sentence"),
+    ("content", "sentence", "status"),
     [
         (
             b"kind: Pod\n metadata: x\n",
             "f.yml:2:10: this is not valid YAML: mapping values are not allowed in this context.",
+            cli.FINDINGS,
         ),
-        (b"spec:\n\t- x\n", "A tab stands there; YAML is indented with blanks."),
-        (b"spec: {a: [1, 2}\n", "f.yml:1:"),
+        (b"spec:\n\t- x\n", "A tab stands there; YAML is indented with blanks.", cli.OK),
+        (b"spec: {a: [1, 2}\n", "f.yml:1:", cli.OK),
         (
             b"\x89PNG\r\n\x1a\n\x00\xff\xfe",
             "f.yml: this is not text: byte 0 is not utf-8. Save it as UTF-8, or leave it out.",
+            cli.OK,
         ),
-        (b"MZ\x00\x01", "f.yml: this is not text: it holds the character U+0000."),
+        (b"MZ\x00\x01", "f.yml: this is not text: it holds the character U+0000.", cli.OK),
     ],
     ids=["typing error", "tab", "bracket", "picture", "program"],
 )
-def test_a_file_that_is_no_manifest(folder: Path, content: bytes, sentence: str) -> None:
+def test_a_file_that_is_no_manifest(folder: Path, content: bytes, sentence: str, status: int) -> None:
+    """It was named: what claims to be a manifest is an error, what does not was not checked."""
     (folder / "f.yml").write_bytes(content)
     code, out, err = run("f.yml")
-    assert (code, out) == (cli.UNUSABLE, "")
-    assert err.startswith("workload-lint: f.yml") and sentence in err and err.count("\n") == 1
+    assert (code, err) == (status, "")
+    assert sentence in out.replace(" error:" if status else " info:", "") and out.startswith("f.yml:")
+    assert ("[unreadable-file]" if status else "[not-checked]") in out
+    assert run("f.yml", "--fail-on-unchecked")[0] == cli.FINDINGS
 
 
 def test_a_template_alone_is_no_error(folder: Path) -> None:
     (folder / "f.yml").write_bytes(b"{{ if .x }}\nkind: Pod\n{{ end }}\n")
     code, out, err = run("f.yml")
     assert (code, err) == (cli.OK, "")
-    assert "looks like an unrendered template: render it first" in out and "Nothing was checked" in out
+    assert (
+        "looks like an unrendered template: render it first" in out
+        and "0 objects checked, 1 template not checked" in out
+    )
 
 
 def test_a_folder_without_manifests_is_not_taken_for_a_clean_one(folder: Path) -> None:
@@ -51,7 +59,7 @@ def test_a_folder_without_manifests_is_not_taken_for_a_clean_one(folder: Path) -
     (folder / "charts" / ".git" / "hidden.yml").write_text(TEXT, encoding="utf-8")
     code, _, err = run("charts")
     assert code == cli.UNUSABLE
-    assert err == "workload-lint: charts: there is no file in this folder that ends in .yaml, .yml, .json.\n"
+    assert err == "workload-lint: charts: there is no manifest, chart or kustomization in this folder.\n"
 
 
 @pytest.mark.parametrize("content", ["", "---\n", "just: settings\n", "hello\n"])
@@ -74,7 +82,7 @@ def test_json_may_say_what_yaml_cannot(folder: Path) -> None:
         '{\t"kind": "Pod", "apiVersion": "v1", "x": "\\\\ud83d \\ud83d\\ude00", "y": 1,}', "utf-8"
     )
     code, out, err = run("f.json")
-    assert (code, err) == (cli.OK, "") and "1 object, " in out
+    assert (code, err) == (cli.OK, "") and "1 object checked; " in out
 
 
 def test_help_names_the_exit_statuses_and_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,7 +90,7 @@ def test_help_names_the_exit_statuses_and_every_setting(capsys: pytest.CaptureFi
         run("--help")
     text = " ".join(capsys.readouterr().out.split())
     assert caught.value.code == 0
-    assert "0 nothing at or above the level, 1 findings, 2 wrong use or unreadable input" in text
+    assert "0 nothing at or above the level, 1 findings, 2 wrong use" in text
     assert "Examples:" in text and "--unknown-pods" in text
 
 
