@@ -29,7 +29,8 @@ _DEEPEST = 4
 class Call:
     """One program start, or one built-in of the shell. `words` have no quotes, `raw` are as written.
 
-    `after` is the operator before it (`&&`, `;`, `|`, empty at the beginning). `files` are its redirections.
+    `after` is the operator before it (`&&`, `;`, `|`, empty at the beginning). `files` are its redirections. `loops`:
+    it stands in a loop that nothing ends.
     """
 
     words: tuple[str, ...]
@@ -37,6 +38,7 @@ class Call:
     after: str = ""
     files: tuple[str, ...] = ()
     last: bool = False
+    loops: bool = False
 
     @property
     def program(self) -> str:
@@ -141,7 +143,8 @@ def _inner(words: Sequence[str], depth: int) -> Iterator[Script]:
 def _read(shell: str, text: str, place: int, depth: int) -> Iterator[Script]:
     """The script of a shell, and those of shells in it, which count as at the same place."""
     calls = tuple((_parse_cmd if shell == CMD else _parse_powershell)(text))
-    calls = (*calls[:-1], replace(calls[-1], last=True)) if calls else calls
+    counts = shell == CMD and any(call.words[:2] == ("for", "/l") for call in calls)
+    calls = (*calls[:-1], replace(calls[-1], last=True, loops=counts or calls[-1].loops)) if calls else calls
     yield Script(shell, calls, text, place)
     for call in calls:
         if call.words and call.program in SHELLS:
@@ -182,7 +185,7 @@ _CMD_TOKEN = re.compile(
     re.DOTALL,
 )
 _POWERSHELL_TOKEN = re.compile(
-    r"""(?P<comment>(?<![^\s;])\#[^\n]*)|(?P<op>&&|\|\||;|\||\n|(?<!\$)[{}])|(?P<to>[*0-9]?>>?(?:&1)?)|(?P<paren>[()])"""
+    r"""(?P<comment><\#(?:[^#]|\#(?!>))*(?:\#>)?|(?<![^\s;])\#[^\n]*)|(?P<op>&&|\|\||;|\||\n|(?<!\$)[{}])|(?P<to>[*0-9]?>>?(?:&1)?)|(?P<paren>[()])"""
     r"""|(?P<blank>[ \t\r]+)|(?P<call>&)|(?P<word>(?:`.|"(?:`.|""|[^"`])*"?|'(?:''|[^'])*'?|\$\{[^}]{0,200}\}"""
     r"""|\$\([^)]{0,2000}\)|@?\([^)]{0,2000}\)(?=[.\[])|[^\s;|&{}()>"'`])+)""",
     re.DOTALL,
@@ -258,14 +261,19 @@ def _parse_powershell(text: str) -> Iterator[Call]:
         text = text[1:-1]
     words: list[str] = []
     files: list[str] = []
+    blocks: list[bool] = []
     before, redirected = "", False
     for found in _POWERSHELL_TOKEN.finditer(text):
         kind, token = str(found.lastgroup), found.group()
         if kind in ("op", "paren"):
             if words:
-                yield _call_of_powershell(words, before, files)
+                yield _call_of_powershell(words, before, files, any(blocks))
                 words, files = [], []
             before = token
+            if token == "{":
+                blocks.append(bool(_ENDLESS.search(text, max(0, found.start() - _LOOP), found.start())))
+            elif token == "}" and blocks:
+                blocks.pop()
         elif kind == "to":
             redirected = "&" not in token
         elif kind == "word" and redirected:
@@ -274,11 +282,16 @@ def _parse_powershell(text: str) -> Iterator[Call]:
         elif kind == "word":
             words.append(token)
     if words:
-        yield _call_of_powershell(words, before, files)
+        yield _call_of_powershell(words, before, files, any(blocks))
 
 
-def _call_of_powershell(words: Sequence[str], before: str, files: Sequence[str]) -> Call:
-    return Call(tuple(map(_strip_for_powershell, words)), tuple(words), before, tuple(files))
+_ENDLESS = re.compile(r"(?:\bwhile\s*\(\s*(?:\$true|1)\s*\)|\bfor\s*\(\s*;\s*;\s*\))\s*$", re.IGNORECASE)
+_LOOP = 60
+"""Characters in which the head of such a loop stands."""
+
+
+def _call_of_powershell(words: Sequence[str], before: str, files: Sequence[str], loops: bool) -> Call:
+    return Call(tuple(map(_strip_for_powershell, words)), tuple(words), before, tuple(files), loops=loops)
 
 
 def _strip_for_powershell(word: str) -> str:

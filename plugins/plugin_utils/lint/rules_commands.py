@@ -13,7 +13,7 @@ from typing import Any
 from ..foreign.windows import Pattern
 from .catalog import ObjectCase, PodCase
 from .model import Hit, Path, Severity, as_map, as_text
-from .rule import ALL_CONTAINERS, BRINGS_TOOLS, DOC, Rule, always, commands, environment, mounts, needing, volumes
+from .rule import ALL_CONTAINERS, DOC, Rule, always, commands, environment, mounts, needing, volumes
 
 # Suffixes of public, company or file names, which are not namespaces.
 _PUBLIC_OR_FILE = frozenset(
@@ -252,52 +252,6 @@ def _external_pings(case: PodCase) -> Iterator[Hit]:
                 yield Hit(path, {"value": match["host"]}, container)
 
 
-# Folders that a Windows image does not have. /bin/x, /opt/x, /tmp/x, /var/x are C:\bin\x and so on, which images for
-# both systems have: below them only Unix tools count.
-_LINUX_PATH = Pattern(r"""(?:^|[\s"'=])(?P<path>/(?:sbin|usr|etc|dev|proc|sys|root|home)/[\w./-]*)""")
-_UNIX_TOOLS = (
-    "sh|bash|ash|dash|zsh|cat|ls|rm|cp|mv|touch|test|true|false|chmod|chown|ln|grep|sed|awk|pgrep|pkill|kill|killall"
-    "|sleep|tail|head|env|wget|nc|ps|stat|id|sync|sysctl|iptables|modprobe"
-)
-_TOOL_BY_PATH = Pattern(rf"(?:^|[\s\"'=])(?P<path>/bin/(?:{_UNIX_TOOLS}))(?![\w.-])")
-_SCRIPT = Pattern(r"(?P<path>\S+\.sh)(?=\s|$)")
-_BARE_TOOL = Pattern(rf"(?P<path>{_UNIX_TOOLS})(?=\s|$)")
-# Many of them are names of cmdlets in PowerShell; cmd.exe has none.
-_CMD = Pattern(r"(?:\S*[\\/])?cmd(?:\.exe)?\s", re.IGNORECASE)
-_TOOL_IN_CMD = Pattern(rf"(?:/[cks]\s+\"?\s*|[&|(]\s*)(?P<path>export|source|{_UNIX_TOOLS})(?=\s)", re.IGNORECASE)
-_LINUX_SIGNAL = Pattern(r"\bkill\s+-(?:s\s+)?(?P<signal>(?:SIG)?(?:TERM|HUP|INT|QUIT|USR1|USR2)|1|2|3|15)\b")
-
-
-@needing("command", "args", "workingDir")
-def _linux_commands(case: PodCase) -> Iterator[Hit]:
-    images = {container.path: container.image for container in case.pod.containers}
-    for path, text, container in commands(case):
-        brings = bool(BRINGS_TOOLS.search(images.get(path[:3], "")))
-        found = [match["path"] for match in _LINUX_PATH.finditer(text)]
-        if not brings:
-            found += [match["path"] for match in _TOOL_BY_PATH.finditer(text)]
-        signals = list(_LINUX_SIGNAL.finditer(text))
-        # Arguments start with a program only if there is no command.
-        if path[-1] == "command" and not found and (match := _SCRIPT.match(text)):
-            yield Hit(path, {"value": match["path"], "what": "script", "where": " in a command"}, container)
-        elif not brings and path[-1] == "command" and not signals and (match := _BARE_TOOL.match(text)):
-            yield Hit(path, {"value": match["path"], "what": "program", "where": " in a command"}, container)
-        for match in _TOOL_IN_CMD.finditer(text) if _CMD.match(text) and not brings else ():
-            yield Hit(path, {"value": match["path"], "what": "program", "where": " in a line of cmd.exe"}, container)
-        for value in dict.fromkeys(found):
-            yield Hit(path, {"value": value, "what": "path", "where": " in a command"}, container)
-        for match in signals:
-            yield Hit(
-                path, {"value": f"kill -{match['signal']}", "what": "signal", "where": " in a command"}, container
-            )
-    for each in case.pod.containers:
-        folder = as_text(each.value.get("workingDir"))
-        if folder.startswith("/"):
-            yield Hit(
-                (*each.path, "workingDir"), {"value": folder, "what": "folder", "where": " of workingDir"}, each.name
-            )
-
-
 _RESOLVER_FILES = Pattern(r"(/etc/(?:resolv\.conf|hosts)|[Ss]ystem32[\\/]drivers[\\/]etc[\\/]hosts)\b")
 
 
@@ -364,23 +318,6 @@ RULES: tuple[Rule, ...] = (
         find=_external_pings,
         message="ping {value}: the network plugins of Windows do not translate ICMP on the way out, it gets no answer.",
         remedy="Use curl or Test-NetConnection with a port.",
-        source=DOC,
-        paths=(
-            f"{ALL_CONTAINERS}.command",
-            f"{ALL_CONTAINERS}.args",
-            f"{ALL_CONTAINERS}.*Probe.exec",
-            f"{ALL_CONTAINERS}.lifecycle",
-        ),
-    ),
-    Rule(
-        id="linux-command",
-        title="Linux paths and signals in commands",
-        level=always(Severity.WARNING),
-        find=_linux_commands,
-        message="the {what} {value}{where} is of Linux: Windows paths have drives and backslashes, and"
-        " processes end by"
-        " CTRL_SHUTDOWN_EVENT or WM_CLOSE, not by signals.",
-        remedy="Write it for Windows, for example powershell.exe -Command ...",
         source=DOC,
         paths=(
             f"{ALL_CONTAINERS}.command",

@@ -120,12 +120,21 @@ _LINUX_HOST_PATH = Pattern(
     r"|/var/lib/docker(?:/|$)|(?:/var)?/run/(?:systemd|udev|dbus|xtables\.lock)(?:/|$)|/\S*/(?:docker|containerd|crio|dockershim)\.sock$"
 )
 
+MUST_BE_THERE = ("Directory", "File", "Socket")
+"""Types of a hostPath without which nothing starts. Source: k8s.io/kubernetes pkg/volume/hostpath checkType."""
+
+
+def is_of_linux(path: str) -> bool:
+    """Whether it is a place on a host that no Windows node has."""
+    return bool(_LINUX_HOST_PATH.match(path))
+
 
 @needing("hostPath")
 def _linux_host_paths(case: PodCase) -> Iterator[Hit]:
+    """Those of a type that has to be there are errors of host-path-type."""
     for path, volume in volumes(case):
         source = as_text(as_map(volume.get("hostPath")).get("path"))
-        if _LINUX_HOST_PATH.match(source):
+        if is_of_linux(source) and as_map(volume.get("hostPath")).get("type") not in MUST_BE_THERE:
             yield Hit((*path, "hostPath", "path"), {"value": source})
 
 

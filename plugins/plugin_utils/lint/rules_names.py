@@ -26,6 +26,7 @@ from .rule import (
     volumes,
     word_lists,
 )
+from .rules_mounts import MUST_BE_THERE, is_of_linux
 
 _MOUNTS = f"{ALL_CONTAINERS}.volumeMounts[*]"
 _NAMING = "learn.microsoft.com, Naming files, paths and namespaces"
@@ -58,10 +59,21 @@ def _control_characters(case: PodCase) -> Iterator[Hit]:
             yield Hit(path, _find_spoiled(text, found.group()), container)
 
 
+@needing("command")
+def _find_spoiled_programs(case: PodCase) -> Iterator[Hit]:
+    for path, words, container in word_lists(case):
+        if path[-1] == "command" and path[-3] != "preStop" and (found := _CONTROL.search(words[0].strip())):
+            yield Hit(path, _find_spoiled(words[0], found.group()), container.name)
+
+
 @needing("env", "command", "args")
 def _find_spoiled_words(case: PodCase) -> Iterator[Hit]:
     texts = [(path, value, container) for path, _name, value, container in environment(case)]
-    texts += [(path, word, container.name) for path, words, container in word_lists(case) for word in words]
+    texts += [
+        (path, word, container.name)
+        for path, words, container in word_lists(case)
+        for word in words[path[-1] == "command" and path[-3] != "preStop" :]
+    ]
     for path, text, container in texts:
         if found := _SPOILED_PATH.search(text):
             yield Hit(path, _find_spoiled(text, found["sign"]), container)
@@ -249,6 +261,8 @@ def _types_of_linux(case: PodCase) -> Iterator[Hit]:
             yield Hit((*path, "hostPath", "type"), {"value": place, "what": f"{kind}: Windows has no such files"})
         elif kind == "Socket" and is_pipe(place):
             yield Hit((*path, "hostPath", "type"), {"value": place, "what": "Socket, and it is a named pipe"})
+        elif kind in MUST_BE_THERE and is_of_linux(place):
+            yield Hit((*path, "hostPath", "type"), {"value": place, "what": f"{kind}, and no Windows node has it"})
 
 
 @needing("hostPath")
@@ -256,7 +270,8 @@ def _folders_that_must_be_there(case: PodCase) -> Iterator[Hit]:
     for path, volume in volumes(case):
         source = as_map(volume.get("hostPath"))
         place = as_text(source.get("path"))
-        if source.get("type") in ("Directory", "File", "Socket") and place.startswith("/") and not _THERE.match(place):
+        made = is_of_linux(place) or _THERE.match(place)
+        if source.get("type") in MUST_BE_THERE and place.startswith("/") and not made:
             values = {"value": place, "kind": str(source["type"]), "real": "C:" + place.replace("/", "\\")}
             yield Hit((*path, "hostPath", "path"), values)
 
@@ -291,6 +306,19 @@ RULES: tuple[Rule, ...] = (
         f"{_MOUNTS}.subPath",
         f"{ALL_CONTAINERS}.workingDir",
         "spec.volumes[*].hostPath.path",
+    ),
+    _rule(
+        "control-character",
+        "Control characters in the name of a program",
+        Severity.ERROR,
+        _find_spoiled_programs,
+        "{value} holds {what}, which no program's name can: in double quotes YAML made it of a backslash. The command"
+        " fails.",
+        "Write the path in single quotes, or each backslash twice.",
+        _NAMING + "; YAML 1.2, Escaped characters",
+        f"{ALL_CONTAINERS}.command",
+        f"{ALL_CONTAINERS}.*Probe.exec",
+        f"{ALL_CONTAINERS}.lifecycle",
     ),
     _rule(
         "control-character",

@@ -6,19 +6,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from ..facts.base_images import WORDS_OF_CMD
+from ..facts.base_images import APPLICATIONS, UNIX_TOOLS, WORDS_OF_CMD, program_name
 from ..foreign.windows import Pattern
 from .catalog import PodCase
 from .commands import is_cmdlet
 from .model import Hit, Severity, as_map, as_text
-from .rule import ALL_CONTAINERS, BRINGS_TOOLS, DOC, Rule, always, commands, environment, mounts, needing, word_lists
+from .rule import ALL_CONTAINERS, BRINGS_TOOLS, DOC, Rule, always, environment, mounts, needing, short, word_lists
 from .rules_programs import started_by_cmd
 
 _EXECUTED = (f"{ALL_CONTAINERS}.command", f"{ALL_CONTAINERS}.*Probe.exec", f"{ALL_CONTAINERS}.lifecycle")
 
 _LINE_IN_ONE_WORD = Pattern(r"(?:[^\s\"]*[\\/])?(?:powershell|pwsh|cmd)\s|[^\s\"]+\.exe\s", re.IGNORECASE)
+
+
+def _is_line(word: str) -> bool:
+    r"""Whether it is a program with its arguments, not a path with blanks: `cat x`, not `C:\my cat\x`."""
+    first, _blank, rest = word.partition(" ")
+    known = program_name(first) in UNIX_TOOLS | APPLICATIONS | WORDS_OF_CMD and not re.search(r"[\\:]", first)
+    return bool(rest and known) or bool(_LINE_IN_ONE_WORD.match(word))
 
 
 @needing("command")
@@ -33,22 +40,8 @@ def _no_programs(case: PodCase) -> Iterator[Hit]:
             yield Hit(path, {"value": first, "what": "a word of cmd.exe"}, container.name)
         elif is_cmdlet(first):
             yield Hit(path, {"value": first, "what": "a cmdlet of PowerShell"}, container.name)
-        elif len(words) == 1 and _LINE_IN_ONE_WORD.match(first):
+        elif len(words) == 1 and _is_line(first):
             yield Hit(path, {"value": first[:60], "what": "a whole command line in one word"}, container.name)
-
-
-# At the beginning, after a shell's option, or after a command separator.
-_TIMEOUT = Pattern(r"(?:^|[&|;(]\s*|[/-](?:[cks]|command)\s+\"?\s*)timeout(?:\.exe)?\s+(?:/t\s+)?-?\d+", re.IGNORECASE)
-
-
-@needing("command", "args")
-def _waits_at_the_console(case: PodCase) -> Iterator[Hit]:
-    """Probes and hooks have no console input; containers have it only on request."""
-    interactive = {each.path for each in case.pod.containers if each.value.get("stdin") or each.value.get("tty")}
-    for path, text, container in commands(case):
-        started = path[3:] in (("command",), ("args",))
-        if _TIMEOUT.search(text) and not (started and path[:3] in interactive):
-            yield Hit(path, {"value": "timeout"}, container)
 
 
 _POWERSHELL = Pattern(r"(?:\S*[\\/])?(?:powershell|pwsh)(?:\.exe)?", re.IGNORECASE)
@@ -86,7 +79,8 @@ def _impatient_probes(case: PodCase) -> Iterator[Hit]:
 
 # Source: k8s.io/kubernetes pkg/apis/core/v1 SetDefaults_Probe.
 _DEFAULTS = {"initialDelaySeconds": 0, "periodSeconds": 10, "failureThreshold": 3}
-_UNIX_FOLDER = Pattern(r"/(?:etc|usr|root|proc|sys|dev|lib)/[\w./-]+")
+# /bin, /opt, /tmp and /var are C:\bin and so on, which images for both systems have.
+_UNIX_FOLDER = Pattern(r"(?:-[\w.-]*=)?(?P<path>/(?:etc|usr|root|home|proc|sys|dev|lib|sbin)/[\w./-]+)")
 _OF_A_WEBSITE = Pattern(r"URL|URI|ROUTE|PREFIX|CONTEXT|BASE", re.IGNORECASE)
 _OF_THE_LINUX_LOADER = ("LD_LIBRARY_PATH", "LD_PRELOAD")
 _IANA_ZONE = Pattern(r"(?:Africa|America|Antarctica|Asia|Atlantic|Australia|Europe|Indian|Pacific|Etc)/\S+")
@@ -111,8 +105,6 @@ def _linux_folders(case: PodCase) -> Iterator[Hit]:
 
 _NO_FOLDER = "images for Windows have no such folder, and what writes temporary files fails"
 _OF_WINDOWS = {
-    "PATH": "names of variables know no case on Windows, so it replaces the image's Path, and neither cmd.exe nor the"
-    " image's programs are found",
     "TEMP": _NO_FOLDER,
     "TMP": _NO_FOLDER,
 }
@@ -122,7 +114,7 @@ _OF_WINDOWS = {
 def _linux_variables(case: PodCase) -> Iterator[Hit]:
     mounted = _list_mounts(case)
     for path, name, value, container in environment(case):
-        brought = any(value == each or value.startswith(f"{each}/") for each in mounted.get(container, ()) if each)
+        brought = _is_brought(value, mounted.get(container, ()))
         if name in _OF_THE_LINUX_LOADER:
             yield Hit(path, {"name": name, "what": "is for the loader of Linux: Windows does not read it"}, container)
         elif name == "TZ" and _IANA_ZONE.fullmatch(value):
@@ -130,8 +122,23 @@ def _linux_variables(case: PodCase) -> Iterator[Hit]:
                 f"is {value}: Windows takes its time zone from the registry, and programs for .NET and Go ask it alone"
             )
             yield Hit(path, {"name": name, "what": what}, container)
-        elif _UNIX_FOLDER.fullmatch(value) and not brought and not _OF_A_WEBSITE.search(name):
+        elif value.startswith("/") and _UNIX_FOLDER.fullmatch(value) and not brought and not _OF_A_WEBSITE.search(name):
             yield Hit(path, {"name": name, "what": f"is {value}, which images for Windows do not have"}, container)
+
+
+def _is_brought(path: str, folders: Iterable[str]) -> bool:
+    return any(path == each or path.startswith(f"{each}/") for each in folders if each)
+
+
+@needing("command", "args")
+def _linux_words(case: PodCase) -> Iterator[Hit]:
+    mounted = _list_mounts(case)
+    for path, words, container in word_lists(case):
+        found = (_UNIX_FOLDER.fullmatch(word) for text in words for word in text.split())
+        for place in dict.fromkeys(match["path"] for match in found if match):
+            if not _is_brought(place, mounted.get(container.name, ())):
+                what = f"is {short(place)}, which images for Windows do not have"
+                yield Hit(path, {"name": "a word of the command", "what": what}, container.name)
 
 
 RULES: tuple[Rule, ...] = (
@@ -146,16 +153,6 @@ RULES: tuple[Rule, ...] = (
         " [powershell.exe, -Command, Get-Date].",
         source="Azure/AKS#1836; containerd pkg/cri/opts spec_windows.go; microsoft/hcsshim internal/cmd escapeArgs",
         paths=_EXECUTED,
-    ),
-    Rule(
-        id="console-input",
-        title="Waiting with timeout.exe",
-        level=always(Severity.WARNING),
-        find=_waits_at_the_console,
-        message="{value} ends at once with an error: it reads the console, and a container has no console input.",
-        remedy="Wait with ping -n 31 127.0.0.1 > NUL in cmd.exe, or with Start-Sleep in PowerShell.",
-        source="Azure/application-gateway-kubernetes-ingress#980; microsoft/azure-pipelines-agent#5556",
-        paths=(*_EXECUTED, f"{ALL_CONTAINERS}.args"),
     ),
     Rule(
         id="slow-probe",
@@ -198,5 +195,15 @@ RULES: tuple[Rule, ...] = (
         remedy="Remove the variable for Windows, or set it to a folder of the image or of a volume.",
         source=DOC,
         paths=(f"{ALL_CONTAINERS}.env[*].value",),
+    ),
+    Rule(
+        id="linux-variable",
+        title="Paths of Linux in commands",
+        level=always(Severity.INFO),
+        find=_linux_words,
+        message="{name} {what}.",
+        remedy="Name a folder of the image or of a volume.",
+        source=DOC,
+        paths=(*_EXECUTED, f"{ALL_CONTAINERS}.args"),
     ),
 )

@@ -39,7 +39,7 @@ from .commands import (
     loses_its_quotes,
     scripts,
 )
-from .model import Hit, Path, Severity, as_list, as_map
+from .model import Hit, Path, Severity, as_list, as_map, as_text
 from .rule import ALL_CONTAINERS, BRINGS_TOOLS, Find, Rule, always, dig, needing
 from .workload import Container
 
@@ -131,6 +131,8 @@ def _explain_missing(case: PodCase, container: Container, script: Script, call: 
     if script.shell == CMD and call.words[0].lower() in WORDS_OF_CMD:
         return ""
     # The script itself may have downloaded it, or a volume may contain it.
+    if _is_mounted(container, call.words[0]):
+        return ""
     if program not in UNIX_TOOLS and _may_be_brought(container, script, call):
         return ""
     if script.shell == PWSH and program in GONE_IN_7:
@@ -143,7 +145,20 @@ def _explain_missing(case: PodCase, container: Container, script: Script, call: 
             return "no Windows node has it"
         by_name = program in APPLICATIONS and not re.search(r"[\\/]", call.words[0])
         return _OF_THE_IMAGES_PATH if base and by_name and program in base.has else ""
-    return f"{base.name} ({image}) does not have it" if base and has_program(image, program) is False else ""
+    if base is None:
+        return "no base image for Windows has it" if program in UNIX_TOOLS else ""
+    return f"{base.name} ({image}) does not have it" if has_program(image, program) is False else ""
+
+
+def _is_mounted(container: Container, word: str) -> bool:
+    """Whether the program's path is below a volume."""
+    mounts = (as_text(as_map(each).get("mountPath")) for each in as_list(container.value.get("volumeMounts")))
+    folders = [_plain(mount) for mount in mounts if _plain(mount)]
+    return any(_plain(word).startswith(f"{folder}/") for folder in folders)
+
+
+def _plain(path: str) -> str:
+    return re.sub(r"^c:(?=/|$)", "", path.replace("\\", "/").lower()).rstrip("/")
 
 
 def _may_be_brought(container: Container, script: Script, call: Call) -> bool:
@@ -155,8 +170,9 @@ def _may_be_brought(container: Container, script: Script, call: Call) -> bool:
 
 
 def _decides(run: Run, script: Script, call: Call) -> bool:
-    """Whether the whole command fails with this call. A shell continues after `;` and `&`."""
-    return script.shell == EXEC or call.last or (run.place != ("command",) and len(script.calls) == 1)
+    """Whether the whole command fails with this call. A shell continues after `;` and `&`, but not after `&&`."""
+    rest = script.calls[next(number for number, each in enumerate(script.calls) if each is call) + 1 :]
+    return script.shell == EXEC or all(each.after == "&&" for each in rest)
 
 
 def _find_missing_programs(severe: bool, powershell: bool) -> Find:
@@ -166,9 +182,13 @@ def _find_missing_programs(severe: bool, powershell: bool) -> Find:
             for script in run.scripts:
                 for call in script.calls:
                     why = _explain_missing(case, run.container, script, call)
-                    fails = _decides(run, script, call) and run.place != _PRE_STOP
-                    if why and fails is severe and (call.program in ("powershell", "pwsh")) is powershell:
+                    fails = _decides(run, script, call)
+                    # Other images may bring it.
+                    known = case.pod.host_process or find_base(run.container.image) is not None
+                    certain = fails and known and run.place != _PRE_STOP
+                    if why and certain is severe and (call.program in ("powershell", "pwsh")) is powershell:
                         outcome = run.outcome if fails or run.place == _PRE_STOP else "this part of the line fails"
+                        outcome += "" if known else " if this image does not, either"
                         values = {"value": call.words[0], "why": why, "outcome": outcome, "effect": outcome}
                         yield Hit(run.path(script), values, run.container.name)
 
@@ -406,10 +426,15 @@ def _is_left_to_its_input(words: tuple[str, ...]) -> str:
     return ""
 
 
+def _is_to_end(case: PodCase) -> bool:
+    """Whether the pod's end is what is waited for: of Jobs, whose pods do not start anew, and of workflows."""
+    return case.pod.spec.get("restartPolicy") in ("Never", "OnFailure") or "Workflow" in case.pod.object.kind
+
+
 @needing("command")
 def _ends_at_once(case: PodCase) -> Iterator[Hit]:
     """The last call of a container's own command: the container ends with it."""
-    for run in runs(case):
+    for run in runs(case) if not _is_to_end(case) else ():
         console = run.container.value.get("stdin") or run.container.value.get("tty")
         if not run.main:
             continue
@@ -425,9 +450,60 @@ def _ends_at_once(case: PodCase) -> Iterator[Hit]:
             # Not pause.exe, which images bring.
             if call is None or script.shell == EXEC or name not in _RETURNS or call.words[0].lower() == "pause.exe":
                 continue
+            if call.loops:
+                continue
             waits = any(re.match(r"[-/]wait?", word, re.IGNORECASE) for word in call.words)
             if not waits and not (name in _READ_THE_CONSOLE and console) and not _is_left_to_its_input(run.words):
                 yield Hit(run.path(script), {"value": name, "what": _RETURNS[name]}, run.container.name)
+
+
+_SECONDS = re.compile(r"-?\d+|/t", re.IGNORECASE)
+
+
+def _find_timeouts(severe: bool) -> Find:
+    """Probes and hooks have no console input; containers have it only on request."""
+
+    @needing("command")
+    def find(case: PodCase) -> Iterator[Hit]:
+        for run in runs(case):
+            console = run.place == ("command",) and (run.container.value.get("stdin") or run.container.value.get("tty"))
+            for script in run.scripts if not console else ():
+                for call in script.calls:
+                    waits = call.program == "timeout" and any(map(_SECONDS.fullmatch, call.words[1:3]))
+                    fails = waits and run.place != _PRE_STOP and _decides(run, script, call)
+                    if waits and fails is severe:
+                        values = {"value": "timeout", "outcome": f": {run.outcome}" if severe else ""}
+                        yield Hit(run.path(script), values, run.container.name)
+
+    return find
+
+
+_SYSTEM32 = re.compile(r"windows[\\/]+system32|%systemroot%", re.IGNORECASE)
+
+
+def _find_replaced_paths(severe: bool) -> Find:
+    """A variable PATH takes the place of the image's Path: names of variables know no case on Windows.
+
+    CreateProcess looks into System32 all the same, cmd.exe does not. Of a HostProcess container the host's Path counts.
+    """
+
+    @needing("env")
+    def find(case: PodCase) -> Iterator[Hit]:
+        by_name = {run.container.path for run in runs(case) if _is_found_by_path(run.words[0])}
+        for container in case.pod.containers if not case.pod.host_process else ():
+            for number, entry in enumerate(map(as_map, as_list(container.value.get("env")))):
+                name, value = as_text(entry.get("name")), as_text(entry.get("value"))
+                if name.upper() != "PATH" or not value or _SYSTEM32.search(value):
+                    continue
+                if severe is (value.startswith("/") or container.path in by_name):
+                    path = (*container.path, "env", number, "value")
+                    yield Hit(path, {"name": name, "value": value[:60]}, container.name)
+
+    return find
+
+
+def _is_found_by_path(word: str) -> bool:
+    return not re.search(r"[\\/]", word) and program_name(word) in APPLICATIONS | {"powershell"}
 
 
 _REFERENCE = Pattern(r"(?<!\$)\$\(([A-Za-z_][\w.-]*)\)")
@@ -544,6 +620,49 @@ RULES: tuple[Rule, ...] = (
         remedy="Let the shell wait: start /wait, Start-Process -Wait, ServiceMonitor.exe, or name the program itself.",
         source="microsoft/hcsshim internal/hcsoci; learn.microsoft.com, start, Start-Process",
         paths=(f"{ALL_CONTAINERS}.command", f"{ALL_CONTAINERS}.args"),
+    ),
+    Rule(
+        id="console-input",
+        title="Waiting with timeout.exe, and nothing after it",
+        level=always(Severity.ERROR),
+        find=_find_timeouts(severe=True),
+        message="{value} ends at once with an error, since it reads the console and a container has no console input"
+        "{outcome}.",
+        remedy="Wait with ping -n 31 127.0.0.1 > NUL in cmd.exe, or with Start-Sleep in PowerShell.",
+        source="Azure/application-gateway-kubernetes-ingress#980; microsoft/azure-pipelines-agent#5556",
+        paths=_PATHS,
+    ),
+    Rule(
+        id="console-input",
+        title="Waiting with timeout.exe",
+        level=always(Severity.WARNING),
+        find=_find_timeouts(severe=False),
+        message="{value} ends at once with an error: it reads the console, and a container has no console input.",
+        remedy="Wait with ping -n 31 127.0.0.1 > NUL in cmd.exe, or with Start-Sleep in PowerShell.",
+        source="Azure/application-gateway-kubernetes-ingress#980; microsoft/azure-pipelines-agent#5556",
+        paths=_PATHS,
+    ),
+    Rule(
+        id="replaced-path",
+        title="PATH of Linux, or without System32 before a program by its name",
+        level=always(Severity.ERROR),
+        find=_find_replaced_paths(severe=True),
+        message="{name} is {value}, and nothing fills it in or adds to it: it replaces the image's Path, and by their"
+        " names only programs of System32 are found. The container does not start with any other.",
+        remedy="Remove the variable, set it in the image, or write the image's whole Path.",
+        source="learn.microsoft.com, Environment variables; k8s.io/kubernetes third_party/forked/golang/expansion",
+        paths=(f"{ALL_CONTAINERS}.env[*].value",),
+    ),
+    Rule(
+        id="replaced-path",
+        title="PATH without System32",
+        level=always(Severity.WARNING),
+        find=_find_replaced_paths(severe=False),
+        message="{name} is {value}, and nothing fills it in or adds to it: it replaces the image's Path, and cmd.exe"
+        " finds no program of Windows by its name.",
+        remedy="Remove the variable, set it in the image, or write the image's whole Path.",
+        source="learn.microsoft.com, Environment variables; k8s.io/kubernetes third_party/forked/golang/expansion",
+        paths=(f"{ALL_CONTAINERS}.env[*].value",),
     ),
     Rule(
         id="undefined-variable",
