@@ -12,14 +12,15 @@ options:
   budget:
     description:
       - How many Windows Nodes may be away at once, over all runs and people. Away is a Node that is cordoned, is not
-        Ready, or is marked by a run. Before a run takes a Node away it marks it, in the annotation
-        C(winkube.node/mark), and looks whether the budget holds with it; else it takes the mark back and waits.
+        Ready, or is marked by a run. Before a run takes a Node out of service it marks it, in the annotation
+        C(winkube.node/mark), and checks that the budget still holds; if not, it removes the mark and waits.
       - Nodes with the annotation C(winkube.node/paused) are refused, and not counted; nor are Nodes that
         were never Ready.
     type: dict
     suboptions:
       max_unavailable:
-        description: A number of Nodes from 1, or a percentage of those that count, rounded down, and at least 1.
+        description: A number of Nodes, at least 1, or a percentage of the Nodes that count, rounded down, but at least
+          1.
         type: str
         default: '1'
       nodes:
@@ -27,23 +28,25 @@ options:
         type: str
         default: kubernetes.io/os=windows
       timeout:
-        description: Seconds for which a full budget is waited for.
+        description: Seconds to wait while the budget is full.
         type: int
         default: 600
       take_over:
-        description: The id of a run that is dead, as the refusal names it, where only a person can know that it is.
+        description: The id of a dead run, as the refusal prints it. Needed where only a person can know that the run is
+          dead.
         type: str
         default: ''
       until:
-        description: A time of day or a duration, after which a full budget is no longer waited for; empty for none.
+        description: A time of day or a duration after which the run stops waiting for a full budget; empty for no
+          limit.
         type: str
         default: ''
       events:
-        description: Whether a full budget, and a Node that is taken over, are told as Events of the Nodes.
+        description: Whether to create Events on the Nodes when the budget is full or a Node is taken over.
         type: bool
         default: false
       why:
-        description: What the run does; others that meet its mark are told.
+        description: What the run does. Other runs that find its mark print this.
         type: str
         default: ''
 """

@@ -17,8 +17,8 @@ options:
     suboptions:
       kubeconfig:
         description:
-          - A kubeconfig on the controller, or several as in C(KUBECONFIG). Empty if the cluster is not to be asked;
-            what cannot be checked then is said, and what cannot be done without is refused.
+          - A kubeconfig on the controller, or several as in C(KUBECONFIG). Empty to leave the cluster alone; the task
+            then says what it cannot check, and refuses what it cannot do.
         type: str
         default: ''
       context:

@@ -23,7 +23,7 @@ OPTIONAL = [component.role for component in COMPONENTS if component.optional]
 DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 NAMES: dict[str, Any] = {
     "optional_components": {
-        "description": "The roles that this node has and others have not.",
+        "description": "The optional roles that this node gets.",
         "type": "list",
         "elements": "str",
         "choices": OPTIONAL,

@@ -12,7 +12,7 @@ options:
   drain:
     description:
       - Whether the Node is cordoned and drained before a change that interrupts pods, such as a restart of containerd
-        or of the machine. Nothing happens to a node on which nothing of that kind has to be done.
+        or of the machine. A node that needs no such change is left alone.
       - M(winkube.node.win_k8s_uncordon) lets pods come back.
     type: dict
     suboptions:
@@ -37,11 +37,11 @@ options:
             type: str
             default: ''
       timeout:
-        description: Seconds in which the node has to be empty.
+        description: Seconds to wait for the node to be empty.
         type: int
         default: 600
       grace_period:
-        description: Seconds that each pod gets to end; below 0 what the pod itself says.
+        description: Seconds that each pod gets to terminate; a negative number means the pod's own grace period.
         type: int
         default: -1
       force:
@@ -55,7 +55,7 @@ options:
       host_process_namespace:
         description:
           - The namespace of the pods of the connection P(winkube.node.host_process#connection).
-            They stay, since a run works through them.
+            They are not evicted, since runs work through them.
         type: str
         default: winkube-node
       budget:
@@ -65,7 +65,8 @@ options:
         type: dict
         suboptions:
           max_unavailable:
-            description: A number of Nodes from 1, or a percentage of those that count, rounded down, and at least 1.
+            description: A number of Nodes, at least 1, or a percentage of the Nodes that count, rounded down, but at
+              least 1.
             type: str
             default: '1'
           nodes:
@@ -73,23 +74,25 @@ options:
             type: str
             default: kubernetes.io/os=windows
           timeout:
-            description: Seconds for which a full budget is waited for.
+            description: Seconds to wait while the budget is full.
             type: int
             default: 600
           take_over:
-            description: The id of a run that is dead, as the refusal names it, where only a person can know that it is.
+            description: The id of a dead run, as the refusal prints it. Needed where only a person can know that the
+              run is dead.
             type: str
             default: ''
           until:
-            description: A time of day or a duration, after which a full budget is no longer waited for; empty for none.
+            description: A time of day or a duration after which the run stops waiting for a full budget; empty for no
+              limit.
             type: str
             default: ''
           events:
-            description: Whether a full budget, and a Node that is taken over, are told as Events of the Nodes.
+            description: Whether to create Events on the Nodes when the budget is full or a Node is taken over.
             type: bool
             default: false
           why:
-            description: What the run does; others that meet its mark are told.
+            description: What the run does. Other runs that find its mark print this.
             type: str
             default: ''
 """

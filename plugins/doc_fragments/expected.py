@@ -14,12 +14,13 @@ options:
     type: str
     default: ''
   kubernetes_version:
-    description: The Kubernetes that the node runs. Empty if it runs none; then only containerd is looked at.
+    description: The Kubernetes that the node runs. Empty for a node without Kubernetes; then only containerd is
+      checked.
     type: str
     default: ''
   versions:
-    description: The releases that are wanted of programs that are none of Kubernetes, by role, such as V(2.3.7) of
-      C(containerd). An empty or missing one is not compared.
+    description: The wanted releases of programs that are not part of Kubernetes, by role, such as V(2.3.7) for
+      C(containerd). A role that is missing or empty is not compared.
     type: dict
     default: {}
   cni_managed_by:
@@ -41,11 +42,11 @@ options:
     type: str
     default: ''
   cluster_cidr:
-    description: The pods' network, empty if not known.
+    description: The pods' network; empty if unknown.
     type: str
     default: ''
   service_cidr:
-    description: The services' network, empty if not known.
+    description: The Services' network; empty if unknown.
     type: str
     default: ''
   interface_name:
@@ -57,8 +58,8 @@ options:
     type: str
     default: ''
   windows_revisions:
-    description: Revisions of Windows that are known to be bad, beside those of docs/windows-support.md; of the shape of
-      the option of M(winkube.node.win_k8s_host).
+    description: Revisions of Windows that are known to be bad, in addition to those in docs/windows-support.md, in the
+      same format as the option of M(winkube.node.win_k8s_host).
     type: list
     elements: dict
     default: []

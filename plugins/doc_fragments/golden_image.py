@@ -11,10 +11,10 @@ class ModuleDocFragment:
 options:
   golden_image:
     description:
-      - Brings only what may be cloned, since the machine is going to be an image of many nodes (playbook C(image.yml)).
-        Programs come to their places; nothing is written that holds the machine's name, one of its addresses, a key or
-        anything of a cluster, which is not asked.
-      - A service that is stopped stays so, unless something it uses changes.
+      - Installs only what may be cloned, since the machine will become an image for many nodes (playbook C(image.yml)).
+        It installs programs, but writes nothing that contains the machine's name, its addresses, a key or anything
+        about a cluster. The cluster is not asked.
+      - A stopped service stays stopped, unless something that it uses changes.
     type: bool
     default: false
 """

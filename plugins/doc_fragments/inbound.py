@@ -11,8 +11,8 @@ class ModuleDocFragment:
 options:
   firewall:
     description:
-      - The inbound rule of the Windows firewall for the program's port. A rule of somebody else's that lets the same
-        machines in is left as it is, and no other is made.
+      - The inbound rule of the Windows firewall for the program's port. If a rule that someone else made admits the
+        same machines, it is left as it is and no other is created.
     type: dict
     suboptions:
       enabled:
@@ -21,9 +21,9 @@ options:
         default: true
       sources:
         description:
-          - Addresses and networks that may come in, or V(any) for everyone.
-          - Empty for the pods' networks and the node's own network, where O(cluster.kubeconfig) shows that all nodes
-            and API servers lie in these; else for everyone.
+          - Addresses and networks that may connect, or V(any) for all.
+          - Empty for the pods' networks and the node's own network, if O(cluster.kubeconfig) shows that they contain
+            all nodes and API servers; otherwise for all.
         type: list
         elements: str
         default: []

@@ -20,7 +20,7 @@ options:
         type: str
         default: 1.37.2
       url:
-        description: The program, fetched by the node; empty if it is there already, in C(node.root).
+        description: Its address, from which the node downloads it; empty if the program is already in C(node.root).
         type: str
         default: https://dl.k8s.io/release/v1.37.2/bin/windows/amd64/kube-log-runner.exe
       checksum:

@@ -11,13 +11,14 @@ class ModuleDocFragment:
 options:
   node:
     description:
-      - Where things are on the node. The roles pass the variable C(winkube_node), so that all of them agree.
-      - The first component of a run reads everything that lies at these places, so that the others need not.
+      - Where files and services are on the node. The roles pass the variable C(winkube_node), so that all of them
+        agree.
+      - The first component of a run reads everything at these places, so that the others need not.
     type: dict
     suboptions:
       # generated: places
       state_dir:
-        description: "The collection's own folder. Administrators only; refused when somebody else owns it."
+        description: "The collection's own folder. For administrators only; refused if anyone else owns it."
         type: str
         default: C:\ProgramData\winkube
       root:
@@ -29,7 +30,7 @@ options:
         type: str
         default: C:\k\nssm.exe
       log_dir:
-        description: The folder that kubelet, kube-proxy and flanneld log to, a file each.
+        description: The folder for the logs of kubelet, kube-proxy and flanneld, one file each.
         type: str
         default: C:\k
       kubernetes_dir:
@@ -71,7 +72,7 @@ options:
       registry_hosts:
         description:
           - The registries that have a folder there.
-          - "What lies in these folders is read with everything else; of others it costs one remote call more."
+          - "These folders are read together with everything else; other folders cost one more remote call."
         type: list
         elements: str
         default: []
@@ -89,13 +90,13 @@ options:
         type: str
         default: C:\k\kubelet.exe
       kubelet_kubeconfig:
-        description: The kubelet's kubeconfig, brought along or written by the join.
+        description: The kubelet's kubeconfig, supplied by you or written by the join.
         type: str
         default: C:\etc\kubernetes\kubelet.conf
       credential_providers:
         description:
           - Names of programs that the kubelet asks for credentials.
-          - "These are read with everything else; others cost one remote call more."
+          - "These are read together with everything else; others cost one more remote call."
         type: list
         elements: str
         default: []
@@ -141,27 +142,28 @@ options:
     type: bool
     default: false
   reading_max_age:
-    description: Seconds for which a reading of this run is believed; V(0) reads always.
+    description: For how many seconds a reading of this run may be reused; V(0) always reads again.
     type: int
     default: 300
   runner:
     description:
-      - V(task) works off changes in a scheduled task of the account SYSTEM, which survives a lost connection and
+      - V(task) applies changes in a scheduled task of the account SYSTEM, which survives a lost connection and
         finishes or rolls back
         an interrupted change after a power loss.
-      - V(inline) works in the session. An interrupted change is then only rolled back by the next run.
+      - V(inline) applies them in the session. An interrupted change is then rolled back only by the next run.
     type: str
     choices: [task, inline]
     default: task
   reconnect_timeout:
-    description: Seconds for which a node is waited for when the connection is lost while it works.
+    description: Seconds to wait for a node if the connection is lost while it works.
     type: int
     default: 300
   answer_timeout:
     description:
-      - Seconds in which a node has to answer. A call that gets no answer is ended, as a connection that goes silent is
-        neither closed nor reset, and the node is asked again for O(reconnect_timeout) seconds.
-      - A node that works on a change has as long again, says then that it still works, and is asked once more.
+      - Seconds to wait for an answer of the node. A call without an answer is then ended, since a connection that goes
+        silent is neither closed nor reset, and the node is asked again for O(reconnect_timeout) seconds.
+      - A node that is applying a change gets the same time again; it then answers that it is still working, and is
+        asked once more.
     type: int
     default: 300
 """

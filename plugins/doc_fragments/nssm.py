@@ -17,23 +17,23 @@ options:
     suboptions:
       url:
         description:
-          - nssm's own zip (C(nssm-2.24.zip), under whatever host) or C(nssm.exe), fetched by the node.
-          - Empty if nssm.exe is brought to the node by other means.
+          - The address of nssm's own zip (C(nssm-2.24.zip), on any host) or of C(nssm.exe). The node downloads it.
+          - Empty if nssm.exe gets to the node in some other way.
         type: str
         default: https://nssm.cc/release/nssm-2.24.zip
       checksum:
         description:
           - V(sha256:) and 64 hex digits, or the https address of a sum file.
-          - Empty for C(nssm-2.24.zip), whose checksum is known. For everything else it is needed, unless
+          - Empty for C(nssm-2.24.zip), whose checksum is known. Required for everything else, unless
             O(allow_unverified) names nssm.
         type: str
         default: ''
   log:
-    description: What is kept of what the program prints, where nssm or kube-log-runner keeps it.
+    description: How the program's output is kept, where nssm or kube-log-runner writes it to a file.
     type: dict
     suboptions:
       max_mb:
-        description: Megabytes at which the log gets a new file.
+        description: The size in megabytes at which the log is rotated.
         type: int
         default: 10
       keep_days:

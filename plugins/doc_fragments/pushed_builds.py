@@ -11,9 +11,9 @@ class ModuleDocFragment:
 options:
   keep_pushed_builds:
     description:
-      - Whether a program that M(winkube.node.win_k8s_provisioner) has put there stays although it is not the release
-        that is wanted here. Else it is replaced; the step says whose build that was, and it is kept as the program
-        before, so that O(winkube.node.win_k8s_provisioner#module:state=previous) brings it back.
+      - Whether to keep a program that M(winkube.node.win_k8s_provisioner) installed, although it is not the wanted
+        release. If not, it is replaced; the step says whose build it was, and it is kept as the previous program, so
+        that O(winkube.node.win_k8s_provisioner#module:state=previous) restores it.
     type: bool
     default: false
 """

@@ -13,14 +13,15 @@ author: The winkube.node authors (@winkube)
 description:
   - Sets the two keys of C(config.toml) that only together make CRI answer over TCP, or puts them back. Versions 2, 3
     and 4 of the file; every other key, the comments and the order stay.
-  - Programs such as C(grpcurl) know no named pipes, so CRI over TCP is how they get at containerd. It is a mode for
-    finding a fault, B(not for production) - who reaches the port without TLS can start a container with the node's own
-    files.
-  - The node's own containerd reads the new file before anything is stopped (C(config dump)). If it would not do what is
-    wanted, for instance since another file is imported over it, nothing is changed.
+  - Programs such as C(grpcurl) cannot use named pipes, so CRI over TCP is how they reach containerd. It is a mode for
+    debugging, B(not for production) - anyone who reaches the port without TLS can start a container that mounts the
+    node's own files.
+  - The node's own containerd reads the new file before anything is stopped (C(config dump)). If the result would not be
+    the wanted one, for example because another file that it imports overrides it, nothing is changed.
   - containerd, and what depends on it and runs, is restarted only if the file changes. If it does not come up with the
     port open, the change is rolled back.
-  - Then the controller asks for CRI's version over the port, for a port that merely takes connections proves nothing.
+  - Then the controller asks for CRI's version over the port, since a port that merely accepts connections proves
+    nothing.
   - O(expires_after) says when the node closes the port by itself. With V(never) nothing closes it; run the task with
     O(state=absent).
 requirements:
@@ -33,52 +34,54 @@ extends_documentation_fragment:
 options:
   state:
     description:
-      - V(present) opens, V(absent) closes - no address, C(disable_tcp_service) back to true where the file names it,
-        and the firewall's rule gone.
+      - V(present) opens the port. V(absent) closes it - the address is removed, C(disable_tcp_service) is set back to
+        true where the file has it, and the firewall rule is deleted.
     type: str
     choices: [present, absent]
     default: present
   tcp_address:
-    description: IP address and port at which containerd shall listen. An IPv6 address stands in brackets.
+    description: IP address and port on which containerd listens. Write an IPv6 address in brackets.
     type: str
     default: 127.0.0.1:8888
   allowed_sources:
     description:
-      - IP addresses and networks that may reach the port, by a rule of the Windows firewall (C(winkube-cri-tcp)) made
-        for exactly these. Refused where the firewall is off.
-      - Needed for every address but the loopback ones, and refused for those.
+      - IP addresses and networks that may reach the port. A rule of the Windows firewall (C(winkube-cri-tcp)) admits
+        exactly these. Refused where the firewall is off.
+      - Required for every address except loopback addresses, and refused for those.
     type: list
     elements: str
     default: []
   allow_any_address:
-    description: Whether O(tcp_address) may be C(0.0.0.0) or C([::]), every address that the node has or will have.
+    description: Whether O(tcp_address) may be C(0.0.0.0) or C([::]), which means every address that the node has or
+      will have.
     type: bool
     default: false
   expires_after:
     description:
       - A time such as V(45m), V(8h) or V(2d), from 1 minute to 30 days, after which the node closes the port by itself,
-        also without another run, and if it was off at that moment; or V(never). Required to open.
-      - A scheduled task of SYSTEM (C(\winkube\expiry)) then disables the firewall's rule at once, and closes
-        C(config.toml) if it still is as it was written here; a file that somebody else has changed stays as it is.
-      - Counted from the run that opens the port, by the node's clock; a run with the same values leaves the moment as
-        it is, one with others counts again.
-      - What is left to be done then is said by M(winkube.node.win_k8s_diagnose) and by the next run of this module.
+        without another run, even if it was switched off at that time; or V(never). Required for opening.
+      - A scheduled task of SYSTEM (C(\winkube\expiry)) then disables the firewall rule at once, and closes the port in
+        C(config.toml) if the file is still as this module wrote it; a file that someone else has changed is left as it
+        is.
+      - Counted from the run that opens the port, by the node's clock; a run with the same values does not extend the
+        time, a run with other values starts it again.
+      - M(winkube.node.win_k8s_diagnose) and the next run of this module report what is still to be done then.
     type: str
     default: ''
   expires_restart:
-    description: Whether containerd, and what depends on it, may be restarted at that moment. Without it the port stays
+    description: Whether containerd, and what depends on it, may be restarted at that time. Without it the port stays
       open on the node's own addresses until containerd's next start.
     type: bool
     default: false
   tls:
     description:
-      - Files on the node with which containerd proves who it is and asks the same of clients. They have to be there,
-        and only SYSTEM and administrators may read the key.
-      - All three, or none. Without them, what C(config.toml) says of certificates stays as it is.
+      - Files on the node with which containerd authenticates itself and its clients. They must exist, and only SYSTEM
+        and administrators may read the key.
+      - Set all three or none. Without them, the certificate settings in C(config.toml) stay as they are.
     type: dict
     suboptions:
       ca:
-        description: The authority whose certificates clients have to show (PEM).
+        description: The authority that must have signed the clients' certificates (PEM).
         type: str
         default: ''
       cert:
@@ -91,18 +94,18 @@ options:
         default: ''
   certificates:
     description:
-      - Certificates that are made here. O(tls) names others, so it is one or the other.
-      - An authority, the server's and one client's certificate are made on the controller, and made again by the first
-        run in the last third of their time, which restarts containerd. The authority's key is not kept.
+      - Certificates that this module creates. Use either this or O(tls).
+      - The controller creates an authority, a server certificate and one client certificate. The first run in the last
+        third of their lifetime renews them, which restarts containerd. The authority's key is not kept.
     type: dict
     suboptions:
       folder:
-        description: Where the controller keeps them, C(client.crt), C(client.key) and C(ca.crt) for your own clients
-          among them. A folder of its own for each node. Empty for no certificates.
+        description: Where the controller keeps them, including C(client.crt), C(client.key) and C(ca.crt) for your own
+          clients. Use a separate folder for each node. Empty for no certificates.
         type: str
         default: ''
       days:
-        description: So long they are good, 30 days at most.
+        description: How many days they are valid, at most 30.
         type: int
         default: 3
   prove:
@@ -138,11 +141,11 @@ options:
         type: str
         default: ''
   start_timeout:
-    description: Seconds in which containerd has to be up, and its port open.
+    description: Seconds to wait for containerd to be up and its port open.
     type: int
     default: 120
   stop_timeout:
-    description: Seconds in which it has to stop.
+    description: Seconds to wait for it to stop.
     type: int
     default: 120
 seealso:
@@ -174,7 +177,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 cri:
-  description: What the file says of CRI over TCP, and whether CRI answered.
+  description: The file's settings for CRI over TCP, and whether CRI answered.
   returned: always
   type: dict
   contains:
@@ -182,10 +185,10 @@ cri:
       description: The address, empty if it is closed.
       type: str
     encrypted:
-      description: Whether the server has a certificate.
+      description: Whether the server uses a certificate.
       type: bool
     clients_proven:
-      description: Whether clients need one.
+      description: Whether clients need a certificate.
       type: bool
     proven:
       description: Whether CRI answered the controller.
@@ -217,13 +220,13 @@ winkube:
   type: dict
   contains:
     answer:
-      description: The node's answer to the batch, none if nothing had to be done.
+      description: The node's answer to the batch; null if nothing had to be done.
       type: str
     outcome:
-      description: What became of the batch.
+      description: The outcome of the batch.
       type: str
     recovered:
-      description: The batch of an earlier run that was finished or rolled back before, and what became of it.
+      description: The batch of an earlier run that was finished or rolled back first, and its outcome.
       returned: if there was one
       type: dict
       sample: {id: 5fa17f4f4b3d4c91b7dd4f076635f82c, outcome: undone}

@@ -14,11 +14,12 @@ description:
   - Asks the Host Network Service (HNS) for its networks, endpoints, namespaces and policy lists, and reads the
     adapters, the services C(hns) and C(vmcompute), C(cni.conf), C(net-conf.json), C(subnet.env) and the arguments of
     kube-proxy and flanneld, all in one remote call. Changes nothing.
-  - Compares all of these with each other and with what is expected. With access to the cluster also with its Services,
-    EndpointSlices, the node's pods and its Node; without it RV(left_out) names what was not checked.
-  - Each finding has an id that stays the same, what was seen and wanted, its cause and its remedy. The page
-    C(docs/hns-check.md) lists the checks.
-  - Expectations that are empty are not checked.
+  - Compares all of these with each other and with the expected values, and, with access to the cluster, with its
+    Services, EndpointSlices, the node's pods and its Node. Without access RV(left_out) names the checks that were not
+    made.
+  - Each finding has a stable id, the value that was seen, the value that was expected, its cause and its remedy. The
+    page C(docs/hns-check.md) lists the checks.
+  - An expected value that is empty is not checked.
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.cluster
@@ -38,7 +39,7 @@ attributes:
     description: The nodes are Windows.
 options:
   node_name:
-    description: The name of the Node object, which kube-proxy has to run under.
+    description: The name of the Node object, which kube-proxy must use as its own.
     type: str
     default: ''
   network_name:
@@ -79,7 +80,7 @@ options:
     type: str
     default: ''
   plugins_version:
-    description: The release of the CNI plugins, which tells the values of C(cniVersion). Empty if not known.
+    description: The release of the CNI plugins, which decides the possible values of C(cniVersion). Empty if unknown.
     type: str
     default: ''
   cni_managed_by:
@@ -95,9 +96,9 @@ options:
     default: service
   dump:
     description:
-      - What HNS said elsewhere, in place of asking the node, as texts of JSON. Of both of its APIs, v1
+      - HNS's answers from elsewhere, as JSON text, used instead of asking the node. Of both of its APIs, v1
         (C(Get-HnsEndpoint | ConvertTo-Json -Depth 20)) and v2 (C(hnsdiag)).
-      - Nothing else is read then, so that only what HNS says is checked against itself and the cluster.
+      - Nothing else is read then; HNS's answers are compared only with each other and with the cluster.
     type: dict
     suboptions:
       networks:
@@ -121,13 +122,13 @@ options:
         type: str
         default: ''
       cni_conf_name:
-        description: Its file's name, whose ending tells whether it holds one plugin or a list of them.
+        description: The name of its file. The extension decides whether it holds one plugin or a list.
         type: str
         default: cni.conf
   port_ranges:
     description:
       - What C(netsh.exe interface ipv4 show dynamicport) and C(show excludedportrange) print on the node, as the
-        example shows. With it the blocks of ports are counted that are free for HNS.
+        example shows. With it the free blocks of ports that HNS can still reserve are counted.
     type: dict
     suboptions:
       tcp_dynamic:
@@ -135,7 +136,7 @@ options:
         type: str
         default: ''
       tcp_excluded:
-        description: The TCP ports that are taken out of them.
+        description: The excluded TCP ports.
         type: str
         default: ''
       udp_dynamic:
@@ -143,18 +144,18 @@ options:
         type: str
         default: ''
       udp_excluded:
-        description: The UDP ports that are taken out of them.
+        description: The excluded UDP ports.
         type: str
         default: ''
   vm_adapters:
     description:
-      - What the Hyper-V host of the node says of its machines' adapters, as JSON, where the node is such a machine.
-        Whether the host lets pods send cannot be seen from inside. The example shows the command.
-      - Without it RV(reminders) says that it has to be looked at, if the node looks like a virtual machine.
+      - The network adapters of the node's virtual machine as its Hyper-V host lists them, as JSON. Whether the host
+        lets pods send packets cannot be seen from inside the machine. The example shows the command.
+      - Without it RV(reminders) asks you to check this, if the node looks like a virtual machine.
     type: str
     default: ''
   fail_on:
-    description: The severity of findings from which on the task fails.
+    description: The lowest severity of a finding that makes the task fail.
     type: str
     choices: [error, warning, never]
     default: error
@@ -244,13 +245,13 @@ findings:
       description: What was looked at.
       type: str
     seen:
-      description: What it is.
+      description: The value that was found.
       type: str
     wanted:
-      description: What it should be; may be empty.
+      description: The value that was expected; may be empty.
       type: str
     cause:
-      description: How that comes about.
+      description: The usual cause.
       type: str
     remedy:
       description: The remedy. C(text) says it for any cluster, C(ours) what of this collection does it on this host,
@@ -262,10 +263,10 @@ findings:
       type: list
       elements: str
     source:
-      description: A public thread that shows the fault; may be empty.
+      description: A public thread about this fault; may be empty.
       type: str
     explains:
-      description: The ids of findings that follow from this one, or patterns of them.
+      description: The ids, or patterns of ids, of findings that follow from this one.
       type: list
       elements: str
   sample:
@@ -292,14 +293,14 @@ left_out:
   elements: str
 cni_conf:
   description:
-    - The CNI configuration that the runtime takes - C(path), C(mended), its text with what can be mended (the same text
+    - The CNI configuration that the runtime uses - C(path), C(mended), its text with what can be mended (the same text
       if that is nothing), and C(patch), a unified diff, empty if nothing can. M(winkube.node.win_k8s_repair) with
       C(action=cni_conf) writes it on the node.
-    - Null where there is none, or it is another CNI's (O(cni_managed_by=cluster)).
+    - Null if there is none, or if it belongs to another CNI (O(cni_managed_by=cluster)).
   returned: always
   type: dict
 reminders:
-  description: What cannot be seen from inside the node and was not asked elsewhere, a sentence each.
+  description: What cannot be seen from inside the node and was not supplied, one sentence each.
   returned: always
   type: list
   elements: str
@@ -311,7 +312,7 @@ counts:
     policy_lists: 3, policies_elb: 3, errors: 0, warnings: 0}
 cni:
   description: Which CNI made the networks, by their names (C(flannel), C(calico), C(azure), C(ovn), C(antrea),
-    C(aws-vpc) or C(unknown)), why, and which others have left their marks.
+    C(aws-vpc) or C(unknown)), why, and which other CNIs have left traces.
   returned: always
   type: dict
   sample: {name: flannel, why: [network cbr0], others: []}
@@ -341,7 +342,7 @@ adapters:
   type: list
   elements: dict
 winkube:
-  description: How it was read.
+  description: How the node was read.
   returned: always
   type: dict
   contains:

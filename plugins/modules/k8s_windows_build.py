@@ -11,9 +11,9 @@ short_description: Builds a program for Windows nodes on the controller, also ea
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - Runs a build on the controller and says what it made, its size, when it was written and of which revision it is.
+  - Runs a build on the controller and reports the file that it made, with size, time and source revision.
   - With O(watch=true) it waits first until a source has changed and nothing has been written for O(settle) seconds.
-    C(playbooks/push.yml) does that in turn with M(winkube.node.win_k8s_provisioner).
+    C(playbooks/push.yml) alternates it with M(winkube.node.win_k8s_provisioner).
 attributes:
   check_mode:
     support: full
@@ -37,7 +37,7 @@ options:
     type: str
     required: true
   directory:
-    description: Where the build runs, and below which the sources lie.
+    description: The folder in which the build runs, and below which the sources are.
     type: path
     required: true
   command:
@@ -50,7 +50,7 @@ options:
     type: dict
     default: {}
   result:
-    description: What is built, or the folder that it is put into, from O(directory).
+    description: The file that is built, or the folder that it is put into, relative to O(directory).
     type: path
     required: true
   watch:
@@ -58,7 +58,7 @@ options:
     type: bool
     default: false
   since:
-    description: RV(stamp) of the build before. Empty is none, so that the build begins at once.
+    description: RV(stamp) of the previous build. Empty to build at once.
     type: str
     default: ''
   settle:
@@ -66,7 +66,7 @@ options:
     type: float
     default: 0.5
   endings:
-    description: How the names of files end that count as sources.
+    description: The file extensions of sources.
     type: list
     elements: str
     default: [.go, .mod, .sum, .s, .c, .h]
@@ -87,7 +87,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was built, or why not, a line.
+  description: What was built, or why not, as one line.
   returned: always
   type: str
 built:
@@ -95,7 +95,7 @@ built:
   returned: always
   type: bool
 seconds:
-  description: What the build took.
+  description: How long the build took.
   returned: always
   type: float
 output:
@@ -103,7 +103,7 @@ output:
   returned: always
   type: str
 stamp:
-  description: Stands for the sources that were built, for O(since).
+  description: Identifies the sources that were built; pass it as O(since).
   returned: always
   type: str
 file:

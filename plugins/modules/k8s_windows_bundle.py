@@ -7,14 +7,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: k8s_windows_bundle
-short_description: Collects on the controller what Windows nodes download, for nodes without a way to the internet
+short_description: Collects on the controller what Windows nodes download, for nodes without access to the internet
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
   - Downloads files into a folder, verifies each, and writes C(SHA256SUMS) there. C(playbooks/bundle.yml) says which
     files nodes need, and docs/air-gapped.md how they are used.
-  - A checksum counts as it does for a node. All of them are known before the first file is fetched.
-  - Certificates are checked, and an address of https leads to no other scheme, also one of a sum file.
+  - The rules for checksums are those for a node. All checksums are known before the first file is downloaded.
+  - Certificates are checked, and an https address, also of a sum file, is never redirected to another scheme.
 attributes:
   check_mode:
     support: full
@@ -34,7 +34,7 @@ attributes:
     description: It runs on the controller, whatever the host of the task is.
 options:
   directory:
-    description: The folder. It and those below are made.
+    description: The folder. It is created if missing.
     type: path
     required: true
   files:
@@ -48,7 +48,7 @@ options:
         type: str
         required: true
       component:
-        description: Whose file it is, such as V(containerd), for sentences and O(allow_unverified).
+        description: The component that it belongs to, such as V(containerd), for messages and O(allow_unverified).
         type: str
         required: true
       url:
@@ -57,17 +57,17 @@ options:
         required: true
       checksum:
         description:
-          - V(sha256:) and 64 hex digits, or the https address of a sum file. Where it is empty, or a sum file of the
-            file's own server, the sum that came with the collection counts, if there is one.
+          - V(sha256:) and 64 hex digits, or the https address of a sum file. If it is empty, or a sum file on the
+            file's own server, the checksum that comes with the collection is used, if there is one.
         type: str
         default: ''
   allow_unverified:
-    description: Components whose files may come without a checksum, over https.
+    description: Components whose files may be downloaded over https without a checksum.
     type: list
     elements: str
     default: []
   timeout:
-    description: Seconds for one file as a whole.
+    description: Seconds for the whole download of one file.
     type: int
     default: 3600
 """

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: k8s_windows_calico
-short_description: What Calico needs so that Windows nodes get a VXLAN network
+short_description: Prepares Calico for Windows nodes with a VXLAN network
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - Writes what the operator (C(tigera-operator)) wants for Windows. That is the C(Installation) (C(windowsDataplane
+  - Writes what the operator (C(tigera-operator)) needs for Windows. That is the C(Installation) (C(windowsDataplane
     HNS), the Services' networks, VXLAN, no BGP), strict affinity of Calico's IPAM, the ConfigMap
     C(kubernetes-services-endpoint) beside the operator, and Calico's own API server. It does not install the operator.
   - Where manifests have installed Calico without its operator, as kubespray does, it writes the DaemonSet
     C(calico-node-windows) beside C(calico-node), with the images of the same registry and release, and strict affinity.
     A backend other than VXLAN, etcd as datastore, eBPF and host-local addresses are refused.
-  - Reports what keeps Windows nodes out, from the operator's release to images that a node cannot pull.
-  - BGP and the encapsulation of a Calico that runs are changed with O(adopt=true) only, since Linux nodes feel it.
+  - Reports what prevents Windows nodes from working, from the operator's release to images that a node cannot pull.
+  - BGP and the encapsulation of a running Calico are changed only with O(adopt=true), since that affects Linux nodes.
   - Asks the cluster only; makes no remote call. C(examples/rbac/calico.yml) has the rights that it needs.
 extends_documentation_fragment:
   - winkube.node.cluster
@@ -42,11 +42,12 @@ options:
     type: str
     default: 10.244.0.0/16
   service_cidr:
-    description: The Services' network, as the API server has it.
+    description: The Services' network, as the API server is configured.
     type: str
     default: 10.96.0.0/12
   dns_service_ip:
-    description: The address of the cluster's DNS, for the DaemonSet beside Calico's manifests; the operator finds it.
+    description: The address of the cluster's DNS, for the DaemonSet beside Calico's manifests; the operator finds it
+      itself.
     type: str
     default: ''
   api_server:
@@ -64,7 +65,7 @@ options:
     type: str
     default: ''
   adopt:
-    description: Change BGP and pools of a Calico that runs already.
+    description: Change BGP and the pools of a Calico that is already running.
     type: bool
     default: false
   kube_proxy_image:
@@ -72,7 +73,7 @@ options:
       - The image of a DaemonSet C(kube-system/kube-proxy-windows) that runs kube-proxy in HostProcess pods, such as
         V(sigwindowstools/kube-proxy:v1.35.2-calico-hostprocess). It uses the account C(kube-proxy) that kubeadm makes,
         and a ConfigMap C(kube-proxy-windows) with the API server's own address.
-      - Empty where someone else runs kube-proxy on Windows nodes.
+      - Empty if something else runs kube-proxy on Windows nodes.
     type: str
     default: ''
 seealso:
@@ -113,8 +114,8 @@ calico:
   type: str
   sample: '3.31'
 findings:
-  description: What keeps Calico from working on Windows nodes, causes first. In check mode without what would be
-    written.
+  description: What prevents Calico from working on Windows nodes, causes first. In check mode, without those that the
+    planned writes would fix.
   returned: always
   type: list
   elements: dict

@@ -12,13 +12,13 @@ version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
   - Marks all Nodes of O(nodes) or none, before the first change of a batch. It neither cordons nor drains.
-  - Each host of the batch runs the task with the same list; the first to come asks the cluster, and all get its
-    answer. So no host holds a Node and waits for another.
-  - A list of more Nodes than the budget ever lets be away is refused at once. Where the budget is full, the task waits
+  - Each host of the batch runs the task with the same list; the first one asks the cluster, and all use its answer. So
+    no host holds one Node while it waits for another.
+  - A list of more Nodes than the budget can ever allow is refused at once. Where the budget is full, the task waits
     O(budget.timeout) seconds, then fails, or with O(full=report) says so and does nothing.
-  - A Node that the cluster does not have yet needs no mark. Neither does one that a person has cordoned, and a run
-    never takes that cordon back.
-  - M(winkube.node.win_k8s_uncordon) takes the mark away.
+  - A Node that the cluster does not have yet needs no mark. Neither does one that a person has cordoned; a run never
+    undoes that cordon.
+  - M(winkube.node.win_k8s_uncordon) removes the mark.
   - Asks the cluster only; makes no remote call.
 extends_documentation_fragment:
   - winkube.node.cluster
@@ -39,16 +39,16 @@ attributes:
     description: The work happens on the controller.
 options:
   nodes:
-    description: The Nodes that the run takes away together.
+    description: The Nodes that the run takes out of service together.
     type: list
     elements: str
     required: true
   node_name:
-    description: The Node of this host; it is changed if it gets a mark.
+    description: The Node of this host; the task reports a change if it gets a mark.
     type: str
     default: ''
   full:
-    description: What a full budget means, after the time to wait for it.
+    description: What to do if the budget is still full after the timeout.
     type: str
     choices: [fail, report]
     default: fail

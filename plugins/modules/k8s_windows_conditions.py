@@ -7,12 +7,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: k8s_windows_conditions
-short_description: Says on a Node whether it is as wanted, as a condition and an Event
+short_description: Records on a Node, as a condition and an Event, whether it is as wanted
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - Says what this run's record of the host says (docs/record.md). C(winkube.node/UpToDate) is V(False) with the steps
-    that were planned and are not done, V(True) if there are none, V(Unknown) where the machine could not be planned.
+  - Publishes what this run's record of the host says (docs/record.md). C(winkube.node/UpToDate) is V(False) with the
+    steps that were planned and are not done, V(True) if there are none, V(Unknown) where the machine could not be
+    planned.
   - C(winkube.node/Healthy) is V(False) if the last repair of the run was in vain. Without a repair in the run it is
     written, as V(True), to a Node that has no such condition yet.
   - A condition is written only if status, reason or message changes, with one Event for each. A Node that already says

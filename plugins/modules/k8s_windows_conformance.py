@@ -7,29 +7,29 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: k8s_windows_conformance
-short_description: Tests what pods on a cluster's Windows nodes reach, how fast they start, and whether CPU limits hold
+short_description: Tests what pods on Windows nodes can reach, how fast they start, and whether CPU limits hold
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
   - V(smoke) deploys C(win-webserver) of the Kubernetes documents into a namespace of its own, an image for each build
     of Windows in the cluster and at least one pod for each Windows node, and checks what its pods reach.
-    C(docs/smoke.md) tells about the checks. C(playbooks/test.yml) also asks from a Linux node and from outside.
-  - V(density) makes so many pods on each Windows node at once, waits until they are Ready, and says how long that took
-    in percentiles. They run the pause image of the node's Kubernetes and Windows, which is on the node already, so the
-    figures are of the node and its network, not of pulling an image. Fails if pods do not become Ready, and if a
-    percentile is above its limit. Two runs at once measure each other.
+    C(docs/smoke.md) describes the checks. C(playbooks/test.yml) also asks from a Linux node and from outside.
+  - V(density) creates O(density.pods) pods on each Windows node at once, waits until they are Ready, and reports how
+    long that took, as percentiles. They run the pause image of the node's Kubernetes and Windows, which is on the node
+    already, so the figures measure the node and its network, not the pulling of an image. Fails if pods do not become
+    Ready, and if a percentile is above its limit. Two runs at once measure each other.
   - V(cpu_limits) is Kubernetes' own test C(Cpu Resources, Container limits should not be exceeded after waiting 2
     minutes), on each node in turn. Two pods whose limit is half a core, written as C(0.5) and as C(500m), burn CPU with
-    eight PowerShell jobs each. After O(cpu_limits.wait) seconds both have to run still, and C(usageNanoCores) of each
-    in C(/stats/summary) has to be above 0 and at most the limit and O(cpu_limits.tolerance). A zero there is the defect
-    that M(winkube.node.k8s_windows_cri_info) hunts. These pods run on the nodes whatever their taints are.
+    eight PowerShell jobs each. After O(cpu_limits.wait) seconds both must still run, and C(usageNanoCores) of each in
+    C(/stats/summary) must be above 0 and at most the limit plus O(cpu_limits.tolerance). A zero there is the bug that
+    M(winkube.node.k8s_windows_cri_info) tracks down. These pods tolerate all taints of the nodes.
   - V(operational_readiness) runs SIG-Windows' own list of what Windows nodes must pass,
     kubernetes-sigs/windows-operational-readiness, as a Job on a Linux node of the cluster, waits for it, and reports
-    its results as those of the other tests. The account of its pod is C(cluster-admin) for that time, since
+    its results like those of the other tests. The account of its pod is C(cluster-admin) for that time, since
     C(e2e.test) makes namespaces, roles and webhooks; what it leaves behind when it is killed has the label C(e2e-run).
-  - Everything that is made is taken away again, also after a failure or Ctrl-C. What a killed run of V(smoke) or
-    V(density) leaves, the next one removes.
-  - The user of the kubeconfig needs to make namespaces, pods, deployments and services, to get and create
+  - Everything that a run creates is removed at its end, also after a failure or Ctrl-C. What a killed run of V(smoke)
+    or V(density) leaves behind is removed by the next one.
+  - The user of the kubeconfig must be able to create namespaces, pods, deployments and services, to get and create
     C(pods/exec), and to get C(nodes/proxy); C(examples/rbac/test.yml) has exactly these rights.
 extends_documentation_fragment:
   - winkube.node.cluster
@@ -52,7 +52,7 @@ attributes:
     description: It runs on the controller, whatever the host of the task is.
 options:
   tests:
-    description: What is tested, in this order. One that fails does not keep the next from running.
+    description: The tests to run, in this order. A failed test does not stop the next.
     type: list
     elements: str
     choices: [smoke, density, cpu_limits, operational_readiness]
@@ -69,7 +69,7 @@ options:
     suboptions:
       state:
         description:
-          - V(tested) does all that follows, but asks from no host outside of the cluster.
+          - V(tested) does all of the following, but asks nothing from outside the cluster.
           - V(started) makes the namespace, waits for the pods, and runs the checks that run in pods.
           - V(judged) adds what Linux nodes and hosts outside answered to RV(smoke.commands), and reports.
           - V(absent) deletes the namespace.
@@ -77,7 +77,7 @@ options:
         choices: [tested, started, judged, absent]
         default: tested
       namespace:
-        description: The namespace that is made; it must not be there. Empty for C(winkube-smoke-) and six digits.
+        description: The namespace to create; it must not exist yet. Empty for C(winkube-smoke-) and six digits.
         type: str
         default: ''
       image_repo:
@@ -93,11 +93,11 @@ options:
         type: str
         default: ''
       timeout:
-        description: Seconds in which the pods have to be Ready. What is not Ready then is a finding.
+        description: Seconds to wait for the pods to be Ready. A pod that is not Ready by then is a finding.
         type: int
         default: 900
       network_mode:
-        description: Network mode of the Windows nodes. Empty for what flannel's annotations on them say.
+        description: Network mode of the Windows nodes. Empty to read it from flannel's annotations on them.
         type: str
         choices: ['', l2bridge, overlay]
         default: ''
@@ -106,24 +106,25 @@ options:
         type: str
         default: cluster.local
       linux_host:
-        description: The inventory's name of a Linux node of the cluster. Empty if there is none; what is to be tried
-          from there is reported as not run.
+        description: A Linux node of the cluster, by its inventory name. Empty if there is none; checks from there are
+          then reported as not run.
         type: str
         default: ''
       outside_host:
-        description: The inventory's name of a host outside of the cluster. Empty to try nothing from outside.
+        description: A host outside the cluster, by its inventory name. Empty to try nothing from outside.
         type: str
         default: ''
       external_address:
-        description: An address outside that answers HTTP. Empty without a way out; the check is reported as not run.
+        description: An address outside the cluster that answers HTTP. Empty if pods have no access to one; the check is
+          then reported as not run.
         type: str
         default: 1.1.1.1
       external_name:
-        description: A name outside that answers HTTP. Empty without a way out.
+        description: A name outside the cluster that answers HTTP. Empty if pods have no access to one.
         type: str
         default: www.msftconnecttest.com
       external_dns:
-        description: The address of a DNS server outside, for UDP. Empty to leave that out.
+        description: The address of a DNS server outside the cluster, for UDP. Empty to skip the check.
         type: str
         default: ''
       session:
@@ -140,16 +141,16 @@ options:
         type: path
         default: ''
       fail:
-        description: Whether V(judged) fails if something is broken.
+        description: Whether the task fails with V(judged) if something is broken.
         type: bool
         default: true
       keep:
-        description: The namespace is to stay after the run, so an interrupted Ansible does not delete it. A later run
-          deletes it when its time is up, an hour after O(smoke.timeout).
+        description: Keep the namespace after the run, even if Ansible is interrupted. A later run deletes it an hour
+          after O(smoke.timeout) has passed.
         type: bool
         default: false
       gone_timeout:
-        description: Seconds in which the namespace has to be gone.
+        description: Seconds to wait for the namespace to be gone.
         type: int
         default: 300
   density:
@@ -162,11 +163,11 @@ options:
         elements: str
         default: []
       pods:
-        description: How many pods on each node.
+        description: The number of pods on each node.
         type: int
         default: 10
       image:
-        description: What the pods run; empty for the pause image of each node. It has to run on all of the nodes.
+        description: The pods' image; empty for each node's pause image. It must run on all of the nodes.
         type: str
         default: ''
       memory:
@@ -178,11 +179,11 @@ options:
         type: str
         default: 50m
       timeout:
-        description: Seconds in which all pods have to be Ready, and again in which they have to be gone.
+        description: Seconds to wait for all pods to be Ready, and again for all to be gone.
         type: int
         default: 600
       limits:
-        description: Seconds until a pod is Ready that a percentile may not exceed; V(0) for no limit.
+        description: Limits for the percentiles of the seconds until a pod is Ready; V(0) for no limit.
         type: dict
         suboptions:
           p50:
@@ -206,7 +207,7 @@ options:
     type: dict
     suboptions:
       nodes:
-        description: Names of Windows nodes, cordoned ones too; empty for all that are Ready and not cordoned.
+        description: Names of Windows nodes, which may be cordoned; empty for all that are Ready and not cordoned.
         type: list
         elements: str
         default: []
@@ -219,15 +220,15 @@ options:
         type: str
         default: registry.k8s.io/e2e-test-images/busybox:1.36.1-1
       wait:
-        description: Seconds that the pods burn CPU before they are judged.
+        description: For how many seconds the pods use CPU before they are judged.
         type: float
         default: 120
       tolerance:
-        description: How far the usage may be above the limit, 0.05 for 5 %.
+        description: How far the usage may exceed the limit, 0.05 for 5 %.
         type: float
         default: 0.05
       start_timeout:
-        description: Seconds in which the pods have to run; the first pull of a Windows image takes minutes.
+        description: Seconds to wait for the pods to run; the first pull of a Windows image takes minutes.
         type: float
         default: 900
   operational_readiness:
@@ -256,15 +257,15 @@ options:
           - Extend.Worker
         default: [Core.Network, Core.Storage, Core.Scheduling, Core.Concurrent]
       provider:
-        description: The provider that C(e2e.test) is told; some tests are left out for some.
+        description: The provider for C(e2e.test), which skips some tests for some providers.
         type: str
         default: local
       timeout:
-        description: Seconds in which the tests have to end once they run.
+        description: Seconds to wait for the tests to end once they run.
         type: float
         default: 7200
       start_timeout:
-        description: Seconds in which the pod has to run; its image has hundreds of megabytes.
+        description: Seconds to wait for the pod to run; its image has hundreds of megabytes.
         type: float
         default: 900
       report:
@@ -273,8 +274,8 @@ options:
         type: path
         default: ''
       keep:
-        description: Leave the namespace and its rights to look at, also when the run fails. A later run deletes them
-          when their time is up.
+        description: Keep the namespace and its rights for inspection, even when the run fails. A later run deletes them
+          after their time is up.
         type: bool
         default: false
 seealso:
@@ -348,11 +349,11 @@ smoke:
   type: dict
   contains:
     session:
-      description: What the two later states need; facts and answers so far, with the name of the namespace.
+      description: What the later states need, which is the facts and answers so far and the name of the namespace.
       returned: with O(smoke.state=started), not in check mode
       type: dict
     commands:
-      description: What is to be run on which host of the inventory.
+      description: Commands to run, each with the host of the inventory.
       returned: with O(smoke.state=started)
       type: list
       elements: dict
@@ -391,12 +392,12 @@ smoke:
           type: list
           elements: dict
 density:
-  description: How long the pods took.
+  description: How long the pods took to become Ready.
   returned: with V(density) in O(tests)
   type: dict
   contains:
     summary:
-      description: How many pods there were and became Ready, and percentiles.
+      description: How many pods were created and became Ready, and percentiles.
       returned: when not in check mode
       type: dict
       contains:
@@ -418,12 +419,12 @@ density:
         started_s: {p50: 4, p90: 7, p99: 9, max: 9}
         ready_s: {p50: 5, p90: 8, p99: 10, max: 10}
     samples:
-      description: Each pod, with its node, its times and what was wrong with it.
+      description: Each pod, with its node, its times and its problem, if any.
       returned: when not in check mode
       type: list
       elements: dict
 cpu_limits:
-  description: What was used.
+  description: The CPU usage.
   returned: with V(cpu_limits) in O(tests)
   type: dict
   contains:
@@ -454,7 +455,7 @@ operational_readiness:
       description: The report as text to read.
       type: str
     problem:
-      description: Why the results may not be whole; empty if they are.
+      description: Why the results may be incomplete; empty if they are complete.
       type: str
     warning:
       description: Why some tests may have run on Linux nodes; empty otherwise.

@@ -7,26 +7,27 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: k8s_windows_cri_info
-short_description: Asks a node's container runtime over CRI what it runs, and says who reports wrong CPU usage
+short_description: Asks a node's container runtime over CRI what it runs, and finds out which program reports wrong CPU
+  usage
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - Asks containerd over TCP which versions of CRI it serves, what it runs and which calls it answers. Only calls that
-    read are made.
-  - A port that listens proves nothing, since with only C(tcp_address) containerd opens it and serves no CRI there.
+  - Asks containerd over TCP which versions of CRI it serves, what it runs and which calls it answers. It makes only
+    calls that read.
+  - An open port proves nothing, since with C(tcp_address) alone containerd opens it but does not serve CRI there.
     With V(containers) in O(gather) this module fails unless the call C(Version) is answered.
   - With V(stats) in O(gather) it reads the CPU usage of pods and containers several times, from the container runtime
-    (CRI), from kubelet's C(/stats/summary) and from what C(crictl stats -o json) printed, and compares. Per container
-    and pod it counts zeros, missing values, values that are a negative difference read as unsigned, and readings with
-    equal timestamps, and computes the usage itself from the counter of CPU time.
-  - The verdict says for each call of CRI whether kubelet, containerd, both or neither report wrong values, why, and
-    what is known about it upstream. A zero is a fault only of something busy. A missing value is not a zero. The
+    (CRI), from the kubelet's C(/stats/summary) and from the output of C(crictl stats -o json), and compares them. Per
+    container and pod it counts zeros, missing values, values that are a negative difference read as unsigned, and
+    readings with equal timestamps, and computes the usage itself from the counter of CPU time.
+  - The verdict says for each CRI call whether the kubelet, containerd, both or neither report wrong values, why, and
+    what is known about it upstream. A zero is wrong only for something busy. A missing value is not a zero. The
     findings do not fail the task.
 extends_documentation_fragment:
   - winkube.node.cluster
 options:
   gather:
-    description: V(containers) for what the runtime serves and runs, V(stats) for who reports wrong CPU usage.
+    description: V(containers) for what the runtime serves and runs, V(stats) for which program reports wrong CPU usage.
     type: list
     elements: str
     choices: [containers, stats]
@@ -37,7 +38,7 @@ options:
     type: str
     default: ''
   tls:
-    description: TLS of the connection. Left out, the connection is not encrypted.
+    description: TLS of the connection. Without it the connection is not encrypted.
     type: dict
     suboptions:
       enabled:
@@ -45,8 +46,8 @@ options:
         type: bool
         default: false
       ca:
-        description: File on the controller with the authorities that the node's certificate is trusted by, PEM. Empty
-          for those that gRPC brings.
+        description: File on the controller with the authorities to trust for the node's certificate, PEM. Empty for
+          those that come with gRPC.
         type: path
         default: ''
       cert:
@@ -58,8 +59,8 @@ options:
         type: path
         default: ''
       server_name:
-        description: The name in the node's certificate, if it is not the one in O(address). Through a forwarded port it
-          never is.
+        description: The name in the node's certificate, if it differs from the one in O(address). Through a forwarded
+          port it always does.
         type: str
         default: ''
   timeout:
@@ -68,7 +69,7 @@ options:
     default: 10
   node_name:
     description: The name of the Node whose C(/stats/summary) is read through the cluster's API server, for V(stats).
-      Empty if the kubelet is not to be asked. Needs O(cluster).
+      Empty to leave the kubelet out. Needs O(cluster).
     type: str
     default: ''
   stats:
@@ -76,37 +77,37 @@ options:
     type: dict
     suboptions:
       samples:
-        description: How often each of them is asked.
+        description: How many samples to take of each source.
         type: int
         default: 6
       interval:
-        description: Seconds from one sample to the next. Less than the 10 seconds at which kubelet and containerd
-          collect themselves shows what they do to each other.
+        description: Seconds from one sample to the next. With less than the 10 seconds at which kubelet and containerd
+          collect their own values, you see how they affect each other.
         type: float
         default: 5
       second_caller:
-        description: Seconds between the calls of a second caller, which asks for the containers' usage at the same
-          time, to provoke the defect. 0 for none.
+        description: Seconds between the calls of a second client that asks for the containers' usage at the same time,
+          to provoke the bug. 0 for none.
         type: float
         default: 0
       names:
-        description: Patterns such as V(cpulimit*); only pods and containers with a name that fits one are looked at.
-          Empty for all.
+        description: Patterns such as V(cpulimit*); only pods and containers with a matching name are checked. Empty for
+          all.
         type: list
         elements: str
         default: []
       busy:
-        description: Names of pods or containers that burn CPU all the time, for which a zero is wrong whatever their
-          counter says.
+        description: Names of pods or containers that use CPU all the time, for which a zero is wrong regardless of
+          their counter.
         type: list
         elements: str
         default: []
       busy_millicores:
-        description: From this usage on, by its own counter, something is busy.
+        description: The usage, computed from its own counter, from which a container counts as busy.
         type: int
         default: 100
       containerd_version:
-        description: The node's containerd. Empty to ask it, or to take what the Node says.
+        description: The node's containerd. Empty to ask containerd, or to read it from the Node.
         type: str
         default: ''
       kubelet_stats:
@@ -129,9 +130,9 @@ options:
         type: str
         default: ''
       plot:
-        description: A file on the controller for a plot, a panel for each pod and container, with the usage that was
-          reported and the one that the counter proves. One that ends with C(.html) is a page with the verdicts, another
-          one SVG alone. Drawn again every few seconds. Empty for none; not written in check mode.
+        description: A file on the controller for a plot, a panel for each pod and container, with the reported usage
+          and the usage computed from the counter. A name that ends with C(.html) gives a page with the verdicts, any
+          other an SVG. Drawn again every few seconds. Empty for none; not written in check mode.
         type: str
         default: ''
       title:
@@ -139,12 +140,13 @@ options:
         type: str
         default: ''
       crictl:
-        description: Outputs of C(crictl stats -o json), as text or as objects, in the order in which they were made.
+        description: Outputs of C(crictl stats -o json), as text or as objects, in chronological order.
         type: list
         elements: raw
         default: []
       summaries:
-        description: Outputs of C(/stats/summary) that were read elsewhere, as text or as objects, in their order.
+        description: Outputs of C(/stats/summary) that were read elsewhere, as text or as objects, in chronological
+          order.
         type: list
         elements: raw
         default: []
@@ -165,7 +167,7 @@ attributes:
     platforms: posix
     description: It runs on the controller and asks the node's container runtime or the cluster.
 notes:
-  - Runs on the controller; no connection to the node is opened but the one to O(address).
+  - Runs on the controller; the only connection to the node is the one to O(address).
   - Anyone who reaches this port can do anything on the node. Open it for the controller
     only, with TLS, and close it afterwards.
 seealso:
@@ -250,7 +252,7 @@ images:
   type: list
   elements: str
 findings:
-  description: The verdicts that blame somebody or leave it open.
+  description: The verdicts that blame a program or cannot tell.
   returned: if O(gather) has V(stats)
   type: list
   elements: dict
@@ -265,7 +267,7 @@ findings:
       description: The container; empty for the pod itself.
       type: str
     call:
-      description: The call of CRI that it is about.
+      description: The CRI call that it is about.
       type: str
     blame:
       description: V(kubelet), V(containerd), V(both), V(neither) or V(cannot_tell).
@@ -328,13 +330,13 @@ series:
       description: How many have an older one.
       type: int
     still:
-      description: How often the counter of CPU time had not moved although the timestamp had.
+      description: How often the counter of CPU time had not changed although the timestamp had.
       type: int
     alternating:
       description: Whether zeros and values alternate.
       type: bool
     own_nano_cores:
-      description: The usage that the counter of CPU time gives over the whole series, null if it cannot be computed.
+      description: The usage computed from the counter of CPU time over the whole series; null if it cannot be computed.
       type: int
 readings:
   description: Every reading, for tables and plots. Timestamps in nanoseconds since 1970.
@@ -342,15 +344,15 @@ readings:
   type: list
   elements: dict
 containerd_version:
-  description: The version that the verdicts count with; empty if not known.
+  description: The version that the verdicts assume; empty if unknown.
   returned: if O(gather) has V(stats)
   type: str
 kubelet_stats:
-  description: V(partial) or V(strict), what the verdicts count with.
+  description: V(partial) or V(strict), as the verdicts assume.
   returned: if O(gather) has V(stats)
   type: str
 second_caller:
-  description: The calls that the second caller made.
+  description: The number of calls that the second client made.
   returned: if O(gather) has V(stats)
   type: int
 notes:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: k8s_windows_diagnosis
-short_description: Writes what was found on Windows nodes as one report
+short_description: Writes one report of what was found on Windows nodes
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
@@ -34,17 +34,17 @@ attributes:
     description: It runs on the controller, whatever the host of the task is.
 options:
   hosts:
-    description: The hosts, in the order of the report. One that the run could not look at stands there with the reason.
+    description: The hosts, in the order of the report. A host that the run could not read is listed with the reason.
     type: list
     elements: str
     required: true
   directory:
-    description: The folder on the controller. A relative one counts from the current folder.
+    description: The folder on the controller. A relative path starts at the current folder.
     type: path
     required: true
   message:
     description:
-      - A message that a user pasted. What it is known for stands first in RV(lines), whether or not a node answers.
+      - A message that a user pasted. Its known causes come first in RV(lines), whether or not a node answers.
     type: str
     default: ""
 seealso:
@@ -65,7 +65,7 @@ files:
   returned: always
   type: dict
 counts:
-  description: How many answers of each kind over all nodes, and how many nodes were not reached.
+  description: The number of answers of each kind over all nodes, and of nodes that were not reached.
   returned: always
   type: dict
 broken:
@@ -74,11 +74,11 @@ broken:
   type: list
   elements: str
 verdicts:
-  description: Of each node that does not work or was not reached, by its host, a sentence that says why.
+  description: For each node that does not work or was not reached, by host, a sentence that says why.
   returned: always
   type: dict
 lines:
-  description: What a terminal shows, a line each.
+  description: The lines that a terminal shows.
   returned: always
   type: list
   elements: str

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: k8s_windows_drift
-short_description: Writes how nodes differ from what is wanted as one report
+short_description: Writes one report of how nodes differ from what is wanted
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - Takes from the records of this run (docs/record.md) what the tasks before it planned for each node in check mode,
-    and writes C(drift.json) and C(drift.html) on the controller. C(winkube.node.drift) is such a run.
+  - Takes from the records of this run (docs/record.md) what earlier tasks planned for each node in check mode, and
+    writes C(drift.json) and C(drift.html) on the controller. The playbook C(winkube.node.drift) runs it.
   - The HTML file needs nothing besides itself. Whatever comes from a node is text in it, never HTML.
 attributes:
   check_mode:
@@ -33,12 +33,12 @@ attributes:
     description: It runs on the controller, whatever the host of the task is.
 options:
   hosts:
-    description: The hosts, in the order of the report. One that could not be planned stands there with the reason.
+    description: The hosts, in the order of the report. A host that could not be planned is listed with the reason.
     type: list
     elements: str
     required: true
   directory:
-    description: The folder on the controller. A relative one counts from the current folder.
+    description: The folder on the controller. A relative path starts at the current folder.
     type: path
     required: true
 seealso:
@@ -63,7 +63,7 @@ counts:
   returned: always
   type: dict
 verdicts:
-  description: Of each node that is not as wanted, by its host, a sentence that says why.
+  description: For each node that is not as wanted, by host, a sentence that says why.
   returned: always
   type: dict
 said:

@@ -11,9 +11,9 @@ short_description: Compares Node objects with what is wanted, without a call to 
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - Reads the Nodes of the cluster, in one list for all hosts of the task, and says what of this host's Node is not as
-    wanted. Nothing is asked of the machine.
-  - What only the machine knows it cannot tell; for that there is the playbook C(drift.yml).
+  - Reads the Nodes of the cluster, in one list for all hosts of the task, and says how this host's Node differs from
+    what is wanted. The machine itself is not asked.
+  - It cannot see what only the machine knows; the playbook C(drift.yml) does.
 extends_documentation_fragment:
   - winkube.node.cluster
 attributes:
@@ -36,30 +36,30 @@ options:
     type: str
     required: true
   kubernetes_version:
-    description: The release of the kubelet that is wanted; empty to compare none.
+    description: The wanted release of the kubelet; empty to skip the comparison.
     type: str
     default: ''
   containerd_version:
-    description: The release of containerd that is wanted; empty to compare none.
+    description: The wanted release of containerd; empty to skip the comparison.
     type: str
     default: ''
   applied:
     description:
-      - Whether the variables of the host are compared with those that a run has last made true on the node, by the
-        annotation C(winkube.node/applied). The defaults of all roles have to be loaded, as the playbook does it.
+      - Whether to compare the host's variables with those that a run last applied to the node, by the annotation
+        C(winkube.node/applied). The defaults of all roles must be loaded, as the playbook does.
     type: bool
     default: false
   conditions:
     description:
       - Whether the condition C(winkube.node/UpToDate) becomes V(False) where the Node is not as wanted, and V(True)
-        once it is so again. What a run has said of the machine itself stays.
-      - It is written only where it changes, with one Event. A cluster that refuses it is a warning.
+        once it is again. What a run has reported about the machine itself stays.
+      - It is written only if it changes, with one Event. If the cluster refuses the write, there is a warning.
     type: bool
     default: false
   timeout:
     description:
-      - Seconds for which a Node that is there and not Ready is waited for. With it a cluster that does not answer is a
-        warning, and whether the Node is Ready stays unknown.
+      - Seconds to wait for an existing Node to be Ready. With it, a cluster that does not answer is only a warning, and
+        whether the Node is Ready stays unknown.
     type: int
     default: 0
 seealso:
@@ -99,7 +99,7 @@ ready:
   type: bool
   sample: true
 paused:
-  description: Whether a person has taken it out of every run.
+  description: Whether a person has excluded it from all runs.
   returned: always
   type: bool
   sample: false
@@ -109,7 +109,7 @@ cordoned:
   type: bool
   sample: false
 findings:
-  description: What is not as wanted; empty if nothing is.
+  description: What is not as wanted; empty if everything is.
   returned: always
   type: list
   elements: dict

@@ -13,12 +13,12 @@ author: The winkube.node authors (@winkube)
 description:
   - Makes one RuntimeClass for each build of Windows that the cluster's nodes have, such as C(windows-2022). A pod that
     names it needs neither selector nor toleration of its own.
-  - Adds the taint that keeps pods for Linux off to Windows nodes that do not have it, and labels that are wanted. It
-    takes nothing away. A taint with C(NoSchedule) leaves running pods where they are.
-  - Reports for each Windows node its build, its versions, the image and the RuntimeClass that fit it, and what about
-    its labels, taints and versions is not as it should be. In check mode that is all it does; with
-    O(runtime_classes=false) also where RuntimeClasses would be refused.
-  - Refuses a handler that the config.toml of a node does not have, as far as O(machines) tells.
+  - Adds the taint that keeps Linux pods away to Windows nodes that lack it, and the wanted labels. It removes nothing.
+    A taint with C(NoSchedule) leaves running pods where they are.
+  - Reports for each Windows node its build, its versions, the image and the RuntimeClass that fit it, and what is wrong
+    with its labels, taints and versions. In check mode that is all it does; with O(runtime_classes=false) also where
+    RuntimeClasses would be refused.
+  - Refuses a handler that a node's config.toml does not have, as far as O(machines) shows.
   - Needs the rights of a cluster administrator, since RuntimeClasses and Nodes belong to no namespace. Asks the cluster
     only; makes no remote call.
 extends_documentation_fragment:
@@ -40,7 +40,7 @@ attributes:
 options:
   handler:
     description:
-      - The runtime that the RuntimeClasses name. It has to be one of the nodes' containerd.
+      - The runtime handler that the RuntimeClasses name. The nodes' containerd must have it.
     type: str
     default: runhcs-wcow-process
   taints:
@@ -49,19 +49,19 @@ options:
     elements: str
     default: ['os=windows:NoSchedule']
   labels:
-    description: Labels that every Windows node gets besides. Those that the kubelet sets are refused.
+    description: Additional labels for every Windows node. Labels that the kubelet sets are refused.
     type: dict
     default: {}
   runtime_classes:
-    description: Whether RuntimeClasses are made. They need Kubernetes 1.20.
+    description: Whether to create RuntimeClasses. They need Kubernetes 1.20.
     type: bool
     default: true
   adopt:
-    description: Change selector and tolerations of a RuntimeClass of the same name that somebody else made.
+    description: Change selector and tolerations of a RuntimeClass of the same name that someone else created.
     type: bool
     default: false
   machines:
-    description: What the machines themselves say. The playbook reads it from the nodes.
+    description: What the playbook has read from the machines themselves.
     type: list
     elements: dict
     default: []
@@ -71,11 +71,11 @@ options:
         type: str
         required: true
       build:
-        description: The build of its Windows, 0 if not known.
+        description: The build of its Windows; 0 if unknown.
         type: int
         default: 0
       config:
-        description: Its containerd's config.toml, empty if not known.
+        description: Its containerd's config.toml; empty if unknown.
         type: str
         default: ''
 seealso:
@@ -112,8 +112,8 @@ steps:
       type: str
   sample: [{text: created the RuntimeClass windows-2022, state: done}]
 stranded:
-  description: The pods of Nodes that get a taint which no Windows node would take any more once they are recreated,
-    since they do not tolerate it. In check mode, those for which this would be so.
+  description: Pods on Nodes that get a new taint which no Windows node would accept once they are recreated, since they
+    do not tolerate it. In check mode, those that would be stranded.
   returned: always
   type: list
   elements: dict
@@ -128,7 +128,7 @@ stranded:
       description: The Node that it runs on.
       type: str
     advice:
-      description: What the linter says of its scheduling.
+      description: The linter's advice about its scheduling.
       type: list
       elements: dict
       contains:
@@ -186,7 +186,7 @@ nodes:
       description: The container runtime and its version.
       type: str
     image:
-      description: The Server Core image that runs on it, empty if none is known.
+      description: The Server Core image that runs on it; empty if none is known.
       type: str
     runtime_class:
       description: The name of the RuntimeClass for its build.
@@ -211,7 +211,7 @@ builds:
       description: The name of the release.
       type: str
     image:
-      description: The Server Core image that runs on it, empty if none is known.
+      description: The Server Core image that runs on it; empty if none is known.
       type: str
     runtime_class:
       description: The name of its RuntimeClass.
@@ -221,7 +221,7 @@ builds:
       type: list
       elements: str
 findings:
-  description: What is not as it should be.
+  description: What is wrong.
   returned: always
   type: list
   elements: dict

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: win_cni
-short_description: Brings the CNI plugins to a Windows node
+short_description: Installs the CNI plugins on a Windows node
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - Makes the folders of CNI's programs and configurations, where only administrators write, and brings in host-local,
-    win-bridge and win-overlay out of the release archive of the CNI plugins, and flannel's own plugin as flannel.exe.
-  - Warns of other configurations beside C(cni.conf), since containerd takes the first in the order of their names.
-  - Programs that are there already are compared with the archive's and replaced only if they differ.
+  - Creates the folders of CNI's programs and configurations, which only administrators may write to, and installs
+    host-local, win-bridge and win-overlay from the release archive of the CNI plugins, and flannel's own plugin as
+    flannel.exe.
+  - Warns of other configurations beside C(cni.conf), since containerd uses the first by name.
+  - Existing programs are compared with those of the archive and replaced only if they differ.
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.components.cni
@@ -60,13 +61,13 @@ winkube:
   type: dict
   contains:
     answer:
-      description: The node's answer to the batch, none if nothing had to be done.
+      description: The node's answer to the batch; null if nothing had to be done.
       type: str
     outcome:
-      description: What became of the batch.
+      description: The outcome of the batch.
       type: str
     recovered:
-      description: The batch of an earlier run that was finished or rolled back before, and what became of it.
+      description: The batch of an earlier run that was finished or rolled back first, and its outcome.
       returned: if there was one
       type: dict
       sample: {id: 5fa17f4f4b3d4c91b7dd4f076635f82c, outcome: undone}

@@ -11,13 +11,12 @@ short_description: Installs, configures and runs containerd on a Windows node
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - Brings in containerd's programs, writes C(config.toml), and makes and starts the service.
-  - A source is a release archive, or just containerd.exe. What is on the node is replaced only if it differs; the
-    service is stopped for the
-    renaming, not for the download, and only if its programs, its configuration or its command line change.
-  - If the new containerd does not come up (its pipe, and where ctr.exe is at hand C(ctr version)), everything is put
-    back as it was.
-  - What depends on containerd and runs, such as kubelet, is stopped before it and started after it.
+  - Installs containerd's programs, writes C(config.toml), and creates and starts the service.
+  - A source is a release archive, or just containerd.exe. Programs on the node are replaced only if they differ; the
+    service is stopped for the renaming, not for the download, and only if its programs, its configuration or its
+    command line change.
+  - If the new containerd does not come up (its pipe, and C(ctr version) if ctr.exe is there), everything is restored.
+  - Running services that depend on containerd, such as kubelet, are stopped before it and started after it.
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.golden_image
@@ -76,13 +75,13 @@ winkube:
   type: dict
   contains:
     answer:
-      description: The node's answer to the batch, none if nothing had to be done.
+      description: The node's answer to the batch; null if nothing had to be done.
       type: str
     outcome:
-      description: What became of the batch.
+      description: The outcome of the batch.
       type: str
     recovered:
-      description: The batch of an earlier run that was finished or rolled back before, and what became of it.
+      description: The batch of an earlier run that was finished or rolled back first, and its outcome.
       returned: if there was one
       type: dict
       sample: {id: 5fa17f4f4b3d4c91b7dd4f076635f82c, outcome: undone}

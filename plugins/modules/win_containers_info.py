@@ -7,16 +7,16 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: win_containers_info
-short_description: Says what a Windows node's containers are, from containerd down to HCS and HNS
+short_description: Lists a Windows node's containers, from containerd down to HCS and HNS
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
   - Joins what C(ctr -n k8s.io task ls), the process table, C(crictl), HNS, and for each container C(hcsdiag) (its hosts
-    file and its C(ipconfig)) say, and names where they disagree - a task without a process, an address that is not
+    file and its C(ipconfig)) say, and reports where they disagree - a task without a process, an address that is not
     that of the HNS endpoint, a hosts file that is not the kubelet's, a DNS suffix of another namespace.
-  - Says also if the layer below containerd is incomplete - the shim C(containerd-shim-runhcs-v1.exe) beside
+  - Also says whether the layer below containerd is complete - the shim C(containerd-shim-runhcs-v1.exe) beside
     containerd.exe, the service C(vmcompute).
-  - One remote call for the listing, one for C(crictl), and one for each running container. It changes nothing, but
+  - Makes one remote call for the list, one for C(crictl), and one for each running container. It changes nothing, but
     leaves the usual journal in the state folder.
   - The findings are warnings; they do not fail the task.
 extends_documentation_fragment:
@@ -42,7 +42,7 @@ options:
     elements: str
     default: []
   hcsdiag:
-    description: Whether to look into running containers with C(hcsdiag.exe), which starts C(ipconfig) in each.
+    description: Whether to inspect running containers with C(hcsdiag.exe), which starts C(ipconfig) in each.
     type: bool
     default: true
   cluster_domain:
@@ -78,7 +78,7 @@ containers:
       description: Its process on the node.
       type: int
     status:
-      description: What containerd says, such as V(RUNNING).
+      description: The status according to containerd, such as V(RUNNING).
       type: str
     namespace:
       description: The pod's namespace; empty where there is no C(crictl.exe).
@@ -102,15 +102,15 @@ containers:
       type: list
       elements: dict
     findings:
-      description: What does not agree.
+      description: The disagreements.
       type: list
       elements: str
     notes:
-      description: What could not be looked at, and why.
+      description: What could not be inspected, and why.
       type: list
       elements: str
 findings:
-  description: All of them, and what is missing below containerd.
+  description: All disagreements, and what is missing below containerd.
   returned: success
   type: list
   elements: str

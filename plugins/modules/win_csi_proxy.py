@@ -10,14 +10,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: win_csi_proxy
-short_description: Runs csi-proxy on a Windows node, for CSI drivers without rights of their own
+short_description: Runs csi-proxy on a Windows node, for CSI drivers that are not HostProcess containers
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - Brings in csi-proxy.exe, and makes and starts its service. It counts as working when the named pipes of the groups
-    are there.
-  - Only for CSI drivers whose node part runs in an ordinary container. One that runs as a HostProcess container has
-    the rights itself and does not need it; new drivers are made that way.
+  - Installs csi-proxy.exe, and creates and starts its service. It counts as working when the named pipes of the
+    groups exist.
+  - Only for CSI drivers whose node part runs in an ordinary container. A driver that runs as a HostProcess container
+    does not need it; new drivers are built that way.
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.golden_image
@@ -59,13 +59,13 @@ winkube:
   type: dict
   contains:
     answer:
-      description: The node's answer to the batch, none if nothing had to be done.
+      description: The node's answer to the batch; null if nothing had to be done.
       type: str
     outcome:
-      description: What became of the batch.
+      description: The outcome of the batch.
       type: str
     recovered:
-      description: The batch of an earlier run that was finished or rolled back before, and what became of it.
+      description: The batch of an earlier run that was finished or rolled back first, and its outcome.
       returned: if there was one
       type: dict
       sample: {id: 5fa17f4f4b3d4c91b7dd4f076635f82c, outcome: undone}

@@ -11,15 +11,14 @@ short_description: Runs flanneld on a Windows node and configures CNI for it
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - Makes the adapter's external vSwitch, in a change of its own. Every connection to the machine breaks for up to a
+  - Creates the adapter's external vSwitch, in a separate change. Every connection to the machine breaks for up to a
     minute; the node itself waits for its addresses and for the API server, and removes the switch again if they do not
     return.
-  - Brings in flanneld.exe, writes C(net-conf.json), and makes and starts the service. When flanneld has its lease and
-    the HNS network the node's address, writes C(cni.conf), and not before.
-  - Compares with the cluster what can be compared, where O(cluster.kubeconfig) is given. The Node and its podCIDR, the
-    backend, VNI and port of the cluster's flannel, a DaemonSet that runs flannel on this node. Nothing in the cluster
-    is changed.
-  - A new C(cni.conf) restarts nothing. It is in force for new pods; existing pods keep the old policy.
+  - Installs flanneld.exe, writes C(net-conf.json), and creates and starts the service. Writes C(cni.conf) only when
+    flanneld has its lease and the HNS network has the node's address.
+  - With O(cluster.kubeconfig), compares the node with the cluster - the Node and its podCIDR, the backend, VNI and port
+    of the cluster's flannel, a DaemonSet that runs flannel on this node. Nothing in the cluster is changed.
+  - A new C(cni.conf) restarts nothing. It applies to new pods; existing pods keep the old policy.
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.golden_image
@@ -77,13 +76,13 @@ winkube:
   type: dict
   contains:
     answer:
-      description: The node's answer to the batch, none if nothing had to be done.
+      description: The node's answer to the batch; null if nothing had to be done.
       type: str
     outcome:
-      description: What became of the batch.
+      description: The outcome of the batch.
       type: str
     recovered:
-      description: The batch of an earlier run that was finished or rolled back before, and what became of it.
+      description: The batch of an earlier run that was finished or rolled back first, and its outcome.
       returned: if there was one
       type: dict
       sample: {id: 5fa17f4f4b3d4c91b7dd4f076635f82c, outcome: undone}

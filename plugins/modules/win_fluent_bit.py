@@ -10,12 +10,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: win_fluent_bit
-short_description: Runs Fluent Bit on a Windows node, which sends logs and events away
+short_description: Runs Fluent Bit on a Windows node, to send its logs and events elsewhere
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - Installs fluent-bit.exe, writes its configuration, and makes and starts its service. It counts as working when its
-    health check answers.
+  - Installs fluent-bit.exe, writes its configuration, and creates and starts its service. It counts as working when
+    its health check answers.
   - Sends the logs of containerd, kubelet, kube-proxy and flanneld and Windows' events, with the node's name.
 extends_documentation_fragment:
   - winkube.node.node
@@ -62,13 +62,13 @@ winkube:
   type: dict
   contains:
     answer:
-      description: The node's answer to the batch, none if nothing had to be done.
+      description: The node's answer to the batch; null if nothing had to be done.
       type: str
     outcome:
-      description: What became of the batch.
+      description: The outcome of the batch.
       type: str
     recovered:
-      description: The batch of an earlier run that was finished or rolled back before, and what became of it.
+      description: The batch of an earlier run that was finished or rolled back first, and its outcome.
       returned: if there was one
       type: dict
       sample: {id: 5fa17f4f4b3d4c91b7dd4f076635f82c, outcome: undone}

@@ -19,9 +19,9 @@ description:
     C(manifest.json) that says where each file comes from and what was left out, and an C(issue_report.md) to be filled
     in.
   - Secrets are removed from each text on the controller, before it is written to disk. Kubeconfigs, keys, credential
-    specs and the volumes of pods are not even fetched. A trace (O(hnstrace=stop)) is not text, and is as Windows wrote
-    it.
-  - Of a file longer than 384 KB the first 64 KB and the last 320 KB are fetched, of the output of a program 64 KB.
+    specs and the volumes of pods are not even fetched. A trace (O(hnstrace=stop)) is not text and stays as Windows
+    wrote it.
+  - Of a file larger than 384 KB the first 64 KB and the last 320 KB are fetched, of a program's output 64 KB.
   - Run again with the same O(dest), it fetches only files that have changed or are missing.
 extends_documentation_fragment:
   - winkube.node.node
@@ -43,36 +43,36 @@ attributes:
     description: The nodes are Windows.
 options:
   dest:
-    description: The folder on the controller below which the bundle is made.
+    description: The folder on the controller in which the bundle is created.
     type: path
     required: true
   files:
-    description: More files of the node, by full path. What may hold secrets is left out here as well.
+    description: More files of the node, by full path. Files that may contain secrets are left out here as well.
     type: list
     elements: str
     default: []
   redact:
-    description: Regular expressions of what else must not be in the bundle.
+    description: Regular expressions for other text that must not be in the bundle.
     type: list
     elements: str
     default: []
   max_total:
-    description: MB of all files of the bundle together, without a trace. What no longer fits is named in the manifest.
+    description: The maximum size of all files of the bundle together, in MB, without a trace. The manifest names what
+      did not fit.
     type: int
     default: 20
   events:
-    description: How many of the newest events of each event log.
+    description: How many of the newest events to collect from each event log.
     type: int
     default: 200
   channels:
     description:
-      - The event logs. If empty, System, Application, and those of HNS, of the compute service and of the virtual
-        switch.
+      - The event logs. Empty for System, Application, and the logs of HNS, the compute service and the virtual switch.
     type: list
     elements: str
     default: []
   cloud:
-    description: The cloud provider, for the report; if empty, what the Node says of itself (C(providerID)).
+    description: The cloud provider, for the report; empty to take it from the Node (C(providerID)).
     type: str
     default: ''
   hnstrace:
@@ -84,8 +84,7 @@ options:
     default: none
   hnstrace_script:
     description:
-      - A script on the node that begins the trace, such as V(C:\\k\\debug\\starthnstrace.cmd); if empty, netsh.exe does
-        it.
+      - A script on the node that begins the trace, such as V(C:\\k\\debug\\starthnstrace.cmd); empty for netsh.exe.
     type: str
     default: ''
   hnstrace_file:
@@ -93,11 +92,12 @@ options:
     type: str
     default: C:\server.etl
   hnstrace_max:
-    description: MB of the trace; the oldest events go first. For a script of your own that decides itself.
+    description: The maximum size of the trace in MB; the oldest events are overwritten. A script of your own decides
+      this itself.
     type: int
     default: 250
   node_name:
-    description: The name of the Node; the name in the inventory if it is empty.
+    description: The name of the Node; empty for the name in the inventory.
     type: str
     default: ''
   kubernetes_version:
@@ -153,7 +153,7 @@ bundle:
   type: str
   sample: /srv/logs/win1.zip
 directory:
-  description: The folder that it was made of.
+  description: The folder that the zip was made from.
   returned: when something was collected
   type: str
 report:
@@ -169,11 +169,11 @@ fetched:
   returned: when something was collected
   type: int
 bytes:
-  description: Their size together.
+  description: Their total size in bytes.
   returned: when something was collected
   type: int
 redacted:
-  description: How many secrets were taken out of them.
+  description: How many secrets were removed from them.
   returned: when something was collected
   type: int
 left_out:

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: win_k8s_diagnose
-short_description: Says what is wrong with a Windows node, why, and which command fixes it
+short_description: Finds out what is wrong with a Windows node, why, and which command fixes it
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - Everything that verify and M(winkube.node.hns_check) look at, and the node's pods, their traffic and logs. What
-    follows from another finding stands beneath it in RV(causes), and each cause has its remedy.
-  - Looks twice at the node, O(watch) seconds apart, once at the cluster, and tries what can be tried. What Windows
-    cannot do, and what could not be checked, is in RV(notes), with the command to run by hand. C(docs/troubleshooting)
+  - Checks everything that verify and M(winkube.node.hns_check) check, and the node's pods, their traffic and logs.
+    RV(causes) lists each cause with its remedy, and under it the findings that follow from it.
+  - Reads the node twice, O(watch) seconds apart, and the cluster once, and makes connections to test them. RV(notes)
+    lists what Windows cannot do and what could not be checked, with the command to run by hand. C(docs/troubleshooting)
     of the collection has a page for each question of the troubleshooting sections of Kubernetes' pages for Windows.
-  - Changes nothing. In one running pod of the node C(curl.exe) and C(Resolve-DnsName) are run, unless
-    O(exec_in_pods=false); with a proxy, C(curl.exe) is run on the node.
+  - Changes nothing. It runs C(curl.exe) and C(Resolve-DnsName) in one running pod of the node, unless
+    O(exec_in_pods=false), and with a proxy C(curl.exe) on the node.
   - The playbook C(winkube.node.diagnose) runs it on all nodes and writes one report.
 extends_documentation_fragment:
   - winkube.node.node
@@ -53,13 +53,13 @@ options:
     type: str
     default: cluster.local
   pause_image_source:
-    description: Where the pause image comes from that is named as the one needed.
+    description: The registry of the pause image that the diagnosis names as needed.
     type: str
     choices: [kubernetes, microsoft]
     default: kubernetes
   http_proxy:
     description:
-      - Secret. The proxy that the node is behind; empty if there is none.
+      - Secret. The proxy of the node; empty if there is none.
     type: str
     default: ''
   https_proxy:
@@ -68,13 +68,13 @@ options:
     type: str
     default: ''
   registries:
-    description: Registries, by host name or URL, that the node has to reach.
+    description: Registries, by host name or URL, that the node must be able to reach.
     type: list
     elements: str
     default: []
   target:
-    description: An address or URL outside the cluster that pods have to reach. It is asked with C(curl.exe), never with
-      C(ping), since Windows pods have no outbound rules for ICMP.
+    description: An address or URL outside the cluster that pods must be able to reach. It is tried with C(curl.exe),
+      never with C(ping), since Windows pods have no outbound rules for ICMP.
     type: str
     default: ''
   pod_wait:
@@ -82,12 +82,12 @@ options:
     type: int
     default: 300
   exec_in_pods:
-    description: Whether commands may be run in one of the node's pods. If not, what cannot be seen is said, with the
-      command to run by hand.
+    description: Whether commands may be run in one of the node's pods. If not, the notes say what was not checked, with
+      the command to run by hand.
     type: bool
     default: true
   stats_samples:
-    description: How often kubelet's summary is asked for CPU figures; V(0) leaves it out.
+    description: How often to read CPU figures from the kubelet's summary; V(0) skips this.
     type: int
     default: 3
   stats_interval:
@@ -100,21 +100,20 @@ options:
     type: list
     elements: dict
   message:
-    description: Your error message; RV(message_means) says what it is known for.
+    description: Your error message; RV(message_means) lists its known causes.
     type: str
     default: ''
   checks:
-    description: The ids of the findings that are told, such as V(pod.stuck), or patterns of them, such as V(pod.*);
-      empty for all.
+    description: The ids of the findings to report, such as V(pod.stuck), or patterns such as V(pod.*); empty for all.
     type: list
     elements: str
     default: []
   depth:
     description:
-      - With V(quick) only services, programs, the network and the Node are looked at, in seconds, and O(timeout) is
-        waited for them. Nothing is tried, and no log is read but for whether it is written. The playbook
-        C(winkube.node.verify) is this.
-      - With V(full) also pods, their traffic, logs, and what can be tried.
+      - V(quick) checks only services, programs, the network and the Node, which takes seconds, and waits up to
+        O(timeout) for them. It makes no test connections, and only checks that the logs are being written. The playbook
+        C(winkube.node.verify) uses it.
+      - V(full) also checks pods, their traffic and logs, and makes test connections.
     type: str
     choices: [quick, full]
     default: full
@@ -124,11 +123,11 @@ options:
     type: int
     default: 0
   watch:
-    description: Seconds between the two looks. A program that ends again and again is seen if it ends in between.
+    description: Seconds between the two readings. A program that keeps ending is noticed if it ends in between.
     type: int
     default: 10
   fail_on:
-    description: The severity of findings from which on the task fails.
+    description: The lowest severity of a finding that makes the task fail.
     type: str
     choices: [error, warning, never]
     default: error
@@ -184,7 +183,7 @@ said:
     - "The pod network is not there. network cbr0: it is not there; there are: External; wanted a network of this name."
     - "    ansible-playbook winkube.node.repair --limit win1 -e winkube_repair=network"
 notes:
-  description: What Windows cannot do, and what could not be checked, as findings of the severity V(note).
+  description: What Windows cannot do, and what could not be checked, as findings with the severity V(note).
   returned: when the task does not fail
   type: list
   elements: dict
@@ -199,7 +198,7 @@ counts:
   type: dict
   sample: {errors: 1, warnings: 0, notes: 5}
 looked_at:
-  description: What was looked at, with the releases that run, and how many checks were made.
+  description: What was checked, with the running releases, and the number of checks.
   returned: always
   type: str
   sample: "Looked at containerd 2.3.7, kubelet 1.37.1, the network: 131 checks."
@@ -217,30 +216,30 @@ message:
   type: str
 message_means:
   description:
-    - What O(message) is known for, the most particular first, with its id, title, cause, remedy, and C(ours), what of
-      this collection carries the remedy out. Empty for a message that is not known.
+    - The known causes of O(message), the most specific first, each with id, title, cause, remedy, and C(ours), the
+      command of this collection for the remedy. Empty for an unknown message.
     - The page C(docs/messages.md) lists them.
   returned: with O(depth=full), when the task does not fail
   type: list
   elements: dict
 services:
-  description: The services with their exit codes as Windows has them, a line each.
+  description: The services with the exit codes that Windows reports, one line each.
   returned: with O(depth=full), when the task does not fail
   type: list
   elements: str
   sample: ["kubelet: running, WIN32_EXIT_CODE 0 (0x0), SERVICE_EXIT_CODE 0 (0x0)"]
 facts:
-  description: What a report of a bug has to say, a line each.
+  description: The facts for a bug report, one line each.
   returned: with O(depth=full), when the task does not fail
   type: list
   elements: str
   sample: ["Kubernetes: v1.37.0", "Windows: Windows Server 2025 (10.0.26100)", "container runtime: containerd://2.3.7"]
 picture:
-  description: The adapters, HNS networks, endpoints and services, and what hangs on what, for the report.
+  description: The adapters, HNS networks, endpoints and services, and how they are connected, for the report.
   returned: with O(depth=full), when the task does not fail
   type: dict
 winkube:
-  description: How it was read.
+  description: How the node was read.
   returned: always
   type: dict
   contains:

@@ -11,14 +11,13 @@ short_description: Cordons and drains a Windows node
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - Before something that this collection does not do itself, such as Windows updates. Modules of components drain by
-    themselves where C(winkube_drain) is on.
-  - PodDisruptionBudgets are kept, pods of DaemonSets stay. Pods that nothing recreates, or that keep data in an
-    C(emptyDir), stop it before it begins, as in C(kubectl drain). A node that does not get empty in time is
+  - Use it before something that this collection does not do itself, such as Windows updates. The modules of components
+    drain by themselves if C(winkube_drain) is true.
+  - PodDisruptionBudgets are respected, and pods of DaemonSets stay. Pods that nothing recreates, or that keep data in
+    an C(emptyDir), make it fail before it begins, as in C(kubectl drain). If the node is not empty in time it is
     uncordoned, and the task fails.
-  - That it was us is noted on the Node, in the annotation C(winkube.node/mark), which other runs heed;
-    M(winkube.node.win_k8s_uncordon) lets pods come back. A Node that another run works on, or that is paused, is
-    refused.
+  - The Node gets the annotation C(winkube.node/mark), which other runs respect; M(winkube.node.win_k8s_uncordon) lets
+    pods come back. A Node that another run works on, or that is paused, is refused.
   - Asks the cluster only; makes no remote call to the node.
 extends_documentation_fragment:
   - winkube.node.node
@@ -40,15 +39,15 @@ attributes:
     description: The nodes are Windows; the work happens on the controller.
 options:
   node_name:
-    description: The name of the Node. One that the cluster does not know is not a failure.
+    description: The name of the Node. A Node that the cluster does not have is not a failure.
     type: str
     required: true
   timeout:
-    description: Seconds in which the node has to be empty.
+    description: Seconds to wait for the node to be empty.
     type: int
     default: 600
   grace_period:
-    description: Seconds that each pod gets to end; below 0 what the pod itself says.
+    description: Seconds that each pod gets to terminate; a negative number means the pod's own grace period.
     type: int
     default: -1
   force:
@@ -62,7 +61,7 @@ options:
   host_process_namespace:
     description:
       - The namespace of the pods of the connection P(winkube.node.host_process#connection).
-        They stay, since a run works through them.
+        They are not evicted, since runs work through them.
     type: str
     default: winkube-node
   give_back:
@@ -104,7 +103,7 @@ steps:
       type: str
   sample: [{text: cordoned win1, state: done}, {text: drained win1 (3 pods), state: done}]
 pods:
-  description: The pods that were on the node and had to go, or in check mode would have to.
+  description: The pods that were evicted from the node, or in check mode would be.
   returned: always
   type: list
   elements: dict
@@ -120,6 +119,6 @@ pods:
       type: list
       elements: str
     build:
-      description: The Windows build that its nodeSelector wants, such as V(10.0.20348); empty for none.
+      description: The Windows build in its nodeSelector, such as V(10.0.20348); empty if there is none.
       type: str
 """

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: win_k8s_golden_image
-short_description: Says whether a Windows machine may become the image of many nodes, and puts it to rest
+short_description: Checks that a Windows machine may become the image of many nodes, and stops its services
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - The last task of the playbook C(image.yml), behind the components' modules with C(golden_image).
+  - The last task of the playbook C(image.yml), after the components' modules with C(golden_image).
   - Looks for what would be the same on every node that is made of the image, and must not be. That is kubeconfigs, keys
     and certificates, what kubeadm, flanneld and kube-proxy have written, pods and containers, addresses that host-local
     has given out, HNS networks, and the machine's own name, addresses and id in command lines, configuration files,
-    receipts and variables. Also what keeps sysprep from running, a pending restart and BitLocker. If there is any, the
-    task fails with a sentence for each that says what to do, and nothing is changed.
-  - Else the services are stopped (they start with the machine), and the journals of earlier batches, notes about this
-    machine's network, and the services' logs are removed.
-  - It does not run sysprep, which would end the connection. RV(left_to_do) says what has to be done in the step that
-    does.
+    receipts and variables. Also what keeps sysprep from running, a pending restart and BitLocker. If it finds any, the
+    task fails with one sentence for each that says what to do, and nothing is changed.
+  - Otherwise it stops the services (they start with the machine), and removes the journals of earlier batches, notes
+    about this machine's network, and the services' logs.
+  - It does not run sysprep, which would end the connection. RV(left_to_do) says what the step that runs sysprep must
+    do.
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.attributes
@@ -46,8 +46,8 @@ msg:
   sample: win1 is ready to generalise.
 left_to_do:
   description:
-    - What the step that runs sysprep has to do before, a sentence each, since it would end the connection. These are
-      the host keys of sshd, and the certificate of WinRM.
+    - What the step that runs sysprep must do first, one sentence each, since doing it here would end the connection.
+      These are the host keys of sshd, and the certificate of WinRM.
     - Which files hold credentials that every node is meant to have.
   returned: success
   type: list
@@ -71,7 +71,7 @@ winkube:
   type: dict
   contains:
     answer:
-      description: What the node said to the batch.
+      description: The node's answer to the batch.
       type: str
     outcome:
       description: What became of it.

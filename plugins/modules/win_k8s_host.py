@@ -11,18 +11,16 @@ short_description: Prepares a Windows machine to become a Kubernetes node
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - Says first whether the machine can become the node that is wanted at all - Windows build, Kubernetes, containerd,
+  - Checks first whether the machine can become the wanted node at all - Windows build, Kubernetes, containerd,
     pause image, network mode,
     rights, network adapter - with all reasons at once, before anything is touched. With O(kubernetes_version) and
     O(cluster) the cluster's API is asked for its version before that, since all later steps need it.
-  - Makes the folders that a node's programs lie in, and takes them out of the hands of anybody but administrators.
-  - Any user of a Windows machine can make C(C:\k) first and would own it, and services run programs from there as
-    LocalSystem. A folder
-    that somebody else owns, or may write to, gets a new owner and a protected access list.
-  - A link or junction in the place of a folder is refused, never followed.
-  - Turns on the Windows feature Containers, gives the machine its name, and sets the machine's proxy, as far as asked
-    for. The feature and
-    the name are in force after a restart, which the task makes and waits for.
+  - Creates the folders for a node's programs, and lets nobody but administrators write to them.
+  - Any user of a Windows machine can create C(C:\k) first and would then own it, and services run programs from there
+    as LocalSystem. A folder that someone else owns, or may write to, gets a new owner and a protected access list.
+  - A link or junction in place of a folder is refused, never followed.
+  - Turns on the Windows feature Containers, and, if asked to, sets the machine's name and proxy. The feature and the
+    name take effect after a restart, which the task makes and waits for.
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.golden_image
@@ -80,13 +78,13 @@ winkube:
   type: dict
   contains:
     answer:
-      description: The node's answer to the batch, none if nothing had to be done.
+      description: The node's answer to the batch; null if nothing had to be done.
       type: str
     outcome:
-      description: What became of the batch.
+      description: The outcome of the batch.
       type: str
     recovered:
-      description: The batch of an earlier run that was finished or rolled back before, and what became of it.
+      description: The batch of an earlier run that was finished or rolled back first, and its outcome.
       returned: if there was one
       type: dict
       sample: {id: 5fa17f4f4b3d4c91b7dd4f076635f82c, outcome: undone}

@@ -11,16 +11,17 @@ short_description: Makes a Windows machine a node of a Kubernetes cluster
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - Joins the machine to the cluster and owns the kubelet's first start. The service has to be there
+  - Joins the machine to the cluster, which starts the kubelet for the first time. The service must exist
     (M(winkube.node.win_kubelet)).
-  - Joined is the kubelet's kubeconfig, a valid client certificate of this node, and the Node object. Then nothing is
-    done on the node. A machine whose Node was deleted is refused, with the name of the playbook that joins it again.
-  - For V(kubeadm) a bootstrap token is made through the API just before it is used and deleted after it; it reaches
-    the node in a file that only administrators can read, never on a command line.
-  - A join that fails is rolled back. What the cluster says afterwards (the Node, its podCIDR, certificate requests,
-    labels, taints) is looked after and reported, never rolled back.
-  - Writes the kubeconfigs of flanneld and kube-proxy, with ServiceAccounts of their own that may do no more than
-    they need.
+  - A machine with the kubelet's kubeconfig, a valid client certificate of this node, and a Node object has already
+    joined; nothing is done on it. A machine whose Node was deleted is refused, with the name of the playbook that joins
+    it again.
+  - For V(kubeadm) a bootstrap token is created through the API just before it is used, and deleted afterwards; it
+    reaches the node in a file that only administrators can read, never on a command line.
+  - A join that fails is rolled back. What the cluster does afterwards (the Node, its podCIDR, certificate requests,
+    labels, taints) is handled and reported, never rolled back.
+  - Writes the kubeconfigs of flanneld and kube-proxy, each with a ServiceAccount of its own that has only the rights
+    that it needs.
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.golden_image
@@ -64,7 +65,7 @@ joined:
   returned: always
   type: bool
 pod_cidr:
-  description: The Node's podCIDR; empty where the cluster was not asked or has given none.
+  description: The Node's podCIDR; empty if the cluster was not asked or has assigned none.
   returned: always
   type: str
   sample: 10.244.3.0/24
@@ -87,10 +88,10 @@ winkube:
   type: dict
   contains:
     answer:
-      description: The node's answer to the last batch, none if nothing had to be done.
+      description: The node's answer to the last batch; null if nothing had to be done.
       type: str
     outcome:
-      description: What became of the last batch.
+      description: The outcome of the last batch.
       type: str
     batch:
       description: The id of the last batch; its journal is on the node.

@@ -7,23 +7,23 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: win_k8s_provisioner
-short_description: Replaces programs of Kubernetes and containerd on a Windows node by freshly built ones
+short_description: Replaces programs of Kubernetes and containerd on a Windows node with your own builds
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - Puts a program in the place of the one that a service on the node runs, and restarts that service; services that
-    depend on it stop before and start after. The service must exist already.
-  - A program that is there already (by its sha256) is neither transferred nor is anything stopped.
-  - The new program is brought in under another name while the services run. It is refused, and nothing is stopped, if
-    it is not a program for the node's architecture, if it does not say its version, if that is another one than
-    O(version), or if it is a kubelet or kube-proxy that would not start with the arguments its service has.
+  - Replaces the program that a service on the node runs, and restarts that service; services that depend on it are
+    stopped before and started after. The service must exist already.
+  - If the program is already there (by its sha256), nothing is transferred and nothing is stopped.
+  - The new program is placed under another name while the services run. It is refused, and nothing is stopped, if it is
+    not a program for the node's architecture, if it does not print its version, if that version is not O(version), or
+    if it is a kubelet or kube-proxy that would not start with the arguments of its service.
   - The service is down only for the renames. If it does not work with the new program (containerd answers, kubelet and
-    kube-proxy are healthy, others stay up), or ends, the node puts everything back as it was. That is noticed within
-    seconds, and the error has the exit code and the last lines of the log.
-  - A service that was stopped, such as one whose last build has crashed, is started if Windows would start it at boot
-    and, for a kubelet, the kubeconfig is there that its own command line names. Otherwise there is a warning.
-  - A list is one plan. Either all its programs are replaced, or none.
-  - The program that was replaced is kept beside the new one (C(.winkube-previous)); O(state=previous) goes back to it.
+    kube-proxy are healthy, others stay up), or if the program ends, the node restores everything. It notices this
+    within seconds, and the error has the exit code and the last lines of the log.
+  - A stopped service, such as one whose last build crashed, is started if Windows would start it at boot and, for a
+    kubelet, if the kubeconfig on its command line exists. Otherwise there is a warning.
+  - A list is one change. Either all of its programs are replaced, or none.
+  - The program that was replaced is kept beside the new one (C(.winkube-previous)); O(state=previous) restores it.
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.drain
@@ -84,19 +84,19 @@ options:
         default: present
   name:
     description:
-      - The name of the program, which is that of its service. Known are containerd, kubelet, kube-proxy, flanneld and
-        csi-proxy; for those O(destination) and O(service_name) can be left out.
+      - The name of the program, which is also the name of its service. For containerd, kubelet, kube-proxy, flanneld
+        and csi-proxy, O(destination) and O(service_name) can be left out.
     type: str
   version:
     description:
-      - The version that is wanted, such as V(1.29.0). Compared with what the new program says of itself.
+      - The wanted version, such as V(1.29.0). It is compared with the version that the new program prints.
     type: str
   sourceURL:
     description:
       - Where the new program comes from, an address (V(http), V(https)), or a file on the controller (a path or
         V(file:)), or a folder of builds there, in which it is found by its name.
-      - The file may have C(.exe) at its end or not. A relative path begins beside the Node YAML or the inventory, else
-        beside the playbook.
+      - The file name may end with C(.exe) or not. A relative path starts in the folder of the Node YAML or the
+        inventory, otherwise in that of the playbook.
     type: str
     aliases: [source_url]
   destination:
@@ -104,97 +104,95 @@ options:
     type: str
   overwrite:
     description:
-      - Whether a program that is there is replaced. If not, it is left as it is, with a warning where it is of another
-        version.
+      - Whether to replace an existing program. If not, it is left as it is, with a warning if its version differs.
     type: bool
   checksum:
     description:
       - V(sha256:) and 64 hex digits, or the https address of the publisher's sum file, which the controller reads.
-      - Without one, an address is fetched each time to see whether its program differs, unless O(version) and the
-        address are those that the program on the node came from. Plain http without one is warned of.
+      - Without a checksum, an address is downloaded each time to compare, unless the program on the node came from the
+        same address with the same O(version). Plain http without a checksum gives a warning.
     type: str
   service_name:
-    description: The service that runs the program; O(name) if it is not given.
+    description: The service that runs the program; default O(name).
     type: str
   verify_version:
     description:
-      - What to do about a program that says it is of another version than O(version). V(true) refuses it, V(warn)
-        warns, V(false) does not look. A build between two releases is warned of in any case but V(false).
-      - V(true) if it is not given.
+      - What to do if the program prints another version than O(version). V(true) refuses it, V(warn) warns, V(false)
+        does not check. A build between two releases gives a warning, except with V(false).
+      - The default is V(true).
     type: str
     choices: ['true', 'false', warn]
   wait_for:
     description:
-      - What has to be seen before the swap counts as done. V(service) is the service with its own health, rolled back
-        if it fails; V(node_ready) besides waits until the Node is Ready again, and fails without rolling back;
-        V(none) is content when the service runs.
-      - V(service) if it is not given.
+      - What to wait for before the replacement counts as done. V(service) waits for the health of the service, and
+        rolls back if it fails; V(node_ready) also waits until the Node is Ready again, and fails without rolling back;
+        V(none) only checks that the service runs.
+      - The default is V(service).
     type: str
     choices: [service, node_ready, none]
   service_missing:
     description:
-      - What to do where the service is not there. V(copy_only) puts the program there and restarts nothing.
-      - V(fail) if it is not given. kube-proxy is copied in any case where a DaemonSet of the cluster runs it from that
-        file (KUBEPROXY_PATH); its pods have to be restarted then.
+      - What to do if the service does not exist. V(copy_only) installs the program and restarts nothing.
+      - The default is V(fail). kube-proxy is always just copied if a DaemonSet of the cluster runs it from that file
+        (KUBEPROXY_PATH); restart its pods afterwards.
     type: str
     choices: [fail, copy_only]
   state:
     description:
-      - V(previous) goes back to the program that was replaced last; the present one becomes the previous one. Doing so
-        twice ends where it began, unless O(checksum) says which program is wanted.
-      - V(present) if it is not given.
+      - V(previous) restores the program that was replaced last; the current one becomes the previous one. Doing this
+        twice returns to the current program, unless O(checksum) says which program is wanted.
+      - The default is V(present).
     type: str
     choices: [present, previous]
   fetch_by:
-    description: Who fetches an address, the node, or the controller, which then sends the program to the node.
+    description: Who downloads from an address, the node, or the controller, which then sends the program to the node.
     type: str
     choices: [node, controller]
     default: node
   transfer:
     description:
-      - How a file of the controller gets to the node. With V(auto) only what differs from a build that is on the node
-        is sent, where that one was sent from this controller before (they are kept in C(~/.cache/winkube/builds)); else
-        the whole build, compressed. V(whole) sends the whole in any case.
-      - With V(pull) the node fetches what V(auto) would send from a web server that the controller runs while this one
-        task brings the build in, over plain http, with a token of its own and each part checked by its sha256. That is
-        quicker than WinRM. Where the node does not reach the controller, there is a warning and the build is sent as
-        with V(auto).
+      - How a file gets from the controller to the node. V(auto) sends only the differences to a build on the node that
+        this controller sent earlier (it keeps them in C(~/.cache/winkube/builds)); otherwise it sends the whole build,
+        compressed. V(whole) always sends the whole build.
+      - With V(pull) the node downloads what V(auto) would send from a web server that the controller runs during this
+        task, over plain http, with a token for this transfer, and checks the sha256 of each part. This is faster than
+        WinRM. If the node does not reach the controller, there is a warning and the build is sent as with V(auto).
     type: str
     choices: [auto, whole, pull]
     default: auto
   pull_address:
     description:
-      - For O(transfer=pull), the name or address by which the node reaches the controller; the address from which the
-        controller reaches the node if it is empty.
+      - For O(transfer=pull), the name or address at which the node reaches the controller; empty for the address from
+        which the controller reaches the node.
     type: str
     default: ''
   pull_ports:
     description:
-      - For O(transfer=pull), the port or ports at which the controller may listen, such as V(8800-8899); each node that
-        is worked on at the same time needs one. Any free one if it is empty.
+      - For O(transfer=pull), the port or ports on which the controller may listen, such as V(8800-8899), one for each
+        node at the same time. Empty for any free port.
     type: str
     default: ''
   fetch_timeout:
-    description: Seconds in which each download has to end.
+    description: Seconds to wait for each download to end.
     type: int
     default: 600
   proxy:
-    description: A web proxy for what the node fetches.
+    description: A web proxy for the node's downloads.
     type: str
     default: ''
   start_timeout:
-    description: Seconds in which each service has to work with its new program.
+    description: Seconds to wait for each service to work with its new program.
     type: int
     default: 120
   stable:
     description:
-      - Seconds for which each service is watched after it works. If it or its program ends in that time, the change is
-        rolled back, even where Windows or nssm would start it again.
-      - By default 3 where the service reports its own health, else 10. Later crashes are not
+      - For how many seconds each service is watched once it works. If it or its program ends in that time, the change
+        is rolled back, even if Windows or nssm would start it again.
+      - By default 3 if the service reports its own health, otherwise 10. Later crashes are not
         noticed.
     type: int
   stop_timeout:
-    description: Seconds in which each service has to stop.
+    description: Seconds to wait for each service to stop.
     type: int
     default: 120
   node_name:
@@ -202,7 +200,7 @@ options:
     type: str
     default: ''
   node_timeout:
-    description: Seconds in which the Node has to be Ready with O(wait_for=node_ready).
+    description: Seconds to wait for the Node to be Ready with O(wait_for=node_ready).
     type: int
     default: 180
 seealso:
@@ -232,12 +230,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 summary:
-  description: One line for who watches.
+  description: One line for people.
   returned: always
   type: str
   sample: "win1: kubelet replaced, delta 439 KB in 0.8 s, down 2.4 s, works since 3 s; 9.1 s in all"
 provisioners:
-  description: What became of each item, in the order of the list.
+  description: The outcome of each item, in the order of the list.
   returned: always
   type: list
   elements: dict
@@ -247,13 +245,13 @@ provisioners:
       type: str
     result:
       description: V(replaced), V(copied), V(went_back), V(unchanged) or V(skipped); in check mode V(would_replace),
-        V(would_copy), V(would_go_back), or V(unknown) where only a download would tell.
+        V(would_copy), V(would_go_back), or V(unknown) if only a download could tell.
       type: str
     destination:
       description: The program's path.
       type: str
     service:
-      description: The service that runs it, none if there is none.
+      description: The service that runs it; null if there is none.
       type: str
     sha256:
       description: C(before) and C(after).
@@ -262,16 +260,16 @@ provisioners:
       description: C(before) and C(after), in bytes.
       type: dict
     version:
-      description: C(wanted), C(before) and C(after); none where nothing tells.
+      description: C(wanted), C(before) and C(after); null if unknown.
       type: dict
     version_mismatch:
-      description: Whether the program that is there is of another version than the wanted one; none if that is unknown.
+      description: Whether the existing program has another version than the wanted one; null if that is unknown.
       type: bool
     downtime_s:
-      description: Seconds from the order to stop the service until it ran again.
+      description: Seconds from stopping the service until it ran again.
       type: float
     watched_s:
-      description: For how many seconds the service was watched with its new program, none if it was not started.
+      description: For how many seconds the service was watched with its new program; null if it was not started.
       type: float
     transfer:
       description: For a file of the controller, C(how) it was sent (V(delta), V(whole), V(unchanged)), C(why),
@@ -279,10 +277,10 @@ provisioners:
         V(pull).
       type: dict
     previous:
-      description: Where the program before is kept, none if there is none.
+      description: Where the previous program is kept; null if there is none.
       type: str
     left_behind:
-      description: Replaced programs that a process still holds.
+      description: Replaced programs that a process still holds open.
       type: list
       elements: str
 steps:
@@ -304,13 +302,13 @@ winkube:
   type: dict
   contains:
     answer:
-      description: The node's answer to the batch, none if nothing had to be done.
+      description: The node's answer to the batch; null if nothing had to be done.
       type: str
     outcome:
-      description: What became of the batch.
+      description: The outcome of the batch.
       type: str
     recovered:
-      description: The batch of an earlier run that was finished or rolled back before, and what became of it.
+      description: The batch of an earlier run that was finished or rolled back first, and its outcome.
       returned: if there was one
       type: dict
       sample: {id: 5fa17f4f4b3d4c91b7dd4f076635f82c, outcome: undone}

@@ -12,31 +12,30 @@ version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
   - With O(action=rejoin) it finds out whether the node was deleted, and clears the way for it to join again. A
-    previously deleted node is one that has joined and has no Node object any more, or no certificate that can be used;
-    or one whose files name another range than its Node's podCIDR. kube-proxy, kubelet and flanneld are stopped
-    there, and what holds the old range is removed (C(SourceVip.json), C(SourceVipRequest.json), C(subnet.env),
-    C(cni.conf), flannel's HNS network). The roles in RV(roles) start them again.
-  - With O(action=network) it starts services that have stayed down after a restart, in the order of a first boot, each
-    behind what it needs, and removes endpoints of dead pods that keep an address which another one has as well, or of
-    another range. Where flanneld's network, its management address or C(subnet.env) is missing, flanneld is launched
-    again, a bounded number of times; only then, and only with O(generate_subnet_env), C(subnet.env) is written in its
-    place.
-  - With O(action=take_over) it ends kubelet, kube-proxy and flanneld where no service has started them, as
-    C(start.ps1), C(start-kubelet.ps1) or somebody at a console do, with everything that they have started. They would
-    be gone with the next restart anyway, and hold the ports of the services that take their place. Services are left
-    alone; the roles set their definitions right.
+    previously deleted node is one that joined earlier but has no Node object or no usable certificate any more; or one
+    whose files name another range than its Node's podCIDR. On it kube-proxy, kubelet and flanneld are stopped, and
+    whatever holds the old range is removed (C(SourceVip.json), C(SourceVipRequest.json), C(subnet.env), C(cni.conf),
+    flannel's HNS network). The roles in RV(roles) start them again.
+  - With O(action=network) it starts services that stayed down after a restart, in the order of a first boot, each after
+    what it needs, and removes endpoints of dead pods whose address another endpoint also has or that belong to another
+    range. If flanneld's network, its management address or C(subnet.env) is missing, flanneld is started again,
+    O(retries) times at most; only then, and only with O(generate_subnet_env), C(subnet.env) is written for it.
+  - With O(action=take_over) it ends each kubelet, kube-proxy and flanneld that no service has started (but
+    C(start.ps1), C(start-kubelet.ps1) or a person at a console), with its child processes. They would not survive the
+    next restart anyway, and hold the ports of the services that replace them. Services are left alone; the roles
+    correct their definitions.
   - With O(action=restart) it restarts O(services).
-  - With O(action=cni_conf) it fixes the CNI configuration that the runtime takes. It writes only the lines that have
-    to change; order, tabs and line ends stay. Policies that the plugins would drop are converted, never left out.
-    Pods that run keep what they were given.
-  - With O(action=finding) it looks at the node, and applies the remedy of the finding O(finding); C(docs/diagnose.md)
-    lists them. If the node does not have that finding, it lists the node's findings and does nothing.
+  - With O(action=cni_conf) it fixes the CNI configuration that the runtime uses. It writes only the lines that must
+    change; order, tabs and line ends stay. Policies that the plugins would drop are converted, never left out. Running
+    pods keep what they have.
+  - With O(action=finding) it checks the node, and applies the remedy of the finding O(finding); C(docs/diagnose.md)
+    lists all findings. If the node does not have that finding, it lists those that the node has and does nothing.
   - With O(action=acknowledge) you confirm that you have looked at a node on which a change failed and could not be
     rolled back. The node refuses further changes until then. It repairs nothing.
-  - Networks of type C(nat), networks of others, and networks that somebody uses are never touched; pods that still run
-    on one of ours are removed with C(crictl.exe), if there is one on the node. On a node where nothing is wrong nothing
-    is changed.
-  - C(playbooks/repair.yml) has all of it, and the roles that follow.
+  - Networks of type C(nat), networks that others made, and networks that are in use are never touched; pods that still
+    run on one of ours are removed with C(crictl.exe), if the node has it. On a node where nothing is wrong nothing is
+    changed.
+  - C(playbooks/repair.yml) runs each of these actions, and then the roles that must follow.
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.drain
@@ -44,7 +43,7 @@ extends_documentation_fragment:
   - winkube.node.attributes
 options:
   action:
-    description: What is done.
+    description: What to do.
     type: str
     choices: [rejoin, network, restart, cni_conf, take_over, acknowledge, finding]
     required: true
@@ -61,8 +60,8 @@ options:
     type: str
     default: ''
   plugins_version:
-    description: The release of the CNI plugins, for O(action=cni_conf). It tells the values of C(cniVersion); empty if
-      not known.
+    description: The release of the CNI plugins, for O(action=cni_conf). It decides which values of C(cniVersion) are
+      possible; empty if unknown.
     type: str
     default: ''
   cluster_cidr:
@@ -70,7 +69,7 @@ options:
     type: str
     default: 10.244.0.0/16
   join:
-    description: How the machine has joined, for O(action=rejoin).
+    description: How the machine joined, for O(action=rejoin).
     type: str
     choices: [kubeadm, bootstrap_kubeconfig, kubeconfig]
     default: kubeadm
@@ -90,25 +89,24 @@ options:
     choices: [l2bridge, overlay]
     default: l2bridge
   interface_name:
-    description: The adapter of the node's address; tells the MTU of a generated C(subnet.env).
+    description: The adapter with the node's address; it determines the MTU of a generated C(subnet.env).
     type: str
     default: Ethernet
   management_ip:
-    description: The node's address, where the adapter has several.
+    description: The node's address, if the adapter has several.
     type: str
     default: ''
   network_timeout:
-    description: Seconds that one launch of flanneld gets until its network is there.
+    description: Seconds to wait for the network after each start of flanneld.
     type: int
     default: 120
   retries:
-    description: How often flanneld is launched once more after the first time.
+    description: How often flanneld is started again after the first time.
     type: int
     default: 2
   generate_subnet_env:
     description:
-      - Whether C(subnet.env) is written where flanneld does not, although its network is there; only with
-        O(action=network).
+      - Whether to write C(subnet.env) if flanneld does not, although its network exists; only with O(action=network).
     type: bool
     default: false
   subnet:
@@ -119,31 +117,31 @@ options:
     default: ''
   remove_policy_lists:
     description:
-      - Whether all policy lists of HNS are removed and kube-proxy, stopped meanwhile, makes its own again; only with
+      - Whether to remove all policy lists of HNS, while kube-proxy is stopped, so that it creates them again; only with
         O(action=network).
     type: bool
     default: false
   switch_mode:
     description:
-      - Whether our networks of the other mode are removed. The site playbook then makes those of this one; only with
-        O(action=network).
+      - Whether to remove the networks of the other mode that this collection made. The site playbook then creates those
+        of this mode; only with O(action=network).
     type: bool
     default: false
   services:
     description:
-      - What O(action=restart) restarts, by the names of roles (V(flannel), V(kube_proxy), ..), with what leans on it.
-        V(hns) and V(vmcompute) are started where they are down, and never stopped.
+      - What O(action=restart) restarts, by role (V(flannel), V(kube_proxy), ..), with the services that depend on it.
+        V(hns) and V(vmcompute) are started if they are down, and never stopped.
     type: list
     elements: str
     default: []
   finding:
     description:
-      - The id of a finding, as M(winkube.node.hns_check) and the playbooks verify and diagnose name it. What mends it
-        is done, or comes in RV(roles). Refused where there is no automatic fix.
+      - The id of a finding, as M(winkube.node.hns_check) and the playbooks verify and diagnose name it. Its remedy is
+        applied, or the roles that apply it are in RV(roles). Refused if it has no automatic fix.
     type: str
     default: ''
   kubernetes_version:
-    description: The release of Kubernetes, for O(action=finding); empty for a node without.
+    description: The release of Kubernetes, for O(action=finding); empty for a node without Kubernetes.
     type: str
     default: ''
   kube_proxy_managed_by:
@@ -157,7 +155,8 @@ options:
     elements: str
     default: []
   batch:
-    description: The id of the batch, as the error named it. O(action=acknowledge) needs it, and no other takes it.
+    description: The id of the batch, as the error prints it. Required by O(action=acknowledge), and refused with any
+      other action.
     type: str
     default: ''
   conditions:
@@ -232,7 +231,7 @@ steps:
       description: V(done), or V(planned) in check mode.
       type: str
 msg:
-  description: That the node does not have the finding, and which it has, a sentence each.
+  description: That the node does not have the finding, and which findings it has, one sentence each.
   returned: with O(action=finding) on a node without it
   type: str
 broken:
@@ -241,19 +240,19 @@ broken:
   type: list
   elements: str
 rejoin:
-  description: Whether the machine has to join again.
+  description: Whether the machine must join again.
   returned: with O(action=rejoin)
   type: bool
 past:
-  description: What was found of an earlier life.
+  description: Remains of an earlier join.
   returned: with O(action=rejoin)
   type: dict
   contains:
     why:
-      description: Why it has to join again; empty if it need not.
+      description: Why it must join again; empty if it need not.
       type: str
     pod_cidr:
-      description: The podCIDR of its Node; empty if it has to join again.
+      description: The podCIDR of its Node; empty if it must join again.
       type: str
     stale:
       description: Files of another range, each with the ranges that it names.
@@ -264,7 +263,7 @@ past:
       type: list
       elements: str
 roles:
-  description: The roles that have to follow, in this order. join, and those of the services that the machine has.
+  description: The roles that must follow, in this order - join, and those of the services that the machine has.
   returned: with O(action=rejoin)
   type: list
   elements: str
@@ -282,10 +281,10 @@ services:
       description: What it runs.
       type: str
     made_by:
-      description: The script that makes services of this shape; V(ours) for one as the roles make it.
+      description: The script that creates services of this form; V(ours) for a service as the roles create it.
       type: str
 processes:
-  description: Processes of these programs that no service has started.
+  description: Processes of these programs that no service started.
   returned: with O(action=take_over)
   type: list
   elements: dict

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: win_k8s_reset
-short_description: Takes away from a machine everything that made it a Kubernetes node
+short_description: Removes from a machine everything that made it a Kubernetes node
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - Drains the node if O(drain) says so, removes pods and images while containerd runs (with C(crictl.exe), if there is
-    one), stops and removes the services, puts programs and configuration aside, takes away the firewall's rules,
-    Microsoft Defender's exclusions, the entry in Path, nssm's source of the event log, the task that closes CRI over
-    TCP, and our HNS networks. All of that is one batch, which the node rolls back if something goes wrong.
-  - Then the Node object is deleted, and in a second batch what was put aside and what only our services wrote. That is
-    not rolled back; if it is interrupted, the next run goes on with it.
-  - Only what is ours goes. What the places in O(node) and the receipts of this collection name is ours, HNS networks
-    of our own names in the cluster's range, folders that our services alone write into. RV(left) says what stays.
-  - containerd's root stays as long as it has layers in it, since a layer may be mounted and deleting would go through
-    it. Reparse points are removed, never followed.
+  - Drains the node if O(drain) says so, removes pods and images while containerd runs (with C(crictl.exe), if the node
+    has it), stops and removes the services, moves programs and configuration aside, and removes the firewall rules, the
+    exclusions of Microsoft Defender, the entry in Path, nssm's event log source, the task that closes CRI over TCP, and
+    our HNS networks. All of this is one batch, which the node rolls back if something goes wrong.
+  - Then the Node object is deleted, and in a second batch the files that were moved aside and those that only our
+    services wrote. This batch is not rolled back; if it is interrupted, the next run continues it.
+  - Only what belongs to this collection is removed - what the places in O(node) and the collection's receipts name, HNS
+    networks with our names in the cluster's range, and folders into which only our services write. RV(left) says what
+    stays.
+  - containerd's root folder stays as long as it contains layers, since a layer may be mounted and deleting would reach
+    into the mount. Reparse points are removed, never followed.
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.drain
@@ -33,18 +34,18 @@ options:
     required: true
   keep:
     description:
-      - What stays. V(images) are containerd's images and all it has on disk, V(logs) the logs, V(programs) the
+      - What to keep. V(images) are containerd's images and its other files, V(logs) the logs, V(programs) the
         executables and their receipts, V(networks) the HNS networks with the virtual switch.
     type: list
     elements: str
     default: []
   delete_node:
-    description: Whether the Node object is deleted, where O(cluster) says how the API is reached.
+    description: Whether to delete the Node object, if O(cluster) gives access to the API.
     type: bool
     default: true
   variables:
-    description: Variables of the machine that are removed, such as V(HTTP_PROXY). Others may use them, so none is by
-      default.
+    description: Environment variables of the machine to remove, such as V(HTTP_PROXY). None by default, since others
+      may use them.
     type: list
     elements: str
     default: []
@@ -61,11 +62,11 @@ options:
     type: str
     default: C:\ProgramData\containerd\root
   containerd_state:
-    description: Where containerd keeps what runs.
+    description: Where containerd keeps its runtime state.
     type: str
     default: C:\ProgramData\containerd\state
   net_conf:
-    description: Where flanneld's C(net-conf.json) lies.
+    description: Where flanneld's C(net-conf.json) is.
     type: str
     default: C:\etc\kube-flannel\net-conf.json
   cni_data_dir:
@@ -94,8 +95,8 @@ EXAMPLES = r"""
 RETURN = r"""
 left:
   description:
-    - What stays on the machine and why, a sentence each.
-    - Also what was to go and is there still or again, from a reading after the reset.
+    - What stays on the machine and why, one sentence each.
+    - Also, from a reading after the reset, what should have been removed and still exists or exists again.
   returned: always
   type: list
   elements: str

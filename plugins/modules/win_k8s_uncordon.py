@@ -7,14 +7,15 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: win_k8s_uncordon
-short_description: Lets pods come back to a Windows node that a run of this collection emptied
+short_description: Lets pods return to a Windows node that a run of this collection drained
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - The last task of a run that has taken Nodes away. Waits until the Node is Ready, then uncordons it and takes the
-    run's mark from it, the annotation C(winkube.node/mark).
-  - A Node that somebody else cordoned stays so, and so does one that another run works on. One that a dead run left
-    cordoned is uncordoned, if this run can tell that the other is over, or O(budget.take_over) names it.
+  - The last task of a run that has taken Nodes out of service. Waits until the Node is Ready, then uncordons it and
+    removes the run's mark, the annotation C(winkube.node/mark).
+  - A Node that someone else cordoned stays cordoned, and so does a Node that another run is working on. A Node that a
+    dead run left cordoned is uncordoned if this run can tell that the other is over, or if O(budget.take_over) names
+    it.
   - Asks the cluster only; makes no remote call to the node.
 extends_documentation_fragment:
   - winkube.node.node
@@ -40,7 +41,7 @@ options:
     type: str
     required: true
   timeout:
-    description: Seconds in which the Node has to be Ready.
+    description: Seconds to wait for the Node to be Ready.
     type: int
     default: 300
 seealso:

@@ -61,7 +61,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 steps:
-  description: How many updates were installed, or in check mode would be.
+  description: The number of updates that were installed, or in check mode would be.
   returned: success
   type: list
   elements: dict
@@ -73,7 +73,7 @@ steps:
       description: V(done), or V(planned) in check mode.
       type: str
 updates:
-  description: What M(ansible.windows.win_updates) returns, with all else that it returns.
+  description: As M(ansible.windows.win_updates) returns it, like all other keys that it returns.
   returned: success
   type: dict
 """

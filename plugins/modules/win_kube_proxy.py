@@ -11,16 +11,16 @@ short_description: Installs kube-proxy on a Windows node and runs it as a servic
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - Brings in kube-proxy.exe and makes its service, with arguments that its release knows; one with which it would not
-    start is refused before the node is touched.
-  - For overlay it needs a source VIP, one address of the node's own range. One that is in use is kept; else the node's
-    host-local reserves one, and the command line gets what it answered.
+  - Installs kube-proxy.exe and creates its service, with arguments that its release accepts; an argument with which it
+    would not start is refused before the node is touched.
+  - For overlay it needs a source VIP, an address of the node's own pod range. One that is already in use is kept;
+    otherwise host-local reserves one on the node, and it goes into the command line.
   - Needs its kubeconfig on the node (C(node.kube_proxy_kubeconfig)), which the role join writes, and for overlay what
     flanneld has written.
   - The Windows firewall gets a rule (C(winkube-kube-proxy)) for its port 10256 and the healthCheckNodePorts. A load
-    balancer that gets no answer there counts the node as dead. It is also made where kube-proxy is the cluster's.
-  - It is restarted only if the program, the command line or the environment change. If it then does not answer on its
-    healthz port, the change is rolled back.
+    balancer that gets no answer there considers the node dead. The rule is also created if the cluster runs kube-proxy.
+  - It is restarted only if the program, the command line or the environment change. If it does not answer on its
+    healthz port afterwards, the change is rolled back.
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.golden_image
@@ -76,13 +76,13 @@ winkube:
   type: dict
   contains:
     answer:
-      description: The node's answer to the batch, none if nothing had to be done.
+      description: The node's answer to the batch; null if nothing had to be done.
       type: str
     outcome:
-      description: What became of the batch.
+      description: The outcome of the batch.
       type: str
     recovered:
-      description: The batch of an earlier run that was finished or rolled back before, and what became of it.
+      description: The batch of an earlier run that was finished or rolled back first, and its outcome.
       returned: if there was one
       type: dict
       sample: {id: 5fa17f4f4b3d4c91b7dd4f076635f82c, outcome: undone}

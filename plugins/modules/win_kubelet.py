@@ -11,17 +11,17 @@ short_description: Installs the kubelet on a Windows node and runs it as a servi
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - Brings in kubelet.exe, makes its folders and its service, and gives it arguments that its release knows.
-  - The whole command line is checked before the node is touched; what kubeadm wrote into C(kubeadm-flags.env) is a part
-    of it. A flag or feature gate with which this release would not start is refused.
-  - Settings go into a drop-in beside kubeadm's own files C(config.yaml) and C(kubeadm-flags.env) from Kubernetes 1.30
-    on, before into arguments. The second of these is never written. The first follows the cluster's ConfigMap
-    C(kubelet-config) once the node has joined, as C(kubeadm upgrade node phase kubelet-config) would have it.
-  - Without a kubeconfig the kubelet cannot run. Its service is then defined and not started; the join starts it.
-  - The Windows firewall gets a rule (C(winkube-kubelet)) for its port 10250, without which there are no logs, exec and
-    metrics.
+  - Installs kubelet.exe, creates its folders and its service, and gives it arguments that its release accepts.
+  - The whole command line, including what kubeadm wrote into C(kubeadm-flags.env), is checked before the node is
+    touched. A flag or feature gate with which this release would not start is refused.
+  - From Kubernetes 1.30 on, settings go into a drop-in beside kubeadm's own files C(config.yaml) and
+    C(kubeadm-flags.env), before 1.30 into arguments. C(kubeadm-flags.env) is never written. Once the node has joined,
+    C(config.yaml) follows the cluster's ConfigMap C(kubelet-config), as C(kubeadm upgrade node phase kubelet-config)
+    would write it.
+  - Without a kubeconfig the kubelet cannot run. Its service is then created but not started; the join starts it.
+  - The Windows firewall gets a rule (C(winkube-kubelet)) for its port 10250, which logs, exec and metrics need.
   - It is restarted only if the program, the command line, the environment or the values of its configuration change. If
-    it then does not answer on its healthz port, the change is rolled back.
+    it does not answer on its healthz port afterwards, the change is rolled back.
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.golden_image
@@ -79,13 +79,13 @@ winkube:
   type: dict
   contains:
     answer:
-      description: The node's answer to the batch, none if nothing had to be done.
+      description: The node's answer to the batch; null if nothing had to be done.
       type: str
     outcome:
-      description: What became of the batch.
+      description: The outcome of the batch.
       type: str
     recovered:
-      description: The batch of an earlier run that was finished or rolled back before, and what became of it.
+      description: The batch of an earlier run that was finished or rolled back first, and its outcome.
       returned: if there was one
       type: dict
       sample: {id: 5fa17f4f4b3d4c91b7dd4f076635f82c, outcome: undone}

@@ -14,9 +14,9 @@ short_description: Runs node-problem-detector on a Windows node
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - Installs node-problem-detector.exe with health-checker.exe, writes its checks, and makes and starts its service.
-    It counts as working when C(/healthz) answers, which it does when it has seen its Node.
-  - What a check finds is a condition of the Node, set with the kubelet's kubeconfig; nothing is repaired.
+  - Installs node-problem-detector.exe with health-checker.exe, writes its checks, and creates and starts its service.
+    It counts as working when C(/healthz) answers, which it does once it has read its Node.
+  - The result of a check becomes a condition of the Node, set with the kubelet's kubeconfig; nothing is repaired.
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.golden_image
@@ -58,13 +58,13 @@ winkube:
   type: dict
   contains:
     answer:
-      description: The node's answer to the batch, none if nothing had to be done.
+      description: The node's answer to the batch; null if nothing had to be done.
       type: str
     outcome:
-      description: What became of the batch.
+      description: The outcome of the batch.
       type: str
     recovered:
-      description: The batch of an earlier run that was finished or rolled back before, and what became of it.
+      description: The batch of an earlier run that was finished or rolled back first, and its outcome.
       returned: if there was one
       type: dict
       sample: {id: 5fa17f4f4b3d4c91b7dd4f076635f82c, outcome: undone}

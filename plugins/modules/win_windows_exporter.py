@@ -14,8 +14,9 @@ short_description: Runs windows_exporter on a Windows node, for Prometheus
 version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
-  - Installs windows_exporter.exe, and makes and starts its service. It counts as working when C(/health) answers.
-  - Metrics of the machine itself, such as disks, adapters, services and containers, which the kubelet's do not hold.
+  - Installs windows_exporter.exe, and creates and starts its service. It counts as working when C(/health) answers.
+  - It provides metrics of the machine itself, such as disks, adapters, services and containers, which the kubelet
+    does not have.
 extends_documentation_fragment:
   - winkube.node.node
   - winkube.node.golden_image
@@ -62,13 +63,13 @@ winkube:
   type: dict
   contains:
     answer:
-      description: The node's answer to the batch, none if nothing had to be done.
+      description: The node's answer to the batch; null if nothing had to be done.
       type: str
     outcome:
-      description: What became of the batch.
+      description: The outcome of the batch.
       type: str
     recovered:
-      description: The batch of an earlier run that was finished or rolled back before, and what became of it.
+      description: The batch of an earlier run that was finished or rolled back first, and its outcome.
       returned: if there was one
       type: dict
       sample: {id: 5fa17f4f4b3d4c91b7dd4f076635f82c, outcome: undone}

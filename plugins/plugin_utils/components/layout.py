@@ -124,7 +124,7 @@ PLACES = (
     Option(
         "state_dir",
         "str",
-        "The collection's own folder. Administrators only; refused when somebody else owns it.",
+        "The collection's own folder. For administrators only; refused if anyone else owns it.",
         default=r"C:\ProgramData\winkube",
         variable=Variable("winkube_state_dir"),
     ),
@@ -147,7 +147,7 @@ PLACES = (
     Option(
         "log_dir",
         "str",
-        "The folder that kubelet, kube-proxy and flanneld log to, a file each.",
+        "The folder for the logs of kubelet, kube-proxy and flanneld, one file each.",
         default=r"C:\k",
         variable=Variable("winkube_log_dir", "{{ winkube_root }}"),
     ),

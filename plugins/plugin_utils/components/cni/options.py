@@ -111,7 +111,7 @@ class CniOptions:
 
 INTERFACE = Interface(
     module="win_cni",
-    summary="Brings the CNI plugins to a Windows node",
+    summary="Installs the CNI plugins on a Windows node",
     task="Install the CNI plugins",
     shared=("node",),
     places=PLACES,

@@ -75,8 +75,8 @@ PLACES = (
     Option(
         "registry_hosts",
         "list",
-        "The registries that have a folder there. What lies in these folders is read with "
-        "everything else; of others it costs one remote call more.",
+        "The registries that have a folder there. These folders are read "
+        "together with everything else; other folders cost one more remote call.",
         default=[],
         elements="str",
         variable="winkube_registries | default([], true) | selectattr('host', 'defined') | map(attribute='host')"

@@ -19,7 +19,7 @@ class NetworkOptions:
     """The cluster's network, and the node's place in it."""
 
     mode: str = option(
-        "V(overlay) needs more of Windows than V(l2bridge). Empty where no network is set up.",
+        "V(overlay) has more requirements for Windows than V(l2bridge). Empty if no network is set up.",
         default="",
         variable="winkube_network_mode if winkube_kubernetes_version else ''",
     )
@@ -32,13 +32,13 @@ class NetworkOptions:
         "The node's address; empty for the first of the adapter.", default="", variable="winkube_management_ip"
     )
     cluster_cidr: str = option(
-        "The pods' network, not reached by way of a proxy.", default="", variable="winkube_network.cluster_cidr"
+        "The pods' network, reached without a proxy.", default="", variable="winkube_network.cluster_cidr"
     )
     service_cidr: str = option(
-        "The services' network, not reached by way of a proxy.", default="", variable="winkube_network.service_cidr"
+        "The Services' network, reached without a proxy.", default="", variable="winkube_network.service_cidr"
     )
     domain: str = option(
-        "The cluster's domain, not reached by way of a proxy.", default="", variable="winkube_network.cluster_domain"
+        "The cluster's domain, reached without a proxy.", default="", variable="winkube_network.cluster_domain"
     )
 
 
@@ -63,8 +63,8 @@ class ProxyOptions:
         variable=Variable("winkube_node_https_proxy", default="{{ winkube_proxy }}"),
     )
     no_proxy: tuple[str, ...] = option(
-        "What else is reached without the proxy, besides the machine itself, its own network, and the "
-        "cluster's networks and domain.",
+        "What else is reached without the proxy, in addition to the machine itself, its own network, "
+        "and the cluster's networks and domain.",
         default=(),
         variable=Variable("winkube_node_no_proxy", default="{{ winkube_no_proxy }}"),
     )
@@ -98,8 +98,8 @@ class RestartOptions:
     """Whether the machine may be restarted, and for how long that is waited for."""
 
     reboot: bool = option(
-        "Restart the machine where a change is only in force after a restart. With V(false) a warning says which "
-        "changes wait for it.",
+        "Restart the machine if a change takes effect only after a restart. With V(false) a warning says which "
+        "changes are waiting for one.",
         default=True,
         variable=Variable("winkube_reboot"),
     )
@@ -190,8 +190,8 @@ class HostOptions:
     log: LogLimitOptions = suboptions(
         LogLimitOptions,
         "Limits for logs of services that nothing else limits: those that nssm has rotated, and the one that "
-        "containerd holds open. A scheduled task looks at them each hour; not where "
-        "O(runner=inline), which makes no tasks.",
+        "containerd holds open. A scheduled task checks them each hour; not with "
+        "O(runner=inline), which creates no tasks.",
     )
     restart: RestartOptions = inlined(RestartOptions)
 

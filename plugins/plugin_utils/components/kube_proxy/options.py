@@ -131,11 +131,11 @@ class KubeProxyOptions:
         "The rule of the Windows firewall (C(winkube-kube-proxy)) that lets load balancers ask kube-proxy.",
     )
     verbosity: int = option(
-        "How much kube-proxy logs.",
+        "Log verbosity of kube-proxy.",
         default=2,
         variable=Variable(
             "winkube_kube_proxy_verbosity",
-            text="How much kube-proxy logs. Kubernetes' documentation of 1.22 has 4.",
+            text="Log verbosity of kube-proxy. Kubernetes' documentation of 1.22 uses 4.",
         ),
     )
     feature_gates: Mapping[str, Any] = option(

@@ -51,7 +51,7 @@ PLACES = (
     Option(
         "kubelet_kubeconfig",
         "str",
-        "The kubelet's kubeconfig, brought along or written by the join.",
+        "The kubelet's kubeconfig, supplied by you or written by the join.",
         default=r"C:\etc\kubernetes\kubelet.conf",
         variable=Variable(
             "winkube_kubelet_kubeconfig",
@@ -64,8 +64,8 @@ PLACES = (
     Option(
         "credential_providers",
         "list",
-        "Names of programs that the kubelet asks for credentials. These are read with everything else; others cost one "
-        "remote call more.",
+        "Names of programs that the kubelet asks for credentials. These are read together with everything else; others "
+        "cost one more remote call.",
         default=[],
         elements="str",
         variable="winkube_credential_providers | default([], true) | map(attribute='name', default='') | select | list",
@@ -153,11 +153,11 @@ class KubeletOptions:
         setting="clusterDomain",
     )
     verbosity: int = option(
-        "How much the kubelet logs.",
+        "Log verbosity of the kubelet.",
         default=2,
         variable=Variable(
             "winkube_kubelet_verbosity",
-            text="How much the kubelet logs. Kubernetes' documentation of 1.22 has 6, for debugging.",
+            text="Log verbosity of the kubelet. Kubernetes' documentation of 1.22 uses 6, for debugging.",
         ),
         flag="v",
     )

@@ -117,14 +117,14 @@ DECLARATION = declare(
         asks=(),  # it has no flag for its version: with one it would start to serve
     ),
     Recipe(
-        summary="Runs csi-proxy on a Windows node, for CSI drivers without rights of their own",
+        summary="Runs csi-proxy on a Windows node, for CSI drivers that are not HostProcess containers",
         title="CSI proxy",
         version="1.2.1",
         description=(
-            "Brings in csi-proxy.exe, and makes and starts its service. It counts as working when the named pipes of "
-            "the groups are there.",
-            "Only for CSI drivers whose node part runs in an ordinary container. One that runs as a HostProcess "
-            "container has the rights itself and does not need it; new drivers are made that way.",
+            "Installs csi-proxy.exe, and creates and starts its service. It counts as working when the named pipes of "
+            "the groups exist.",
+            "Only for CSI drivers whose node part runs in an ordinary container. A driver that runs as a "
+            "HostProcess container does not need it; new drivers are built that way.",
         ),
         example={
             "source": {

@@ -78,12 +78,12 @@ DECLARATION = declare(
         health=by_port_flag("http_port", PORT, HEALTH),
     ),
     Recipe(
-        summary="Runs Fluent Bit on a Windows node, which sends logs and events away",
+        summary="Runs Fluent Bit on a Windows node, to send its logs and events elsewhere",
         title="Fluent Bit",
         version="5.1.1",
         description=(
-            "Installs fluent-bit.exe, writes its configuration, and makes and starts its service. It counts as working "
-            "when its health check answers.",
+            "Installs fluent-bit.exe, writes its configuration, and creates and starts its service. It counts as "
+            "working when its health check answers.",
             "Sends the logs of containerd, kubelet, kube-proxy and flanneld and Windows' events, with the node's name.",
         ),
         example={

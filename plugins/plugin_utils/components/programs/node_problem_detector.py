@@ -81,9 +81,10 @@ DECLARATION = declare(
         title="Node Problem Detector",
         version="1.36.0",
         description=(
-            "Installs node-problem-detector.exe with health-checker.exe, writes its checks, and makes and starts its "
-            "service. It counts as working when C(/healthz) answers, which it does when it has seen its Node.",
-            "What a check finds is a condition of the Node, set with the kubelet's kubeconfig; nothing is repaired.",
+            "Installs node-problem-detector.exe with health-checker.exe, writes its checks, and creates and starts its "
+            "service. It counts as working when C(/healthz) answers, which it does once it has read its Node.",
+            "The result of a check becomes a condition of the Node, set with the kubelet's kubeconfig; nothing is "
+            "repaired.",
         ),
         example={
             "node_name": "win1",

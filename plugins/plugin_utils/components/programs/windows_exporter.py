@@ -64,10 +64,10 @@ DECLARATION = declare(
         title="windows_exporter",
         version="0.31.8",
         description=(
-            "Installs windows_exporter.exe, and makes and starts its service. It counts as working when C(/health) "
+            "Installs windows_exporter.exe, and creates and starts its service. It counts as working when C(/health) "
             "answers.",
-            "Metrics of the machine itself, such as disks, adapters, services and containers, which the kubelet's do "
-            "not hold.",
+            "It provides metrics of the machine itself, such as disks, adapters, services and containers, which the "
+            "kubelet does not have.",
         ),
         example={
             "source": {"url": f"{_RELEASE}windows_exporter-0.31.8-amd64.exe", "checksum": f"{_RELEASE}sha256sums.txt"},
