@@ -217,7 +217,8 @@ message:
 message_means:
   description:
     - The known causes of O(message), the most specific first, each with id, title, cause, remedy, and C(ours), the
-      command of this collection for the remedy. Empty for an unknown message.
+      command of this collection for the remedy; with C(causes), their ids, where it is a list of several. Empty for an
+      unknown message.
     - The page C(docs/messages.md) lists them.
   returned: with O(depth=full), when the task does not fail
   type: list

@@ -15,7 +15,7 @@ from ..network.model import DEGRADED, DESTROYED, DETACHED, STATES, Endpoint
 from ..words.cause import ERROR, WARNING, Cause
 from ..words.causes import CAUSES
 from ..words.finding import Seen
-from ..words.remedies import MEND_CNI_CONF, REMOVE_ENDPOINTS, advice, converge
+from ..words.remedies import MEND_CNI_CONF, advice, converge
 from ..words.remedy import Ends
 from .check import Check, Needs, inside, ranges
 from .scene import Scene
@@ -177,18 +177,7 @@ def _without_pod(scene: Scene) -> Iterator[Seen]:
 
 CHECKS = (
     Check(
-        Cause(
-            "hns.endpoint-duplicate-address",
-            ERROR,
-            "Two endpoints have one address",
-            "A remote endpoint was left behind when a pod of this node got its address, or an endpoint outlived its "
-            "pod.",
-            REMOVE_ENDPOINTS.said(
-                "Find which of the two has no pod (kubectl get pods -o wide): hnsdiag delete endpoints ID for that one."
-            ),
-            "Azure/AKS#5653",
-            explains=("traffic.*",),
-        ),
+        CAUSES["hns.endpoint-duplicate-address"],
         _duplicate,
     ),
     Check(

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
+from ..facts.ambiguous import Ambiguous
 from ..words.cause import Cause
 from ..words.finding import Finding, Seen
 from ..words.line import parse
@@ -20,6 +21,7 @@ from ..words.messages import Hit, search
 from ..words.places import look_first, look_next, place_sentence
 from ..words.remedies import advice
 from ..words.remedy import Remedy
+from ..words.several import several_of, without
 from ..words.signs import speak_twice
 from .scene import Scene
 
@@ -72,20 +74,46 @@ def _breaks(hit: Hit) -> tuple[str, ...]:
 
 
 def with_logs(
-    found: Iterable[Finding], scene: Scene, known: Mapping[str, Cause], looked: Collection[str] = ()
+    found: Iterable[Finding],
+    scene: Scene,
+    known: Mapping[str, Cause],
+    looked: Collection[str] = (),
+    ruled_out: Collection[str] = (),
 ) -> tuple[Finding, ...]:
     """The findings with what logs say to them, and those that logs alone make of the known causes. `looked` are the ids
-    of those that a check finds on the machine itself."""
+    of those that a check finds on the machine itself, `ruled_out` those that it looked for there and did not find."""
     findings = list(found)
     hits = search(scene.logs, scene.quiet, scene.working)
     for hit in hits:
-        cause = known.get(hit.finding)
+        row = _left_of(hit.row, findings, looked, ruled_out)
+        identity = hit.finding if row is None else row.causes[0].id
+        cause = known.get(identity)
         if cause is None:
             continue
-        at = next((number for number, each in enumerate(findings) if each.id == hit.finding), None)
-        if at is None or hit.finding not in looked:
+        at = next((number for number, each in enumerate(findings) if each.id == identity), None)
+        if at is not None and identity in looked:
+            findings[at] = findings[at].with_evidence(*hit.lines, explains=_breaks(hit))
+        elif row is not None and len(row.causes) > 1:
+            findings.append(Finding(_as_several(cause, row, known), _as_seen(hit)))
+        else:
             own = (each for each in hits if each.finding == hit.finding)
             findings.append(Finding(cause, replace(_as_seen(hit), remedy=_careful(cause, hit, own))))
-        else:
-            findings[at] = findings[at].with_evidence(*hit.lines, explains=_breaks(hit))
     return tuple(findings)
+
+
+def _left_of(
+    row: Ambiguous | None, findings: Iterable[Finding], looked: Collection[str], ruled_out: Collection[str]
+) -> Ambiguous | None:
+    """Of several causes the one that a check has found, else those that none has ruled out; all if they are all."""
+    if row is None:
+        return None
+    seen = {each.id for each in findings if each.id in looked}
+    there = tuple(each for each in row.causes if each.id in seen)
+    left = there[:1] or without(row, frozenset(ruled_out)).causes or row.causes
+    return replace(row, causes=left)
+
+
+def _as_several(cause: Cause, row: Ambiguous, known: Mapping[str, Cause]) -> Cause:
+    """The likeliest cause in the words of the list."""
+    said = several_of(row, {each.id: known[each.id].title if each.id in known else each.id for each in row.causes})
+    return replace(cause, title=said.title, why=said.cause, remedy=advice(said.look))

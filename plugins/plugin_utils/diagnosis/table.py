@@ -331,7 +331,8 @@ def findings_in(scene: Scene, selection: Selection = DIAGNOSE) -> tuple[Finding,
     looking = [check for check in CHECKS.values() if check.id in chosen]
     found = [finding for check in looking for finding in _ask(check, scene)]
     order = {identity: number for number, identity in enumerate(chosen)}
-    everything = [_with_fixes(each, scene) for each in with_logs(found, scene, chosen, CHECKS)]
+    ruled_out = {check.id for check in looking if scene.whole and check.can(scene)} - {each.id for each in found}
+    everything = [_with_fixes(each, scene) for each in with_logs(found, scene, chosen, CHECKS, ruled_out)]
     ranks = (*SEVERITIES, NOTE)
     seen = any(each.id.startswith("hns.") and each.severity == ERROR and not from_log(each) for each in everything)
     # What HNS shows now stands before what a program said of it, and of the way to the cluster that broke with it.

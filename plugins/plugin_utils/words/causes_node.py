@@ -12,6 +12,7 @@ from .remedies import (
     KUBE_PROXY,
     LAUNCH_FLANNELD,
     REJOIN,
+    REMOVE_ENDPOINTS,
     RESTART_FLANNELD,
     START_HNS,
     START_VMCOMPUTE,
@@ -76,6 +77,17 @@ CAUSES: tuple[Cause, ...] = (
         ),
         "projectcalico/calico#12795",
         explains=("traffic.*", "pod.*"),
+    ),
+    Cause(
+        "hns.endpoint-duplicate-address",
+        ERROR,
+        "Two endpoints have one address",
+        "A remote endpoint was left behind when a pod of this node got its address, or an endpoint outlived its pod.",
+        REMOVE_ENDPOINTS.said(
+            "Find which of the two has no pod (kubectl get pods -o wide): hnsdiag delete endpoints ID for that one."
+        ),
+        "Azure/AKS#5653",
+        explains=("traffic.*",),
     ),
     Cause(
         "flannel.bridge-endpoint",

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from ..facts.ambiguous import Ambiguous
 from .cause import Cause
 from .causes import CAUSES
 from .line import parse
@@ -14,26 +16,45 @@ from .mended import CRASH, describe_fixes, find_fixes
 from .messages import PLACES, Told, explain_text
 from .places import look_first, look_next, place_sentence
 from .records import Record, records
+from .several import row_of, several_of
 from .signs import sign_of, speak_twice
 
 
-def meanings(message: str, host: str) -> list[dict[str, str]]:
+def meanings(message: str, host: str) -> list[dict[str, Any]]:
     """What a pasted message is known for, the most particular first, with what of this collection mends it on a host of
     the inventory; nothing of that without a host. Of a line of which only place or code is known it says that; none for
-    one that is not known, or none at all."""
+    one that is not known, or none at all. A list of several causes has the ids of all in `causes`."""
     by_finding: dict[str, list[Told]] = {}
     for each in explain_text(message):
         by_finding.setdefault(each.finding, []).append(each)
     known = [
         _place_only(told[0].record.text, identity)
         if all(each.message in PLACES for each in told)
+        else _several_of(row)
+        if (row := _row_of(told, by_finding)) is not None
         else _cause_of(CAUSES[identity], told, message, host)
         for identity, told in by_finding.items()
     ]
     return known or [_place_only(each.text, NOT_KNOWN) for each in _find_places(message)]
 
 
-def _cause_of(cause: Cause, told: Sequence[Told], message: str, host: str) -> dict[str, str]:
+def _row_of(told: Sequence[Told], by_finding: Mapping[str, Sequence[Told]]) -> Ambiguous | None:
+    """The row of several causes, where no record names one of them by more than its code."""
+    rows = {row_of(each.record.text, each.message) for each in told if each.message not in PLACES}
+    row = next(iter(rows)) if len(rows) == 1 else None
+    others = () if row is None else (by_finding.get(each.id, ()) for each in row.causes)
+    if row is None or any(row_of(one.record.text, one.message) != row for records in others for one in records):
+        return None
+    return row
+
+
+def _several_of(row: Ambiguous) -> dict[str, Any]:
+    said = several_of(row, {each.id: CAUSES[each.id].title for each in row.causes})
+    ids = [each.id for each in row.causes]
+    return {"id": ids[0], "title": said.title, "cause": said.cause, "remedy": said.look, "ours": "", "causes": ids}
+
+
+def _cause_of(cause: Cause, told: Sequence[Told], message: str, host: str) -> dict[str, Any]:
     """What records of a message are known for: on one sign nothing drastic is asked for."""
     careful = cause.remedy.drastic and not speak_twice(sign_of(each.record.text) for each in told)
     mended = describe_fixes(find_fixes(cause.id, message if cause.id == CRASH else ""))
@@ -72,7 +93,7 @@ def _find_places(message: str) -> tuple[Record, ...]:
     return tuple(found.values())[:_MOST]
 
 
-def _place_only(raw: str, identity: str) -> dict[str, str]:
+def _place_only(raw: str, identity: str) -> dict[str, Any]:
     return {
         "id": identity,
         "title": raw[:400],

@@ -31,11 +31,13 @@ from ..facts import (
     messages_volumes,
     messages_windows,
 )
+from ..facts.ambiguous import Ambiguous
 from ..facts.message import Message, Rule
 from ..foreign.windows import cut_line
 from .line import parse
 from .records import Record, moment, paragraphs, plain, records
 from .scan import Scanner
+from .several import row_of
 from .signs import Sign, sign_of
 
 MESSAGES: tuple[Message | Rule, ...] = (
@@ -101,7 +103,8 @@ _SCANNER = Scanner(
 @dataclass(frozen=True, slots=True)
 class Hit:
     """What a log says: the id of the finding that it leads to, whose log, the last lines, and how many there are;
-    `place`: that something failed, and not why; `signs`: what the lines are signs of."""
+    `place`: that something failed, and not why; `signs`: what the lines are signs of; `row`: its several causes, where
+    their code is all that they say."""
 
     finding: str
     program: str
@@ -110,6 +113,7 @@ class Hit:
     source: str
     place: bool = False
     signs: frozenset[Sign] = frozenset()
+    row: Ambiguous | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,8 +302,11 @@ def _of_log(program: str, text: str, quiet: timedelta, works: bool) -> Iterator[
             continue
         shown = tuple(each[:WIDTH] for each in dict.fromkeys(said[-LINES:]))
         first = min(messages & particular, key=lambda each: _ORDER[each])
-        signs = frozenset(sign_of(each) for each in list(dict.fromkeys(map(_bare, said)))[-_COMPARED:])
-        yield Hit(finding, program, shown, len(said), first.source, messages <= PLACES, signs)
+        different = list(dict.fromkeys(map(_bare, said)))[-_COMPARED:]
+        signs = frozenset(map(sign_of, different))
+        rows = {row_of(line, each) for line in different for each in messages - PLACES}
+        row = next(iter(rows)) if len(rows) == 1 else None
+        yield Hit(finding, program, shown, len(said), first.source, messages <= PLACES, signs, row)
 
 
 _NEAR = 40
