@@ -140,7 +140,7 @@ def _too_many(scene: Scene) -> Iterator[Seen]:
                 f"Service {port.service}",
                 f"{len(port.backends)} endpoints are behind {port.address}:{port.port}/{port.protocol}, and kube-proxy "
                 "runs without DSR here",
-                f"{DESTINATIONS} at most, or winkube_kube_proxy_dsr: true",
+                f"{DESTINATIONS} at most, or DSR",
                 explains=("kube-proxy.rule-missing",),
             )
 

@@ -35,7 +35,7 @@ CHECKS = (
             NOTE,
             "The machine has switches of a maker of node images",
             "Its image, or winkube_os_switches, has set them.",
-            advice("docs/defaults.md says what is known of each."),
+            advice("Get-ItemProperty shows the value of each; ask who made the image before you take one away."),
             area=Area.PROGRAMS,
         ),
         _whose,

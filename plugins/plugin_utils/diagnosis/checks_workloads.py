@@ -297,7 +297,9 @@ CHECKS = (
             NOTE,
             "CPU figures may be wrong",
             "",
-            advice("docs/cpu-stats.md says which containerd has which defect."),
+            advice(
+                "Compare kubectl get --raw /api/v1/nodes/NAME/proxy/stats/summary with the container's own counters."
+            ),
             "containerd/containerd#9531",
             area=Area.WORKLOADS,
         ),

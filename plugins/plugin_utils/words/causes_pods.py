@@ -414,7 +414,7 @@ CAUSES: tuple[Cause, ...] = (
         "pod.invalid",
         "The API server does not take the manifest",
         "A field has a value that is not allowed, or one that Windows pods must not have.",
-        "Mend the field that the message names; winkube-workload-lint finds such fields before they are sent.",
+        "Mend the field that the message names; kubectl apply --dry-run=server tells of the next one, if there is one.",
         severity=WARNING,
     ),
     logged(
