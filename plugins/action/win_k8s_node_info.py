@@ -159,6 +159,7 @@ class ActionModule(NodeAction):
             asks.warn,
             partial(self.tell_once, "plan"),
             tries=tries,
+            host=self._host,
         )
 
     def _find_standing(self, run: preflight.Run, *, goes_on: bool) -> Standing:

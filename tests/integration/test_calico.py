@@ -44,7 +44,11 @@ def test_the_plan_names_the_command_before_anything_is_touched(bench: Bench) -> 
     run = whole.site()
     said = " ".join(run.output.split())
     assert run.rc != 0
-    for sentence in ("strictAffinity is false", "calico_ipam_strictaffinity: true", "Run calico.yml"):
+    for sentence in (
+        "strictAffinity is false",
+        "calico_ipam_strictaffinity: true",
+        "ansible-playbook winkube.node.calico",
+    ):
         assert sentence in said, run
     assert differences(before, bench.dump()) == []
 

@@ -50,7 +50,12 @@ CASES = (
     Case("kubeadm", "kubeadm"),
     Case("kubeadm, anonymous off", "kubeadm", settings={"anonymous": "off"}),
     Case("kubespray", "kubespray", "calico, kubespray's", calico=_PROXY),
-    Case("kubespray, without calico.yml", "kubespray", "calico, kubespray's", refused="Run calico.yml"),
+    Case(
+        "kubespray, without calico.yml",
+        "kubespray",
+        "calico, kubespray's",
+        refused="ansible-playbook winkube.node.calico",
+    ),
     Case("kubespray, flannel", "kubespray", settings=_FLANNEL),
     Case("kubespray, hardened", "kubespray", settings=_FLANNEL | {"anonymous": "unbound", "serving": True}),
     Case("kubespray, three control planes", "kubespray", settings=_FLANNEL | {"control_planes": 3}),

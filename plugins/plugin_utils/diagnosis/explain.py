@@ -119,8 +119,7 @@ def _of_scene(texts: Mapping[str, str], host: str) -> Iterator[str]:
         theirs = Node.unknown(layout, cni_managed_by="cluster", kube_proxy_managed_by="cluster")
         scene = scene_of(Reading(parts=parts), theirs)
         for cause in diagnose(scene).causes:
-            ours = cause.finding.remedy.ours(host) if host else ""
-            yield f"{cause.finding.title}. {cause.finding.sentence} {ours}".strip()
+            yield f"{cause.finding.title}. {cause.finding.advise(host)}"
 
 
 def _hns_kinds(text: str) -> Iterator[str]:

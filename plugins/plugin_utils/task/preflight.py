@@ -66,7 +66,7 @@ class Run:
     """One run for one host. `value`: of the variable of this name, without prefix, None if it is not known; `roles`:
     whether the role of this name takes part (tags); `opened`: the cluster of a kubeconfig, whose answers
     all hosts of the run share; `warn` and `tell` show a sentence; `tries`: whether a bootstrap token is made, to try
-    what it may do."""
+    what it may do; `host`: its name in the inventory, for commands."""
 
     value: Callable[[str], Any]
     reading: Reading
@@ -76,6 +76,7 @@ class Run:
     warn: Callable[[str], None] = lambda _sentence: None
     tell: Callable[[str], None] = lambda _sentence: None
     tries: bool = False
+    host: str = ""
     _known: dict[str, Any] = field(default_factory=dict)
 
     def cluster(self) -> Cluster | None:
@@ -234,7 +235,7 @@ def _check_calico(run: Run, node: Node) -> tuple[str, ...]:
         found = calico.problems(look(cluster), needed)
     except ClusterError as error:
         return () if error.status == FORBIDDEN else (str(error),)
-    return tuple(each.sentence for each in found if each.severity == ERROR and calico.rule_of(each).before)
+    return tuple(each.advise(run.host) for each in found if each.severity == ERROR and calico.rule_of(each).before)
 
 
 def _name_network(run: Run) -> str:

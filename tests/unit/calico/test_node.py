@@ -49,7 +49,7 @@ def told(path: Path) -> str:
 def test_a_node_is_refused_before_it_joins(lab: Lab) -> None:
     operator(lab)
     said = told(lab.kubeconfig)
-    assert "there is no Installation 'default'" in said and "Run calico.yml" in said
+    assert "there is no Installation 'default'" in said and "ansible-playbook winkube.node.calico" in said
     assert "winkube_network_mode" not in said, "the mode itself is fine"
 
 

@@ -72,6 +72,29 @@ def prose(path: Path) -> str:
     return _FENCE.sub("", text_of(path))
 
 
+# -- tables ------------------------------------------------------------------------------------------------------
+
+
+def torn_tables(text: str) -> list[str]:
+    """Rows that no head stands above: Markdown shows them as text."""
+    lines = text.splitlines()
+    return [
+        row
+        for above, row, below in zip(["", *lines], lines, [*lines[1:], ""], strict=False)
+        if row.startswith("|") and not above.startswith("|") and not re.match(r"\|[ :|-]+\|$", below)
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=label)
+def test_every_row_of_a_table_stands_below_its_head(page: Path) -> None:
+    assert torn_tables(prose(page)) == []
+
+
+def test_a_blank_line_tears_a_table() -> None:
+    assert torn_tables("| a | b |\n|---|---|\n| 1 | 2 |") == []
+    assert torn_tables("| a | b |\n|---|---|\n\n| 1 | 2 |") == ["| 1 | 2 |"]
+
+
 # -- links -------------------------------------------------------------------------------------------------------
 
 

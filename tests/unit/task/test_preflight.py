@@ -127,6 +127,7 @@ class Host:
             self.layout,
             lambda given: asks.cluster(read(Access, given)),
             tell=self.told.append,
+            host="win1",
         )
         self.variables["winkube_network"] = dict(run.whole_network())
         arguments = node_plan.RoleArguments(self)
