@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import cache
-from typing import Any, TypeVar
+from functools import cache, partial
+from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 
 from ..engine.clock import Clock
@@ -44,8 +44,13 @@ _PATCH_TYPES = {
 _VERSION = re.compile(r"v?(\d+\.\d+\.\d+)")
 
 
-Remember = Callable[[str, Callable[[], Object | None]], Object | None]
-"""Returns the known answer for a path, or asks and keeps the answer."""
+class Remember(Protocol):
+    """Returns the known answer for a path, or asks and keeps the answer."""
+
+    def __call__(self, path: str, ask: Callable[[], Object | None], /) -> Object | None: ...
+
+    def find_item(self, path: str, name: str, ask: Callable[[], Object | None], /) -> Object | None:
+        """One item of the collection at `path`."""
 
 
 def wait_for(
@@ -219,15 +224,14 @@ class Cluster:
 
         An empty list is believed only if it comes twice: one of several API servers may lag behind.
         """
+        return list((self._ask_once(path, partial(self._list, path)) or {}).get("items") or ())
 
-        def ask() -> Object | None:
-            for _time in range(2):
-                found = self._request("GET", path, missing=True)
-                if found is None or found.get("items"):
-                    break
-            return found
-
-        return list((self._ask_once(path, ask) or {}).get("items") or ())
+    def _list(self, path: str) -> Object | None:
+        for _time in range(2):
+            found = self._request("GET", path, missing=True)
+            if found is None or found.get("items"):
+                break
+        return found
 
     def text(self, path: str) -> str:
         """The answer to GET `path` if it is text, such as a pod's log. ClusterError."""
@@ -242,7 +246,7 @@ class Cluster:
         """A Node. If answers are remembered, from the list of all: a run with many nodes then sends one request."""
         if self._remember is not None:
             try:
-                return copy.deepcopy(next((node for node in self.nodes() if node["metadata"]["name"] == name), None))
+                return copy.deepcopy(self._remember.find_item(NODES, name, partial(self._list, NODES)))
             except ClusterError as error:
                 if error.status != FORBIDDEN:
                     raise

@@ -5,6 +5,9 @@
 
 Ansible's workers are separate processes. They share a folder of the run, in which each answer is a file. Some answers
 contain a service account's token, so the files are encrypted with a key that only the run's processes have.
+
+A file has a line for the answer and, if that is a collection, one for each item, which begins with the hash of its
+name: a worker that needs one Node of thousands decodes that line alone.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -32,6 +36,8 @@ FOR_THE_RUN = None
 _CIPHER: Any = None if Fernet is None else Fernet(Fernet.generate_key())
 """Made when Ansible loads the action, before it forks its workers."""
 _FAILED = b"failed"
+_Decode = Callable[[bytes, "int | None"], "Object | None"]
+"""Of a file's bytes; the number of seconds for which they count. InvalidToken if they are older, or of another run."""
 _BULKY = {"metadata": ("managedFields",), "status": ("images", "volumesInUse", "volumesAttached")}
 """The bulk of a Node's text, which no plan reads."""
 
@@ -49,42 +55,85 @@ class Remembered:
     def __call__(self, path: str, ask: Callable[[], Object | None]) -> Object | None:
         """The object at `path`: as this or another worker of the task knows it, else the result of `ask`."""
         if path not in self._own:
-            self._own[path] = self._share(path, lambda: _slim(ask()))
+            self._own[path] = self._share(path, ask, _decode)
         return self._own[path]
 
-    def _share(self, path: str, ask: Callable[[], Object | None]) -> Object | None:
-        name = hashlib.sha256(json.dumps([self.scope, path], sort_keys=True).encode()).hexdigest()
+    def find_item(self, path: str, name: str, ask: Callable[[], Object | None]) -> Object | None:
+        """The item of this name of the collection at `path`, which `ask` asks for; None if it has none."""
+        own = f"{path} {name}"
+        if own not in self._own:
+            self._own[own] = self._share(path, ask, partial(_decode_item, _hash(name)))
+        return self._own[own]
+
+    def _share(self, path: str, ask: Callable[[], Object | None], decode: _Decode) -> Object | None:
+        name = _hash(json.dumps([self.scope, path], sort_keys=True)).decode()
+
+        def ask_alone() -> Object | None:
+            return decode(_encode(_slim(ask())), None)
+
         try:
             file = (self.folder / f"asked-{name}").open("a+b")
         except OSError:
-            return ask()
+            return ask_alone()
         with file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX)  # a worker that comes while the question is asked waits for its answer
             except OSError:  # network file systems may have no locks
-                return ask()
+                return ask_alone()
             file.seek(0)
             kept = file.read()
             with suppress(InvalidToken):
-                known: Object | None = json.loads(_CIPHER.decrypt(kept, ttl=self.fresh_s))
-                return known
+                return decode(kept, self.fresh_s)
             if kept == _FAILED:
                 fcntl.flock(file, fcntl.LOCK_UN)  # else all would wait in turn for a server that is down
-            return _ask_and_keep(file, ask)
+            return decode(_ask_and_keep(file, ask), None)
 
 
-def _ask_and_keep(file: BinaryIO, ask: Callable[[], Object | None]) -> Object | None:
+def _ask_and_keep(file: BinaryIO, ask: Callable[[], Object | None]) -> bytes:
     kept = _FAILED
     try:
-        answer = ask()
-        kept = _CIPHER.encrypt(json.dumps(answer).encode())
+        kept = _encode(_slim(ask()))
     finally:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.truncate(0)
         with suppress(OSError):
             file.write(kept)
             file.flush()
+    return kept
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).hexdigest().encode()
+
+
+def _encode(answer: Object | None) -> bytes:
+    items = (answer or {}).get("items") or ()
+    head = {**answer, "items": []} if answer and items else answer
+    lines = [_CIPHER.encrypt(json.dumps(head).encode())]
+    lines += [b"%s %s" % (_hash(_name(each)), _CIPHER.encrypt(json.dumps(each).encode())) for each in items]
+    return b"\n".join(lines)
+
+
+def _decode(kept: bytes, ttl: int | None) -> Object | None:
+    head, *items = kept.split(b"\n")
+    answer: Object | None = _decrypt(head, ttl)
+    if answer and items:
+        answer["items"] = [_decrypt(each.partition(b" ")[2], None) for each in items]
     return answer
+
+
+def _decode_item(name: bytes, kept: bytes, ttl: int | None) -> Object | None:
+    _decrypt(kept.partition(b"\n")[0], ttl)
+    found = kept.find(b"\n%s " % name)
+    return None if found < 0 else _decrypt(kept[found + 1 :].partition(b"\n")[0].partition(b" ")[2], None)
+
+
+def _decrypt(token: bytes, ttl: int | None) -> Any:
+    return json.loads(_CIPHER.decrypt(token, ttl=ttl))
+
+
+def _name(item: Object) -> str:
+    return str((item.get("metadata") or {}).get("name"))
 
 
 def _slim(answer: Object | None) -> Object | None:

@@ -23,14 +23,18 @@ HEALTH_CHECKS = "winkube_health_check_sources"
 
 
 def addresses(cluster: Cluster) -> tuple[str, ...] | None:
-    """The addresses of the cluster's nodes and API servers (which may not be nodes); None without the right to list
-    them."""
+    """The addresses of the cluster's nodes and API servers (which may not be nodes), found out once for all nodes of a
+    task; None without the right to list them."""
     try:
-        nodes, slices = cluster.nodes(), cluster.items(SLICES)
+        return tuple(cluster.find_out("addresses", lambda: {"addresses": _list_addresses(cluster)})["addresses"])
     except ClusterError as error:
         if error.status == FORBIDDEN:
             return None
         raise
+
+
+def _list_addresses(cluster: Cluster) -> list[str]:
+    nodes, slices = cluster.nodes(), cluster.items(SLICES)
     found = [
         str(each.get("address"))
         for node in nodes
@@ -41,7 +45,7 @@ def addresses(cluster: Cluster) -> tuple[str, ...] | None:
         labels = (each.get("metadata") or {}).get("labels") or {}
         if labels.get("kubernetes.io/service-name") == "kubernetes":
             found += [str(one) for end in each.get("endpoints") or () for one in end.get("addresses") or ()]
-    return tuple(found)
+    return found
 
 
 def scope(

@@ -160,6 +160,28 @@ def test_nodes_are_read_from_one_list(tmp_path: Path) -> None:
     assert sent == ["/api/v1/nodes"]
 
 
+def test_one_node_is_found_without_reading_the_others(tmp_path: Path) -> None:
+    ask = Asked(tmp_path, {"kind": "NodeList", "items": NODES})
+    assert Remembered(tmp_path, "task").find_item("/nodes", "win1", ask) == {
+        "metadata": {"name": "win1"},
+        "status": {"addresses": []},
+    }
+    (kept,) = tmp_path.glob("asked-*")
+    head, *lines = kept.read_bytes().split(b"\n")
+    kept.write_bytes(b"\n".join([head, *(line if number == 1 else line[:70] for number, line in enumerate(lines))]))
+    assert Remembered(tmp_path, "task").find_item("/nodes", "win1", ask), "the others' lines are broken now"
+    assert ask.times == 1
+
+
+def test_the_whole_list_is_as_it_was_asked(tmp_path: Path) -> None:
+    ask = Asked(tmp_path, {"kind": "NodeList", "items": [{"metadata": {"name": name}} for name in ("b", "a")]})
+    for _worker in range(2):
+        found = Remembered(tmp_path, "task")("/nodes", ask)
+        assert found == {"kind": "NodeList", "items": [{"metadata": {"name": "b"}}, {"metadata": {"name": "a"}}]}
+    assert Remembered(tmp_path, "task").find_item("/nodes", "c", ask) is None
+    assert ask.times == 1
+
+
 def test_who_may_not_list_nodes_reads_the_one(tmp_path: Path) -> None:
     api = Fake()
     api.objects["/api/v1/nodes/win1"] = NODES[1]
