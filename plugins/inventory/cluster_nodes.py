@@ -47,6 +47,21 @@ options:
     description: Which Nodes, beside that they are Windows; as in C(kubectl get nodes --selector).
     type: str
     default: ''
+  slices:
+    description:
+      - Into how many slices the Nodes are divided, of which this source has one. A Node's slice follows from its name, so
+        that Nodes which come and go move no other one. V(1) has all of them.
+      - For an Indexed Job its C(completions).
+    type: int
+    default: 1
+    env:
+      - name: WINKUBE_SLICES
+  slice:
+    description: Which one, from V(0) on. An Indexed Job sets the variable in each of its pods.
+    type: int
+    default: 0
+    env:
+      - name: JOB_COMPLETION_INDEX
   connection:
     description:
       - How the hosts are reached. V(host_process) through a pod of each node (P(winkube.node.host_process#connection)),
@@ -85,8 +100,14 @@ connection: host_process
 #     prefix: build
 # compose:
 #   ansible_user: "'azureuser'"
+
+# The second of four slices.
+# plugin: winkube.node.cluster_nodes
+# slices: 4
+# slice: 1
 """
 
+import hashlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -127,9 +148,16 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             "kubeconfig": _locate(self.get_option("kubeconfig"), path),
             "context": self.get_option("context"),
         }
+        number, count = self.get_option("slice"), self.get_option("slices")
+        if not 0 <= number < count:
+            raise AnsibleParserError(
+                f"{path}: slice is {number} (JOB_COMPLETION_INDEX) and slices is {count} (WINKUBE_SLICES): slice counts "
+                "from 0 to one less than slices, which is the completions of an Indexed Job."
+            )
         self.inventory.add_group(GROUP)
         for node in self._nodes(where, path, cache and self.get_option("cache")):
-            self._add(node, where)
+            if find_slice(node["metadata"]["name"], count) == number:
+                self._add(node, where)
 
     def _nodes(self, where: dict[str, str], path: str, use_cache: bool) -> list[Object]:
         key = self.get_cache_key(path)
@@ -162,6 +190,11 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         self._set_composite_vars(self.get_option("compose"), found, name, strict=strict)
         self._add_host_to_composed_groups(self.get_option("groups"), found, name, strict=strict)
         self._add_host_to_keyed_groups(self.get_option("keyed_groups"), found, name, strict=strict)
+
+
+def find_slice(name: str, count: int) -> int:
+    """The slice of the Node of this name."""
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()) % count
 
 
 def variables(node: Object) -> dict[str, Any]:

@@ -452,6 +452,13 @@ def test_three_lines_make_an_inventory_that_needs_nothing_else(managed: Managed)
     ssh = bench.file("by_ssh.yml", source.read_text() + "connection: ssh\n")
     shown = bench.ansible("-i", ssh, "win1", "-m", "ansible.builtin.debug", "-a", "var=ansible_host", env=env)
     assert '"ansible_host": "192.168.122.231"' in shown.output, shown
+    slices = []
+    for number in range(2):
+        sliced = env | {"JOB_COMPLETION_INDEX": str(number), "WINKUBE_SLICES": "2"}
+        slices.append(bench.ansible("-i", source, "all", "-m", "ansible.builtin.debug", env=sliced).output)
+    assert ["win1 | SUCCESS" in said for said in slices].count(True) == 1, slices
+    beyond = bench.ansible("-i", source, "all", "-m", "ansible.builtin.debug", env=env | {"JOB_COMPLETION_INDEX": "1"})
+    assert "slice is 1 (JOB_COMPLETION_INDEX) and slices is 1 (WINKUBE_SLICES)" in beyond.output, beyond
     wrong = bench.file("no_cluster_nodes.yml", "plugin: winkube.node.cluster_nodes\nkubeconfig: nowhere.conf\n")
     failed = bench.ansible("-i", wrong, "all", "-m", "ansible.windows.win_ping", env=env)
     assert "there is no file" in failed.output and "nowhere.conf" in failed.output, failed

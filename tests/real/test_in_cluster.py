@@ -413,7 +413,7 @@ def rendered(folder: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    "components", [(), ("join", "serving-certificates", "alerts")], ids=["as it is", "with all of it"]
+    "components", [(), ("join", "serving-certificates", "alerts", "slices")], ids=["as it is", "with all of it"]
 )
 def test_kustomize_makes_what_the_server_takes(server: Server, tmp_path: Path, components: tuple[str, ...]) -> None:
     """Each image by its digest; the digest that is shipped is no image's, since nobody publishes one."""
@@ -423,12 +423,15 @@ def test_kustomize_makes_what_the_server_takes(server: Server, tmp_path: Path, c
     file.write_text(yaml.safe_dump(wanted), encoding="utf-8")
     found = rendered(folder)
     jobs = {each["metadata"]["name"]: each for each in found if each["kind"] == "CronJob"}
-    assert set(jobs) == {"look", "keep", *components} - {"alerts", "serving-certificates"}
+    assert set(jobs) == {"look", "keep", *components} - {"alerts", "serving-certificates", "slices"}
     for name, job in jobs.items():
         spec = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]
         (image,) = {each["image"] for each in spec["containers"]}
         assert image == f"registry.invalid/winkube-ee@sha256:{'0' * 64}"
         assert job["spec"]["suspend"] is (name != "look"), "look begins, and changes nothing on a node"
+        sliced = job["spec"]["jobTemplate"]["spec"]
+        told = {each["name"]: each.get("value") for each in spec["containers"][0]["env"]}.get("WINKUBE_SLICES")
+        assert told == (str(sliced["completions"]) if "slices" in components and name != "join" else None)
     dry = _Dry(server.admin.server, server.admin.token)
     for document in found:
         if document["kind"] != "PrometheusRule":
