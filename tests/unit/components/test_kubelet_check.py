@@ -224,6 +224,10 @@ def test_a_setting_of_the_drop_in_is_refused_as_an_extra_argument_too() -> None:
     extra = ("--cluster-domain=corp.local", "--max-pods=60")
     (sentence,) = problems("1.37.1", join="kubeadm", extra_arguments=extra)
     assert "clusterDomain stands in the drop-in" in sentence
+    for own, argument in (({"maxPods": 60}, "--max-pods=50"), ({"hairpinMode": "none"}, "--hairpin-mode=none")):
+        (twice,) = problems("1.37.1", join="kubeadm", config=own, extra_arguments=(argument,))
+        assert f"{argument}: {next(iter(own))} stands in the drop-in" in twice
+        assert twice.endswith("(winkube_kubelet_config); take one of the two out.")
     (gate,) = problems("1.37.1", join="kubeadm", feature_gates={"WinDSR": False})
     assert "locked" in gate
 

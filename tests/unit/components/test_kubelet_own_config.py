@@ -55,11 +55,6 @@ def test_fields_without_a_flag_go_into_the_drop_in_last() -> None:
             {"version": "1.31.14"},
             "maxPods: a kubelet 1.31.14 takes nothing away by a null",
         ),
-        (
-            {"maxPods": 60},
-            {"extra_arguments": ("--max-pods=50",)},
-            "maxPods: --max-pods=50 of winkube_kubelet_extra",
-        ),
         ({"kind": "KubeletConfiguration"}, {}, "kind: it stands in the drop-in already."),
         ({"staticPodURLHeader": {"Authorization": ["x"]}}, {}, "staticPodURLHeader: its values are credentials"),
     ],

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from ...cluster.records import ClusterConfiguration, KubeletDocument
 from ...engine import windows_path
 from ...facts import feature_gates, kubelet_config
-from ...facts.flags import line_for
+from ...facts.flags import NEWEST, line_for
 from ...facts.version import Line, Version
 from ...foreign.files import ForeignError
 from ...foreign.spelling import meant
@@ -417,7 +417,7 @@ class _Work:
         self.set_by.setdefault(path, []).append((place, value))
 
     def _ignore(self, given: str, place: str) -> None:
-        later = next((kind for path, kind in _newest_fields().items() if path == given), None)
+        later = next((kind for path, kind in kubelet_config.fields(NEWEST).items() if path == given), None)
         if later is not None:
             said = f"a kubelet {self.version} does not know it, and ignores it in silence."
         else:
@@ -483,10 +483,6 @@ class _Work:
     def _place(self, path: str) -> str:
         below = [place for key, place in self.places.items() if key.startswith(f"{path}.")]
         return self.places.get(path) or (below[-1] if below else "the kubelet's default")
-
-
-def _newest_fields() -> Mapping[str, str]:
-    return kubelet_config.fields(Line(99, 0))
 
 
 def _checked(value: Any, kind: str) -> Any:

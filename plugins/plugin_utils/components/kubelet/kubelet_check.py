@@ -135,13 +135,11 @@ def _list_given(kubelet: Kubelet) -> set[str]:
     """Names of the flags that the settings set, as arguments or in the drop-in; an argument would win over the
     drop-in."""
     line = read(((OWN, arguments(kubelet)),), KUBELET, line_for(kubelet.version.line))
-    in_drop_in = configuration(kubelet) if kubelet.uses_drop_in else {}
     known = line_for(kubelet.version.line)
-    own = own_config.list_paths(kubelet.options.config, known) if kubelet.uses_drop_in else ()
+    there = own_config.list_paths(configuration(kubelet), known) if kubelet.uses_drop_in else ()
     return {
         *(flag.name for flag in line.given),
-        *(flag for flag, name in _FIELDS.items() if name in in_drop_in),
-        *(flag for flag, path in kubelet_config.flags(known).items() if path in own),
+        *(flag for flag, path in kubelet_config.flags(known).items() if path in there),
     }
 
 
@@ -262,7 +260,7 @@ def conflicts(argv: Sequence[str], kubelet: Kubelet, config: Mapping[str, Any]) 
     line = read(((OWN, argv),), KUBELET, line_for(kubelet.version.line))
     wanted = configuration(kubelet)
     found = []
-    for flag, name in _FIELDS.items():
+    for flag, name in kubelet_config.flags(kubelet.version.line).items():
         given = line.find_last(flag)
         if given is not None and name in wanted and name in config and config[name] != wanted[name]:
             found.append(
@@ -272,36 +270,18 @@ def conflicts(argv: Sequence[str], kubelet: Kubelet, config: Mapping[str, Any]) 
     return found
 
 
-_FIELDS = {
-    "resolv-conf": "resolvConf",
-    "enable-debugging-handlers": "enableDebuggingHandlers",
-    "cluster-dns": "clusterDNS",
-    "cluster-domain": "clusterDomain",
-    "hairpin-mode": "hairpinMode",
-    "cgroups-per-qos": "cgroupsPerQOS",
-    "enforce-node-allocatable": "enforceNodeAllocatable",
-    "container-runtime-endpoint": "containerRuntimeEndpoint",
-    "image-service-endpoint": "imageServiceEndpoint",
-    "system-reserved": "systemReserved",
-    "kube-reserved": "kubeReserved",
-    "eviction-hard": "evictionHard",
-    "eviction-soft": "evictionSoft",
-    "eviction-soft-grace-period": "evictionSoftGracePeriod",
-    "register-with-taints": "registerWithTaints",
-    "feature-gates": "featureGates",
-}
-"""Argument -> field of KubeletConfiguration. Source: kubernetes v1.37.1 cmd/kubelet/app/options/options.go."""
-
-
 def _find_double_settings(kubelet: Kubelet) -> list[str]:
-    """Extra arguments for settings of the drop-in."""
-    line = read((("extra arguments", kubelet.extra),), KUBELET, kubelet.version.line)
-    ours = configuration(kubelet)
+    """Extra arguments for settings of the drop-in, ours or the user's (winkube_kubelet_config)."""
+    line = kubelet.version.line
+    overriding = kubelet_config.flags(line)
+    own = own_config.list_paths(kubelet.options.config, line)
+    there = own_config.list_paths(configuration(kubelet), line)
+    where = f"stands in the drop-in {drop_in_dir(kubelet.layout)}"
     return [
-        f"{flag.place}: {flag.text}: {name} stands in the drop-in {drop_in_dir(kubelet.layout)}; change the setting "
-        "instead."
-        for flag in line.given
-        if (name := _FIELDS.get(flag.name)) and name in ours
+        f"{flag.place}: {flag.text}: {path} {where}"
+        + (f" ({own_config.VARIABLE}); take one of the two out." if path in own else "; change the setting instead.")
+        for flag in read((("extra arguments", kubelet.extra),), KUBELET, line).given
+        if (path := overriding.get(flag.name)) in there
     ]
 
 

@@ -12,10 +12,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...facts import kubelet_config
-from ...facts.flags import KUBELET, line_for
+from ...facts.flags import NEWEST
 from ...facts.version import Line
 from ...foreign.spelling import meant
-from ..flag_check import read
 from .kubelet_args import DROP_INS, Kubelet
 
 VARIABLE = "winkube_kubelet_config"
@@ -90,8 +89,7 @@ def _why_not(path: str, value: Any, known: Mapping[str, str], kubelet: Kubelet) 
     if path in NOT_TAKEN:
         return NOT_TAKEN[path]
     if path not in known:
-        newest = kubelet_config.fields(Line(99, 0))
-        if path in newest:
+        if path in kubelet_config.fields(NEWEST):
             return f"a kubelet {kubelet.version} does not know it."
         near = meant(path, known)
         return f"KubeletConfiguration has no such field{f'; is {near} meant?' if near else '.'}"
@@ -100,14 +98,4 @@ def _why_not(path: str, value: Any, known: Mapping[str, str], kubelet: Kubelet) 
         return f"{OWNERS[owned[0]]} sets {'it' if owned[0] == path else owned[0]}; set that."
     if value is None and line < kubelet_config.PATCHES_VERSIONED:
         return f"a kubelet {kubelet.version} takes nothing away by a null ({kubelet_config.PATCHES_VERSIONED} does)."
-    if flag := _find_argument(path, kubelet):
-        return f"{flag} of winkube_kubelet_extra_arguments counts before it; take one of the two out."
     return ""
-
-
-def _find_argument(path: str, kubelet: Kubelet) -> str:
-    """The user's argument that overrides a field; empty without one."""
-    line = kubelet.version.line
-    overriding = kubelet_config.flags(line)
-    given = read((("extra arguments", kubelet.extra),), KUBELET, line_for(line)).given
-    return next((flag.text for flag in given if overriding.get(flag.name) == path), "")
