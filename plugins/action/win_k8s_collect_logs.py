@@ -9,7 +9,7 @@ import re
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,12 +19,10 @@ from ansible.template import trust_as_template
 from ..plugin_utils.bundle import collect, issue, known
 from ..plugin_utils.bundle.store import Store
 from ..plugin_utils.cluster.access import list_files
-from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.node import Node
 from ..plugin_utils.components.options import read
-from ..plugin_utils.components.shared_options import Access
 from ..plugin_utils.engine.answer import Answer
 from ..plugin_utils.engine.batch import Op
 from ..plugin_utils.engine.local_path import expand_home
@@ -48,7 +46,6 @@ _NOT_OF_HOST = frozenset({"hostvars", "vars", "groups", "ansible_facts"})
 class CollectOptions:
     """The module's options that do not say what the node should be. `max_total` and `hnstrace_max` are megabytes."""
 
-    cluster: Access
     dest: str
     files: tuple[str, ...]
     redact: tuple[str, ...]
@@ -122,7 +119,7 @@ class ActionModule(NodeAction):
             display.warning(f"{self._host}: programs were not run, their output is not in the bundle: {why}")
 
         name = expected.node_name or self._host
-        server, node_object = self._in_cluster(how, name)
+        server, node_object = self._in_cluster(name)
         facts = issue.Facts.of(
             name,
             expected,
@@ -157,7 +154,7 @@ class ActionModule(NodeAction):
             if name not in _NOT_OF_HOST and known.has_secret(value, name):
                 with suppress(AnsibleError):  # a variable that cannot be rendered has no value that anything could show
                     found += known.list_secrets(self.render_value(value), name)
-        if setting := how.cluster.kubeconfig:
+        if setting := self._shared.cluster.kubeconfig:
             with suppress(ClusterError):
                 found += known.list_of_kubeconfigs(list_files(setting))
         return tuple(dict.fromkeys(found))
@@ -206,10 +203,10 @@ class ActionModule(NodeAction):
         store.take("network/hnstrace.etl", file, size, lambda path: self._connection.fetch_file(file, str(path)))
         store.save()
 
-    def _in_cluster(self, how: CollectOptions, name: str) -> tuple[str, Mapping[str, Any] | None]:
+    def _in_cluster(self, name: str) -> tuple[str, Mapping[str, Any] | None]:
         """The API server's version and the Node of this name; empty for what it cannot be said."""
         try:
-            cluster = Cluster.open(asdict(how.cluster))
+            cluster = self._asks.cluster(self._shared.cluster)
             if cluster is not None:
                 return f"v{cluster.version()}", cluster.node(name)
         except ClusterError as error:

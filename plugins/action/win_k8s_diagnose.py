@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..plugin_utils.cluster.client import Cluster
@@ -15,7 +15,6 @@ from ..plugin_utils.cluster.records import NODE
 from ..plugin_utils.components.host.node_fit import Machine
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.options import read
-from ..plugin_utils.components.shared_options import Access
 from ..plugin_utils.diagnosis import gather
 from ..plugin_utils.diagnosis.checks_programs import exit_line
 from ..plugin_utils.diagnosis.picture import picture_of
@@ -24,6 +23,7 @@ from ..plugin_utils.diagnosis.table import DIAGNOSE, VERIFY, Report, check_ids, 
 from ..plugin_utils.engine.answer import Answer
 from ..plugin_utils.engine.batch import Batch
 from ..plugin_utils.engine.clock import Clock
+from ..plugin_utils.engine.gate import Unexpected
 from ..plugin_utils.engine.reading import Query, Reading
 from ..plugin_utils.engine.waiting import Wait
 from ..plugin_utils.node.link import NodeError, OutcomeUnknown
@@ -41,7 +41,6 @@ AGAIN_S = 5
 class DiagnoseOptions:
     """The module's options that say neither what the node should be nor how it is looked at. `timeout` is seconds."""
 
-    cluster: Access
     message: str
     checks: tuple[str, ...]
     depth: Literal["quick", "full"]
@@ -67,14 +66,14 @@ class ActionModule(NodeAction):
         clock = Clock()
         end, wait = clock.now() + how.timeout, Wait("diagnose: waiting for what is wrong to pass", clock)
         while True:
-            scene = gather.quick(self, question, self._cluster(how, question))
+            scene = gather.quick(self, question, self._cluster(question))
             report = diagnose(scene, VERIFY)
             errors = [one for one in report.findings if one.severity == ERROR]
             if not errors or clock.now() >= end:
                 break
             wait.sleep(AGAIN_S, "; ".join(one.title for one in errors))
-        self.adds.see(NODE(scene.node, "") if scene.node is not None else None)
-        failed, result = self._report(report.only(how.checks), how, describe(scene, VERIFY))
+        self._see(scene.node)
+        failed, result = self._report(report.only(how.checks), how, describe(scene, VERIFY), {})
         if failed:
             return result
         for one in report.findings:
@@ -85,12 +84,11 @@ class ActionModule(NodeAction):
         """Everything, and what the report of all nodes shows."""
         cluster, why = None, "winkube_cluster.kubeconfig is empty."
         try:
-            cluster = self._cluster(how, question)
+            cluster = self._cluster(question)
         except ClusterError as error:
             why = str(error)
         scene, findings = gather.full(self, question, cluster, why)
-        self.adds.see(NODE(scene.node, "") if scene.node is not None else None)
-        failed, result = self._report(report_of(findings).only(how.checks), how, describe(scene, DIAGNOSE))
+        self._see(scene.node)
         services = (scene.second.service(each.service) for each in programs(question.layout, question.expected))
         whole = {
             "windows": Machine.of(scene.first.parts.get("system") or {}).name,
@@ -100,11 +98,20 @@ class ActionModule(NodeAction):
             "facts": list(gather.bug_report(scene)),
             "picture": picture_of(scene),
         }
-        self.adds.diagnose({**(self.adds.diagnosis or {}), **whole})
-        return result if failed else result | whole
+        return self._report(report_of(findings).only(how.checks), how, describe(scene, DIAGNOSE), whole)[1]
 
-    def _report(self, report: Report, how: DiagnoseOptions, looked: str) -> tuple[bool, dict[str, Any]]:
-        """Whether the task fails, and the results; of a task that fails Ansible prints all, so those are short."""
+    def _see(self, node: Mapping[str, Any] | None) -> None:
+        """Note the Node for the record; of one that the record cannot have is said why."""
+        try:
+            self.adds.see(None if node is None else NODE(node, ""))
+        except Unexpected as error:
+            self.warn_once(f"{self._host}: the record says nothing of the Node, since in it {error}.")
+
+    def _report(
+        self, report: Report, how: DiagnoseOptions, looked: str, whole: Mapping[str, Any]
+    ) -> tuple[bool, dict[str, Any]]:
+        """Whether the task fails, and the results, `whole` among them; of a task that fails Ansible prints all, so
+        those are short."""
         lines = list(report.lines(self._host))
         short = {
             "changed": False,
@@ -117,17 +124,17 @@ class ActionModule(NodeAction):
         }
         notes = [one.as_data(self._host) for one in report.notes]
         more = {"causes": report.as_data(self._host), "notes": notes, "said": lines}
-        self.adds.diagnose(short | more)
+        self.adds.diagnose({**short, **more, **whole})
         if fails(report.findings, how.fail_on):
             return True, short | {
                 "failed": True,
                 "msg": "\n".join([f"{self._host} does not work as it should:", *lines, looked]),
             }
-        return False, short | more
+        return False, {**short, **more, **whole}
 
-    def _cluster(self, how: DiagnoseOptions, question: gather.Question) -> Cluster | None:
+    def _cluster(self, question: gather.Question) -> Cluster | None:
         """The way to the cluster; None for a node without Kubernetes, and without a kubeconfig."""
-        cluster = Cluster.open(asdict(how.cluster)) if question.expected.kubernetes else None
+        cluster = self._asks.cluster(self._shared.cluster) if question.expected.kubernetes else None
         if cluster is None:
             display.v(f"{self._host}: winkube_cluster.kubeconfig is empty; the Node object was not looked at")
         return cluster

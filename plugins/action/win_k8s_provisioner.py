@@ -10,6 +10,7 @@ import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +109,7 @@ class ActionModule(ConvergingAction):
         return None if fact is None else earlier_push.read_last(fact, queries, RUN_ID, time.time())
 
     def _daemon_sets(self, items: Sequence[Item], how: ProvisionerOptions) -> tuple[str, ...]:
-        question = in_cluster.ask_daemon_sets(items, how.find_node_name(self._host))
+        question = in_cluster.ask_daemon_sets(items, how.find_node_name(self._shared.drain, self._host))
         return () if question is None else self._asks.of_cluster(self._shared.cluster, "daemon sets", question) or ()
 
     def _push(self, push: Push, reading: Reading) -> dict[str, Any]:
@@ -154,7 +155,9 @@ class ActionModule(ConvergingAction):
         """Drain if that is wanted, hand the batch over, wait for the Node."""
         journal = provision_report.journal_query(self._node.layout, mark)
         reading, answer = push.run.send(planned, mark, reading, beside=(journal,))
-        waited = in_cluster.wait_for_node(push.how, push.how.find_node_name(self._host), tasks)
+        name = push.how.find_node_name(self._shared.drain, self._host)
+        find_cluster = partial(self._asks.cluster, self._shared.cluster)
+        waited = in_cluster.wait_for_node(find_cluster, push.how, name, tasks)
         before, after = ([Step("the cluster", text) for text in texts] for texts in (push.run.emptied, waited))
         done = replace(plan, steps=(*before, *plan.steps, *after))
         times = provision_report.measure_times(planned, answer.state)

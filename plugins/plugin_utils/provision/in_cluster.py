@@ -7,7 +7,6 @@ file of the host."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from ..cluster.client import Cluster, wait_for
@@ -22,14 +21,16 @@ from .provision import Task
 from .provision_items import KUBEPROXY_PATH, Item
 
 
-def wait_for_node(how: ProvisionerOptions, name: str, tasks: Iterable[Task]) -> tuple[str, ...]:
+def wait_for_node(
+    find_cluster: Callable[[], Cluster | None], how: ProvisionerOptions, name: str, tasks: Iterable[Task]
+) -> tuple[str, ...]:
     """Until the Node is Ready and reports the kubelet that was put in; what was waited for. ClusterError if it is not;
     nothing is rolled back then: the node's own readiness check has passed."""
     asked = [task for task in tasks if task.item.wait_for == "node_ready" and task.what in {"replace", "previous"}]
     if not asked:
         return ()
     versions = {task.version for task in asked if task.item.name.casefold() == "kubelet" and task.version}
-    cluster = Cluster.open(asdict(how.cluster))
+    cluster = find_cluster()
     if cluster is None:
         raise Refused(
             "wait_for: node_ready needs the cluster: name its kubeconfig in winkube_cluster.kubeconfig. The programs "

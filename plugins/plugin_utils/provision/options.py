@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..components.shared_options import Access, DrainOptions
+from ..components.shared_options import DrainOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +38,7 @@ class ProvisionerOptions(Timeouts):
     proxy: str
     node_name: str
     node_timeout: int
-    cluster: Access
-    drain: DrainOptions
 
-    def find_node_name(self, host: str) -> str:
+    def find_node_name(self, drain: DrainOptions, host: str) -> str:
         """The Node's name: the module's, else the drain's, else that of the inventory's host."""
-        return (self.node_name or self.drain.node_name or host).lower()
+        return (self.node_name or drain.node_name or host).lower()

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_options import SharedOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.in_cluster import ask_daemon_sets
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.options import ProvisionerOptions, Timeouts
 
@@ -46,7 +47,8 @@ def test_the_cluster_is_not_asked_where_kube_proxy_stays() -> None:
     ],
 )
 def test_the_modules_node_name_comes_before_the_drains(given: dict[str, Any], name: str) -> None:
-    assert told(ProvisionerOptions, "win_k8s_provisioner", **given).find_node_name("HOST1") == name
+    how, shared = (told(options, "win_k8s_provisioner", **given) for options in (ProvisionerOptions, SharedOptions))
+    assert how.find_node_name(shared.drain, "HOST1") == name
 
 
 def test_a_node_has_time_for_each_service_that_is_watched() -> None:
