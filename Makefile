@@ -203,6 +203,10 @@ molecule-pytest: setup ## molecule scenarios as tests of pytest, by pytest-ansib
 bench: setup ## what site.yml costs, as one JSON object (minutes; ARGS="--many 1000" half an hour)
 	@$(PYTHON) -m tests.bench $(ARGS)
 
+.PHONY: scale
+scale: setup ## what look.yml and keep.yml cost for a slice of 2,000 simulated nodes, as one JSON object (an hour; ARGS="--nodes 10000 --slices 200 --no-keep")
+	@PYTHONPATH=.venv/collections $(PYTHON) -W ignore -m tests.bench.scale $(ARGS)
+
 figures: setup ## how large the project is, for the last commit and the last tag side by side (ARGS="REVISION ..." for others)
 	@$(PYTHON) -m tests.figures $(ARGS)
 

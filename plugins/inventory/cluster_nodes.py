@@ -49,8 +49,8 @@ options:
     default: ''
   slices:
     description:
-      - Into how many slices the Nodes are divided, of which this source has one. A Node's slice follows from its name, so
-        that Nodes which come and go move no other one. V(1) has all of them.
+      - Into how many slices the Nodes are divided, of which this source has one. A Node's slice follows from its name,
+        so that Nodes which come and go move no other one. V(1) has all of them.
       - For an Indexed Job its C(completions).
     type: int
     default: 1
@@ -151,8 +151,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         number, count = self.get_option("slice"), self.get_option("slices")
         if not 0 <= number < count:
             raise AnsibleParserError(
-                f"{path}: slice is {number} (JOB_COMPLETION_INDEX) and slices is {count} (WINKUBE_SLICES): slice counts "
-                "from 0 to one less than slices, which is the completions of an Indexed Job."
+                f"{path}: slice is {number} (JOB_COMPLETION_INDEX) and slices is {count} (WINKUBE_SLICES): slice "
+                "counts from 0 to one less than slices, which is the completions of an Indexed Job."
             )
         self.inventory.add_group(GROUP)
         for node in self._nodes(where, path, cache and self.get_option("cache")):

@@ -1,5 +1,5 @@
-"""Converged machines by the hundred: copies of one that site.yml has made, each with its own name, certificate and range
-of pods, booted as a machine with that disk is."""
+"""Converged machines by the hundred: copies of one that site.yml has made, each with its own name, address, certificate
+and range of pods, booted as a machine with that disk is."""
 
 from __future__ import annotations
 

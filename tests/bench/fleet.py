@@ -103,7 +103,7 @@ class Fleet:
         self.bench.reset_ledger()
         output = self.bench.directory / "output.txt"
         line = [str(SCRIPTS / "ansible-playbook"), "-i", str(self.bench.inventory()), *arguments]
-        started, worked, asked = time.monotonic(), _children_s(), self._api_requests()
+        started, worked, asked = time.monotonic(), children_s(), self._api_requests()
         with output.open("w", encoding="utf-8") as sink:
             process = subprocess.Popen(
                 line,
@@ -119,13 +119,9 @@ class Fleet:
                 process.terminate()
                 process.wait(timeout=30)
                 raise
-        seconds, cpu_s = time.monotonic() - started, _children_s() - worked
+        seconds, cpu_s = time.monotonic() - started, children_s() - worked
         if process.returncode != 0:
-            lines = output.read_text(encoding="utf-8", errors="replace").splitlines()
-            wrong = [one for one in lines if re.search(r"\[ERROR\]|fatal:|(?:unreachable|failed)=[1-9]", one)]
-            raise BenchFailed(
-                "\n".join([f"ansible-playbook ended with {process.returncode}:", *wrong[:40], *lines[-5:]])
-            )
+            raise BenchFailed(why(process.returncode, output))
         accounts = {name: self.bench.account(name) for name in self.names}
         return Measured(
             seconds,
@@ -143,7 +139,14 @@ class Fleet:
         return sum(call.outside for cluster in self.bench.lab.clusters.values() for call in cluster.api.calls)
 
 
-def _children_s() -> float:
+def why(status: int, output: Path) -> str:
+    """Of what a run has printed the lines that say why it failed."""
+    lines = output.read_text(encoding="utf-8", errors="replace").splitlines()
+    wrong = [one for one in lines if re.search(r"\[ERROR\]|fatal:|(?:unreachable|failed)=[1-9]", one)]
+    return "\n".join([f"ansible-playbook ended with {status}:", *wrong[:40], *lines[-5:]])
+
+
+def children_s() -> float:
     """Processor seconds of all processes that this one started and that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

@@ -45,6 +45,12 @@ def make_fingerprint(templar: Any, variables: Mapping[str, Any]) -> str:
         templar: The task's.
         variables: The host's, with the defaults of all roles.
     """
+    wanted = write_wanted(templar, variables)
+    return hashlib.sha256(wanted.encode()).hexdigest()[:LENGTH] if wanted else ""
+
+
+def write_wanted(templar: Any, variables: Mapping[str, Any]) -> str:
+    """What the fingerprint is made of, as JSON; empty where it cannot be rendered. See `make_fingerprint`."""
     known = dict(variables)
     known[NETWORK] = TYPED
     engine = templar.copy_with_new_env(available_variables=known)
@@ -60,7 +66,7 @@ def make_fingerprint(templar: Any, variables: Mapping[str, Any]) -> str:
                 found[part.component.role] = _without_secrets(options, load_spec(module))
     except (AnsibleError, AnsibleActionFail):
         return ""
-    return hashlib.sha256(json.dumps(found, sort_keys=True, default=str).encode()).hexdigest()[:LENGTH]
+    return json.dumps(found, sort_keys=True, default=str)
 
 
 def _without_secrets(options: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:

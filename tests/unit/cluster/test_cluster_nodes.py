@@ -31,5 +31,7 @@ def test_slices_have_each_node_once_whatever_others_come_and_go() -> None:
     slices = [[name for name in names if find_slice(name, 20) == number] for number in range(20)]
     assert sorted(name for one in slices for name in one) == sorted(names)
     assert all(60 < len(one) < 140 for one in slices), "about as many each"
-    assert [name for name in names[::2] if find_slice(name, 20) == 7] == [name for name in slices[7] if name in names[::2]]
+    assert [name for name in names[::2] if find_slice(name, 20) == 7] == [
+        name for name in slices[7] if name in names[::2]
+    ]
     assert {find_slice(name, 1) for name in names} == {0}
