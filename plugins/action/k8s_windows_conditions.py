@@ -39,7 +39,6 @@ class ActionModule(ClusterAction):
         """What is new on the Node; a cluster that does not take it is a warning, since the machine is as it is."""
         how = read(ConditionsOptions, options)
         name, check = how.node_name, bool(self._task.check_mode)
-        cluster = self.open_cluster(how.cluster)
         try:
             node = self.recall_cluster(how.cluster).find_node(name)
             if node is None:
@@ -48,7 +47,7 @@ class ActionModule(ClusterAction):
             judge = partial(list_conditions, find_store().record(self._host))
             steps = plan_report(node, judge(node), how.applied)
             if steps and not check:
-                steps = write_conditions(cluster, name, judge, how.applied)
+                steps = write_conditions(self.open_cluster(how.cluster), name, judge, how.applied)
         except ClusterError as error:
             display.warning(f"The conditions of the Node {name} were not written: {error}")
             return {"changed": False, "steps": []}

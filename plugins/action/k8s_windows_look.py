@@ -14,6 +14,7 @@ from ..plugin_utils.components.options import read
 from ..plugin_utils.components.shared_options import Access
 from ..plugin_utils.engine.clock import Clock
 from ..plugin_utils.engine.sentences import as_steps
+from ..plugin_utils.engine.waiting import Wait
 from ..plugin_utils.node_status.condition import Condition, plan_report
 from ..plugin_utils.node_status.look import Wanted, look_at, look_condition
 from ..plugin_utils.task.cluster_action import ClusterAction
@@ -56,12 +57,14 @@ class ActionModule(ClusterAction):
     def _wait(self, how: LookOptions) -> NodeObject | None:
         """The Node once it is Ready, as it is when the time is up; None where the cluster does not tell."""
         clock, name = Clock(), how.node_name
-        end = clock.now() + how.timeout
+        end, wait = clock.now() + how.timeout, Wait(f"waiting for the Node {name} to be Ready", clock)
         try:
             node = self.recall_cluster(how.cluster).find_node(name)
+            if node is None or node.is_ready:
+                return node
             cluster = self.open_cluster(how.cluster)
             while node is not None and not node.is_ready and clock.now() < end:
-                clock.sleep(AGAIN_S)
+                wait.sleep(AGAIN_S)
                 node = cluster.find_node(name)
         except ClusterError as error:
             display.warning(f"Whether the Node {name} is Ready is not known: {error}")

@@ -116,7 +116,8 @@ class ModuleAction(ActionBase):
         return argument_spec.normalize(self.validate_argument_spec(argument_spec=spec)[1], spec)
 
     def say(self, sentence: str) -> None:
-        """A line about what the task waits for."""
+        """A line about what the task waits for, for the screen and for the record."""
+        self.adds.wait(sentence)
         display.display(f"  {self.topic or self.about}: {sentence}")
 
     def explain_errors(self, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
