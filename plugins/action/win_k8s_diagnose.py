@@ -91,7 +91,7 @@ class ActionModule(NodeAction):
         self._see(scene.node)
         services = (scene.second.service(each.service) for each in programs(question.layout, question.expected))
         whole = {
-            "windows": Machine.of(scene.first.parts.get("system") or {}).name,
+            "windows": Machine.of(scene.first).name,
             "message": how.message,
             "message_means": meanings(how.message, self._host),
             "services": [exit_line(found) for found in services if found is not None],

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..plugin_utils.cluster.client import wait_for
-from ..plugin_utils.components.join import node_object
 from ..plugin_utils.components.layout import Layout
 from ..plugin_utils.components.options import read
 from ..plugin_utils.components.shared_options import BudgetOptions
@@ -50,7 +49,7 @@ class ActionModule(NodeAction):
         wait_for(
             Wait(f"waiting for the Node {name} to be Ready", Clock()),
             how.timeout,
-            lambda: True if node_object.is_ready(cluster.node(name) or {}) else None,
+            lambda: True if (found := cluster.find_node(name)) and found.is_ready else None,
             f"The Node {name} is not Ready after {how.timeout} s, so it stays cordoned; see playbooks/verify.yml.",
         )
         steps = node.uncordon()

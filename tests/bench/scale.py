@@ -262,6 +262,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--slices", type=int, nargs="+", default=SLICES, help="into how many they are divided, each once"
     )
     parser.add_argument("--playbooks", nargs="+", choices=("look", "keep"), default=("look", "keep"))
+    parser.add_argument("--whole", action="store_true", help="look with each of the fewest slices, one after the other")
     options = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     counts = sorted(options.slices, reverse=True)
@@ -275,7 +276,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say(f"{options.nodes} Nodes, {len(fleet.bench.lab.hosts)} machines, {fleet.list_mib():.1f} MiB a list")
         runs = {name: [fleet.run(name, count) for count in counts] for name in options.playbooks}
         document: dict[str, Any] = {"nodes": options.nodes, "list_mib": round(fleet.list_mib(), 1)}
-        if "look" in runs:  # the whole fleet once: the other slices of the fewest
+        if options.whole and "look" in runs:
             runs["look"] += [fleet.run("look", counts[-1], index) for index in range(1, counts[-1])]
         for name, found in runs.items():
             document[name] = {"slices": [each.as_dict() for each in found], "fit": fit(found)}

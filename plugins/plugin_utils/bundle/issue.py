@@ -68,7 +68,7 @@ class Facts:
             kubernetes=expected.kubelet.version,
             server=server,
             info=((node or {}).get("status") or {}).get("nodeInfo"),
-            windows=Machine.of(reading.parts.get("system") or {}).name,
+            windows=Machine.of(reading).name,
             cloud=cloud or str(((node or {}).get("spec") or {}).get("providerID") or ""),
             network=_network(expected, reading),
             runtime=runtime_of(outputs.get("containers/crictl-version.txt", "")),

@@ -17,6 +17,9 @@ from typing import Any
 from ..engine.gate import At, Fields, Flag, Free, Listing, Number, Record, Table, Text
 from .objects import ANNOTATIONS, DNS_NAME, LABELS, MEGA, TIME, WORD, WORDS
 
+CONTAINERD = "containerd://"
+"""How a Node names its runtime."""
+
 
 @dataclass(frozen=True, slots=True)
 class NodeCondition:
@@ -51,6 +54,11 @@ class NodeObject:
         """Whether its condition Ready is True."""
         found = self.find_condition("Ready")
         return found is not None and found.status == "True"
+
+    @property
+    def containerd(self) -> str:
+        """The release of containerd that it runs; empty for another runtime."""
+        return self.runtime.removeprefix(CONTAINERD) if self.runtime.startswith(CONTAINERD) else ""
 
     def find_condition(self, name: str) -> NodeCondition | None:
         """Its condition of this type."""

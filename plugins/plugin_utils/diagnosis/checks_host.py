@@ -14,6 +14,7 @@ from ..components.host import sshd
 from ..components.host.node_fit import Machine
 from ..components.networks import Adapter
 from ..engine.sentences import join_words
+from ..facts.windows import DISABLED
 from ..facts.windows_revisions import find_bad, find_last, next_good
 from ..network.model import POD_TYPES, Network
 from ..network.port_blocks import BLOCK
@@ -23,7 +24,7 @@ from ..words.finding import Seen
 from ..words.remedies import AFTER_HNS, advice, converge, playbook
 from ..words.remedy import Ends
 from .check import Check
-from .scene import COMPUTE_SERVICE, DISABLED, HNS_SERVICE, Scene
+from .scene import COMPUTE_SERVICE, HNS_SERVICE, Scene
 
 
 def _absent(scene: Scene) -> Iterator[Seen]:
@@ -217,7 +218,7 @@ def _mac_spoofing(scene: Scene) -> Iterator[Seen]:
 
 def _bad_revision(scene: Scene) -> Iterator[Seen]:
     """One finding for all that is known to be wrong with this Windows."""
-    machine = Machine.of(scene.first.parts.get("system") or {})
+    machine = Machine.of(scene.first)
     mode, own = scene.network_mode, scene.expected.host.bad_revisions
     known = find_bad(machine.build, machine.revision, own, mode)
     if known:
@@ -232,7 +233,7 @@ def _bad_revision(scene: Scene) -> Iterator[Seen]:
 
 def _newer(scene: Scene) -> Iterator[Seen]:
     """Beyond the table of updates nothing is known to be bad, since nothing is known."""
-    machine = Machine.of(scene.first.parts.get("system") or {})
+    machine = Machine.of(scene.first)
     last = find_last(machine.build)
     if last is not None and machine.revision > last.revision:
         yield Seen(machine.name, f"it is newer than what is known here ({last.date})", "")

@@ -22,6 +22,7 @@ from ..cri_tcp import expiry
 from ..engine import windows_path
 from ..engine.reading import file_key, pipe_query
 from ..engine.resources.programs import read_version, receipt_of
+from ..facts.windows import DISABLED
 from ..words.cause import ERROR, WARNING, Area, Cause
 from ..words.causes_service import causes_of
 from ..words.finding import Seen
@@ -30,7 +31,7 @@ from ..words.remedy import Ends
 from . import programs
 from .check import Check
 from .programs import Program
-from .scene import DISABLED, Scene
+from .scene import Scene
 
 
 def exit_line(service: Mapping[str, Any]) -> str:

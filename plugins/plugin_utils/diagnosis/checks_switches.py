@@ -18,7 +18,7 @@ from .scene import Scene
 
 
 def _whose(scene: Scene) -> Iterator[Seen]:
-    build = Machine.of(scene.first.parts.get("system") or {}).build
+    build = Machine.of(scene.first).build
     common = {each.place for each in list_common()}
     for maker, name in MAKERS.items():
         own = [each for each in list_switches(maker, build) if each.place not in common]

@@ -59,7 +59,7 @@ def _pause(scene: Scene) -> Iterator[Seen]:
     image, build, tried = sandbox_image(scene), scene.first.build, scene.tried
     if not image or not build or tried is None:
         return
-    machine = node_fit.Machine.of(scene.first.parts.get("system") or {})
+    machine = node_fit.Machine.of(scene.first)
     wrong = list(node_fit.pause_refusals(machine, HostOptions(pause_image=image), []))
     if not wrong:
         return

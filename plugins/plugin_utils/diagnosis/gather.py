@@ -360,7 +360,7 @@ def bug_report(scene: Scene) -> tuple[str, ...]:
     """What a report of a bug has to say, as far as it is known, a line each."""
     tried = scene.tried
     info = (((tried.node if tried else None) or {}).get("status") or {}).get("nodeInfo") or {}
-    machine = node_fit.Machine.of(scene.first.parts.get("system") or {})
+    machine = node_fit.Machine.of(scene.first)
     facts = {
         "Kubernetes": str(info.get("kubeletVersion") or (tried.version if tried else "") or ""),
         "Windows": machine.name if machine.build else "",

@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..components.node import Node
-from ..components.options import option, suboptions
 from ..engine.reading import Reading
 from ..network.cni_guess import guess
 from ..words.finding import Finding
@@ -25,22 +24,22 @@ from .table import Report, counts_of
 class PortRanges:
     """What netsh prints on the node: an option of hns_check."""
 
-    tcp_dynamic: str = option("As of hns_check.", default="")
-    tcp_excluded: str = option("As of hns_check.", default="")
-    udp_dynamic: str = option("As of hns_check.", default="")
-    udp_excluded: str = option("As of hns_check.", default="")
+    tcp_dynamic: str
+    tcp_excluded: str
+    udp_dynamic: str
+    udp_excluded: str
 
 
 @dataclass(frozen=True, slots=True)
 class HnsCheckOptions:
     """The options of hns_check that do not belong to a component."""
 
-    subnet: str = option("As of hns_check.", default="")
-    vni: int = option("As of hns_check.", default=0)
-    dump: Dump = suboptions(Dump, "As of hns_check.")
-    port_ranges: PortRanges = suboptions(PortRanges, "As of hns_check.")
-    vm_adapters: str = option("As of hns_check.", default="")
-    fail_on: str = option("As of hns_check.", default="error")
+    subnet: str
+    vni: int
+    dump: Dump
+    port_ranges: PortRanges
+    vm_adapters: str
+    fail_on: str
 
 
 def list_objects(scene: Scene, findings: tuple[Finding, ...]) -> dict[str, Any]:

@@ -24,7 +24,6 @@ from ..components.kube_proxy.kube_proxy_args import NETWORKS
 from ..components.layout import Layout
 from ..components.networks import Adapter
 from ..components.node import Node
-from ..components.options import option
 from ..engine import windows_path
 from ..engine.batch import as_base64
 from ..engine.environment import fingerprint
@@ -42,9 +41,6 @@ from .tried import Tried
 
 HNS_SERVICE, COMPUTE_SERVICE = "hns", "vmcompute"
 """Services of the feature Containers. Source: docs/protocol.md; Windows' own service names."""
-
-DISABLED = 4
-"""Start type of a service. Source: learn.microsoft.com, ChangeServiceConfig, dwStartType."""
 
 LIMIT = 64 * 1024
 """Bytes: a larger file is not read."""
@@ -471,12 +467,12 @@ def _find_starts(
 class Dump:
     """What someone recorded in place of what the node says, by HNS's kinds and the file: an option of hns_check."""
 
-    networks: str = option("As of hns_check.", default="")
-    endpoints: str = option("As of hns_check.", default="")
-    namespaces: str = option("As of hns_check.", default="")
-    policylists: str = option("As of hns_check.", default="")
-    cni_conf: str = option("As of hns_check.", default="")
-    cni_conf_name: str = option("As of hns_check.", default=FILE)
+    networks: str = ""
+    endpoints: str = ""
+    namespaces: str = ""
+    policylists: str = ""
+    cni_conf: str = ""
+    cni_conf_name: str = FILE
 
     @property
     def recorded(self) -> dict[str, str]:

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 
 from .version import Line
 
+DISABLED = 4
+"""Start type of a service. Source: learn.microsoft.com, ChangeServiceConfig, dwStartType."""
+
 
 @dataclass(frozen=True, slots=True)
 class WindowsRelease:

@@ -104,11 +104,7 @@ def _compare(node: NodeObject, wanted: Wanted, fingerprint: str) -> list[Seeing]
     found = []
     for program, said, want in (
         ("kubelet", node.kubelet, wanted.kubernetes_version),
-        (
-            "containerd",
-            node.runtime.removeprefix("containerd://"),
-            wanted.containerd_version,
-        ),
+        ("containerd", node.containerd, wanted.containerd_version),
     ):
         runs, asked = _release(said), _release(want)
         if runs and asked and runs != asked:

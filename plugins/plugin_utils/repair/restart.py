@@ -18,11 +18,11 @@ from ..engine.reading import Expectation, Query, Reading, merge_queries, service
 from ..engine.resource import Refused
 from ..engine.resources.service import RUNNING, running_dependants
 from ..engine.tools import sc, start_ops, wait_pipe, wait_service
+from ..facts.windows import DISABLED
 from . import COMPONENT, stopping
 
 WINDOWS = ("hns", "vmcompute")
 """Services of the feature Containers; they start on demand. Source: windows-containers' own start types."""
-DISABLED = 4
 STABLE_S = 5
 
 

@@ -44,13 +44,14 @@ write_records_at_end()
 def see_node(node: NodeObject) -> Seen:
     """What the record says of a Node."""
     ready = node.find_condition("Ready")
-    release = node.runtime.removeprefix("containerd://") if node.runtime.startswith("containerd://") else ""
     return Seen(
         node=_text(node.name),
         ready=_text(ready.status if ready is not None else ""),
         pod_cidr=make_sentence(node.pod_cidr, SHORT),
         versions=Versions(
-            kubernetes=_text(node.kubelet.removeprefix("v")), containerd=_text(release), windows=_text(node.os_image)
+            kubernetes=_text(node.kubelet.removeprefix("v")),
+            containerd=_text(node.containerd),
+            windows=_text(node.os_image),
         ),
     )
 

@@ -100,7 +100,7 @@ def build_resources(wanted: Host, reading: Reading) -> tuple[Resource, ...]:
         containers(layout),
         *((ComputerName(options.computer_name),) if options.computer_name else ()),
         *build_proxy(options, _subnet(options, reading)),
-        OsSwitches(list_wanted(options, node_fit.Machine.of(reading.parts.get("system") or {}).build)),
+        OsSwitches(list_wanted(options, node_fit.Machine.of(reading).build)),
         *((limits,) if limits else ()),
     )
 
@@ -113,7 +113,7 @@ def check(wanted: Host, reading: Reading) -> Findings:
     """All reasons against this machine at once, before it is changed, and warnings."""
     options, layout = wanted.options, wanted.layout
     system = reading.parts.get("system") or {}
-    machine = node_fit.Machine.of(system)
+    machine = node_fit.Machine.of(reading)
     fit = node_fit.problems(machine, options)
     refusals = [*host_checks.rights(system), *fit.refusals]
     feature = containers(layout).change(reading)

@@ -8,10 +8,10 @@ Asked before the machine is changed. Pure: tables in `facts`, sentences here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
+from ...engine.reading import Reading
 from ...facts import feature_gates
 from ...facts.calico import hns_mode
 from ...facts.containerd import UnsupportedVersionError, takes_earlier_ltsc
@@ -46,9 +46,9 @@ class Machine:
     architecture: str = "amd64"
 
     @classmethod
-    def of(cls, system: Mapping[str, Any]) -> Machine:
+    def of(cls, reading: Reading) -> Machine:
         """From the query `system`; checks skip what it does not tell."""
-        found = system.get("os") or {}
+        found = (reading.parts.get("system") or {}).get("os") or {}
         return cls(
             int(found.get("build") or 0),
             int(found.get("revision") or 0),

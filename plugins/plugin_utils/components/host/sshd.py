@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...engine import security
+from ...engine import command_line, security, windows_path
 from ...engine.reading import Query, Reading, file_key, file_query, services_query
 from ...facts.openssh import ENDS_SINCE, FOLDERS, LOGS_SINCE, PROGRAMS, SERVICE
-
-_DISABLED = 4
+from ...facts.windows import DISABLED
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +53,10 @@ def reads() -> tuple[Query, ...]:
 def look(reading: Reading) -> Sshd | None:
     """What is open of an sshd that starts with the machine; None without one, and where nothing is open."""
     service = reading.service(SERVICE) if "services" in reading.parts else None
-    if service is None or service.get("start") == _DISABLED:
+    if service is None or service.get("start") == DISABLED:
         return None
-    image = str(service.get("image_path") or "").strip('"').casefold()
-    program = next((path for path in PROGRAMS if path.casefold() == image), PROGRAMS[0])
+    image = next(iter(command_line.split(str(service.get("image_path") or ""))), "")
+    program = next((path for path in PROGRAMS if windows_path.is_same(path, image)), PROGRAMS[0])
     version = str((reading.parts.get(file_key(program)) or {}).get("version") or "")
     number = _number(version)
     folders = tuple(_open_folders(reading))
