@@ -4,12 +4,13 @@ and range of pods, booted as a machine with that disk is."""
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from typing import Any
 
 from tests.lab.cluster.cluster import Cluster
+from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.cluster.pki import Identity
 from tests.lab.machine import sysprep
 from tests.lab.machine.drive import Entry
@@ -18,19 +19,18 @@ from tests.lab.machine.registry import Data, Key
 from tests.lab.server.host import NodeHost
 
 _KEY = b"PRIVATE KEY-----"
-_NODES = "/api/v1/nodes"
 
 
-def make_nodes(made: str, names: Sequence[str], cluster: Cluster) -> None:
-    """Nodes as that of the machine `made`, each with a range of its own; whether or not there are machines."""
+def make_nodes(made: str, names: Sequence[str], cluster: Cluster, notes: Callable[[str], dict[str, str]]) -> None:
+    """Nodes as that of the machine `made`, each with a range of its own, with or without machines. `notes`: the
+    annotations of one besides."""
     pattern = cluster.nodes[made]
     for number, name in enumerate(names, 256):
         cidr = f"10.{128 + number // 256}.{number % 256}.0/24"
         node = _renamed(pattern, {made: name, pattern["spec"]["podCIDR"]: cidr})
-        for field in ("uid", "resourceVersion", "creationTimestamp"):
-            del node["metadata"][field]
-        cluster.request("POST", _NODES, node)
-        cluster.request("PATCH", f"{_NODES}/{name}/status", {"status": node["status"]})
+        node["metadata"]["annotations"] |= notes(name)
+        with cluster.api.lock:
+            cluster.store.create(BY_NAME["Node"], "", node)
 
 
 def make_machines(made: NodeHost, copies: Sequence[NodeHost], cluster: Cluster) -> None:

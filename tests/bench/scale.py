@@ -120,7 +120,14 @@ class Fleet:
         images = [{"names": [f"registry.example.com/{'a' * 40}@sha256:{n:064}"], "sizeBytes": n} for n in range(IMAGES)]
         self.cluster.request("PATCH", f"/api/v1/nodes/{PATTERN}/status", {"status": {"images": images}})
         names = [f"win{1000 + number}" for number in range(1, count)]
-        copies.make_nodes(PATTERN, names, self.cluster)
+        wanted = self._ask_wanted()
+
+        def note(name: str) -> dict[str, str]:
+            mine = wanted.replace(f'"{PATTERN}"', f'"{name}"')
+            return {"winkube.node/applied": hashlib.sha256(mine.encode()).hexdigest()[:LENGTH]}
+
+        self.cluster.request("PATCH", f"/api/v1/nodes/{PATTERN}", {"metadata": {"annotations": note(PATTERN)}})
+        copies.make_nodes(PATTERN, names, self.cluster, note)
         self.names = [PATTERN, *names]
         mine = [name for name in names if find_slice(name, fewest) == 0]
         addresses = [f"10.77.{1 + number // 250}.{1 + number % 250}" for number in range(len(mine))]
@@ -128,7 +135,6 @@ class Fleet:
         hosts = self.bench.lab.add_nodes(dict.fromkeys(specs))
         copies.make_machines(self.whole.host, hosts, self.cluster)
         self.cluster.advance(60)
-        self._annotate()
 
     def close(self) -> None:
         self.bench.close()
@@ -187,9 +193,9 @@ class Fleet:
         del given["winkube_cluster"], given["winkube_hosts"]
         return self.bench.file("extra.json", json.dumps({**given, "winkube_max_unavailable": 2}))
 
-    def _annotate(self) -> None:
-        """On each Node what was last made true, which differs by the node's name alone; whether it is right, the runs
-        say, which write otherwise."""
+    def _ask_wanted(self) -> str:
+        """Of what the fingerprint of PATTERN is made, in which only the name differs from node to node; whether that is
+        right, the runs say, which write otherwise."""
         self.bench.file("actions/fingerprint.py", FINGERPRINT)
         play = self.bench.play(ASK.replace("NODE", str(ROOT / "playbooks" / "tasks" / "node.yml")))
         asked = self.bench.ansible_playbook(
@@ -198,11 +204,7 @@ class Fleet:
         )  # fmt: skip
         if asked.rc != 0 or "told=" not in asked.stdout:
             raise BenchFailed(str(asked))
-        wanted = told(asked.stdout)
-        for name in self.names:
-            mine = hashlib.sha256(wanted.replace(f'"{PATTERN}"', f'"{name}"').encode()).hexdigest()[:LENGTH]
-            note = {"metadata": {"annotations": {"winkube.node/applied": mine}}}
-            self.cluster.request("PATCH", f"/api/v1/nodes/{name}", note)
+        return str(told(asked.stdout))
 
 
 def _watch(process: subprocess.Popen[bytes]) -> tuple[int, int]:
