@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.connection import Connection
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.reading import BOOTSTRAP_RIGHTS, KUBEADM_RIGHTS
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.remembered import Remembered
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.trial import Trial, try_token
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
@@ -86,16 +88,11 @@ def test_another_error_ends_the_trial_and_the_token() -> None:
     assert fake.objects == {}
 
 
-def test_it_is_tried_once_for_all_nodes_of_a_task() -> None:
-    fake, kept = Bootstrapping(), dict[str, Any]()
-
-    def remember(what: str, ask: Any) -> Any:
-        if what not in kept:
-            kept[what] = json.loads(json.dumps(ask()))
-        return kept[what]
-
+def test_it_is_tried_once_for_all_nodes_of_a_task(tmp_path: Path) -> None:
+    fake = Bootstrapping()
     made = Connection("https://10.0.0.10:6443", b"", fake.send, with_token=fake.with_token)
     for _node in range(3):
+        remember = Remembered(tmp_path, "task")
         assert try_token(Cluster(lambda: made, remember), RIGHTS) == Trial(True)
+        assert not any(token in json.dumps(remember._own) for token in fake.tokens), "no token is remembered"
     assert [method for method, _path, _body in fake.writes] == ["POST", "DELETE"]
-    assert not any(token in json.dumps(kept) for token in fake.tokens), "no token is remembered"

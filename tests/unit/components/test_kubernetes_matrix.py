@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy_args
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import kubelet_args, kubelet_check
+from ansible_collections.winkube.node.plugins.plugin_utils.facts import kubelet_config
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.flags import KUBE_PROXY, KUBELET, NEWEST, OLDEST
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubernetes import SUPPORTED, pause_image
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line
@@ -77,7 +78,7 @@ def test_every_setting_is_in_the_arguments_or_in_the_drop_in_and_never_in_both(l
     assert kubelet_check.problems(kubeadm) == []
     moved = names(kubelet_args.arguments(plain)) - names(kubelet_args.arguments(kubeadm)) - ACCESS
     fields = {
-        name for flag, name in kubelet_check._FIELDS.items() if flag in names(kubelet_args.arguments(plain))
+        name for flag, name in kubelet_config.flags(line).items() if flag in names(kubelet_args.arguments(plain))
     } & set(kubelet_args.configuration(plain))
     assert len(moved) == (len(fields) if line >= kubelet_args.DROP_INS else 0)
 

@@ -17,6 +17,6 @@ def test_a_node_with_a_strange_field_is_a_sentence_and_ends_no_diagnosis() -> No
     action._see({"metadata": {"name": "win1", "creationTimestamp": 5}})
     (sentence,) = warned
     assert sentence.startswith("win1: the record says nothing of the Node, since in it metadata.creationTimestamp is 5")
-    assert action.adds.seen is None
+    assert action.adds.seen == Adding().seen
     action._see({"metadata": {"name": "win1"}})
     assert len(warned) == 1 and action.adds.seen.node == "win1"

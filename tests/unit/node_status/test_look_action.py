@@ -33,7 +33,7 @@ def waited(
     monkeypatch: pytest.MonkeyPatch, first: NodeObject | None, find: Callable[[FakeClock], NodeObject | None]
 ) -> tuple[NodeObject | None, list[str], int]:
     """The Node, what was said, and how often the cluster was opened."""
-    clock, said, opened = FakeClock(), [], []
+    clock, said, opened = FakeClock(), list[str](), list[object]()
     monkeypatch.setattr(k8s_windows_look, "Clock", lambda: clock)
     action: Any = object.__new__(k8s_windows_look.ActionModule)
     action.recall_cluster = lambda access: SimpleNamespace(find_node=lambda name: first)

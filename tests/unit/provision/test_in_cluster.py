@@ -47,7 +47,8 @@ def test_the_cluster_is_not_asked_where_kube_proxy_stays() -> None:
     ],
 )
 def test_the_modules_node_name_comes_before_the_drains(given: dict[str, Any], name: str) -> None:
-    how, shared = (told(options, "win_k8s_provisioner", **given) for options in (ProvisionerOptions, SharedOptions))
+    how = told(ProvisionerOptions, "win_k8s_provisioner", **given)
+    shared = told(SharedOptions, "win_k8s_provisioner", **given)
     assert how.find_node_name(shared.drain, "HOST1") == name
 
 
