@@ -51,6 +51,8 @@ def test_the_documents_file_is_read() -> None:
         ("FLANNEL_MTU=1500\n", "", {}, "there is no FLANNEL_MTU"),
         ("MTU=1500", "MTU=much", {}, "FLANNEL_MTU is 'much', which is not a number"),
         ("10.244.4.1/24", "10.244.4.1/240", {}, "FLANNEL_SUBNET is '10.244.4.1/240', which is not an IPv4 network"),
+        ("10.244.4.1/24", "10.244.4.1", {}, "FLANNEL_SUBNET is '10.244.4.1', which is not an IPv4 network"),
+        ("10.244.0.0/16", "10.244.0.0/255.255.0.0", {}, "FLANNEL_NETWORK is '10.244.0.0/255.255.0.0', which is not"),
         ("10.244.0.0/16", "pods", {}, "FLANNEL_NETWORK is 'pods', which is not an IPv4 network"),
         ("IPMASQ=true", "IPMASQ=1", {}, "FLANNEL_IPMASQ is '1', neither true nor false"),
     ],

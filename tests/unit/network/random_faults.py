@@ -397,15 +397,22 @@ def host_endpoint_of_the_old_range(node: Node, random: Random) -> None:
     own["IPAddress"] = "10.99.1.2"
 
 
-@fault("cni.plugin-type", "cni.plugin-missing")
-def conf_of_another_mode(node: Node, random: Random) -> None:
-    delegate(node)["type"] = "win-overlay" if node.mode == "l2bridge" else "sdnbridge"
+@fault("cni.plugin-type", "cni.plugin-missing", may=bridge)
+def conf_of_an_overlay(node: Node, random: Random) -> None:
+    delegate(node)["type"] = "win-overlay"
+
+
+@fault("cni.plugin-type", "cni.plugin-missing", "cni.policies-key", may=overlay)
+def conf_of_a_bridge(node: Node, random: Random) -> None:
+    """sdnbridge reads no `policies`, where those of this node stand."""
+    delegate(node)["type"] = "sdnbridge"
 
 
 @fault("cni.exceptions")
 def network_not_excepted(node: Node, random: Random) -> None:
+    """In an overlay the node's own network, the third, need not be among them."""
     found = exceptions(node)
-    found.remove(random.choice(found))
+    found.remove(random.choice(found[:2] if overlay(node) else found))
 
 
 @fault("cni.exceptions", "cni.old-form")

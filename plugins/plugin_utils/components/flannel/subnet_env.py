@@ -10,7 +10,10 @@ FLANNEL_IPMASQ, a line each; the subnet with its first address).
 from __future__ import annotations
 
 import ipaddress
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from ...engine import windows_path
 from ...engine.batch import Op, as_base64
@@ -26,6 +29,11 @@ LIMIT = 4096
 SMALLEST_MTU, LARGEST_MTU = 576, 9216
 VXLAN_OVERHEAD = 50
 """Bytes of the outer headers. Source: flannel v0.28 pkg/backend/vxlan/vxlan_network_windows.go, encapOverhead."""
+
+T = TypeVar("T")
+_LENGTH = re.compile(r"/\d+$")
+"""The plugin takes no address without it. Source: flannel-io/cni-plugin flannel.go, loadFlannelSubnetEnv, by Go's
+net.ParseCIDR."""
 
 
 class SubnetEnvError(Exception):
@@ -66,14 +74,17 @@ def parse(text: str) -> SubnetEnv:
             raise SubnetEnvError(f"there is no {name}")
         return rows[name]
 
-    try:
-        network = ipaddress.IPv4Network(row("FLANNEL_NETWORK"))
-    except ValueError:
-        raise SubnetEnvError(f"FLANNEL_NETWORK is '{rows['FLANNEL_NETWORK']}', which is not an IPv4 network") from None
-    try:
-        subnet = ipaddress.IPv4Interface(row("FLANNEL_SUBNET"))
-    except ValueError:
-        raise SubnetEnvError(f"FLANNEL_SUBNET is '{rows['FLANNEL_SUBNET']}', which is not an IPv4 network") from None
+    def parsed(name: str, of: Callable[[str], T]) -> T:
+        text = row(name)
+        try:
+            if _LENGTH.search(text):
+                return of(text)
+        except ValueError:
+            pass
+        raise SubnetEnvError(f"{name} is '{text}', which is not an IPv4 network")
+
+    network = parsed("FLANNEL_NETWORK", ipaddress.IPv4Network)
+    subnet = parsed("FLANNEL_SUBNET", ipaddress.IPv4Interface)
     if not row("FLANNEL_MTU").isdigit():
         raise SubnetEnvError(f"FLANNEL_MTU is '{rows['FLANNEL_MTU']}', which is not a number")
     if row("FLANNEL_IPMASQ") not in {"true", "false"}:
