@@ -13,10 +13,11 @@ from tests.contract.simulated import Simulated
 from tests.contract.web import serve
 from tests.lab.machine.errors import WinError
 from tests.lab.machine.node import SimulatedNode
+from tests.lab.twin.node import LabNode
 from tests.windows.machine.drive import Disk, WineDrive
 
 
-class OnDisk(SimulatedNode):
+class OnDisk(LabNode):
     """A simulated node whose drive C: is a folder."""
 
     drive_type = WineDrive
