@@ -65,6 +65,6 @@ class ActionModule(ControllerAction):
             return told | {"built": False, "msg": why, "failed": not how.watch}
         found = provision_source.find_newest(name, folder / how.result)
         if found is None:
-            raise Refused(f"{name}: the build ended well, but there is none at {folder / how.result}.")
+            raise Refused(f"{name}: the build succeeded, but there is no file at {folder / how.result}.")
         about = provision_source.describe_build(found, folder)
         return told | {"built": True, "file": about, "msg": provision_source.summarise_build(name, about, made.seconds)}

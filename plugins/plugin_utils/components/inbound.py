@@ -97,5 +97,5 @@ def _lies_in(address: str, networks: Iterable[Network]) -> bool:
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
-        raise Refused(f"The cluster says that a node has the address '{address}', which is none.") from None
+        raise Refused(f"The cluster says that a node has the address '{address}', which is not an address.") from None
     return any(found in each for each in networks if each.version == found.version)

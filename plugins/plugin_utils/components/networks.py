@@ -323,7 +323,7 @@ def range_problems(cluster: str, service: str, dns: str, mode: str, subnet: str)
         for right_name, right in named[index + 1 :]:
             if left.version == right.version and left.overlaps(right):
                 problems.append(
-                    f"{left_name} {left} and {right_name} {right} overlap: an address must have one meaning."
+                    f"{left_name} {left} and {right_name} {right} overlap: each address must belong to one network."
                 )
     try:
         address = ipaddress.ip_address(dns)

@@ -285,7 +285,7 @@ def _check_tables(document: Document, places: list[Place], where: str) -> None:
     if _cri_disabled(document):
         raise Refused(
             f"{where}: {document.at(('disabled_plugins',))}disabled_plugins names the CRI plugin: this containerd "
-            "serves no CRI at all, and no kubelet can use it."
+            "does not serve CRI at all, and no kubelet can use it."
         )
 
 

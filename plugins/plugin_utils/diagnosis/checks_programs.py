@@ -257,7 +257,7 @@ def _version_check(component: Component) -> Check:
         Cause(
             f"{label}.other-version",
             ERROR,
-            f"{component.name} is another release than the inventory names",
+            f"{component.name} is not the release in the inventory",
             "The node was not brought up to date, or somebody replaced the program.",
             converge(
                 component.role,

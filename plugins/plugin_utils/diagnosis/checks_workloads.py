@@ -167,7 +167,7 @@ def _wincat_unknown(scene: Scene) -> Iterator[Seen]:
             remedy=advice(f"findstr sandbox {scene.layout.containerd_config}"),
         )
     elif not any(tag == known or tag.startswith(f"{known}-") for known in _list_tags()):
-        yield Seen("pause image", f"{image} is none of the published ones; whether it has wincat.exe is not known")
+        yield Seen("pause image", f"{image} is not a published one; whether it has wincat.exe is unknown")
 
 
 def _list_tags() -> Iterator[str]:

@@ -42,7 +42,7 @@ def _domain(domain: Mapping[str, Any], accounts: list[str]) -> Iterator[str]:
     if not _DOMAIN_SID.fullmatch(sid):
         yield f"has the Sid {sid} in DomainJoinConfig, which is not a domain's (S-1-5-21 and three numbers)"
     if not re.fullmatch(_GUID, guid):
-        yield f"has the Guid {guid} in DomainJoinConfig, which is none"
+        yield f"has the Guid {guid} in DomainJoinConfig, which is not a GUID"
     if account.endswith("$"):
         yield f"has the MachineAccountName {account}; it is written without the $"
     elif any(accounts) and account.casefold() not in {each.casefold() for each in accounts}:

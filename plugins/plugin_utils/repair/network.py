@@ -507,6 +507,6 @@ def _refuse_without_name(wanted: NodeNetwork, found: Mapping[str, Any]) -> None:
     ]
     if lacks:
         raise Refused(
-            f"The service {wanted.layout.flanneld_service} is to be launched again, but it lacks {', '.join(lacks)} "
+            f"The service {wanted.layout.flanneld_service} should be started again, but it lacks {', '.join(lacks)} "
             "and would hang again: run site.yml with the tag flannel, which sets them."
         )

@@ -228,7 +228,7 @@ class Leftovers:
         text = reading.text(path)
         if text is None:
             raise Refused(
-                f"{path} is to be removed, but it is not a small text file, so it is not what it seems. Look at it "
+                f"{path} should be removed, but it is not a small text file, so it is not what it seems. Look at it "
                 "and remove it yourself."
             )
         back = Op("write", {"path": path, "content": as_base64(text.encode())})
@@ -263,8 +263,8 @@ def evict(layout: Layout, found: Hns, going: list[Network], reading: Reading) ->
         return (remove_pods(layout, program),)
     raise Refused(
         *(
-            f"The HNS network {network.name} has to go, but {each.label} on it is in use. Empty the node (kubectl "
-            f"drain), or lay crictl.exe into {layout.containerd_bin_dir}, with which its pods are removed, and run "
+            f"The HNS network {network.name} must be removed, but {each.label} on it is in use. Empty the node "
+            f"(kubectl drain), or put crictl.exe, which removes its pods, into {layout.containerd_bin_dir}, and run "
             "again."
             for network, each in using
         )

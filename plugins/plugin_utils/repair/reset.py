@@ -307,7 +307,7 @@ class NoNetworks:
         if using and not pods:
             raise Refused(
                 *(
-                    f"The HNS network {network.name} has to go, but {each.label} on it is in use. Empty the node "
+                    f"The HNS network {network.name} must be removed, but {each.label} on it is in use. Empty the node "
                     f"(kubectl drain), or lay crictl.exe into {self.scope.layout.containerd_bin_dir}, and run again."
                     for network, each in using
                 )

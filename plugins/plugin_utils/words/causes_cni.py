@@ -302,7 +302,7 @@ _RULES: tuple[Rule, ...] = (
         "cni.plugin-rare",
         WARNING,
         "The CNI configuration names a program that is not known here",
-        "The type is the name of a program in the folder of the CNI plugins, and this is none that is known here.",
+        "The type is the name of a program in the folder of the CNI plugins, and this one is unknown here.",
         "Check that it exists under this name.",
     ),
 )

@@ -203,8 +203,8 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         "hns.vmcompute-stopped",
         ERROR,
-        "The service vmcompute cannot do its work",
-        "The feature Containers is not whole, or somebody stopped or disabled the service.",
+        "The service vmcompute does not work",
+        "The feature Containers is incomplete, or someone stopped or disabled the service.",
         START_VMCOMPUTE.said("sc.exe config vmcompute start= demand, then Start-Service vmcompute."),
         explains=("pod.*",),
     ),

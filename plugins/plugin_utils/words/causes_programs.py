@@ -215,7 +215,7 @@ CAUSES: tuple[Cause, ...] = (
     ),
     logged(
         "start.node-ip",
-        "kubelet's --node-ip is none of the host's addresses",
+        "kubelet's --node-ip is not an address of the host",
         "The host's address has changed, or the argument was copied.",
         converge(
             "kubelet",
@@ -562,7 +562,7 @@ CAUSES: tuple[Cause, ...] = (
     logged(
         "host.cloud-denied",
         "The cloud refuses a request",
-        "The identity of the machine or of the pod lacks the role for it, or there is none.",
+        "The machine or pod has no identity, or its identity lacks the role for it.",
         "The line names who asked and for what: give that role or policy, or the pod the identity that has it.",
     ),
     logged(

@@ -73,7 +73,7 @@ def causes_of(role: str, name: str) -> Mapping[str, Cause]:
         ),
         "unhealthy": cause(
             "unhealthy",
-            f"{name} does not say that it is healthy",
+            f"{name} does not report that it is healthy",
             _READS_LOG,
             restart(f"Restart-Service {name}.", role),
         ),

@@ -171,7 +171,7 @@ CAUSES: tuple[Cause, ...] = (
     ),
     logged(
         "volume.filled-folder",
-        "A volume is to be mounted over a folder that has files",
+        "A volume would be mounted over a folder that has files",
         "Windows does not hide what is there: the target has to be empty, or not there.",
         "Take another mountPath, or an image without files in that folder; on the node look what a former mount left "
         "in the target.",
@@ -227,7 +227,7 @@ CAUSES: tuple[Cause, ...] = (
         "volume.leftover",
         "Something of an earlier mount is in the way",
         "A mount that was not undone, after a crash or a restart of the machine or of the driver, left a link, a file "
-        "or a folder where the volume is to be mounted.",
+        "or a folder at the volume's mount path.",
         "With no pod of this volume on the node: remove what the line names below C:\\var\\lib\\kubelet, then delete "
         "the pod. If it comes again, take a newer driver.",
     ),

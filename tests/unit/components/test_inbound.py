@@ -153,7 +153,7 @@ def test_who_may_come_in(given: tuple[str, ...], known: tuple[str, ...] | None, 
 def test_a_source_that_is_no_network_is_refused() -> None:
     with pytest.raises(Refused, match="winkube_firewall_sources: 'jump' is neither an IP address nor a network"):
         inbound.scope(("jump",), OWN, PODS, None)
-    with pytest.raises(Refused, match="The cluster says that a node has the address 'win1', which is none"):
+    with pytest.raises(Refused, match="The cluster says that a node has the address 'win1', which is not an address"):
         inbound.scope((), OWN, PODS, ("win1",))
 
 

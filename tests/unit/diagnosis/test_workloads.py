@@ -136,7 +136,7 @@ def test_a_pause_image_of_ones_own_cannot_be_judged() -> None:
     node = healthy()
     config = base64.b64decode(node.parts[file_key(LAYOUT.containerd_config)]["content"]).decode()
     node.file(LAYOUT.containerd_config, config.replace("registry.k8s.io/pause:3.9", "example.com/own:latest"))
-    noted(node, "pod.port-forward-unknown", "whether it has wincat.exe is not known")
+    noted(node, "pod.port-forward-unknown", "whether it has wincat.exe is unknown")
 
 
 @pytest.mark.row("TS-17")

@@ -40,8 +40,9 @@ def test_an_older_python_is_refused_in_a_sentence(
 
 
 def test_hook_and_action_call_the_command() -> None:
-    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
-    assert (hook["id"], hook["entry"], hook["language"]) == ("workload-lint", "workload-lint", "python")
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert [hook["id"] for hook in hooks] == ["workload-lint", "workload-lint-files"]
+    assert {(hook["entry"], hook["language"]) for hook in hooks} == {("workload-lint", "python")}
     action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
     assert action["runs"]["using"] == "composite"
     steps = action["runs"]["steps"]

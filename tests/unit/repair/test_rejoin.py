@@ -187,7 +187,9 @@ def test_a_network_that_a_pod_uses_is_refused_before_anything_is_done() -> None:
     made = machine()
     cbr0 = made.network("cbr0", OLD)
     made.pod(cbr0)
-    with pytest.raises(Refused, match=r"cbr0 has to go, but endpoint .* \(pod, .* on it is in use\. Empty the node"):
+    with pytest.raises(
+        Refused, match=r"cbr0 must be removed, but endpoint .* \(pod, .* on it is in use\. Empty the node"
+    ):
         clean(made)
     assert made.state("kubelet") == "running"
 

@@ -117,7 +117,7 @@ def test_a_network_without_a_management_address_counts_as_missing() -> None:
 
 @pytest.mark.row("FL-11")
 def test_one_that_is_not_told_its_node_or_lacks_an_argument_is_refused() -> None:
-    with pytest.raises(Refused, match=r"flanneld is to be launched again, but it lacks NODE_NAME=win1 and"):
+    with pytest.raises(Refused, match=r"flanneld should be started again, but it lacks NODE_NAME=win1 and"):
         network.relaunch(WANTED, "", read(machine(named=False)))
     with pytest.raises(Refused, match=r"lacks NODE_NAME=win2 and"):
         network.relaunch(wanted_network(node_name="win2"), "", read(machine()))

@@ -144,8 +144,8 @@ def material(
         )
     if not where.ca_pem:
         raise Refused(
-            f"Neither cluster-info nor {kubeconfig} says by which CA {where.server} is to be "
-            "trusted: use a kubeconfig with certificate-authority-data."
+            f"Neither cluster-info nor {kubeconfig} says by which CA {where.server} can be "
+            "verified: use a kubeconfig with certificate-authority-data."
         )
     made_token = token(cluster)
     if options.join == "bootstrap_kubeconfig":

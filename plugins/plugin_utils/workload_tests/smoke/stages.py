@@ -104,7 +104,7 @@ def _judge(context: Context, how: SmokeOptions) -> Outcome:
 def _remove(context: Context, how: SmokeOptions) -> Outcome:
     namespace = how.namespace or how.session.get("namespace", "")
     if not namespace:
-        raise Refused("namespace or session has to say what is to be deleted.")
+        raise Refused("namespace or session must say what to delete.")
     cluster = context.cluster()
     if context.check_mode:
         there = cluster.get(f"{run_namespace.PATH}/{namespace}") is not None
