@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from ..plugin_utils.components.join import node_object
+from ..plugin_utils.cluster.pods import pods_of
 from ..plugin_utils.components.options import read
 from ..plugin_utils.components.shared_options import Access
 from ..plugin_utils.scheduling import converge, report
@@ -59,7 +59,7 @@ class ActionModule(ClusterAction):
                     f"runtime {wanted.handler} is not known."
                 )
         classes = cluster.items(COLLECTION) if wanted.runtime_classes else ()
-        pods = cache(lambda name: tuple(cluster.items(node_object.pods_of(name))))
+        pods = cache(lambda name: tuple(cluster.items(pods_of(name))))
         changes = converge.plan(wanted, nodes, classes, machines, pods)
         left = find_stranded(nodes, wanted.taints, pods)
         if self.write(changes, cluster):

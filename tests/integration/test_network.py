@@ -9,6 +9,8 @@ import pytest
 
 from tests.integration.lab import ROOT, Bench
 from tests.integration.whole import BRIDGE, KINDS, Looked, Whole
+from tests.lab.cluster import tenants
+from tests.lab.cluster.flows import SilenceError
 
 CNI_CONF = r"C:\k\cni\config\cni.conf"
 PLAY = """
@@ -135,12 +137,59 @@ def test_a_service_of_70_endpoints_is_told_without_dsr_and_served_with_it(bench:
 
     assert served() == []
     diagnose = ROOT / "playbooks" / "diagnose.yml"
-    told = whole.site(playbook=diagnose)
-    said = " ".join(told.output.split())
-    assert f"70 endpoints are behind {address}:80/TCP" in said, told
-    assert "-e winkube_kube_proxy_dsr=true" in said, told
+    for told in (whole.site(playbook=diagnose), whole.site(playbook=whole.VERIFY), whole.converge("--check")):
+        said = " ".join(told.output.split())
+        assert "Service default/big: it has 70 endpoints" in said or "default/big (70)" in said, told
+        assert "Set winkube_kube_proxy_dsr and winkube_drain, then ansible-playbook winkube.node.site" in said, told
 
-    whole.converge(winkube_kube_proxy_dsr=True)
+    dsr = {"winkube_kube_proxy_dsr": True}
+    whole.converge(**dsr)
     assert served() == [(70, True)]
-    assert "endpoints are behind" not in whole.site(playbook=diagnose, winkube_kube_proxy_dsr=True).output
-    assert whole.converge(winkube_kube_proxy_dsr=True).recap["win1"].changed == 0
+    for quiet in (whole.site(playbook=diagnose, **dsr), whole.site(playbook=whole.VERIFY, **dsr)):
+        assert "default/big" not in quiet.output, quiet
+    before = len(whole.cluster.calls)
+    again = whole.converge(**dsr)
+    assert again.recap["win1"].changed == 0
+    assert "default/big" not in again.output
+    asked = [call.path for call in whole.cluster.calls[before:] if call.outside]
+    assert not [path for path in asked if path.startswith("/apis/discovery.k8s.io/v1/endpointslices")], asked
+
+
+def test_dsr_begins_only_where_no_pod_was_made_without_it(bench: Bench) -> None:
+    whole = Whole(bench, BRIDGE)
+    whole.converge()
+    ports = [{"port": 80, "targetPort": 80, "protocol": "TCP"}]
+    service = {"metadata": {"name": "agent"}, "spec": {"selector": {"app": "agent"}, "ports": ports}}
+    whole.cluster.request("POST", "/api/v1/namespaces/default/services", service)
+    owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "uid": "u"}
+    whole.pod("agent", owners=[owner])
+    dsr: dict[str, Any] = {"winkube_kube_proxy_dsr": True}
+
+    def reaches_itself() -> bool:
+        flows = whole.cluster.flows
+        try:
+            return flows.ask(flows.place_of("default", "agent"), "agent", 80).status == 200
+        except SilenceError:
+            return False
+
+    assert reaches_itself()
+    drive, before = whole.host.node.drive, whole.pid("kube-proxy")
+    refused = whole.site(**dsr)
+    assert refused.rc != 0 and "winkube_kube_proxy_dsr: pods run on win1 (default/agent)" in refused.output, refused
+    assert "winkube_drain: true" in refused.output
+    assert whole.pid("kube-proxy") == before
+    assert b"loopbackDSR" not in whole.host.in_turn(lambda: drive.read(CNI_CONF))
+
+    whole.converge(**dsr, winkube_drain=True, winkube_drain_options=tenants.OPTIONS)
+    whole.cluster.advance(60)
+    assert not reaches_itself(), "a drain leaves a DaemonSet's pods"
+    told = whole.site(playbook=whole.VERIFY, **dsr)
+    assert "it has no loopback policy: it was made before kube-proxy used DSR" in " ".join(told.output.split()), told
+    assert "Delete the pod; its successor gets an endpoint with the policy" in " ".join(told.output.split()), told
+
+    whole.cluster.request("DELETE", "/api/v1/namespaces/default/pods/agent")
+    whole.cluster.advance(60)
+    whole.pod("agent", owners=[owner])
+    whole.cluster.advance(60)
+    assert reaches_itself()
+    assert "loopback policy" not in whole.site(playbook=whole.VERIFY, **dsr).output

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -125,7 +125,7 @@ class Whole:
         assert run.rc == 0, run
         return run
 
-    def pod(self, name: str = "web") -> dict[str, Any]:
+    def pod(self, name: str = "web", owners: Sequence[Mapping[str, str]] = ()) -> dict[str, Any]:
         """A pod for Windows nodes, once scheduler and kubelet have looked at it."""
         container = {
             "name": name,
@@ -134,7 +134,8 @@ class Whole:
         }
         selector = {"kubernetes.io/os": "windows"}
         spec = {"nodeSelector": selector, "tolerations": [{"operator": "Exists"}], "containers": [container]}
-        body = {"metadata": {"name": name, "labels": {"app": name}}, "spec": spec}
+        metadata: dict[str, Any] = {"name": name, "labels": {"app": name}, "ownerReferences": list(owners)}
+        body = {"metadata": metadata, "spec": spec}
         self.cluster.request("POST", "/api/v1/namespaces/default/pods", body)
         for _ in ("the scheduler", "the kubelet"):
             self.cluster.advance(60)

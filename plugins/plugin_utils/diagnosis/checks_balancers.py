@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from ..cluster.backends import DESTINATIONS
 from ..engine.sentences import join_words
 from ..network.model import LoadBalancer, PolicyList
 from ..words.cause import ERROR, WARNING, Cause
@@ -15,11 +16,7 @@ from ..words.causes import CAUSES
 from ..words.finding import Seen
 from ..words.remedies import POLICY_LISTS, RESTART_KUBE_PROXY
 from .check import Check, Needs, inside, ranges
-from .checks_services import uses_dsr
 from .scene import Scene
-
-DESTINATIONS = 64
-"""So many endpoints a rule takes without DSR. Source: microsoft/Windows-Containers#93, kubernetes/kubernetes#98680."""
 
 Key = tuple[str, int, str]
 
@@ -132,21 +129,17 @@ def _backends(scene: Scene) -> Iterator[Seen]:
 
 def _too_many(scene: Scene) -> Iterator[Seen]:
     """Counted before HNS refuses the rule, and whether or not it has by now."""
-    if scene.cluster is None or scene.kube_proxy is None or uses_dsr(scene):
-        return
-    for port in scene.cluster.ports:
-        if len(port.backends) > DESTINATIONS:
-            yield Seen(
-                f"Service {port.service}",
-                f"{len(port.backends)} endpoints are behind {port.address}:{port.port}/{port.protocol}, and kube-proxy "
-                "runs without DSR here",
-                f"{DESTINATIONS} at most, or DSR",
-                explains=("kube-proxy.rule-missing",),
-            )
+    for each in scene.large if scene.uses_dsr is False else ():
+        yield Seen(
+            f"Service {each.name}",
+            f"it has {each.endpoints} endpoints, and kube-proxy runs without DSR here",
+            f"{DESTINATIONS} at most, or DSR",
+            explains=("kube-proxy.rule-missing",),
+        )
 
 
 CHECKS = (
-    Check(CAUSES["kube-proxy.rule-too-many"], _too_many, needs=Needs.CLUSTER),
+    Check(CAUSES["kube-proxy.rule-too-many"], _too_many, needs=Needs.NODE),
     Check(
         Cause(
             "kube-proxy.no-rules",

@@ -26,7 +26,6 @@ from ..words.remedies import advice, converge
 from ..words.remedy import Ends
 from .check import Check, inside, ranges
 from .checks_network import PLACEHOLDER
-from .checks_services import uses_dsr
 from .scene import Scene
 
 _ELSEWHERE = converge(
@@ -116,7 +115,7 @@ def _subject(scene: Scene) -> Subject:
         networks=tuple(each.name for each in scene.hns.networks) if scene.hns.knows("networks") else None,
         mode=mode,
         addresses=tuple(own for each in adapters for own, _length in each.addresses) if mode == "overlay" else None,
-        dsr=uses_dsr(scene),
+        dsr=bool(scene.uses_dsr),
     )
 
 

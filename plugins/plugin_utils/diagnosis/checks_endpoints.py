@@ -134,6 +134,23 @@ def _find_unfilled(scene: Scene) -> Iterator[Seen]:
             )
 
 
+def _without_loopback(scene: Scene) -> Iterator[Seen]:
+    """Under DSR a pod gets back what it sent to its own Service only where its endpoint translates it. The CNI plugin
+    writes that when it makes the endpoint, and never later. Sources: containernetworking/plugins
+    pkg/hns/netconf_windows.go (ApplyLoopbackDSRPolicy), hcsshim internal/hns/hnspolicy.go (OutboundNatPolicy)."""
+    if not scene.uses_dsr or not scene.expected.flannel_is_ours:
+        return
+    names = {pod.address: f", of the pod {pod.name}," for pod in (scene.cluster.pods if scene.cluster else ())}
+    for each in _pods(scene):
+        back = {one for rule in each.policies if rule.type == "OutBoundNAT" for one in rule.destinations}
+        if each.addresses and scene.hns.is_attached(each) and not back & set(each.addresses):
+            yield Seen(
+                f"{each.label}{names.get(each.addresses[0], '')}",
+                "it has no loopback policy: it was made before kube-proxy used DSR",
+                f"OutBoundNAT with the destination {each.addresses[0]}",
+            )
+
+
 def _dns_suffix(scene: Scene) -> Iterator[Seen]:
     for each in _pods(scene):
         problem = suffix_problem(each.dns_suffixes, scene.expected.kubelet.cluster_domain)
@@ -258,6 +275,17 @@ CHECKS = (
             explains=("hns.endpoint-*", "hns.namespace-refused", "traffic.*", "pod.*"),
         ),
         _find_unfilled,
+    ),
+    Check(
+        Cause(
+            "hns.endpoint-no-loopback",
+            WARNING,
+            "A pod does not reach itself by its Service",
+            "kube-proxy uses direct server return, and the pod's endpoint was made while cni.conf had no loopbackDSR.",
+            advice("Delete the pod; its successor gets an endpoint with the policy.", Ends.PODS),
+            "kubernetes/kubernetes#76406",
+        ),
+        _without_loopback,
     ),
     Check(
         Cause(

@@ -13,6 +13,7 @@ import binascii
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 
+from ..cluster.backends import is_ready, slices_of
 from ..cluster.client import Cluster
 from ..cluster.error import ClusterError
 from ..engine.reading import Query
@@ -23,7 +24,7 @@ from ..words.causes_node import GMSA_FOLLOWS
 from ..words.finding import Seen
 from ..words.remedies import advice
 from .check import Check, Needs
-from .cluster_view import Object, is_ready, slices_of
+from .cluster_view import Object
 from .scene import Scene
 from .tried import Gmsa, Objects, full_name
 

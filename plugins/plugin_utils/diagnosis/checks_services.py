@@ -18,7 +18,7 @@ from ..components.kube_proxy import kube_proxy_args
 from ..components.kubelet import kubelet_args, kubelet_check
 from ..engine import windows_path
 from ..engine.environment import names_of
-from ..facts.flags import KUBE_PROXY, KUBELET, NEWEST, TRUE, FlagTable
+from ..facts.flags import KUBE_PROXY, KUBELET, NEWEST, FlagTable
 from ..facts.version import Version
 from ..words.cause import ERROR, NOTE, Area, Cause
 from ..words.causes import CAUSES
@@ -27,7 +27,7 @@ from ..words.remedies import advice, converge
 from ..words.remedy import Ends
 from .check import Check, Needs
 from .programs import Program, log_of, programs
-from .scene import Scene, argument
+from .scene import Scene
 
 _USERS_CHOICE = frozenset(
     {"v", "feature-gates", "register-with-taints", "node-labels", "system-reserved", "kube-reserved", "eviction-hard"}
@@ -46,14 +46,6 @@ def arguments(scene: Scene, service: str, binary: str) -> tuple[str, ...] | None
     """The arguments with which a service starts its program; None if it is not there or that cannot be told."""
     found = scene.second.service(service)
     return None if found is None else find_arguments(found, binary)
-
-
-def uses_dsr(scene: Scene) -> bool:
-    """Whether kube-proxy's service was set up for direct server return."""
-    if "services" not in scene.second.parts:
-        return False
-    argv = arguments(scene, scene.layout.kube_proxy_service, scene.layout.kube_proxy_binary)
-    return argument(argv or (), "enable-dsr").lower() in TRUE
 
 
 def _outside(scene: Scene) -> Iterator[Seen]:

@@ -12,6 +12,7 @@ import ipaddress
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
+from ..cluster.backends import is_ready, slices_of
 from ..components import networks
 from ..components.healthz import find_url
 from ..components.kube_proxy import kube_proxy
@@ -28,7 +29,7 @@ from ..words.remedies import advice, converge
 from ..words.remedy import Ends
 from .check import Check, Needs, ranges
 from .checks_services import arguments, line_of
-from .cluster_view import Object, is_ready, slices_of
+from .cluster_view import Object
 from .scene import Scene
 from .tried import Objects, Tried, full_name
 

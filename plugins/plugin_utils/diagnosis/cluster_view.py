@@ -5,24 +5,28 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..cluster.backends import (
+    DESTINATIONS,
+    HEADLESS,
+    PROXY_NAME,
+    SLICES,
+    LargeService,
+    counts_all,
+    is_ipv4,
+    list_backends,
+    list_ends,
+    list_ipv4,
+    slices_of,
+)
 from ..cluster.client import Cluster
+from ..cluster.pods import has_own_network, pods_of
 
 Object = Mapping[str, Any]
 """A JSON object as the API returns it."""
-
-SERVICE_NAME = "kubernetes.io/service-name"
-"""Label of a slice. Source: kubernetes.io, EndpointSlices, Ownership."""
-PROXY_NAME = "service.kubernetes.io/service-proxy-name"
-HEADLESS = "service.kubernetes.io/headless"
-"""Labels of Services that kube-proxy leaves alone. Source: kubernetes pkg/proxy/apis/well_known_labels.go."""
-
-OVER = ("Succeeded", "Failed")
-"""Phases of pods that have no network any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +59,21 @@ class ClusterView:
     pods: tuple[Pod, ...] = ()
     node: Object | None = None
 
+    @property
+    def large(self) -> tuple[LargeService, ...]:
+        """The Services of more endpoints than a rule takes without DSR."""
+        most: dict[str, int] = {}
+        for port in self.ports:
+            most[port.service] = max(len(port.backends), most.get(port.service, 0))
+        return tuple(LargeService(name, count) for name, count in most.items() if count > DESTINATIONS)
+
 
 def ask(cluster: Cluster, node_name: str) -> ClusterView:
     """Four requests. ClusterError if one is not answered."""
     return view_of(
         services=cluster.items("/api/v1/services"),
-        slices=cluster.items("/apis/discovery.k8s.io/v1/endpointslices"),
-        pods=cluster.items(f"/api/v1/pods?fieldSelector=spec.nodeName%3D{node_name}") if node_name else (),
+        slices=cluster.items(SLICES),
+        pods=cluster.items(pods_of(node_name)) if node_name else (),
         node=cluster.node(node_name) if node_name else None,
         node_name=node_name,
     )
@@ -79,7 +91,7 @@ def view_of(
     all_services, all_slices = list(services), list(slices)
     return ClusterView(
         ports=tuple(port for each in all_services for port in _ports(each, all_slices)),
-        behind=frozenset(address for each in all_slices for end in _ends(each) for address in _ipv4(end)),
+        behind=frozenset(address for each in all_slices for end in list_ends(each) for address in list_ipv4(end)),
         addresses=frozenset(address for each in all_services for address in _addresses(each)),
         pods=tuple(_pods(pods, node_name)),
         node=node,
@@ -92,61 +104,19 @@ def _ports(service: Object, slices: list[Object]) -> Iterator[ServicePort]:
     metadata, spec = service.get("metadata") or {}, service.get("spec") or {}
     labels = metadata.get("labels") or {}
     address = str(spec.get("clusterIP") or "")
-    if not _is_ipv4(address) or PROXY_NAME in labels or HEADLESS in labels or spec.get("type") == "ExternalName":
+    if not is_ipv4(address) or PROXY_NAME in labels or HEADLESS in labels or spec.get("type") == "ExternalName":
         return
-    own = [
-        each
-        for each in slices_of(slices, metadata.get("namespace"), metadata.get("name"))
-        if each.get("addressType", "IPv4") == "IPv4"
-    ]
+    own = slices_of(slices, metadata.get("namespace"), metadata.get("name"))
     for port in spec.get("ports") or ():
-        protocol = str(port.get("protocol") or "TCP")
-        behind = [
-            address
-            for each in own
-            if _serves(each, port)
-            for end in _ends(each)
-            if is_ready(end)
-            for address in _ipv4(end)
-        ]
         yield ServicePort(
             service=f"{metadata.get('namespace')}/{metadata.get('name')}",
             address=address,
             port=int(port["port"]),
-            protocol=protocol,
+            protocol=str(port.get("protocol") or "TCP"),
             # With internalTrafficPolicy Local only the node's own count; which those are the rule's absence tells as
             # well as its presence, so nothing is said of such a Service.
-            backends=() if spec.get("internalTrafficPolicy") == "Local" else tuple(dict.fromkeys(behind)),
+            backends=list_backends(own, str(port.get("name") or "")) if counts_all(service) else (),
         )
-
-
-def slices_of(slices: Iterable[Object], namespace: object, name: object) -> list[Object]:
-    """The EndpointSlices of a Service."""
-    return [
-        each
-        for each in slices
-        if (metadata := each.get("metadata") or {}).get("namespace") == namespace
-        and (metadata.get("labels") or {}).get(SERVICE_NAME) == name
-    ]
-
-
-def _serves(endpoint_slice: Object, port: Object) -> bool:
-    """Whether a slice has the Service's port: ports go by name, the only one has none."""
-    names = [str(each.get("name") or "") for each in endpoint_slice.get("ports") or ()]
-    return not names or str(port.get("name") or "") in names
-
-
-def _ends(endpoint_slice: Object) -> list[Object]:
-    return [each for each in endpoint_slice.get("endpoints") or () if isinstance(each, Mapping)]
-
-
-def is_ready(end: Object) -> bool:
-    """Whether an endpoint is; not said means ready. Source: discovery/v1 types.go EndpointConditions."""
-    return (end.get("conditions") or {}).get("ready") is not False
-
-
-def _ipv4(end: Object) -> list[str]:
-    return [str(each) for each in end.get("addresses") or () if _is_ipv4(str(each))]
 
 
 def _addresses(service: Object) -> Iterator[str]:
@@ -161,22 +131,8 @@ def _pods(pods: Iterable[Object], node_name: str) -> Iterator[Pod]:
         spec, status, metadata = each.get("spec") or {}, each.get("status") or {}, each.get("metadata") or {}
         if node_name and spec.get("nodeName") != node_name:
             continue
-        if is_host_process(each) or status.get("phase") in OVER:
+        if not has_own_network(each):
             continue
         address = str(status.get("podIP") or "")
         if address:
             yield Pod(f"{metadata.get('namespace')}/{metadata.get('name')}", address)
-
-
-def is_host_process(pod: Object) -> bool:
-    """Whether the pod runs on the host itself, with the host's network."""
-    spec = pod.get("spec") or {}
-    options = (spec.get("securityContext") or {}).get("windowsOptions") or {}
-    return bool(spec.get("hostNetwork") or options.get("hostProcess"))
-
-
-def _is_ipv4(text: str) -> bool:
-    try:
-        return ipaddress.ip_address(text).version == 4
-    except ValueError:
-        return False

@@ -19,13 +19,18 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
+from ..cluster.backends import SLICES, LargeService, read_large
 from ..cluster.client import Cluster
-from ..cluster.error import ClusterError
+from ..cluster.error import FORBIDDEN, ClusterError
 from ..cluster.exec import exec_in_pod
+from ..cluster.pods import is_host_process
+from ..cluster.pods import pods_of as path_of_pods
 from ..cluster.reading import ClusterReading, read_kubelets
 from ..cluster.rights import is_allowed
 from ..components import networks
+from ..components.healthz import find_arguments
 from ..components.host import node_fit
+from ..components.kube_proxy.kube_proxy_args import uses_dsr
 from ..components.layout import Layout
 from ..components.node import Node
 from ..components.options import read
@@ -63,7 +68,7 @@ from .checks_traffic import (
     node_port_list,
 )
 from .checks_workloads import read_stats
-from .cluster_view import ClusterView, Object, ask, is_host_process, view_of
+from .cluster_view import ClusterView, Object, ask, view_of
 from .cni_mend import repaired_node
 from .scene import LIMIT, Scene, complete_cni, reads, scene_of
 from .table import KNOWN, findings_in
@@ -143,6 +148,7 @@ def quick(machine: Seen, question: Question, cluster: Cluster | None, *, service
     view = ask(cluster, expected.node_name) if services and cluster is not None else None
     node = view.node if view is not None else cluster.node(expected.node_name) if cluster is not None else None
     kubelets = _read_kubelets(cluster) if cluster is not None and expected.kubernetes else None
+    large = _ask_large(cluster, first, expected) if cluster is not None and view is None else ()
     Wait("diagnose: watching the node", Clock()).sleep(question.how.watch)
     again = (*watched, *programs.logs(layout, expected, first), *programs.health(layout, expected, first))
     second = first.merge(machine.probe(again), again)
@@ -155,7 +161,23 @@ def quick(machine: Seen, question: Question, cluster: Cluster | None, *, service
         node=node,
         asked=cluster is not None,
         kubelets=kubelets,
+        large=large,
     )
+
+
+def _ask_large(cluster: Cluster, reading: Reading, expected: Node) -> tuple[LargeService, ...]:
+    """Asked only where it matters: for a kube-proxy of ours that runs without DSR."""
+    layout = expected.layout
+    service = reading.service(layout.kube_proxy_service) if expected.kube_proxy_is_ours else None
+    argv = find_arguments(service, layout.kube_proxy_binary) if service else None
+    if argv is None or uses_dsr(argv):
+        return ()
+    try:
+        return read_large(cluster)
+    except ClusterError as error:
+        if error.status != FORBIDDEN:
+            raise
+        return ()
 
 
 NO_EXEC = (
@@ -376,11 +398,11 @@ def objects_of(cluster: Cluster, name: str) -> Objects:
     """The cluster's objects that concern the Node `name`. ClusterError if the cluster cannot be asked."""
     return Objects(
         node=cluster.node(name),
-        pods=tuple(cluster.items(f"/api/v1/pods?fieldSelector=spec.nodeName%3D{name}")),
+        pods=tuple(cluster.items(path_of_pods(name))),
         events=tuple(_optional(cluster, "/api/v1/events?fieldSelector=type%3DWarning")),
         nodes=tuple(cluster.nodes()),
         services=tuple(cluster.items("/api/v1/services")),
-        slices=tuple(_optional(cluster, "/apis/discovery.k8s.io/v1/endpointslices")),
+        slices=tuple(_optional(cluster, SLICES)),
         kubelets=_read_kubelets(cluster),
     )
 

@@ -13,6 +13,7 @@ from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
+from ..cluster.backends import LargeService
 from ..cluster.reading import ClusterReading
 from ..components import networks
 from ..components.cni.conf import FILE, Conf, ConfError, choose_file, decode, load
@@ -20,7 +21,7 @@ from ..components.containerd.containerd_toml import Document, NotTomlError
 from ..components.flannel import subnet_env
 from ..components.flannel.subnet_env import SubnetEnv, SubnetEnvError
 from ..components.healthz import find_arguments
-from ..components.kube_proxy.kube_proxy_args import NETWORKS
+from ..components.kube_proxy.kube_proxy_args import NETWORKS, uses_dsr
 from ..components.layout import Layout
 from ..components.networks import Adapter
 from ..components.node import Node
@@ -73,7 +74,8 @@ class Scene:
     programs are looked at, too; else only the network is, and `subnet` and `vni` are compared where hns_check is told
     them. `logs` are the ends of logs by service; `quiet` and `working` as in messages.search. `node` is the Node
     object, `asked` whether the cluster was asked for it; `cluster` also has Services, EndpointSlices and pods,
-    `kubelets` what kubeadm makes config.yaml of. `tried` is what only diagnose asks; None elsewhere.
+    `kubelets` what kubeadm makes config.yaml of, `large` the Services of more endpoints than a rule takes without DSR.
+    `tried` is what only diagnose asks; None elsewhere.
     """
 
     expected: Node
@@ -106,6 +108,7 @@ class Scene:
     ports: tuple[Ports, ...] = ()
     cluster: ClusterView | None = None
     kubelets: ClusterReading | None = None
+    large: tuple[LargeService, ...] = ()
     macs: frozenset[str] = frozenset()
     vm_adapters: tuple[VmAdapter, ...] = ()
     tried: Tried | None = None
@@ -170,6 +173,11 @@ class Scene:
                 return self.hns.network(name)
         found = [each for each in self.hns.networks if each.type in {"l2bridge", "overlay"} and each.name != "External"]
         return found[0] if len(found) == 1 else None
+
+    @property
+    def uses_dsr(self) -> bool | None:
+        """Whether kube-proxy's service was set up for direct server return; None without one of ours."""
+        return None if self.kube_proxy is None else uses_dsr(self.kube_proxy)
 
     @property
     def source_vip(self) -> str:
@@ -317,6 +325,7 @@ def scene_of(
     node: Object | None = None,
     asked: bool = False,
     kubelets: ClusterReading | None = None,
+    large: tuple[LargeService, ...] = (),
     tried: Tried | None = None,
 ) -> Scene:
     """Out of a reading that has the answers to `reads`; what is missing in it is not checked. `vm_adapters` are what a
@@ -359,6 +368,7 @@ def scene_of(
         started=tuple(_find_starts(reading, services, layout)),
         cluster=cluster,
         kubelets=kubelets,
+        large=large if cluster is None else cluster.large,
         macs=frozenset(normalise_mac(str(each.get("mac") or "")) for each in list_adapters(reading)),
         vm_adapters=vm_adapters,
         ports=ports,

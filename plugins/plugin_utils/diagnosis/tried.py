@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from ..cluster.pods import OVER
 from ..cluster.reading import ClusterReading
 from ..components.node import Node
 from ..components.options import option
 from ..engine.secret import NO_TEXT, Secret
 from ..facts.version import Version, VersionError
 from ..words.finding import Finding
-from .cluster_view import OVER, Object
+from .cluster_view import Object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,6 +40,7 @@ class Policy:
 
     type: str
     exceptions: tuple[str, ...] = ()
+    destinations: tuple[str, ...] = ()
     prefix: str = ""
     provider_address: str = ""
 

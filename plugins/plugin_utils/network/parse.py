@@ -210,6 +210,7 @@ def _policy(found: Object) -> Policy:
     return Policy(
         type=str(found.get("Type") or ""),
         exceptions=tuple(str(each) for each in _list_items(exceptions)),
+        destinations=tuple(str(each) for each in _list_items(settings.get("Destinations"))),
         prefix=str(settings.get("DestinationPrefix") or ""),
         provider_address=str(settings.get("ProviderAddress") or settings.get("PA") or ""),
     )

@@ -22,8 +22,9 @@ from ..budget import claim
 from ..budget.claim import CONFLICT, TRIES, Claim, write_mark
 from ..budget.mark import ANNOTATION
 from ..cluster.error import ClusterError
+from ..cluster.pods import OVER, pods_of
 from ..components.asks import Asks
-from ..components.join.node_object import MIRROR, pods_of
+from ..components.join.node_object import MIRROR
 from ..components.shared_options import Access, DrainOptions
 from ..engine.batch import Batch, Op
 from ..engine.clock import Clock
@@ -302,7 +303,7 @@ def _interrupts(op: Op) -> bool:
 
 
 def _is_over(pod: Object) -> bool:
-    return (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}
+    return (pod.get("status") or {}).get("phase") in OVER
 
 
 def _describe(pod: Object) -> dict[str, Any]:

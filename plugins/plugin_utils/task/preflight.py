@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from ..cluster.backends import DESTINATIONS, read_large
 from ..cluster.client import Cluster
 from ..cluster.error import FORBIDDEN, ClusterError
 from ..cluster.network import SOURCES, resolve
@@ -30,9 +31,11 @@ from ..components.node import Node
 from ..engine.address import mask
 from ..engine.clock import as_timestamp
 from ..engine.reading import Reading, file_key
+from ..engine.sentences import join_words
 from ..facts.kubernetes_fixes import FIXES
 from ..facts.version import Version, VersionError
 from ..words.cause import ERROR
+from ..words.causes import CAUSES
 from ..words.mended import describe_lacking
 
 PREFIX = "winkube_"
@@ -177,6 +180,7 @@ def find_problems(run: Run, node: Node | None, refusals: tuple[str, ...] = ()) -
     if node is not None:
         found += _check_network(run, node)
         _tell_fixes(run, node)
+        _tell_large(run, node)
     found += _check_kubeconfig(run)
     return tuple(dict.fromkeys(found))
 
@@ -196,6 +200,29 @@ def _tell_fixes(run: Run, node: Node) -> None:
     with suppress(VersionError):  # which the role kubelet refuses
         if node.kubernetes and (said := describe_lacking(Version.parse(node.kubelet.version), concerned)):
             run.tell(said)
+
+
+def _tell_large(run: Run, node: Node) -> None:
+    """The Services that get no rule on a node without DSR. The cluster is not asked where that does not matter."""
+    if not (run.asks and run.roles("kube_proxy") and node.runs_kube_proxy) or node.kube_proxy.dsr:
+        return
+    try:
+        cluster = run.cluster()
+        large = read_large(cluster) if cluster is not None else ()
+    except ClusterError as error:  # which `_check_cluster` says, but for a right
+        if error.status == FORBIDDEN:
+            run.tell(
+                "How many endpoints Services have was not counted: the kubeconfig's user may not list EndpointSlices "
+                "(examples/rbac/site.yml)."
+            )
+        return
+    if large:
+        remedy = CAUSES["kube-proxy.rule-too-many"].remedy
+        run.tell(
+            f"Without DSR a rule takes {DESTINATIONS} endpoints, and these Services get none on a Windows node: "
+            f"{join_words(f'{each.name} ({each.endpoints})' for each in large)}. {remedy.plain} "
+            f"{remedy.ours('HOST')}"
+        )
 
 
 def _check_network(run: Run, node: Node) -> tuple[str, ...]:

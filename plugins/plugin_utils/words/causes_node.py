@@ -250,13 +250,14 @@ CAUSES: tuple[Cause, ...] = (
         "A rule has more backends than Windows takes",
         "Without DSR the virtual switch takes 64 backends for a rule; a Service with more pods gets none at all.",
         converge(
+            "flannel",
             "kube_proxy",
             text=(
-                "Let kube-proxy use DSR (--enable-dsr=true) on a node that was drained, since endpoints made "
-                "before have no loopback policy. Or scale the Service below 65 pods."
+                "Let kube-proxy use DSR (--enable-dsr=true, and loopbackDSR in cni.conf) on a node that was drained, "
+                "since endpoints made before have no loopback policy. Or scale the Service below 65 pods."
             ),
             ends=(Ends.PODS,),
-            variables=("winkube_kube_proxy_dsr",),
+            variables=("winkube_kube_proxy_dsr", "winkube_drain"),
         ),
     ),
     Cause(

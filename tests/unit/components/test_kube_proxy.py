@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components import daemon_sets, log_runner, nssm
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import kube_proxy
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import component, kube_proxy
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.kube_proxy_args import KubeProxy
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.options import FirewallOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
@@ -18,7 +19,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource impor
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.programs import Source
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 
-from .nodes import LAYOUT, bare, file, lines, running, wanted_kube_proxy
+from .nodes import LAYOUT, Controller, bare, file, given, lines, running, wanted_kube_proxy
 
 MARK = "0123456789abcdef0123456789abcdef"
 EXE = r"C:\k\kube-proxy.exe"
@@ -171,6 +172,49 @@ def test_dsr_is_refused_where_windows_has_none(dsr: bool, revision: int, refused
     said = refusal(args, reading)
     assert said.startswith("winkube_kube_proxy_dsr: Windows 10.0.17763.1397: kube-proxy has no direct server return")
     assert said.endswith("or later, or set it to false.")
+
+
+ASKED = {"version": "1.37.1", "node_name": "WIN1", "dsr": True, "source": {"url": SOURCE.url, "checksum": "x"}}
+
+
+@pytest.mark.parametrize(
+    ("line", "more", "pods", "said"),
+    [
+        ("--enable-dsr=false", {}, ["web", "api"], "pods run on win1 (default/api, default/web) whose endpoints"),
+        ("--v=2", {}, ["web"], "Set winkube_drain: true, so that they are recreated"),
+        ("--enable-dsr=false", {}, [f"p{number}" for number in range(8)], "default/p4, 3 more)"),
+        ("--enable-dsr=false", {}, [], ""),
+        ("--enable-dsr=false", {"drain": {"enabled": True}}, ["web"], ""),
+        ("--enable-dsr=false", {"dsr": False}, ["web"], ""),
+        ("--enable-dsr", {}, ["web"], ""),
+        (None, {}, ["web"], ""),
+    ],
+)
+def test_dsr_begins_only_where_no_pod_has_an_endpoint(
+    line: str | None, more: dict[str, Any], pods: list[str], said: str
+) -> None:
+    """Pods on the host's network and those that are over have none."""
+    listed: list[dict[str, Any]] = [{"metadata": {"namespace": "default", "name": each}} for each in pods]
+    listed += [
+        {"metadata": {"namespace": "x", "name": "host"}, "spec": {"hostNetwork": True}},
+        {"metadata": {"namespace": "x", "name": "over"}, "status": {"phase": "Succeeded"}},
+    ]
+    service = {"name": "kube-proxy", "state": "running", "image_path": f"{EXE} {line}", "nssm": None}
+    asked = given("kube-proxy", ASKED | more, joined(*([service] if line is not None else [])))
+    asked.asks.once("daemon sets", lambda: None)
+    asked.asks.once("pods with a network", lambda: component.name_pods(listed))
+    if not said:
+        component.refuse_under_pods(asked)
+        return
+    with pytest.raises(Refused, match=re.escape(said)):
+        component.build_resources(asked)
+
+
+def test_without_a_cluster_it_is_said_that_pods_are_not_looked_for() -> None:
+    controller = Controller()
+    service = {"name": "kube-proxy", "state": "running", "image_path": f"{EXE} --v=2", "nssm": None}
+    component.refuse_under_pods(given("kube-proxy", ASKED, joined(service), controller))
+    assert "pods are not looked for" in controller.said[0]
 
 
 def test_a_locked_gate_is_refused_before_the_node_is_touched() -> None:

@@ -140,7 +140,7 @@ def test_a_service_of_more_endpoints_than_a_rule_takes_without_dsr(count: int, d
     found = node.find("kube-proxy.rule-too-many")
     assert bool(found) == told
     if told:
-        assert f"{count} endpoints are behind 10.96.7.7:80/TCP" in found[0].text
+        assert f"Service default/big: it has {count} endpoints" in found[0].text
         assert "winkube_kube_proxy_dsr" in found[0].remedy.ours("win1")
         (cause,) = [each for each in report_of(node.looked()[1]).causes if each.finding.id == found[0].id]
         assert "kube-proxy.rule-missing" in {each.id for each in cause.consequences}, "the rule is not there, either"

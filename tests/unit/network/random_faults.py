@@ -355,6 +355,14 @@ def scaled(node: Node, random: Random) -> None:
     own["endpoints"][0]["addresses"] = [address]
 
 
+@fault("hns.endpoint-no-loopback", may=pods)
+def dsr_over_endpoints_of_before(node: Node, random: Random) -> None:
+    node.set_arguments("kube-proxy", f"{node.arguments('kube-proxy')} --enable-dsr=true")
+    delegate(node)["loopbackDSR"] = True
+    for each in random.sample(node.pod_endpoints(), len(node.pod_endpoints()) - 1):
+        each["Policies"].append({"Type": "OutBoundNAT", "ExceptionList": [], "Destinations": [each["IPAddress"]]})
+
+
 @fault("kube-proxy.rule-too-many", "kube-proxy.rule-backends", "hns.endpoint-remote-stale", needs_cluster=True)
 def scaled_too_far(node: Node, random: Random) -> None:
     own = next(each for each in node.cluster["slices"] if each["metadata"]["namespace"] == "kube-system")

@@ -430,7 +430,8 @@ def _endpoint_v2(found: Object) -> Object:
     policies = []
     for each in found.get("Policies") or ():
         if each["Type"] == "OutBoundNAT":
-            policies.append({"Type": "OutBoundNAT", "Settings": {"Exceptions": each["ExceptionList"]}})
+            settings = {"Exceptions": each["ExceptionList"], "Destinations": each.get("Destinations", [])}
+            policies.append({"Type": "OutBoundNAT", "Settings": settings})
     if "EncapOverhead" in found:
         policies.append({"Type": "EncapOverhead", "Settings": {"Overhead": found["EncapOverhead"]}})
     made: Object = {

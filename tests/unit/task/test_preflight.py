@@ -248,6 +248,20 @@ def test_rights_that_the_join_needs_are_asked_before_the_first_change(monkeypatc
     assert not {what for _verb, what in api.asked} & {"secrets", "pods", "pods/eviction"}
 
 
+@pytest.mark.parametrize(
+    ("more", "said"), [({}, True), ({"kube_proxy_dsr": True}, False), ({"kube_proxy_managed_by": "cluster"}, False)]
+)
+def test_endpoints_are_counted_where_kube_proxy_will_run_without_dsr(
+    more: dict[str, Any], said: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whom this API lets see nothing is told so once, and only where the number matters."""
+    monkeypatch.setattr(Cluster, "open", lambda _given: Cluster(lambda: Connection("https://api", b"", FakeApi().send)))
+    system = {"machine": "m-1", "boot_id": "b-1", "os": OS, "free_bytes": {"C:": 80 * 1024**3}}
+    host = Host(Reading(parts={"system": system, **joined(there=True)}), cluster={"kubeconfig": "/srv/config"}, **more)
+    host.problems()
+    assert any("may not list EndpointSlices" in each for each in host.told) == said
+
+
 def told(release: str, **more: Any) -> str:
     """What a run tells about this release."""
     system = {"machine": "m-1", "boot_id": "b-1", "elevated": True, "os": OS}

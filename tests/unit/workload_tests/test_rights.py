@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster import client, run_namespace
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.pods import pods_of
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.reading import read_network
-from ansible_collections.winkube.node.plugins.plugin_utils.components.join import node_object
 from ansible_collections.winkube.node.plugins.plugin_utils.cri.samples import Sample
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling import converge
 from ansible_collections.winkube.node.plugins.plugin_utils.scheduling.nodes import (
@@ -128,7 +128,7 @@ def configure(lab: Cluster, found: client.Cluster) -> None:
     for taints, labels in ((("os=windows:NoSchedule",), {}), (("a=b:NoSchedule",), {"c": "d"})):
         wanted = converge.Options("runhcs-wcow-process", taints, labels)
         nodes = windows_nodes(found.nodes())
-        pods = lambda name: found.items(node_object.pods_of(name))  # noqa: E731
+        pods = lambda name: found.items(pods_of(name))  # noqa: E731
         for change in converge.plan(wanted, nodes, found.items(COLLECTION), {}, pods):
             change.do(found)
 

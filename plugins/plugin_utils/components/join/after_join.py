@@ -19,6 +19,7 @@ from ...cluster.answer import Object
 from ...cluster.client import Cluster, wait_for
 from ...cluster.documents import Request, request
 from ...cluster.error import ClusterError
+from ...cluster.pods import pods_of
 from ...engine.clock import Clock
 from ...engine.reading import Reading, file_key
 from ...engine.waiting import Wait
@@ -236,7 +237,7 @@ def plan_taints(cluster: Cluster, node: Object, taints: Sequence[str]) -> tuple[
     if not added:
         return ()
     name = str(node["metadata"]["name"])
-    return (node_object.taint_step(name, added, cluster.items(node_object.pods_of(name))),)
+    return (node_object.taint_step(name, added, cluster.items(pods_of(name))),)
 
 
 def _taints(cluster: Cluster, joined: Joined, node: Object, *, check: bool) -> tuple[Object, tuple[str, ...]]:

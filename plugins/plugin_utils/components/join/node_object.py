@@ -93,11 +93,6 @@ MIRROR = "kubernetes.io/config.mirror"
 """The annotation of a static pod's mirror: the kubelet runs such a pod whatever the API says."""
 
 
-def pods_of(name: str) -> str:
-    """The API path that lists the pods of a Node."""
-    return f"/api/v1/pods?fieldSelector=spec.nodeName%3D{name}"
-
-
 def taint_step(name: str, added: Sequence[Mapping[str, str]], pods: Iterable[Object]) -> str:
     """The step: what is done to the Node and what happens to its pods, each by name and owner."""
     running = [pod for pod in pods if not is_over(pod)]

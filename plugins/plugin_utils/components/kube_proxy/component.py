@@ -5,14 +5,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from ...cluster.pods import has_own_network, pods_of
 from ...engine.answer import Answer
 from ...engine.batch import Batch
+from ...engine.resource import Refused
+from ...engine.sentences import join_words
 from ...facts.windows import KUBE_PROXY_RULE
 from ..declaration import Component
+from ..healthz import find_arguments
 from ..shared_arguments import (
     check_skew,
     feature_gates,
@@ -24,7 +28,7 @@ from ..shared_arguments import (
 )
 from ..stage import First, Given, Resources, Stage
 from . import kube_proxy, source_vip
-from .kube_proxy_args import KubeProxy
+from .kube_proxy_args import KubeProxy, uses_dsr
 from .options import INTERFACE, KubeProxyOptions
 
 
@@ -41,7 +45,42 @@ def build_resources(given: Given[KubeProxyOptions]) -> Resources:
         return gone
     if theirs:
         kube_proxy.refuse_beside(theirs[0], options.node_name)
+    refuse_under_pods(given)
     return kube_proxy.build_resources(arguments(given), given.reading)
+
+
+SHOWN = 5
+"""Pods that a sentence names."""
+NO_POD_ASKED = (
+    "direct server return begins, and without winkube_cluster.kubeconfig pods are not looked for: those that run here "
+    "do not reach themselves by their Service until they are recreated."
+)
+
+
+def refuse_under_pods(given: Given[KubeProxyOptions]) -> None:
+    """Refuse direct server return for pods whose endpoints were made without it: none of them gets its policy later."""
+    options, layout = given.options, given.layout
+    service = given.reading.service(layout.kube_proxy_service)
+    argv = find_arguments(service, layout.kube_proxy_binary) if service else None
+    if argv is None or not options.dsr or uses_dsr(argv) or given.shared.drain.enabled:
+        return
+    name = options.node_name.lower()
+    pods = given.ask_cluster("pods with a network", lambda cluster: name_pods(cluster.items(pods_of(name))))
+    if pods is None:
+        given.warn([NO_POD_ASKED])
+    elif pods:
+        raise Refused(
+            f"winkube_kube_proxy_dsr: pods run on {name} ({join_words(pods)}) whose endpoints were made without the "
+            "loopback policy that direct server return needs: they would no longer reach themselves by their Service. "
+            "Set winkube_drain: true, so that they are recreated, or drain the Node yourself before."
+        )
+
+
+def name_pods(found: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The first of the pods that have a network of their own, as namespace/name, and how many more there are."""
+    own = [each["metadata"] for each in found if has_own_network(each)]
+    names = sorted(f"{each['namespace']}/{each['name']}" for each in own)
+    return (*names[:SHOWN], *((f"{len(names) - SHOWN} more",) if len(names) > SHOWN else ()))
 
 
 def arguments(given: Given[KubeProxyOptions]) -> kube_proxy.KubeProxyArgs:

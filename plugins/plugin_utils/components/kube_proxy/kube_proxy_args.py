@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from ...engine.environment import Entry
 from ...facts import feature_gates
-from ...facts.flags import KUBE_PROXY, TRUE
+from ...facts.flags import KUBE_PROXY, NEWEST, TRUE
 from ...facts.version import Line, Version
 from ..flag_check import CommandLine, contradictions, gate_problems, line_problem, read, render_gates
 from ..layout import Layout
@@ -140,6 +140,16 @@ def healthz_of(line: CommandLine) -> tuple[str, str] | None:
     return (f"[{host}]" if ":" in host else host), port or (given.value if given else HEALTHZ_PORT)
 
 
+def uses_dsr(argv: Sequence[str]) -> bool:
+    """Whether a kube-proxy of any release uses direct server return with these arguments."""
+    return _has_dsr(read(((OWN, argv),), KUBE_PROXY, NEWEST))
+
+
+def _has_dsr(line: CommandLine) -> bool:
+    found = line.find_last("enable-dsr")
+    return found is not None and found.value.lower() in TRUE
+
+
 def source_vip(text: str) -> str:
     """The source VIP in SourceVip.json, host-local's answer: `.ip4.ip` up to CNI 0.2, `.ips[0].address` later.
 
@@ -216,7 +226,7 @@ def _values(line: CommandLine, version: Line) -> list[str]:
             "the node's, it deletes the endpoints of the node's own containers; write --hostname-override=<node name>."
         )
     dsr = line.find_last("enable-dsr")
-    if dsr and dsr.value.lower() in TRUE:
+    if dsr and _has_dsr(line):
         state = feature_gates.gate("kube-proxy", "WinDSR", version)
         if state is not None and not line.gates().get("WinDSR", state.default):
             found.append(

@@ -122,7 +122,11 @@ class KubeProxyOptions:
         variable="winkube_network.cluster_cidr",
     )
     dsr: bool = option(
-        "Direct server return. The feature gate that it needs is set where the release has it off.",
+        (
+            "Direct server return. The feature gate that it needs is set where the release has it off.",
+            "Where kube-proxy runs without it so far and pods are on the node, it is refused unless O(drain) is on: "
+            "endpoints that were made before have no loopback policy.",
+        ),
         default=False,
         variable="winkube_kube_proxy_dsr",
     )

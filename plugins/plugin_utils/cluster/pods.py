@@ -1,0 +1,31 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The pods of a Node, and which of them have a network of their own: an endpoint of HNS."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Object = Mapping[str, Any]
+
+OVER = ("Succeeded", "Failed")
+"""Phases of pods that have no network any more."""
+
+
+def pods_of(name: str) -> str:
+    """The API path that lists the pods of a Node."""
+    return f"/api/v1/pods?fieldSelector=spec.nodeName%3D{name}"
+
+
+def has_own_network(pod: Object) -> bool:
+    """Whether the pod has an endpoint, or will soon."""
+    return not is_host_process(pod) and (pod.get("status") or {}).get("phase") not in OVER
+
+
+def is_host_process(pod: Object) -> bool:
+    """Whether the pod runs on the host itself, with the host's network."""
+    spec = pod.get("spec") or {}
+    options = (spec.get("securityContext") or {}).get("windowsOptions") or {}
+    return bool(spec.get("hostNetwork") or options.get("hostProcess"))
