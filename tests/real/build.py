@@ -197,6 +197,10 @@ WINDOWS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 )
 """Project, version, programs; what is asked for first stands first."""
 
+_RECORDED = "tests/recorded/windows and facts/looked_up.txt are of this release: make windows and make lookups record"
+HELD: Mapping[str, str] = dict.fromkeys(("kubernetes", "cni-plugins", "flannel", "hcsshim"), f"{_RECORDED} a newer one")
+"""Why a build for Windows is not of the newest release, by project."""
+
 
 def project_of(name: str) -> str:
     """The project that a program belongs to. KeyError for a program that nothing builds."""
