@@ -176,7 +176,11 @@ def judge_one(change: Change, tests: Sequence[str], tree: Tree, reasons: Mapping
 def name_of(change: Change, text: str) -> str:
     """What is changed, without a line number: it is the key of equivalent.yml."""
     old = " ".join(text[change.start : change.end].split())
-    return f"{change.function}: {change.what}: {old[:100]} -> {change.new or 'nothing'}"
+    if not change.new:
+        return f"{change.function}: {change.what}: {old[:100]} -> nothing"
+    # An operator alone would name others of the function, too.
+    before, after = text[: change.start].rpartition("\n")[2], text[change.end :].partition("\n")[0]
+    return f"{change.function}: {change.what}: {before.lstrip()}[{old} -> {change.new}]{after}"
 
 
 if __name__ == "__main__":

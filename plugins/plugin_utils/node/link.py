@@ -483,25 +483,32 @@ def _failure(answer: Mapping[str, Any]) -> NodeError:
 
 _HELD_BACK = (
     (
-        re.compile(r"ConstrainedLanguage|core types in this language mode|Constrained Language"),
+        re.compile(r"inthislanguagemode|ConstrainedLanguage|ConversionSupportedOnlyToCoreTypes|CannotDefineNewType"),
         "PowerShell runs in Constrained Language Mode on the node, as AppLocker and App Control (WDAC) make it: "
-        "nothing of this collection works in it. Exempt scripts on nodes from that policy, see "
-        "docs/endpoint-protection.md.",
+        "nothing of this collection works in it. Exempt scripts on nodes from that policy, or sign what it has to "
+        "trust, see docs/endpoint-protection.md.",
     ),
     (
-        re.compile(r"ScriptContainedMaliciousContent|malicious content"),
+        re.compile(r"ScriptNotTrusted|ScriptUnsupported"),
+        "App Control on the node asks for signed lists, and none has this script: docs/endpoint-protection.md says "
+        "what to sign.",
+    ),
+    (
+        re.compile(r"ScriptContainedMaliciousContent|maliciouscontent"),
         "The node's antivirus blocked the script: docs/endpoint-protection.md says what to allow.",
     ),
 )
-"""Policies that stop the first call already. Sources: ansible-core 2.21 executor/powershell/module_wrapper.ps1,
-whose sentence is the same in every language; MethodInvocationNotSupportedInConstrainedLanguage and
-ScriptContainedMaliciousContent are ids of PowerShell's own errors (unverified on a machine under such a policy)."""
+"""Policies that stop the first call already, in texts without white space: Windows PowerShell breaks standard error at
+the width of a console. Sources: PowerShell 7.6.9 in that language mode (tests/contract/app_control.py); ansible-core
+2.21.5 executor/powershell/exec_wrapper.ps1, module_wrapper.ps1; PowerShell's id ScriptContainedMaliciousContent.
+Ids are the same in every language. Unverified under a policy of Windows."""
 
 
 def _failure_message(answer: Mapping[str, Any], nothing: str) -> str:
     """The message of a failed module, with the policy that blocks it if that can be told."""
     said = make_sentence(answer.get("msg") or nothing)
-    all_said = " ".join(str(answer.get(name, "")) for name in ("msg", "exception", "module_stdout", "module_stderr"))
+    texts = (str(answer.get(name, "")) for name in ("msg", "exception", "module_stdout", "module_stderr"))
+    all_said = " ".join("".join(text.split()) for text in texts)
     return next((f"{end_sentence(said)} {why}" for pattern, why in _HELD_BACK if pattern.search(all_said)), said)
 
 
