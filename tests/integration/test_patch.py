@@ -129,6 +129,11 @@ def test_an_update_that_is_known_to_be_bad_is_not_installed(bench: Bench, notes:
     whole.converge()
     whole.cluster.advance(60)
     entry = {"build": 20348, "since": 5000, "mended": 5100, "breaks": "Pods lose it.", "source": "https://x.example/1"}
+    logs, drive = r"C:\ProgramData\ssh\logs", whole.host.node.drive
+    whole.host.in_turn(lambda: drive.mkdir(logs, "S-1-5-32-544"))
+    closed = whole.host.in_turn(lambda: drive.sddl(logs))
+    opened = f"{closed}(A;OICI;FA;;;S-1-5-21-1-2-3-1001)"
+    whole.host.in_turn(lambda: drive.set_sddl(logs, opened, restore_privilege=True))
     found = {"1": {"title": "2026-04 Cumulative Update (KB5082142) (20348.5020)", "kb": ["5082142"]}}
     (notes / "updates.json").write_text(json.dumps(found), encoding="utf-8")
     (notes / "win1").write_text("1", encoding="utf-8")
@@ -137,11 +142,15 @@ def test_an_update_that_is_known_to_be_bad_is_not_installed(bench: Bench, notes:
     assert "KB5082142 (10.0.20348.5020) is not installed: Pods lose it." in alone.output
     assert "The next good one is 10.0.20348.5139 (KB5087545)." in alone.output
     assert asked(notes) == ["win1 searched"]
-    assert "cordoned" not in alone.output, "nothing is left to install"
+    assert "cordoned" not in alone.output, "nothing is left to install, and nothing restarts"
 
     found["2"] = {"title": "2026-04 Cumulative Update for .NET Framework", "kb": ["5099999"]}
     (notes / "updates.json").write_text(json.dumps(found), encoding="utf-8")
     (notes / "win1").write_text("2", encoding="utf-8")
+    refused = whole.site(playbook=PATCH, winkube_windows_revisions=[entry], winkube_drain_options=tenants.OPTIONS)
+    assert refused.rc != 0 and "nobody would reach it by SSH again" in refused.output, refused
+    assert asked(notes)[-1] == "win1 searched" and "cordoned" not in refused.output, refused
+    whole.host.in_turn(lambda: drive.set_sddl(logs, closed, restore_privilege=True))
     run = whole.site(playbook=PATCH, winkube_windows_revisions=[entry], winkube_drain_options=tenants.OPTIONS)
     assert run.rc == 0, run
     assert (notes / "asked").read_text(encoding="utf-8").splitlines()[-1].endswith(" KB5082142")
