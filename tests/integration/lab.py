@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -329,6 +329,14 @@ def parse_recap(stdout: str) -> dict[str, Recap]:
         counts = dict(item.split("=") for item in match["counts"].split())
         recaps[match["host"]] = Recap(**{name: int(count) for name, count in counts.items()})
     return recaps
+
+
+def until(so: Callable[[], bool], patience_s: float = 240.0) -> None:
+    """Waits for what a process of its own brings about."""
+    end = time.monotonic() + patience_s
+    while not so():
+        assert time.monotonic() < end, "nobody got there"
+        time.sleep(0.05)
 
 
 def says_that_it_is_off(node: str, run: Run) -> bool:

@@ -18,7 +18,7 @@ import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.host_process.pod import Wanted, body
 
-from tests.integration.lab import ROOT, Bench, Run, overstepped
+from tests.integration.lab import ROOT, Bench, Run, overstepped, until
 from tests.integration.records import leaks
 from tests.integration.test_winrm import SHELL, inventory, usual_modules
 from tests.integration.whole import BRIDGE, OVERLAY, SITE, Whole
@@ -417,13 +417,6 @@ def test_a_pod_that_has_ended_is_made_again_when_it_is_needed(managed: Managed) 
 
 def made_since(managed: Managed, before: int) -> bool:
     return len(posts(managed)) > before
-
-
-def until(so: Callable[[], bool]) -> None:
-    end = time.monotonic() + 240
-    while not so():
-        assert time.monotonic() < end, "nobody got there"
-        time.sleep(0.05)
 
 
 # -- the inventory -----------------------------------------------------------------------------------------------------

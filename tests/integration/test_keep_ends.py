@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.integration.cutting import STATE
-from tests.integration.lab import Bench
+from tests.integration.lab import Bench, until
 from tests.integration.test_budget import NEWER, is_cordoned, mark_of
 from tests.integration.test_keep import KEEP, Kept
 from tests.integration.test_patch import PATCH, notes
@@ -58,13 +58,6 @@ def ended(run: subprocess.Popen[str]) -> str:
     said = run.communicate(timeout=300)[0]
     assert "Traceback" not in said, said
     return said
-
-
-def until(so: Callable[[], bool]) -> None:
-    end = time.monotonic() + 240
-    while not so():
-        assert time.monotonic() < end, "nobody got there"
-        time.sleep(0.02)
 
 
 def hold(whole: Kept, node: str = "win1") -> None:

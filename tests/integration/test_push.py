@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import json
 import threading
-import time
-from collections.abc import Callable
 
 import pytest
 
-from tests.integration.lab import ROOT, Bench
+from tests.integration.lab import ROOT, Bench, until
 from tests.integration.test_provisioner import KUBELET, program, service, stand_in, state
 from tests.lab.machine.builds import build
 from tests.lab.server.host import NodeHost
 
 PUSH = ROOT / "playbooks" / "push.yml"
 BUILDS = {"good": build("kubelet", "1.29.1"), "crash": build("kubelet", "1.29.9"), "fixed": build("kubelet", "1.29.2")}
-
-
-def until(so: Callable[[], bool]) -> None:
-    end = time.monotonic() + 240
-    while not so():
-        assert time.monotonic() < end, "nobody got there"
-        time.sleep(0.1)
 
 
 def runs(hosts: list[NodeHost], name: str) -> bool:

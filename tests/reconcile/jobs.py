@@ -8,7 +8,6 @@ program in our pods that waits for signs of life.
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import uuid
@@ -32,6 +31,7 @@ from tests.conftest import ROOT
 from tests.real import api_server, build, controller_manager
 from tests.real.api_server import Api, Server
 from tests.real.controller_manager import ACCOUNTS, COLLECTOR
+from tests.reconcile.apiserver import read_events
 from tests.reconcile.kubelet import ARGUMENTS, ENDED, Kubelet, Process, is_running, path_of, run_of
 from tests.reconcile.run_in_pod import ALL
 
@@ -480,12 +480,11 @@ def spend(folder: Path, log: Callable[[str], None], cases: Sequence[Callable[[Tr
                 case(trial)
         kubelet.advance(SILENCE_S)
         left = _await_end(trial)
-        events = [json.loads(line) for line in server.audit.read_text(encoding="utf-8").splitlines()]
         tally = trial.tally
         return {
             "jobs": tally.jobs,
             "pods": len(tally.made),
-            **judge(events, tally),
+            **judge(read_events(server.audit), tally),
             "not_collected": len(tally.not_collected),
             "pods_running_after_5_min": left,
             "drains_blocked": len(tally.blocked),
