@@ -6,7 +6,6 @@ the cache of tests/cache.py keep them; nothing of them stands here but their nam
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import tarfile
@@ -19,6 +18,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import P
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.sources import read_inputs
 
 from tests.cache import locked, shared
+from tests.go_modules import ModuleMissing, download
 
 GO_MODULES = (
     "github.com/argoproj/argo-workflows/v4@v4.0.5",
@@ -57,11 +57,10 @@ def repositories() -> list[Repository]:
 
 
 def _go_module(name: str) -> Repository:
-    asked = subprocess.run(["go", "mod", "download", "-json", name], capture_output=True, text=True, check=False)
-    told = json.loads(asked.stdout or "{}")
-    if "Dir" not in told:
-        return Repository(name, reason=told.get("Error") or asked.stderr.strip())
-    return judged(name, Path(told["Dir"]))
+    try:
+        return judged(name, download(name))
+    except ModuleMissing as missing:
+        return Repository(name, reason=str(missing))
 
 
 def _sdist(name: str) -> Repository:

@@ -11,7 +11,7 @@ import re
 
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.evidence import FILE, PAGE
 
-from tests.fields.__main__ import downloaded
+from tests.go_modules import download
 
 VERSIONS = {
     "k8s.io/kubernetes": "v1.37.1",
@@ -30,7 +30,7 @@ def filled(line: str) -> str:
     if module == PAGE:
         return line
     module, file = module.partition("@")[0], file.partition(":")[0]
-    text = (downloaded(module, VERSIONS[module]) / file).read_text(encoding="utf-8")
+    text = (download(f"{module}@{VERSIONS[module]}") / file).read_text(encoding="utf-8")
     begins = re.search(rf"^func (?:\([^)]*\) )?{function}\(", text, re.MULTILINE) if function != "-" else None
     if function != "-" and begins is None:
         raise SystemExit(f"{module}@{VERSIONS[module]} {file} has no function {function}: {rules}")

@@ -11,11 +11,11 @@ has it, the last one where it went away. Nothing else of the sources is kept.
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+
+from tests.go_modules import download
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT / "plugins" / "plugin_utils" / "facts" / "api_fields.txt"
@@ -34,16 +34,6 @@ _FIELD = re.compile(r'^\t(\w+[ \t]+)?([\w.\[\]*]+)[ \t]+`(?:[^`]*\s)?json:"([^",
 Fields = dict[str, dict[str, str]]
 
 
-def downloaded(module: str, version: str) -> Path:
-    asked = subprocess.run(
-        ["go", "mod", "download", "-json", f"{module}@{version}"], capture_output=True, text=True, check=False
-    )
-    told = json.loads(asked.stdout or "{}")
-    if "Dir" not in told:
-        raise SystemExit(f"{module}@{version} cannot be had: {told.get('Error') or asked.stderr.strip()}")
-    return Path(told["Dir"])
-
-
 def structs(text: str) -> Iterator[tuple[str, list[tuple[str, str, bool]]]]:
     """(type, [(field, type of the field, is it inline)]) of a Go file."""
     for name, body in _STRUCT.findall(text):
@@ -59,7 +49,7 @@ def structs(text: str) -> Iterator[tuple[str, list[tuple[str, str, bool]]]]:
 
 def fields_of(minor: int) -> Fields:
     """Type -> field -> type of the field, for what ROOTS reach in this minor."""
-    api, machinery = (downloaded(f"k8s.io/{name}", f"v0.{minor}.0") for name in ("api", "apimachinery"))
+    api, machinery = (download(f"k8s.io/{name}@v0.{minor}.0") for name in ("api", "apimachinery"))
     read: dict[str, list[tuple[str, str, bool]]] = {}
     for folder in (*(api / package for package in PACKAGES), machinery / META):
         read |= dict(structs((folder / "types.go").read_text(encoding="utf-8")))

@@ -15,15 +15,15 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubernetes_fixes import FIXES, READ
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
+
+from tests.go_modules import download, list_versions
 
 MODULE = "k8s.io/kubernetes"
 ARCHIVES = ("1.38.0-beta.0",)
@@ -95,7 +95,7 @@ def read_archives(releases: Iterable[str]) -> Mapping[Line, str]:
     """The longest CHANGELOG of each line of LINES that the archives have."""
     found: dict[Line, str] = {}
     for release in releases:
-        with zipfile.ZipFile(_archive(release)) as archive:
+        with zipfile.ZipFile(download(f"{MODULE}@v{release}", "Zip")) as archive:
             names = set(archive.namelist())
             for line in LINES:
                 name = f"{MODULE}@v{release}/CHANGELOG/CHANGELOG-{line}.md"
@@ -106,22 +106,9 @@ def read_archives(releases: Iterable[str]) -> Mapping[Line, str]:
     return found
 
 
-def _archive(release: str) -> Path:
-    """go also says what it cannot use: a release that wants a newer Go is there all the same."""
-    asked = subprocess.run(
-        ["go", "mod", "download", "-json", f"{MODULE}@v{release}"], capture_output=True, text=True, check=False
-    )
-    told = json.loads(asked.stdout or "{}")
-    if "Zip" not in told:
-        raise SystemExit(f"{MODULE}@v{release} cannot be had: {told.get('Error') or asked.stderr.strip()}")
-    return Path(told["Zip"])
-
-
 def listed() -> tuple[Version, ...]:
     """The final releases of LINES that the module proxy lists."""
-    asked = subprocess.run(["go", "list", "-m", "-versions", MODULE], capture_output=True, text=True, check=True)
-    found = (Version.parse(each) for each in asked.stdout.split()[1:])
-    return tuple(each for each in found if not each.pre and each.line in LINES)
+    return tuple(each for each in list_versions(MODULE) if not each.pre and each.line in LINES)
 
 
 def faults(texts: Mapping[Line, str], notes: Sequence[Note]) -> Iterator[str]:

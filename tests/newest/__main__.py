@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from pathlib import Path
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubernetes import SUPPORTED
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version, VersionError
 
+from tests.go_modules import ModuleMissing, download, list_versions, parse_versions
 from tests.ledger.__main__ import final_releases, read_archives
 from tests.pins.__main__ import RELEASE_OF, defaults
 from tests.real.build import HELD, KUBERNETES, PROJECTS, ROOT, WINDOWS
@@ -91,12 +91,7 @@ def _named(where: str, project: str, release: str) -> Named:
 
 
 @cache
-def listed(module: str) -> tuple[Version, ...]:
-    """What the proxy lists of a module; nothing where it has none."""
-    asked = subprocess.run(["go", "list", "-m", "-versions", module], capture_output=True, text=True, check=False)
-    return tuple(_versions(asked.stdout.split()[1:])) if asked.returncode == 0 else ()
-
-
+@cache
 def _versions(texts: Iterable[str]) -> Iterator[Version]:
     for text in texts:
         try:
@@ -115,7 +110,7 @@ def is_given_out(module: str, release: Version) -> bool:
 @cache
 def noted() -> tuple[Version, ...]:
     """The releases of Kubernetes that the notes in its newest listed archive name."""
-    newest = max(listed(KUBERNETES), default=None)
+    newest = max(list_versions(KUBERNETES), default=None)
     return (
         ()
         if newest is None
@@ -126,21 +121,21 @@ def noted() -> tuple[Version, ...]:
 @cache
 def of_manifest() -> tuple[Version, ...]:
     """flannel's CNI plugin, as the newest flannel's own manifest installs it."""
-    newest = max(listed(FLANNEL), default=None)
+    newest = max(list_versions(FLANNEL), default=None)
     if newest is None:
         return ()
-    asked = subprocess.run(
-        ["go", "mod", "download", "-json", f"{FLANNEL}@v{newest}"], capture_output=True, text=True, check=False
-    )
-    folder = json.loads(asked.stdout or "{}").get("Dir")
-    return tuple(_versions(_PLUGIN.findall((Path(folder) / MANIFEST).read_text(encoding="utf-8")))) if folder else ()
+    try:
+        manifest = download(f"{FLANNEL}@v{newest}") / MANIFEST
+    except ModuleMissing:
+        return ()
+    return parse_versions(_PLUGIN.findall(manifest.read_text(encoding="utf-8")))
 
 
 def find_newest(named: Named) -> Version | None:
     """None where nobody says it. A build of flannel's plugin is told by what follows its number."""
     if named.project == "flannel-cni" and not named.fetched:
         return max(of_manifest(), default=None)
-    known = (*listed(named.module), *(noted() if named.project == "kubernetes" else ())) if named.module else ()
+    known = (*list_versions(named.module), *(noted() if named.project == "kubernetes" else ())) if named.module else ()
     same = [each for each in known if named.project not in LINES or each.line == named.release.line]
     newer = sorted({each for each in same if not each.pre or named.release.pre}, reverse=True)
     if named.fetched:

@@ -64,7 +64,7 @@ def test_a_release_whose_own_archive_ends_before_it_is_not_known_yet(
     archive = tmp_path / "v1.34.9.zip"
     with zipfile.ZipFile(archive, "w") as written:
         written.writestr("k8s.io/kubernetes@v1.34.9/CHANGELOG/CHANGELOG-1.34.md", NOTES)
-    monkeypatch.setattr(ledger, "_archive", lambda _release: archive)
+    monkeypatch.setattr(ledger, "download", lambda _module, _what: archive)
     monkeypatch.setattr(ledger, "listed", lambda: (LAST, Version.parse("1.34.9")))
     assert ledger.main(["1.34.9"]) == 1
     last = capsys.readouterr().out.splitlines()[-1]

@@ -21,7 +21,7 @@ LISTED = {
 
 @pytest.fixture(autouse=True)
 def proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(newest, "listed", lambda module: tuple(map(Version.parse, LISTED.get(module, ()))))
+    monkeypatch.setattr(newest, "list_versions", lambda module: tuple(map(Version.parse, LISTED.get(module, ()))))
     monkeypatch.setattr(newest, "noted", lambda: (Version.parse("1.36.6"),))
     monkeypatch.setattr(newest, "is_given_out", lambda _module, release: release.patch < 6)
     monkeypatch.setattr(newest, "of_manifest", lambda: (Version.parse("1.9.1-flannel3"),))
