@@ -61,6 +61,7 @@ def test_the_plan_names_the_command_before_anything_is_touched(bench: Bench) -> 
         ({"ebpf": True}, "bpfEnabled is true"),
         ({"ipam": "host-local"}, "is host-local"),
         ({"vni": 1}, "FELIX_VXLANVNI of the DaemonSet kube-system/calico-node: it is 1; wanted 4096 or more"),
+        ({"port": 8472}, "FELIX_VXLANPORT of the DaemonSet kube-system/calico-node: it is 8472; wanted 4789"),
     ],
 )
 def test_what_windows_does_not_have_is_refused_in_one_sentence(

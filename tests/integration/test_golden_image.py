@@ -94,6 +94,7 @@ def test_a_node_made_of_an_image_joins_with_few_calls_and_no_download(bench: Ben
     after = bench.dump("win3")
     refused = whole.site("--limit", "win3", playbook=IMAGE)
     assert refused.rc == 2 and "This machine has joined a cluster" in refused.output, refused
+    assert refused.stdout.count("TASK [") == 1, "the first task"
     assert differences(after, bench.dump("win3")) == []
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.lab.cluster.api import Request
 from tests.lab.cluster.flows import Place, SilenceError
 from tests.lab.cluster.kinds import BY_NAME
-from tests.lab.cluster.pod_programs import run, run_on_linux
+from tests.lab.cluster.pod_programs import messages, run, run_on_linux
 from tests.lab.machine.builds import build
 from tests.lab.machine.pods import starts
 from tests.unit.lab import kube_machine
@@ -304,9 +304,11 @@ def test_icmp_stays_inside(kube: Kube) -> None:
 
 def test_what_is_not_known_is_refused_by_name(kube: Kube) -> None:
     flows = kube.cluster.flows
-    assert run(flows, LINUX, ["bash"])[0] is None
-    assert run_on_linux(flows, LINUX, "/bin/sh -c 'rm -rf x'")[0] == 127
-    assert run_on_linux(flows, LINUX, "curl http://10.244.1.77/")[0] == 28
+    deploy(kube)
+    said = json.loads(messages(flows, "default", pods(kube)[0]["metadata"]["name"], ["bash", "-c", "ls"]))
+    assert said["code"] is None and 'executing command in container: "bash"' in said["why"]
+    code, _out, why = run_on_linux(flows, LINUX, "/bin/sh -c 'rm -rf x'")
+    assert code == 127 and why.startswith("rm: the lab's Linux host knows")
 
 
 def test_a_namespace_that_is_deleted_takes_everything_with_it(kube: Kube) -> None:

@@ -72,6 +72,7 @@ def test_a_program_of_windows_own_is_left_alone_and_told(node: SimulatedNode) ->
     windows_own(node)
     found = execute_op(node, "halt", {"name": "w", "timeout_s": 5})
     assert "The service w did not stop within" in found["failed"]
+    assert node.processes.named(["w.exe"]), "it is not ended"
 
 
 def test_what_failed_once_is_not_tried_again_in_the_next_list(node: SimulatedNode) -> None:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import places
+from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_options import Access
+from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import file_key
-from ansible_collections.winkube.node.plugins.plugin_utils.provision import provision
+from ansible_collections.winkube.node.plugins.plugin_utils.provision import in_cluster, provision
 from ansible_collections.winkube.node.plugins.plugin_utils.provision.in_cluster import node_is_back
 from ansible_collections.winkube.node.plugins.plugin_utils.task.drain import interrupts
 
@@ -102,3 +109,33 @@ def test_a_node_is_emptied_for_the_swap_and_not_for_the_transfer() -> None:
     stage, made = provision.stage([found], {}, LAYOUT, reading, proxy="", timeout_s=60), plan(found, reading).batch
     assert made is not None
     assert (interrupts(stage), interrupts(made)) == (False, True)
+
+
+@pytest.mark.parametrize(("rounds", "comes"), [(3, True), (10_000, False)])
+def test_the_run_waits_until_the_node_is_back(rounds: int, comes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    passed, asked = [0.0], [0]
+
+    def node(_name: str) -> dict[str, Any]:
+        asked[0] += 1
+        reports = "v1.29.0" if asked[0] > rounds else "v1.28.4"
+        conditions = [{"type": "Ready", "status": "True"}]
+        return {"status": {"conditions": conditions, "nodeInfo": {"kubeletVersion": reports}}}
+
+    def sleep(seconds: float) -> None:
+        passed[0] += seconds
+
+    monkeypatch.setattr(in_cluster, "Clock", lambda: Clock(now=lambda: passed[0], sleep=sleep))
+    monkeypatch.setattr(Cluster, "open", lambda _given: SimpleNamespace(node=node))
+    how: Any = SimpleNamespace(cluster=Access(kubeconfig="x"), node_timeout=60)
+    swapped: Any = SimpleNamespace(item=SimpleNamespace(wait_for="node_ready", name="kubelet"), what="replace")
+    swapped.version = "1.29.0"
+    if comes:
+        assert in_cluster.wait_for_node(how, "win1", [swapped]) == ("wait until the Node win1 is Ready",)
+        assert asked[0] == rounds + 1
+    else:
+        with pytest.raises(ClusterError, match="The Node win1 is not Ready 60 s after the swap"):
+            in_cluster.wait_for_node(how, "win1", [swapped])
+        assert passed[0] >= 60
+    swapped.item.wait_for = "service"
+    asked[0] = 0
+    assert in_cluster.wait_for_node(how, "win1", [swapped]) == () and asked[0] == 0

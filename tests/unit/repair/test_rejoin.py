@@ -176,10 +176,11 @@ def test_networks_of_others_stay() -> None:
     made = machine()
     made.network("External", "192.168.255.0/30")
     made.network("cbr0", "10.99.3.0/24")  # our name, but not the cluster's range
+    made.network("theirs", OLD)  # our range, but not our name
     made.node.hns.create_network({"Name": "nat", "Type": "nat", "Subnets": []})
     answer = clean(made)
     assert answer is not None and answer.is_done
-    assert made.networks() == ["External", "cbr0", "nat"]
+    assert made.networks() == ["External", "cbr0", "theirs", "nat"]
 
 
 @pytest.mark.row("JR-04")

@@ -1,0 +1,93 @@
+"""The conditions of a Node are made from the record of the run, and a cluster that does not take them ends no run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+from ansible_collections.winkube.node.plugins.action.k8s_windows_conditions import ActionModule
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.records import NODE, NodeObject
+from ansible_collections.winkube.node.plugins.plugin_utils.record.node_record import (
+    Added,
+    Failure,
+    NodeRecord,
+    Repair,
+    Step,
+    add,
+)
+from ansible_collections.winkube.node.plugins.plugin_utils.task.node_conditions import judge_health, list_conditions
+from ansible_collections.winkube.node.plugins.plugin_utils.task.recorded import Adding
+from ansible_collections.winkube.node.plugins.plugin_utils.task.screen import Screen
+
+from tests.unit.action_task import HOST, give_run, give_task
+
+MENDED = Repair(cause="restart", mended=True)
+VAIN = Repair(cause="flannel.subnet-env-stale", mended=False, why="it was rolled back")
+
+
+def node(*told: str) -> NodeObject:
+    conditions = [{"type": each, "status": "True"} for each in told]
+    return NODE({"metadata": {"name": "win1", "uid": "u1"}, "status": {"conditions": conditions}}, "")
+
+
+def record(*repairs: Repair, planned: Mapping[str, tuple[Step, ...]] | None = None) -> NodeRecord:
+    found = NodeRecord(host="win1")
+    for each in repairs:
+        found = add(found, Added(run="r", host="win1", task="t", about="repair", repair=each))
+    return add(found, Added(run="r", host="win1", planned=planned or {}))
+
+
+@pytest.mark.parametrize(
+    ("repairs", "told", "shown"),
+    [
+        ((VAIN,), (), [("False", "FlannelSubnetEnvStale")]),
+        ((VAIN, MENDED), (), [("True", "NothingInVain")]),
+        ((MENDED, VAIN), ("winkube.node/Healthy",), [("False", "FlannelSubnetEnvStale")]),
+        ((), (), [("True", "NothingInVain")]),
+        ((), ("winkube.node/Healthy",), []),
+    ],
+)
+def test_health_is_that_of_the_last_repair(
+    repairs: tuple[Repair, ...], told: tuple[str, ...], shown: list[tuple[str, str]]
+) -> None:
+    found = judge_health(record(*repairs), node(*told))
+    assert [(each.status, each.reason) for each in found] == shown
+    assert all("it was rolled back" in each.message for each in found if each.status == "False")
+
+
+def test_a_node_with_steps_left_says_so_and_nothing_of_its_health() -> None:
+    steps = {"kubelet": (Step(text="restart kubelet"),)}
+    (told,) = list_conditions(record(planned=steps), node())
+    assert (told.type, told.status) == ("winkube.node/UpToDate", "False") and "restart kubelet" in told.message
+
+
+def test_a_node_that_could_not_be_planned_is_unknown() -> None:
+    failed = Added(
+        run="r", host="win1", plans=True, failure=Failure(state="unreachable", task="Read the node", reason="no route")
+    )
+    (told,) = list_conditions(add(NodeRecord(host="win1"), failed), node())
+    assert (told.status, told.message) == ("Unknown", "It could not be compared: it did not answer")
+
+
+def test_a_cluster_that_refuses_the_write_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    give_run(monkeypatch, tmp_path)
+    said: list[str] = []
+    monkeypatch.setattr(Screen, "warning", lambda _screen, text: said.append(text))
+    cluster: Any = MagicMock()
+    cluster.find_node.return_value = node()
+    cluster.now.return_value = datetime(2026, 11, 29, tzinfo=UTC)
+    cluster.patch.side_effect = ClusterError("nodes/status: forbidden", 403)
+    action = ActionModule(*(MagicMock() for _argument in range(6)))
+    give_task(action)
+    action._task_vars, action.adds = HOST, Adding()
+    monkeypatch.setattr(action, "open_cluster", lambda _access: cluster)
+    monkeypatch.setattr(action, "recall_cluster", lambda _access: cluster)
+    result = action.work({"cluster": {}, "node_name": "win1", "applied": ""})
+    assert result == {"changed": False, "steps": []}
+    assert cluster.patch.called
+    assert said == ["The conditions of the Node win1 were not written: nodes/status: forbidden"]
