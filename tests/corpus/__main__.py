@@ -3,12 +3,15 @@
     {"manifests": n, "findings": n, "right": n, "errors": n, "false_errors": n, "planted": n, "found": n,
      "upstream": n, "agree": n, "unasked": n, "repositories": n, "repository_false_errors": n,
      "frozen": {"manifests": n, "false_errors": n, "planted": n, "found": n},
+     "types": {"planted": n, "found": n, "controls": n, "false": n},
      "hygiene_share": 0.nn, "fields_without_verdict": n}
 
 `errors` are findings of severity error in the public manifests, `false_errors` those that a person judged false;
 `upstream` counts the pods that upstream's validation was asked about, `agree` those that the linter rejects for the
 very fields, `unasked` those that are younger than its records. `repositories` are whole ones (repositories.py), read
-from the registries; `frozen` is the set that no rule was mended on; `hygiene_share` is the share of the lines of the
+from the registries; `frozen` is the set that no rule was mended on; `types` are values
+and places of fields that were planted by the documentation alone, `found` those told as bad as a real kube-apiserver
+takes them (types/); `hygiene_share` is the share of the lines of the
 default text that are hygiene. A finding that nobody judged counts as not right and is printed; so is one that was
 judged right and is gone. Exit status 1 where there is such a one, a false error, or a planted mistake that is missed.
 """
@@ -30,7 +33,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import Fin
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile, apply_settings
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.report import as_text
 
-from . import frozen, values
+from . import frozen, types, values
 from .facts import object_of
 from .planted import Planted, mistakes
 from .repositories import Repository, repositories
@@ -149,6 +152,7 @@ def line(totals: Counter[str], judged: Comparison) -> dict[str, Any]:
         "repositories": totals["repositories"],
         "repository_false_errors": totals["repository_false_errors"],
         "frozen": frozen_figures(),
+        "types": types.figures(),
         "hygiene_share": round(totals["hygiene_lines"] / max(1, totals["lines"]), 3),
         "fields_without_verdict": len(without_verdict()),
     }

@@ -23,14 +23,29 @@ SOURCES = (
 )
 
 
+SCALARS = ("string", "bool", "int32", "int64", "quantity", "intOrString", "time", "any")
+JUDGED = (
+    *("PodSpec", "PersistentVolumeClaimSpec", "PersistentVolumeSpec", "ServiceSpec"),
+    *("StorageClass", "CSIDriverSpec", "IngressSpec", "NetworkPolicySpec"),
+)
+"""Somebody has said of each field that is reached from these, but for its metadata, what Windows makes of it."""
+_METADATA = frozenset(["apiVersion", "kind", "metadata"])
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
-    """`kind`: the type below it (empty for a scalar), `several`: "*" a list, "%" a map. `last`: None if it is there."""
+    """`kind`: the type below it, of this table, or one of SCALARS; `several`: "*" a list, "%" a map. `last`: None if it
+    is still there."""
 
     kind: str
     several: str
     first: int
     last: int | None
+
+    @property
+    def below(self) -> str:
+        """The type below it; empty for a scalar."""
+        return "" if self.kind in SCALARS else self.kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +75,7 @@ def types() -> Mapping[str, Mapping[str, Field]]:
     found: dict[str, dict[str, Field]] = {}
     for owner, name, kind, first, last in map(str.split, _lines("api_fields.txt")):
         several = kind[0] if kind[0] in "*%" else ""
-        field = Field(kind.lstrip("*%-"), several, int(first), None if last == "-" else int(last))
+        field = Field(kind.lstrip("*%"), several, int(first), None if last == "-" else int(last))
         found.setdefault(owner, {})[name] = field
     return found
 
@@ -84,4 +99,16 @@ def _span(text: str) -> tuple[str, int, int | None]:
 
 def without_verdict() -> list[tuple[str, str]]:
     """(type, name) of fields of the API that no one has judged."""
-    return [(owner, name) for owner, fields in types().items() for name in fields if (owner, name) not in verdicts()]
+    waiting, seen = list(JUDGED), set(JUDGED)
+    found = []
+    while waiting:
+        owner = waiting.pop()
+        for name, field in types()[owner].items():
+            if name in _METADATA:
+                continue
+            if (owner, name) not in verdicts():
+                found.append((owner, name))
+            if field.below and field.below not in seen:
+                seen.add(field.below)
+                waiting.append(field.below)
+    return found

@@ -125,8 +125,14 @@ def _lint(documents: Iterable[Document], profile: Profile, ignore: Sequence[Igno
     found: list[Found] = []
     for thing in catalog.objects:
         own = pods.get(id(thing), [])
-        accepted = {id(pod): read_ignored(thing, pod.pod) for pod in own} or {id(None): read_ignored(thing, None)}
-        for rule, hit, path, subject in _hits(thing, own, catalog):
+        accepted = {id(pod): read_ignored(thing, pod.pod) for pod in own}
+        # Of the object itself what one of its pods says counts, too.
+        accepted[id(None)] = (
+            {key: why for said in accepted.values() for key, why in said.items()}
+            if own
+            else (read_ignored(thing, None))
+        )
+        for rule, hit, path, subject in _without_what_cannot_be_read(list(_hits(thing, own, catalog))):
             severity = rule.level.of(profile, subject.declares_windows)
             if severity is not None and rule.id in said:
                 severity = said[rule.id]
@@ -139,6 +145,22 @@ def _lint(documents: Iterable[Document], profile: Profile, ignore: Sequence[Igno
     unused = tuple(entry for number, entry in enumerate(ignore) if number not in used)
     systems = Counter(case.target.os for case in catalog.pods)
     return Report(tuple(found), systems, len(catalog.objects), unused, not_looked_into=catalog.not_looked_into)
+
+
+_AHit = tuple[Rule, Hit, Path, Case]
+
+
+def _without_what_cannot_be_read(hits: list[_AHit]) -> list[_AHit]:
+    """Of a value that the API server cannot read nothing else is true."""
+    broken = [path for rule, _hit, path, _subject in hits if rule.id == _UNDECODABLE]
+    if not broken:
+        return hits
+    return [
+        each for each in hits if each[0].id == _UNDECODABLE or not any(each[2][: len(path)] == path for path in broken)
+    ]
+
+
+_UNDECODABLE = "undecodable-value"
 
 
 def _once(found: list[Found]) -> list[Found]:

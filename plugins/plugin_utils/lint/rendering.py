@@ -96,7 +96,7 @@ def is_library(chart: Path) -> bool:
 
 
 def render_chart(chart: Path, rendering: Rendering) -> tuple[list[Document], list[UnreadableError]]:
-    """The documents of a chart under the names of their templates, equal ones once, and the reasons why it was not
+    """What is in a chart under the names of their templates, equal ones once, and the reasons why it was not
     rendered in each of its ways."""
     file = chart / CHART
     if is_library(chart):

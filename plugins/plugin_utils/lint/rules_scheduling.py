@@ -204,12 +204,6 @@ def _builds_that_no_node_runs_together(case: PodCase) -> Iterator[Hit]:
 
 
 @needing("nodeSelector")
-def _labels_no_strings(case: PodCase) -> Iterator[Hit]:
-    for key, value in as_map(case.pod.spec.get("nodeSelector")).items():
-        if not isinstance(value, str):
-            yield Hit(("spec", "nodeSelector", key), {"value": f"{key}: {value}"})
-
-
 def _node_labels(case: ObjectCase) -> Iterator[Hit]:
     labels = as_map(case.object.metadata.get("labels"))
     for label in (OS_LABEL, ARCH_LABEL):
@@ -365,16 +359,6 @@ RULES: tuple[Rule, ...] = (
         source=GUIDE,
         paths=("spec.tolerations",),
         fix=Complete(("toleration",)),
-    ),
-    Rule(
-        id="non-string-selector",
-        title="Values of nodeSelector are strings",
-        level=always(Severity.ERROR),
-        find=_labels_no_strings,
-        message="nodeSelector has {value}, which is not a string: the API server rejects the pod.",
-        remedy=f'Quote the value, for example {BUILD_LABEL}: "10.0.20348".',
-        source=GUIDE,
-        paths=("spec.nodeSelector",),
     ),
     Rule(
         id="runtime-class",

@@ -8,16 +8,21 @@ from __future__ import annotations
 import json
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import lint
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import read_documents
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
 
 HERE = Path(__file__).resolve().parent
 PLANTED = HERE / "planted.yml"
 VERDICTS = HERE / "verdicts"
+NEWEST = "1.37"
 
 _CONTAINER = {
     "name": "name: web",
@@ -102,3 +107,35 @@ def verdicts(minor: str) -> dict[str, dict[str, Any]]:
     all), `warns` are its warnings of unknown fields."""
     found: dict[str, dict[str, Any]] = json.loads((VERDICTS / f"{minor}.json").read_text(encoding="utf-8"))["verdicts"]
     return found
+
+
+# What a Service of the planted ones is for: without a Windows pod nothing is said of it.
+_ITS_POD = """\
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: behind, labels: {app: web}}
+spec:
+  nodeSelector: {kubernetes.io/os: windows}
+  containers: [{name: web, image: registry.example.com/web:1}]
+"""
+
+
+def told(each: Planted) -> str:
+    """What the linter says of its fields and their values: error, warning, or nothing."""
+    text = each.text + (_ITS_POD if "\nkind: Service\n" in each.text else "")
+    found = [one for one in lint(read_documents("a.yml", text), Profile()).findings if one.rule in _RULES]
+    return max(found, key=lambda one: one.severity).severity.name.lower() if found else ""
+
+
+_RULES = ("undecodable-value", "unknown-field", "other-security-context")
+
+
+def figures() -> dict[str, int]:
+    """`found`: mistakes told as bad as kube-apiserver takes them, of those `planted`; `false`: controls with a word."""
+    said, counted = verdicts(NEWEST), Counter[str]()
+    for each in planted():
+        bad = "error" if not said[each.name]["decoded"] else "warning"
+        counted["controls" if each.control else "planted"] += 1
+        counted["false" if each.control else "found"] += bool(told(each)) if each.control else told(each) == bad
+    return {name: counted[name] for name in ("planted", "found", "controls", "false")}
