@@ -97,6 +97,10 @@ options:
     type: list
     elements: str
     default: []
+  substitute:
+    description: Whether C(${NAME}) and C(<name>) are filled in before the manifests are applied. If not, and without a
+      Kustomization of Flux with C(postBuild) among them, what is said of such values is information.
+    type: bool
   charts:
     description: How charts are rendered. Without an entry a chart is rendered with each of its C(ci/*-values.yaml),
       else with its defaults. These stand before C(charts) of O(config).

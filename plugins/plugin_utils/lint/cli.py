@@ -114,6 +114,12 @@ def _parser() -> argparse.ArgumentParser:
         default=None,
         help="the feature gate WindowsHostNetwork is on (1.26 to 1.32)",
     )
+    cluster.add_argument(
+        "--substitute",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="${NAME} and <name> are filled in before the manifests are applied, so nothing is said of such values",
+    )
     cluster.add_argument("--unknown-pods", choices=UNKNOWN_PODS, help="pods that do not say for which system they are")
     return parser
 

@@ -122,6 +122,7 @@ def _lint(documents: Iterable[Document], profile: Profile, ignore: Sequence[Igno
     for case in catalog.pods:
         pods[id(case.pod.object)].append(case)
     used: set[int] = set()
+    substitutes = profile.substitute or any(map(_substitutes, catalog.objects))
     found: list[Found] = []
     for thing in catalog.objects:
         own = pods.get(id(thing), [])
@@ -136,7 +137,12 @@ def _lint(documents: Iterable[Document], profile: Profile, ignore: Sequence[Igno
             severity = rule.level.of(profile, subject.declares_windows)
             if severity is not None and rule.id in said:
                 severity = said[rule.id]
-            if severity is not None and not _is_unrendered(thing.document.value, path):
+            unfilled = _unfilled(thing.document.value, path)
+            if unfilled == "substituted" and not substitutes:
+                # What nobody fills in is what the node gets; who fills it in is not in the input.
+                severity = Severity.INFO if severity is not None else None
+                unfilled = ""
+            if severity is not None and not unfilled:
                 pod = subject if isinstance(subject, PodCase) else None
                 reasons = accepted.get(id(pod), {})
                 found.append(_make_finding(rule, severity, hit, path, thing, pod, profile, reasons, ignore, used))
@@ -175,18 +181,26 @@ def _once(found: list[Found]) -> list[Found]:
     return left
 
 
-def _is_unrendered(value: Any, path: Path) -> bool:
-    """Whether the value is still a placeholder: "{{ .Values.image }}", "<your name>" or `!Ref Image`."""
+def _unfilled(value: Any, path: Path) -> str:
+    """`template` for a value that a program has to render or resolve first ("{{ .Values.image }}", `!Ref Image`),
+    `substituted` for a placeholder that may be one ("${IMAGE}", "<your name>"); else empty."""
     for part in path:
         try:
             value = value[part]
         except (LookupError, TypeError):
-            return False
-    return isinstance(value, Tagged) or (isinstance(value, str) and _UNFILLED.search(value) is not None)
+            return ""
+    if isinstance(value, Tagged) or (isinstance(value, str) and "{{" in value):
+        return "template"
+    return "substituted" if isinstance(value, str) and _SUBSTITUTED.search(value) else ""
 
 
-# Helm and Jinja2; envsubst; placeholders in documentation.
-_UNFILLED = re.compile(r"\{\{|\$\{\w+\}|<[ ]?[A-Za-z][\w -]*>")
+# envsubst and Flux; placeholders in documentation.
+_SUBSTITUTED = re.compile(r"\$\{\w+\}|<[ ]?[A-Za-z][\w -]*>")
+
+
+def _substitutes(thing: KubeObject) -> bool:
+    """Whether it is a Kustomization of Flux that fills in variables."""
+    return thing.kind == "Kustomization" and thing.group.endswith("fluxcd.io") and "postBuild" in thing.spec
 
 
 def _hits(thing: KubeObject, pods: Sequence[PodCase], catalog: Catalog) -> Iterator[tuple[Rule, Hit, Path, Case]]:

@@ -62,7 +62,8 @@ class Profile:
     `minor`: Kubernetes 1.<minor>. `builds`: the Windows builds of its nodes, empty if unknown. `taint`: what keeps
     other pods off the Windows nodes, None if nothing does or, without `taint_told`, if unknown. `dsr`: None if unknown.
     `ip_families`: the cluster's, empty if unknown. `host_network_gate`: whether the kubelet has WindowsHostNetwork on.
-    `unknown_pods`: how to treat pods that do not name their system.
+    `unknown_pods`: how to treat pods that do not name their system. `substitute`: whether `${NAME}` and `<name>` are
+    filled in before the manifests are applied.
     """
 
     minor: int = NEWEST_MINOR
@@ -75,6 +76,7 @@ class Profile:
     ip_families: tuple[str, ...] = ()
     host_network_gate: bool = False
     unknown_pods: str = "skip"
+    substitute: bool = False
     # The user's severity of a rule or id; None switches it off.
     severities: Mapping[str, Severity | None] = field(default_factory=dict)
 
@@ -162,6 +164,7 @@ _READERS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "host_network_gate": ("host_network_gate", _flag),
     "disable": ("severities", _read_switched_off),
     "severity": ("severities", _severities),
+    "substitute": ("substitute", _flag),
     "unknown_pods": ("unknown_pods", lambda value: _choice(value, UNKNOWN_PODS)),
 }
 SETTINGS = tuple(_READERS)

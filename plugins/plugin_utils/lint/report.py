@@ -154,6 +154,7 @@ def profile_dict(profile: Profile) -> dict[str, Any]:
         "ip_families": list(profile.ip_families),
         "host_network_gate": profile.host_network_gate,
         "unknown_pods": profile.unknown_pods,
+        "substitute": profile.substitute,
     }
 
 

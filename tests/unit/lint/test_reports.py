@@ -86,6 +86,7 @@ def test_json_says_id_severity_path_message_reason_and_remedy(folder: Path) -> N
         "ip_families": [],
         "host_network_gate": False,
         "unknown_pods": "skip",
+        "substitute": False,
     }
     for finding in report["findings"]:
         assert all(finding[key] for key in ("id", "severity", "path", "message", "reason", "remedy", "file", "line"))
@@ -183,6 +184,7 @@ def test_exit_status(folder: Path, arguments: list[str], code: int) -> None:
         ("--ip-families IPv4,ipv6", {"ip_families": ["IPv4", "IPv6"]}),
         ("--host-network-gate", {"host_network_gate": True}),
         ("--unknown-pods windows", {"unknown_pods": "windows"}),
+        ("--substitute", {"substitute": True}),
     ],
 )
 def test_each_condition_has_its_option(folder: Path, options: str, said: dict[str, object]) -> None:

@@ -8,7 +8,7 @@ import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.config import ConfigError, read_config
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import Report, lint
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import read_documents
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile, apply_settings
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.silence import Ignore, SilenceError
 
 
@@ -94,3 +94,34 @@ def test_a_configuration_with_a_fault_is_refused_with_its_line(tmp_path: Path, t
 def test_a_configuration_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read"):
         read_config(tmp_path / "absent.yml")
+
+
+PLACEHOLDER = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  nodeSelector: {kubernetes.io/os: windows}
+  hostNetwork: ${HOST}
+  containers: [{name: c, image: a.example.com/c:1, env: [{name: A, value: <your value>}, {name: a, value: "{{ b }}"}]}]
+"""
+FLUX = """\
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: apps}
+spec: {postBuild: {substitute: {HOST: "true"}}}
+"""
+
+
+def test_of_a_placeholder_the_weakest_is_said_unless_it_is_filled_in() -> None:
+    """Failed before: a mistake beside `${NAME}` or `<name>` was silent."""
+
+    def told(text: str, **settings: object) -> list[tuple[str, str]]:
+        report = lint(read_documents("a.yml", text), apply_settings(Profile(), settings))
+        return [(each.rule, each.severity.name) for each in report.findings if each.path == "spec.hostNetwork"]
+
+    assert told(PLACEHOLDER) == [("undecodable-value", "INFO")]
+    assert told(PLACEHOLDER, substitute=True) == told(PLACEHOLDER + FLUX) == []
+    assert told(PLACEHOLDER.replace("${HOST}", '"{{ host }}"')) == [], "a template is rendered first"
+    assert told(PLACEHOLDER + FLUX.replace("postBuild", "prune"))[0][1] == "INFO"
