@@ -31,6 +31,12 @@ def list_versions(module: str) -> tuple[Version, ...]:
     return parse_versions(asked.stdout.split()[1:]) if asked.returncode == 0 else ()
 
 
+def has_version(module: str) -> bool:
+    """Whether the proxy has `module@version`, listed or not."""
+    asked = subprocess.run(["go", "list", "-m", module], capture_output=True, text=True, check=False)
+    return asked.returncode == 0
+
+
 def parse_versions(texts: Iterable[str]) -> tuple[Version, ...]:
     """Those that are versions."""
     found = []

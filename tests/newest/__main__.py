@@ -24,7 +24,7 @@ from pathlib import Path
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubernetes import SUPPORTED
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version, VersionError
 
-from tests.go_modules import ModuleMissing, download, list_versions, parse_versions
+from tests.go_modules import ModuleMissing, download, has_version, list_versions, parse_versions
 from tests.ledger.__main__ import final_releases, read_archives
 from tests.pins.__main__ import RELEASE_OF, defaults
 from tests.real.build import HELD, KUBERNETES, PROJECTS, ROOT, WINDOWS
@@ -103,8 +103,7 @@ def _versions(texts: Iterable[str]) -> Iterator[Version]:
 @cache
 def is_given_out(module: str, release: Version) -> bool:
     """Whether the proxy has this release, listed or not."""
-    asked = subprocess.run(["go", "list", "-m", f"{module}@v{release}"], capture_output=True, text=True, check=False)
-    return asked.returncode == 0
+    return has_version(f"{module}@v{release}")
 
 
 @cache

@@ -11,6 +11,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import 
 
 from tests.newest import __main__ as newest
 from tests.newest.__main__ import Named
+from tests.real.build import KUBERNETES
 
 LISTED = {
     "github.com/containerd/containerd/v2": ["2.3.7", "2.3.8", "2.4.3", "2.5.0-beta.0"],
@@ -48,7 +49,7 @@ def test_a_release_is_held_against_its_line_or_the_newest_of_all(project: str, r
 def test_of_what_comes_through_the_proxy_the_newest_is_what_it_gives_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """The notes name 1.36.6, which the proxy refuses; of flannel's plugin it has nothing."""
     monkeypatch.setattr(newest, "noted", lambda: tuple(map(Version.parse, ("1.36.5", "1.36.6"))))
-    read = Named("feature_gates.txt", "kubernetes", Version.parse("1.36.3"), newest.KUBERNETES, fetched=True)
+    read = Named("feature_gates.txt", "kubernetes", Version.parse("1.36.3"), KUBERNETES, fetched=True)
     assert newest.find_newest(read) == Version.parse("1.36.5")
     assert newest.find_newest(replace(read, release=Version.parse("1.36.6"))) == Version.parse("1.36.6")
     plugin = newest._named("tests/real/build.py", "flannel-cni", "1.2.0-flannel1")
