@@ -169,8 +169,8 @@ docs: setup ## the documentation as a site, in build/site; a link that leads now
 	@$(PYTHON) -m tests.quality.lint site
 	@$(PYTHON) -m tests.quality.site.asked
 
-judge: setup ## public cases told to the diagnosis: is the cause named first, is a healthy node left alone
-	@PYTHONPATH=.venv/collections $(PYTHON) -m tests.judge
+judge: setup ## public cases told to the diagnosis: is the cause named first, is a healthy node left alone (ARGS=--rows: how often each row decides; ARGS=--frozen: what unseen texts get)
+	@PYTHONPATH=.venv/collections $(PYTHON) -m tests.judge $(ARGS)
 
 rows: setup ## how far each piece of work is (ROW=<id> for one row, RESULTS=file for another run's results)
 	@$(PYTHON) -m tests.rows $(if $(ROW),--row $(ROW)) $(if $(RESULTS),--results $(RESULTS))

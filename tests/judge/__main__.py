@@ -1,25 +1,32 @@
-"""`make judge`: what the diagnosis says of every case, and a line of JSON with the figures. `--frozen` prints what the
-frozen set got."""
+"""`make judge`: what the diagnosis says of every case and every text of the sets that nobody mended on, and a line of
+JSON with the figures. `--frozen` prints what each text of those sets got, `--rows` how often each row of the tables
+decides."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import KNOWN
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.message import Message, Rule
 from ansible_collections.winkube.node.plugins.plugin_utils.words.meanings import NOT_KNOWN, meanings
+from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import MESSAGES, explain_text
 from ansible_collections.winkube.node.plugins.plugin_utils.words.places import NO_CAUSE
 
 from tests.judge.case import Case, judge, load
 from tests.judge.signs import find_drastic
 
-FROZEN = Path(__file__).with_name("frozen.yml")
+HERE = Path(__file__).parent
+SETS = {"windows": HERE / "frozen-windows.yml", "general": HERE / "frozen.yml"}
 REMEDIES = Path(__file__).parents[1] / "integration" / "test_remedies.py"
+KINDS = ("first", "list", "place", "wrong", "unknown")
 
 
 @dataclass
@@ -37,52 +44,78 @@ class Figures:
 
     def as_data(self) -> dict[str, Any]:
         return {
-            "cases": self.cases,
-            "first": self.first,
-            "named": self.named,
-            "place": self.place,
-            "missed": self.cases - self.named - self.place,
-            "catch_all": self.catch_all,
-            "false_alarms": self.false_alarms,
-            "healthy": self.healthy,
+            **{name: figures_of(texts(name)) for name in SETS},
+            "judged": {
+                "cases": self.cases,
+                "first": self.first,
+                "named": self.named,
+                "place": self.place,
+                "missed": self.cases - self.named - self.place,
+                "catch_all": self.catch_all,
+                "false_alarms": self.false_alarms,
+            },
+            "healthy": healthy(),
             **remedies(),
             "drastic_on_one_sign": sum(1 for _ in find_drastic()),
-            "frozen": frozen()[0],
         }
 
 
-def _names_cause(said: Mapping[str, str]) -> bool:
+def texts(name: str) -> list[Mapping[str, Any]]:
+    """The texts of a set that no rule was mended on."""
+    found: list[Mapping[str, Any]] = yaml.safe_load(SETS[name].read_text(encoding="utf-8"))
+    return found
+
+
+def figures_of(cases: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Each text counts once: the cause first; a short list with it; the place or the code alone (where they are right);
+    a definite cause, or a list, without the thread's; or nothing that is right."""
+    answers = [(case, meanings(str(case["message"]), "")) for case in cases]
+    counts = Counter(kind_of(case, found) for case, found in answers)
+    lengths = [len(found[0]["causes"]) for _case, found in answers if found and "causes" in found[0]]
+    return {
+        "cases": len(cases),
+        **{kind: counts[kind] for kind in KINDS},
+        "list_length": round(fmean(lengths), 2) if lengths else 0,
+    }
+
+
+def told(case: Mapping[str, Any]) -> str:
+    """What a text of a set got."""
+    found = meanings(str(case["message"]), "")
+    said = found[0] if found else {"id": "nothing", "cause": ""}
+    wanted = case.get("first") or case.get("place")
+    return f"{kind_of(case, found)}: {case['source']}: wanted {wanted}, got {said['id']}: {said['cause'][:120]}"
+
+
+def kind_of(case: Mapping[str, Any], found: list[dict[str, Any]]) -> str:
+    """What an answer is worth. Where a text tells nothing (`place: []`), no cause is right, and silence too."""
+    wanted = case.get("first")
+    causes = wanted if isinstance(wanted, list) else [wanted]
+    if found and "causes" in found[0]:
+        return "list" if set(causes) & set(found[0]["causes"]) else "wrong"
+    if found and _names_cause(found[0]):
+        return "first" if found[0]["id"] in causes else "wrong"
+    words = case.get("place")
+    if words == []:
+        return "place"
+    if not found:
+        return "unknown"
+    right = words is None or any(str(each).casefold() in found[0]["cause"].casefold() for each in words)
+    return "place" if right else "unknown"
+
+
+def _names_cause(said: Mapping[str, Any]) -> bool:
     """Whether an answer is more than a place."""
     return said["id"] != NOT_KNOWN and not said["cause"].startswith(NO_CAUSE)
 
 
-def frozen() -> tuple[dict[str, int], list[str]]:
-    """The figures of the cases that no rule was mended on, and what each got. Each counts once: the cause first, the
-    place or the code alone (where they are right), a definite cause that is not the thread's, or nothing."""
-    counts = {"cases": 0, "first": 0, "place": 0, "wrong": 0, "unknown": 0}
-    lines = []
-    for case in yaml.safe_load(FROZEN.read_text(encoding="utf-8")):
-        found = meanings(str(case["message"]), "win1")
-        kind = kind_of(case, found)
-        counts["cases"] += 1
-        counts[kind] += 1
-        said = found[0] if found else {"id": "nothing", "cause": ""}
-        wanted = case.get("first") or case.get("place")
-        lines.append(f"{kind}: {case['source']}: wanted {wanted}, got {said['id']}: {said['cause'][:120]}")
-    return counts, lines
-
-
-def kind_of(case: Mapping[str, Any], found: list[dict[str, str]]) -> str:
-    """What an answer is worth."""
-    if not found:
-        return "unknown"
-    one = found[0]
-    if _names_cause(one):
-        wanted = case.get("first")
-        return "first" if one["id"] in (wanted if isinstance(wanted, list) else [wanted]) else "wrong"
-    words = case.get("place")
-    right = words is None or any(str(each).casefold() in one["cause"].casefold() for each in words)
-    return "place" if right else "unknown"
+def healthy() -> dict[str, int]:
+    """Of the logs of healthy nodes, each as a paste: how many are told a cause or a list, and how many anything."""
+    logs = [str(text) for case in load("healthy") for text in (case.data.get("logs") or {}).values()]
+    logs += [str(case.data["message"]) for case in load("healthy") if case.data.get("message")]
+    answers = [meanings(text, "") for text in logs]
+    definite = sum(any(_names_cause(each) for each in found) for found in answers)
+    return {"texts": len(logs), "definite": definite, "noise": sum(bool(found) for found in answers) - definite}
 
 
 def remedies() -> dict[str, int]:
@@ -97,7 +130,7 @@ def figures(cases: tuple[Case, ...], healthy: tuple[Case, ...]) -> Figures:
     found = Figures(cases=len(cases), healthy=len(healthy))
     for case in cases:
         if case.place:
-            found.place += kind_of(case.data, meanings(str(case.data["message"]), "win1")) == "place"
+            found.place += kind_of(case.data, meanings(str(case.data["message"]), "")) == "place"
             continue
         answer = judge(case)
         right = answer.causes[:1] == (case.first,)
@@ -118,9 +151,28 @@ def figures(cases: tuple[Case, ...], healthy: tuple[Case, ...]) -> Figures:
     return found
 
 
+def rows() -> Iterator[str]:
+    """For each row of the tables how often it decides the first answer: of the texts that nobody mended on, and of the
+    judged ones. What decides nothing unseen stands first."""
+    unseen = Counter(_deciding(each["message"]) for name in SETS for each in texts(name))
+    seen = Counter(_deciding(each.data["message"]) for each in load("cases") if each.data.get("message"))
+    for row in sorted(MESSAGES, key=lambda each: (unseen[each], seen[each])):
+        yield f"{unseen[row]:3} unseen {seen[row]:4} judged  {row.finding}: {row.shown[:100]} ({row.source})"
+    idle, useless = (sum(not count[each] for each in MESSAGES) for count in (unseen, seen))
+    yield f"{len(MESSAGES)} rows; {idle} decide nothing unseen, {useless} nothing judged"
+
+
+def _deciding(message: object) -> Message | Rule | None:
+    found = explain_text(str(message))
+    return found[0].message if found else None
+
+
 def main() -> int:
+    if "--rows" in sys.argv:
+        print(*rows(), sep="\n")
+        return 0
     if "--frozen" in sys.argv:
-        print(*frozen()[1], sep="\n")
+        print(*(f"{name}: {told(case)}" for name in SETS for case in texts(name)), sep="\n")
     found = figures(load("cases"), load("healthy"))
     print(*found.lines, sep="\n")
     print(json.dumps(found.as_data()))

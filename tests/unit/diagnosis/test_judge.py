@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import KNOWN
-from ansible_collections.winkube.node.plugins.plugin_utils.words.meanings import meanings
+from ansible_collections.winkube.node.plugins.plugin_utils.words.meanings import NOT_KNOWN, meanings
 
-from tests.judge.__main__ import kind_of
+from tests.judge.__main__ import SETS, kind_of, texts
 from tests.judge.case import Case, judge, load
 
 CASES, HEALTHY = load("cases"), load("healthy")
@@ -36,3 +36,26 @@ def test_the_cause_or_else_the_place_is_named_first(case: Case) -> None:
 @pytest.mark.parametrize("case", HEALTHY, ids=lambda case: case.name)
 def test_a_healthy_node_has_no_finding(case: Case) -> None:
     assert [f"{each.id}: {each.text}" for each in judge(case).findings] == []
+
+
+def test_an_answer_counts_once_by_what_it_is_worth() -> None:
+    definite, place = (
+        {"id": "a.b", "cause": "Because."},
+        {"id": NOT_KNOWN, "cause": "Not known: HNS, making a network."},
+    )
+    several = {"id": "a.b", "cause": "Several.", "causes": ["a.b", "a.c"]}
+    assert kind_of({"first": "a.b"}, [definite]) == "first"
+    assert kind_of({"first": ["a.c", "a.b"]}, [definite]) == "first"
+    assert (kind_of({"first": "a.c"}, [several]), kind_of({"first": "a.d"}, [several])) == ("list", "wrong")
+    assert (kind_of({"first": "a.c"}, [definite]), kind_of({"place": ["HNS"]}, [definite])) == ("wrong", "wrong")
+    assert (kind_of({"place": ["HNS"]}, [place]), kind_of({"place": ["pod"]}, [place])) == ("place", "unknown")
+    assert (kind_of({"place": []}, []), kind_of({"place": []}, [definite])) == ("place", "wrong")
+    assert kind_of({"first": "a.b"}, []) == "unknown"
+
+
+def test_the_sets_that_nobody_mended_on_say_where_each_text_is_from_and_what_is_right() -> None:
+    for name in SETS:
+        for case in texts(name):
+            wanted = case.get("first") or []
+            assert case["source"] and case["title"] and case["message"] and ("first" in case or "place" in case)
+            assert {wanted} <= KNOWN.keys() if isinstance(wanted, str) else set(wanted) <= KNOWN.keys()
