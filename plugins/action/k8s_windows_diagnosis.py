@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..plugin_utils.components.options import read
@@ -53,8 +53,15 @@ class ActionModule(ControllerAction):
 
 def _node(record: NodeRecord) -> dict[str, Any]:
     """A node's part of the report; why it was not looked at is a sentence."""
+    about = {
+        "host": record.host,
+        "ready": record.ready,
+        "pod_cidr": record.pod_cidr,
+        "versions": asdict(record.versions),
+        "standing": ", ".join(record.standing),
+    }
     if record.diagnosis is None:
         failures = record.failures
         why = failures[-1].reason if failures else "this run did not look at it"
-        return {"host": record.host, "error": why.strip()}
-    return {"host": record.host, **record.diagnosis}
+        return {**about, "error": why.strip()}
+    return {**about, **record.diagnosis}

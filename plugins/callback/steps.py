@@ -18,6 +18,7 @@ from ansible.template import Templar
 
 from ..plugin_utils.engine.printable import make_sentence
 from ..plugin_utils.node import run_id
+from ..plugin_utils.record.hosts import by_number, name_hosts
 from ..plugin_utils.record.node_record import FAILED, HIDDEN, OK, UNKNOWN, UNREACHABLE, Added, Failure, NodeRecord
 from ..plugin_utils.record.store import FILE, Store, write_at_end
 
@@ -47,7 +48,6 @@ description:
 
 LEFT_OUT = "all:!all"
 """The hosts of a play that a playbook leaves out."""
-_NUMBERED = re.compile(r"(.*?)(\d+)")
 LONGEST_REASON = 300
 """Characters of a reason in the last lines; the whole one stands in the record."""
 Line = tuple[str, str, str]
@@ -203,12 +203,12 @@ class CallbackModule(CallbackBase):
             self._print("  The run's tags leave no task in it: nothing was looked at.", color=C.COLOR_WARN)
         self._settle(stats)
         alike: dict[str, list[NodeRecord]] = {}
-        for record in self._store.records():
+        for record in sorted(self._store.records(), key=lambda record: by_number(record.host)):
             if text := describe(record):
                 alike.setdefault(_mask(text, record), []).append(record)
         for records in alike.values():
             first = records[0]
-            name = name_hosts(sorted((record.host for record in records), key=_by_number))
+            name = name_hosts(record.host for record in records)
             text = describe(first)
             if len(records) > 1 and _mask(text, first) != text:
                 text += f" ({first.host}; the same of the others)"
@@ -243,7 +243,7 @@ class CallbackModule(CallbackBase):
     def _flush(self) -> None:
         """Print what waits: each line once, with the names of its hosts."""
         for (subject, text, color), hosts in self._waiting:
-            self._print(f"  {subject}: {name_hosts(sorted(hosts, key=_by_number))}: {text}", color=color)
+            self._print(f"  {subject}: {name_hosts(sorted(hosts, key=by_number))}: {text}", color=color)
         self._waiting = []
         if new := [program for program, told in self._unpinned.items() if not told]:
             self._print(
@@ -263,31 +263,6 @@ def fold(waiting: list[tuple[Line, list[str]]], host: str, lines: Iterable[Line]
         else:
             place = same
             waiting[place][1].append(host)
-
-
-def name_hosts(hosts: Iterable[str]) -> str:
-    """Hosts as a person names them: `win1 to win3, win7`, in their order."""
-    runs: list[list[str]] = []
-    for host in hosts:
-        if runs and _follows(runs[-1][-1], host):
-            runs[-1].append(host)
-        else:
-            runs.append([host])
-    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
-
-
-def _by_number(host: str) -> tuple[str, int, str]:
-    """win2 before win10."""
-    match = _NUMBERED.fullmatch(host)
-    return (match[1], int(match[2]), host) if match else (host, -1, host)
-
-
-def _follows(one: str, other: str) -> bool:
-    """Whether the second name is the first with the next number at its end."""
-    first, second = _NUMBERED.fullmatch(one), _NUMBERED.fullmatch(other)
-    if first is None or second is None:
-        return False
-    return first[1] == second[1] and int(second[2]) == int(first[2]) + 1
 
 
 def _host(result: Any) -> Any:
@@ -316,20 +291,8 @@ def describe(record: NodeRecord) -> str:
         left = f"; left: {', '.join(record.left)}" if record.left else ""
         return f"{', '.join(told)}: {_shorten(failed.reason)}{left}"
     if steps:
-        return ", ".join([*(_describe_node(record) or counted), *more])
+        return ", ".join([*(record.standing or counted), *more])
     return "planned, nothing changed" if record.differs else ""
-
-
-def _describe_node(record: NodeRecord) -> list[str]:
-    """Whether it is Ready, and with which releases; empty where the run did not see that."""
-    if record.ready == UNKNOWN:
-        return []
-    versions = record.versions
-    return [
-        "Ready" if record.ready == "True" else "not Ready",
-        *([versions.kubernetes] if versions.kubernetes != UNKNOWN else []),
-        *([f"containerd {versions.containerd}"] if versions.containerd != UNKNOWN else []),
-    ]
 
 
 def _shorten(reason: str) -> str:

@@ -14,6 +14,7 @@ from ansible.errors import AnsibleFilterError
 from ..plugin_utils.engine.resource import Refused
 from ..plugin_utils.engine.until import find_end
 from ..plugin_utils.node.run_id import BEGAN
+from ..plugin_utils.record.hosts import by_number
 
 DOCUMENTATION = r"""
 name: k8s_windows_late
@@ -57,7 +58,8 @@ def k8s_windows_late(until: Any, hosts: Sequence[str]) -> str:
         raise AnsibleFilterError(" ".join(refused.sentences)) from None
     if datetime.now(BEGAN.tzinfo) < end:
         return ""
-    return f"It is past {end:%H:%M %Z} (winkube_until), so no further node is begun. Not begun: {', '.join(hosts)}."
+    names = ", ".join(sorted(hosts, key=by_number))
+    return f"It is past {end:%H:%M %Z} (winkube_until), so no further node is begun. Not begun: {names}."
 
 
 class FilterModule:

@@ -9,6 +9,8 @@ import shlex
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..plugin_utils.record.hosts import by_number
+
 DOCUMENTATION = r"""
 name: k8s_windows_unconfirmed
 short_description: What is missing before a playbook may take several machines apart
@@ -61,10 +63,11 @@ def k8s_windows_unconfirmed(answer: Any, hosts: Sequence[str], variable: str) ->
     alone = len(hosts) == 1 and [text.casefold() for text in named] in (["true"], ["yes"])
     if confirmed or counted or alone:
         return ""
-    wanted = "true" if len(hosts) == 1 else shlex.quote(",".join(hosts))
+    wanted = "true" if len(hosts) == 1 else shlex.quote(",".join(sorted(hosts, key=by_number)))
+    named_hosts = ", ".join(sorted(hosts, key=by_number))
     number = "" if len(hosts) == 1 else f" (or their number, {variable}={len(hosts)})"
     return (
-        f"This run works on {', '.join(hosts)}, and {variable} "
+        f"This run works on {named_hosts}, and {variable} "
         f"{'is not set' if not named else f'is {answer!r}'}. If "
         f"{'this host is' if len(hosts) == 1 else f'these {len(hosts)} hosts are'} meant, add -e {variable}={wanted}"
         f"{number}; else choose hosts with --limit. --check --diff shows what would change and asks for nothing."

@@ -217,7 +217,7 @@ def test_two_runs_with_contradicting_values_tell_of_each_other(bench: Bench) -> 
     assert "another run" not in second.output
     host.in_turn(lambda: host.node.clock.advance(7 * 60))
     back = converge(bench, winkube_kubelet_verbosity=2)
-    said = r"win1: another run, \S+@\S+ \(pid \d+\), changed kubelet 7 minutes ago, at \S+ UTC, and this one .* back"
+    said = r"win1: an earlier run of yours \(pid \d+\) changed kubelet 7 minutes ago, at \S+ UTC, and this one .* back"
     assert re.search(said, joined(back.output)), back
     host.in_turn(lambda: host.node.clock.advance(2 * 3600))
     later = converge(bench, winkube_kubelet_verbosity=4)

@@ -31,10 +31,14 @@ SYMPTOMS = {
     ),
 }
 """What is seen -> the first parts of the ids of its causes."""
-_MOST = 6
+MENDED, ADVISED = "diagnose.md#what-one-command-fixes", "diagnose.md#what-you-fix-by-hand"
+"""Where the remedy of a cause stands, by its id."""
+_MOST = 2
 """So many texts of a cause are shown."""
 _WAYS = 4
 """So many readings of one pattern are looked at."""
+ENDS = re.compile(r"\[What to do\]\([^)]*\): `([^`]+)`$", re.MULTILINE)
+"""The end of a cause's line, with its id."""
 _SHORT = 8
 """A text with fewer letters says too little."""
 _GAP = "..."
@@ -43,7 +47,7 @@ _HCS = 0x8037
 
 def sections() -> list[str]:
     """The page's lines: a heading for each symptom, one for each cause below it. ValueError for an id of no symptom."""
-    said = _texts()
+    said = list_texts()
     lines: list[str] = []
     for symptom, parts in SYMPTOMS.items():
         lines += [f"## {symptom}", ""]
@@ -60,18 +64,32 @@ def _is_of(identity: str, parts: Sequence[str]) -> bool:
 
 
 def _cause(identity: str, texts: Sequence[str]) -> list[str]:
+    """One line: what programs say, why, and where the remedy is."""
     cause = KNOWN[identity]
-    quoted = "; ".join(f"`{each}`" for each in texts[:_MOST])
-    programs = f" Programs say: {quoted}." if quoted else ""
-    return [
-        f"### {_plain(cause.title)}",
-        "",
-        f"{_plain(cause.why)} **To do:** {_plain(cause.remedy.plain)}{programs} (`{identity}`)",
-        "",
-    ]
+    said = "; ".join(f"`{each}`" for each in _most_telling(texts))
+    to_do = MENDED if cause.remedy.automatic else ADVISED
+    line = " ".join(
+        part for part in (said and f"{said}.", _plain(cause.why), f"[What to do]({to_do}): `{identity}`") if part
+    )
+    return [f"### {_plain(cause.title)}", "", line, ""]
 
 
-def _texts() -> dict[str, list[str]]:
+def _most_telling(texts: Sequence[str]) -> list[str]:
+    """Few of the texts that have most of their words."""
+    chosen: list[str] = []
+    seen: set[str] = set()
+    while len(chosen) < _MOST and (left := [each for each in texts if _words(each) - seen]):
+        best = max(left, key=lambda each: (len(_words(each) - seen), -texts.index(each)))
+        chosen.append(best)
+        seen |= _words(best)
+    return sorted(chosen, key=texts.index)
+
+
+def _words(text: str) -> set[str]:
+    return {word for word in re.findall(r"\w+", text.lower()) if len(word) > 2}
+
+
+def list_texts() -> dict[str, list[str]]:
     """The texts that lead to each cause, in the order in which they are tried."""
     found: dict[str, list[str]] = {}
     tried = (*messages_pasted.PARTICULAR, *MESSAGES, *messages_pasted.GENERAL, *messages_pasted.STATES)

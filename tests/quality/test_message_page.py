@@ -45,6 +45,6 @@ def test_a_text_without_an_open_place_is_found_by_its_own_pattern() -> None:
 
 def test_every_cause_that_a_message_leads_to_stands_below_a_symptom() -> None:
     lines = message_page.sections()
-    told = {each for line in lines for each in re.findall(r"\(`([^`]+)`\)$", line)}
+    told = {each for line in lines for each in message_page.ENDS.findall(line)}
     assert {each.finding for each in MESSAGES} <= told
     assert [line for line in lines if "(?:" in line or "\\b" in line] == []

@@ -71,9 +71,12 @@ def test_the_page_that_answers_is_among_the_first_hits_of_each_question(site: Pa
     } == {}
 
 
+@pytest.mark.parametrize("table", [asked.TUNED, asked.UNSEEN])
 @pytest.mark.parametrize("kind", ["questions", "pasted"])
-def test_what_was_asked_in_public_has_an_address_and_answers_that_are_there(kind: str, site: Path) -> None:
-    rows = asked.read_asked(kind)
+def test_what_was_asked_in_public_has_an_address_and_answers_that_are_there(kind: str, table: str, site: Path) -> None:
+    rows = asked.read_asked(kind, table)
+    other = asked.read_asked(kind, asked.UNSEEN if table == asked.TUNED else asked.TUNED)
+    assert {row.at for row in rows}.isdisjoint(row.at for row in other), "the second set is another one"
     assert len({row.asked for row in rows}) == len(rows) >= {"questions": 40, "pasted": 20}[kind]
     assert [row for row in rows if not re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", row.at)] == []
     index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))

@@ -146,7 +146,8 @@ KINDS: Mapping[str, Room] = {
     "doc_fragments": Room(COMPONENTS, ("yaml",)),
     "filter": Room(
         (
-            *("diagnosis", "engine.resource", "engine.until", "facts", "lint", "node.run_id", "pages", "scheduling"),
+            *("diagnosis", "engine.resource", "engine.until", "facts", "lint", "node.run_id", "pages", "record.hosts"),
+            "scheduling",
             "workloads",
         ),
         ("ansible", "jinja2"),

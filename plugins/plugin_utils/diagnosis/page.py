@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One report about all nodes: Markdown, a single HTML file with the pictures in it, and JSON for machines.
 
-Shape of a node's part, as win_k8s_diagnose returns it: `{host, windows, message, message_means, counts: {errors: n,
+Shape of a node's part: of its record `ready`, `pod_cidr`, `versions` and `standing`, which says it for people, and what
+win_k8s_diagnose returns: `{host, windows, message, message_means, counts: {errors: n,
 warnings: n, notes: n}, services: [line], facts: [line], picture, causes: [finding with consequences], notes: [finding],
-said: [line]}`; a node that was not reached has only `{host, error}`.
+said: [line]}`; a node that was not reached has `host`, `error` and what is of its record.
 """
 
 from __future__ import annotations
@@ -52,6 +53,11 @@ def headline(node: Node) -> str:
     return "; ".join(causes) or "nothing found"
 
 
+def standing(node: Node) -> str:
+    """Whether the Node is Ready, and its releases."""
+    return str(node.get("standing") or "the Node was not seen")
+
+
 def tally(node: Node) -> str:
     """How many errors, warnings and notes a node has; "" for one that was not reached."""
     number = node.get("counts") or {}
@@ -79,6 +85,18 @@ def verdicts(nodes: Sequence[Node]) -> dict[str, str]:
     }
 
 
+def conclude(nodes: Sequence[Node]) -> str:
+    """One sentence about all nodes."""
+    sick = len(verdicts(nodes))
+    return f"{len(nodes) - sick} of {len(nodes)} nodes work."
+
+
+def _sick_first(nodes: Sequence[Node]) -> list[Node]:
+    """As pages show them: those that do not work, then the others, each in the order of the run."""
+    sick = verdicts(nodes)
+    return sorted(nodes, key=lambda node: node["host"] not in sick)
+
+
 def _count(number: int, plural: str) -> str:
     return f"{number} {plural.removesuffix('s') if number == 1 else plural}"
 
@@ -94,15 +112,20 @@ def meanings(node: Node) -> list[str]:
 
 def as_markdown(nodes: Sequence[Node]) -> str:
     """For people, and for an issue."""
-    text = ["# Diagnosis", "", "| Node | Cause | |", "|---|---|---|"]
-    text += [f"| {_cell(node['host'])} | {_cell(headline(node))} | {tally(node)} |" for node in nodes]
+    shown = _sick_first(nodes)
+    text = ["# Diagnosis", "", f"**{conclude(nodes)}**", ""]
+    text += ["| Node | | Cause | |", "|---|---|---|---|"]
+    text += [
+        f"| {_cell(node['host'])} | {_cell(standing(node))} | {_cell(headline(node))} | {tally(node)} |"
+        for node in shown
+    ]
     text += ["", _GENERAL]
-    for node in nodes:
+    for node in shown:
         text += ["", f"## {node['host']}", ""]
         if node.get("error"):
             text += [f"Not reached: {node['error']}"]
             continue
-        text += [f"Windows: {node.get('windows')}", ""]
+        text += [f"Node: {standing(node)}. Windows: {node.get('windows')}", ""]
         if node.get("message"):
             text += [f"Your message: `{node['message']}`", "", *(f"- {_cell(each)}" for each in meanings(node)), ""]
         text += [line for each in node.get("causes") or () for line in _cause_markdown(each)]
@@ -124,7 +147,9 @@ def as_markdown(nodes: Sequence[Node]) -> str:
 
 def as_html(nodes: Sequence[Node]) -> str:
     """One file without scripts that needs nothing from elsewhere: it can be mailed and opened anywhere."""
-    return render("diagnosis.html.j2", general=_GENERAL, help=_HELP, nodes=[_show(node) for node in nodes])
+    shown = [_show(node) for node in _sick_first(nodes)]
+    told = {"conclusion": conclude(nodes), "general": _GENERAL, "help": _HELP}
+    return render("diagnosis.html.j2", **told, nodes=shown)
 
 
 COMPONENTS: Mapping[str, tuple[str, ...]] = {
@@ -142,10 +167,12 @@ words belong to the host."""
 def _show(node: Node) -> dict[str, Any]:
     """A node as the page's template has it."""
     if node.get("error"):
-        return {"host": node["host"], "headline": headline(node), "tally": "", "error": node["error"]}
+        about = {"host": node["host"], "standing": standing(node), "headline": headline(node)}
+        return {**about, "tally": "", "error": node["error"]}
     last = [str(said) for said in (node.get("said") or [])[-1:] if not str(said).startswith(" ")]
     return {
         "host": node["host"],
+        "standing": standing(node),
         "headline": headline(node),
         "tally": tally(node),
         "error": "",

@@ -44,8 +44,9 @@ def sentence(answer: Answer, ending: str = "") -> str:
     failure = end_sentence(read_message(answer.error.message))
     match answer.outcome:
         case "undone":
-            own = "" if failure.endswith("rolled back.") else "Rolled back."
-            return f"{failure} {ending or own}".rstrip()
+            if failure.endswith("rolled back."):  # it was interrupted
+                return " ".join(part for part in (failure, ending, "Run again.") if part)
+            return f"{failure} {ending or 'Rolled back.'} Mend the reason, then run again."
         case "undo_failed":
             undo = "; ".join(dict.fromkeys(end_sentence(read_message(each))[:-1] for each in answer.error.undo))
             return (

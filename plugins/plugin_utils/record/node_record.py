@@ -185,6 +185,18 @@ class NodeRecord:
         return (*self.went_on, *((self.failed,) if self.failed else ()))
 
     @property
+    def standing(self) -> tuple[str, ...]:
+        """Whether the Node is Ready, and with which releases; empty where the run did not see that."""
+        if self.ready == UNKNOWN:
+            return ()
+        kubernetes, containerd = self.versions.kubernetes, self.versions.containerd
+        return (
+            "Ready" if self.ready == "True" else "not Ready",
+            *((kubernetes,) if kubernetes != UNKNOWN else ()),
+            *((f"containerd {containerd}",) if containerd != UNKNOWN else ()),
+        )
+
+    @property
     def differs(self) -> bool:
         """Whether something was to be done when the run last planned."""
         return any(self.planned.values())

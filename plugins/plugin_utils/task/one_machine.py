@@ -16,6 +16,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..record.hosts import by_number
+
 
 @dataclass(frozen=True, slots=True)
 class Others:
@@ -57,7 +59,7 @@ def describe_same(host: str, others: Others) -> str:
     """That other names lead to this machine; "" if none does."""
     if not others.same:
         return ""
-    names = ", ".join(sorted({host, *others.same}))
+    names = ", ".join(sorted({host, *others.same}, key=by_number))
     return (
         f"{names} are one machine: MachineGuid and start of Windows are the same. It would become two nodes at once. "
         "Correct the address of one of them (ansible_host, spec.credentials.hostname), or take it out of the inventory."
@@ -68,7 +70,7 @@ def describe_clones(host: str, others: Others) -> str:
     """That other hosts have this machine's MachineGuid; "" if none has."""
     if not others.clones:
         return ""
-    names = ", ".join(sorted({host, *others.clones}))
+    names = ", ".join(sorted({host, *others.clones}, key=by_number))
     return (
         f"{names} have the same MachineGuid, and are different machines: clones of an image that sysprep /generalize "
         "has not prepared. What tells machines apart by it takes them for one (docs/image.md)."

@@ -53,12 +53,12 @@ def describe(reading: Reading, where: Layout, component: str, controller: str, b
 
     minutes = round((now - at).total_seconds() / 60)
     since = f"{minutes} minute{'' if minutes == 1 else 's'} ago" if minutes else "less than a minute ago"
-    changed = f"another run, {by}, changed {component} {since}, at {at:%H:%M:%S} UTC, and this one changes it"
+    own = _name_person(by) == _name_person(controller)
+    run = f"an earlier run of yours ({by.partition(' (')[2]}" if own else f"another run, {by},"
+    changed = f"{run} changed {component} {since}, at {at:%H:%M:%S} UTC, and this one changes it"
     if str(change.get("was")) in becomes:
-        return f"{changed} back. Compare the values of the two runs."
-    if _name_person(by) != _name_person(controller):
-        return f"{changed} again. Compare your inventory with theirs."
-    return ""
+        return f"{changed} back. Compare the values of the two runs{', if you did not mean to' if own else ''}."
+    return "" if own else f"{changed} again. Compare your inventory with theirs."
 
 
 def _name_person(run: str) -> str:

@@ -1,8 +1,9 @@
-"""What people ask in public (asked.yml), put to the site's own search: python -m tests.quality.site.asked [SITE]
+"""What people ask in public, put to the site's own search: python -m tests.quality.site.asked [SITE]
 
-Prints each for which no answer is among the first three hits, and last one JSON object: `questions` and `pasted` are
-how many were asked, `in_first_three` and `in_first_three_pasted` how many have an answer among the first three pages;
-null where there is no Node.js to run the search.
+Prints each of asked.yml for which no answer is among the first three hits, and last one JSON object: `questions` and
+`pasted` are how many were asked, `in_first_three` and `in_first_three_pasted` how many have an answer among the first
+three pages; null where there is no Node.js to run the search. `unseen` has the same of asked_unseen.yml, on which
+nothing is tuned, so what is not found of it is not shown.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ import yaml
 HERE = Path(__file__).parent
 SITE = HERE.parents[2] / "build" / "site"
 FIRST = 3
+TUNED, UNSEEN = "asked.yml", "asked_unseen.yml"
+"""Two sets: pages and search were made better with the first, and never with the second."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +46,9 @@ def _shown(page: Sequence[str]) -> list[str]:
     return [page[0].partition("#")[0], *headings[:1]]
 
 
-def read_asked(kind: str) -> list[Asked]:
-    """`questions` or `pasted`."""
-    rows = yaml.safe_load((HERE / "asked.yml").read_text(encoding="utf-8"))[kind]
+def read_asked(kind: str, table: str = TUNED) -> list[Asked]:
+    """`questions` or `pasted` of a set."""
+    rows = yaml.safe_load((HERE / table).read_text(encoding="utf-8"))[kind]
     return [Asked(row["asked"], row["at"], tuple(row["answers"])) for row in rows]
 
 
@@ -58,23 +61,27 @@ def search(site: Path, questions: Sequence[str]) -> list[list[list[str]]]:
     return found
 
 
-def main(site: Path) -> int:
-    """Put all of them, print what is not answered and the counts."""
+def count(site: Path, table: str, *, shows: bool) -> dict[str, int | None]:
+    """How many of a table have an answer among the first hits; `shows` prints the others."""
     counts: dict[str, int | None] = {}
     has_node = shutil.which("node") is not None
     for kind, answered in (("questions", "in_first_three"), ("pasted", "in_first_three_pasted")):
-        asked = read_asked(kind)
+        asked = read_asked(kind, table)
         counts |= {kind: len(asked), answered: None}
         if not has_node:
             continue
-        right = 0
-        for each, hits in zip(asked, search(site, [each.asked for each in asked]), strict=True):
-            right += each.is_answered(hits)
+        found = list(zip(asked, search(site, [each.asked for each in asked]), strict=True))
+        counts[answered] = sum(each.is_answered(hits) for each, hits in found)
+        for each, hits in found if shows else ():
             if not each.is_answered(hits):
                 shown = ", ".join(" ".join(_shown(page)) for page in hits[:FIRST]) or "nothing"
                 print(f"{each.asked}\n  found: {shown}\n  wanted: {', '.join(each.answers)}")
-        counts[answered] = right
-    print(json.dumps(counts))
+    return counts
+
+
+def main(site: Path) -> int:
+    """Put all of them, print what of the first set is not answered, and the counts."""
+    print(json.dumps(count(site, TUNED, shows=True) | {"unseen": count(site, UNSEEN, shows=False)}))
     return 0
 
 

@@ -6,10 +6,12 @@ A warning ends the build with `--strict`, which `make docs` gives.
 from __future__ import annotations
 
 import functools
+import html
 import logging
 import posixpath
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from tests.quality.site import contents, reference
 
 ROOT = Path(__file__).resolve().parents[3]
 LOG = logging.getLogger("mkdocs.hooks.site")
+MESSAGES = "docs/messages.md"
 LISTS_ALL = "docs/contents.md"
 """The page that has a line for each module and plugin: theirs stand below it."""
 _NAMES = re.compile(r"^\| (?P<cell>(?:[a-z]+ )?`[^|]+) \|", re.MULTILINE)
@@ -106,7 +109,22 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if source is None:
         return markdown
     text = clone().rewritten(markdown, source)
+    if source == MESSAGES:
+        return _searchable(text)
     return _linked(text) if source == LISTS_ALL else text
+
+
+def _searchable(text: str) -> str:
+    """Below each cause all the words by which it is known, for the search alone: the page shows few of them."""
+    sys.path.append(str(ROOT / ".venv" / "collections"))
+    from tests.quality import message_page
+
+    known = message_page.list_texts()
+
+    def add(match: re.Match[str]) -> str:
+        return f"{match[0]}\n\n<p hidden>{html.escape('; '.join(known[match[1]]))}</p>"
+
+    return message_page.ENDS.sub(add, text)
 
 
 def _linked(text: str) -> str:

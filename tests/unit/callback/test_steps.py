@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.callback.steps import CallbackModule, fold, name_hosts
+from ansible_collections.winkube.node.plugins.callback.steps import CallbackModule, fold
+from ansible_collections.winkube.node.plugins.plugin_utils.record.hosts import name_hosts
 from ansible_collections.winkube.node.plugins.plugin_utils.record.node_record import (
     Added,
     Failure,

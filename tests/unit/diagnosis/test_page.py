@@ -44,7 +44,8 @@ def broken_node() -> Node:
     return node
 
 
-NODES = [data_of(healthy(True), "win2"), data_of(broken_node()), {"host": "win3", "error": "timed out"}]
+READY = {"standing": "Ready, 1.37.1, containerd 2.3.7"}
+NODES = [data_of(healthy(True), "win2") | READY, data_of(broken_node()), {"host": "win3", "error": "timed out"}]
 
 
 def test_json_tells_a_machine() -> None:
@@ -70,9 +71,12 @@ def test_each_cause_marks_one_component(identity: str, box: str) -> None:
 def test_markdown_has_causes_then_notes_then_facts() -> None:
     text = page.as_markdown(NODES)
     first = text.partition("\n## ")[0]
-    assert "| win1 | kubelet does not run; " in first, "the cause stands in the first table"
-    assert "| win2 | nothing found | 0 errors, 0 warnings, " in first
-    assert "| win3 | not reached: timed out |  |" in first
+    assert "**1 of 3 nodes work.**" in first
+    assert "| win1 | the Node was not seen | kubelet does not run; " in first, "the cause stands in the first table"
+    assert "| win2 | Ready, 1.37.1, containerd 2.3.7 | nothing found | 0 errors, 0 warnings, " in first
+    assert "| win3 | the Node was not seen | not reached: timed out |  |" in first
+    assert first.index("| win1 |") < first.index("| win3 |") < first.index("| win2 |"), "sick nodes first"
+    assert "Node: Ready, 1.37.1, containerd 2.3.7. Windows: " in text.partition("\n## win2\n")[2]
     assert "Begin with the general page, https://kubernetes.io/docs/tasks/" in first
     section = text.partition("\n## win1\n")[2].partition("\n## win3\n")[0]
     assert "### kubelet does not run" in section

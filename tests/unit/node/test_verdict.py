@@ -41,7 +41,7 @@ def test_empty_lines_of_windows_programs_are_left_out() -> None:
 def test_that_a_batch_was_rolled_back_is_said_once() -> None:
     interrupted = {"message": "The batch was interrupted at op 4 (run) and rolled back."}
     answer = {"answer": "accepted", "outcome": "undone", "error": interrupted}
-    assert verdict.sentence(answered(answer)) == "The batch was interrupted at op 4 (run) and rolled back."
+    assert verdict.sentence(answered(answer)) == "The batch was interrupted at op 4 (run) and rolled back. Run again."
 
 
 @pytest.mark.parametrize("end", ["", ".", "!", "?"])
