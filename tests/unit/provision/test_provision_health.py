@@ -6,10 +6,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kubelet import places
-from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_options import Access
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import file_key
 from ansible_collections.winkube.node.plugins.plugin_utils.provision import in_cluster, provision
@@ -125,17 +123,19 @@ def test_the_run_waits_until_the_node_is_back(rounds: int, comes: bool, monkeypa
         passed[0] += seconds
 
     monkeypatch.setattr(in_cluster, "Clock", lambda: Clock(now=lambda: passed[0], sleep=sleep))
-    monkeypatch.setattr(Cluster, "open", lambda _given: SimpleNamespace(node=node))
-    how: Any = SimpleNamespace(cluster=Access(kubeconfig="x"), node_timeout=60)
+    cluster: Any = SimpleNamespace(node=node)
+    how: Any = SimpleNamespace(node_timeout=60)
     swapped: Any = SimpleNamespace(item=SimpleNamespace(wait_for="node_ready", name="kubelet"), what="replace")
     swapped.version = "1.29.0"
     if comes:
-        assert in_cluster.wait_for_node(how, "win1", [swapped]) == ("wait until the Node win1 is Ready",)
+        assert in_cluster.wait_for_node(lambda: cluster, how, "win1", [swapped]) == (
+            "wait until the Node win1 is Ready",
+        )
         assert asked[0] == rounds + 1
     else:
         with pytest.raises(ClusterError, match="The Node win1 is not Ready 60 s after the swap"):
-            in_cluster.wait_for_node(how, "win1", [swapped])
+            in_cluster.wait_for_node(lambda: cluster, how, "win1", [swapped])
         assert passed[0] >= 60
     swapped.item.wait_for = "service"
     asked[0] = 0
-    assert in_cluster.wait_for_node(how, "win1", [swapped]) == () and asked[0] == 0
+    assert in_cluster.wait_for_node(lambda: cluster, how, "win1", [swapped]) == () and asked[0] == 0
