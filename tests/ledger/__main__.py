@@ -6,6 +6,9 @@ CHANGELOG-1.34.md and those after it are read out of the module archives of thes
 each line the longest. A release's notes are written after its tag: an archive of a line's own release ends one patch
 before it, and that release is "not known yet", never "without fixes".
 
+containerd's, hcsshim's and flannel's notes are written on their release pages: of what their modules hold (OTHERS), the
+files with notes that speak of Windows are named, so that a change of that is seen. On 2026-11-29 there was none.
+
 A candidate is a line about a bug in the notes of a final release that speaks of Windows, HNS or winkernel. It is in
 the table, or in DECLINED with the reason; another one is printed as `not reviewed`. The last line is one JSON object.
 Exit status 1 if a candidate was not reviewed, or the table says what the notes do not.
@@ -30,6 +33,9 @@ ARCHIVES = ("1.38.0-beta.0",)
 """An archive of a coming line holds the notes of all lines."""
 LINES = tuple(READ)
 
+OTHERS = ("github.com/containerd/containerd/v2", "github.com/Microsoft/hcsshim", "github.com/flannel-io/flannel")
+"""Modules of a node's other programs. containerd's releases/*.toml have the preface of a release, not its changes."""
+
 DECLINED: Mapping[int, str] = {
     135735: "kubectl's own: a kubeconfig of a node names no certificate authority by a relative path.",
     135843: "a library: hnslib's new calls, no fault of a node.",
@@ -40,6 +46,7 @@ DECLINED: Mapping[int, str] = {
 
 _RELEASE = re.compile(r"# v(\d+\.\d+\.\d+(?:-[0-9A-Za-z.]+)?)\s*")
 _WINDOWS = re.compile(r"windows|\bHNS\b|winkernel", re.IGNORECASE)
+_NOTES = re.compile(r"(?i)@v[^/]+/(releases/v[^/]+\.toml|(?:CHANGELOG|NEWS|RELEASE[-_]?NOTES)[^/]*)")
 _PULL = re.compile(r"kubernetes/pull/(\d+)\)")
 
 
@@ -111,6 +118,24 @@ def listed() -> tuple[Version, ...]:
     return tuple(each for each in list_versions(MODULE) if not each.pre and each.line in LINES)
 
 
+def describe_other(module: str) -> str:
+    """What the newest archive of another module holds of notes, in a sentence."""
+    newest = max(each for each in list_versions(module) if not each.pre)
+    with zipfile.ZipFile(download(f"{module}@v{newest}", "Zip")) as archive:
+        return f"{module} {newest}: {describe_notes(archive)}"
+
+
+def describe_notes(archive: zipfile.ZipFile) -> str:
+    """How many files of an archive have notes of releases of its own major version, and which speak of Windows."""
+    found = [name for name in archive.namelist() if _NOTES.search(name)]
+    major = found[0].partition("@v")[2].partition(".")[0] if found else ""
+    own = [name for name in found if "/releases/" not in name or f"/releases/v{major}." in name]
+    spoken = [name for name in own if _WINDOWS.search(archive.read(name).decode("utf-8", errors="replace"))]
+    said = ", ".join(name.partition("@v")[2].partition("/")[2] for name in spoken)
+    count = f"{len(own)} files of notes in the module"
+    return f"{count}, of Windows speak {said}" if said else f"{count}, none speaks of Windows"
+
+
 def faults(texts: Mapping[Line, str], notes: Sequence[Note]) -> Iterator[str]:
     """What the table says and the notes do not, and what nobody has reviewed; a sentence each."""
     for line, last in READ.items():
@@ -132,6 +157,8 @@ def main(arguments: Sequence[str]) -> int:
     for note in notes:
         print(f"{'-' if note.pull in DECLINED else '+'} {note}")
     read = {each for text in texts.values() for each in final_releases(text)}
+    for module in OTHERS:
+        print(describe_other(module))
     unknown = sorted(set(listed()) - read)
     found = list(faults(texts, notes))
     for sentence in found:

@@ -16,13 +16,13 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.kubernetes import SUPPORTED
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version, VersionError
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 
 from tests.go_modules import ModuleMissing, download, has_version, list_versions, parse_versions
 from tests.ledger.__main__ import final_releases, read_archives
@@ -88,16 +88,6 @@ def read_at(folder: Path = ROOT / "plugins" / "plugin_utils" / "facts") -> Itera
 def _named(where: str, project: str, release: str) -> Named:
     known = PROJECTS.get(project)
     return Named(where, project, Version.parse(release), known.module_of(release) if known else "")
-
-
-@cache
-@cache
-def _versions(texts: Iterable[str]) -> Iterator[Version]:
-    for text in texts:
-        try:
-            yield Version.parse(text)
-        except VersionError:
-            continue
 
 
 @cache

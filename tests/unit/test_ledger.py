@@ -66,6 +66,27 @@ def test_a_release_whose_own_archive_ends_before_it_is_not_known_yet(
         written.writestr("k8s.io/kubernetes@v1.34.9/CHANGELOG/CHANGELOG-1.34.md", NOTES)
     monkeypatch.setattr(ledger, "download", lambda _module, _what: archive)
     monkeypatch.setattr(ledger, "listed", lambda: (LAST, Version.parse("1.34.9")))
+    monkeypatch.setattr(ledger, "OTHERS", ())
     assert ledger.main(["1.34.9"]) == 1
     last = capsys.readouterr().out.splitlines()[-1]
     assert last.startswith('{"releases": 1, "lines": 2') and last.endswith('"not_known_yet": ["1.34.9"]}')
+
+
+def test_notes_of_another_module_are_counted_and_those_of_windows_named(tmp_path: Path) -> None:
+    """containerd's old releases lie beside those of the module's own major version."""
+    files = {
+        "releases/v1.6.0.toml": "Windows",
+        "releases/v2.4.0.toml": "Linux",
+        "releases/v2.4.1.toml": "a fix of HNS",
+        "releases/README.md": "Windows",
+        "pkg/CHANGELOG.md": "Windows",
+    }
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as made:
+        for name, text in files.items():
+            made.writestr(f"github.com/containerd/containerd/v2@v2.4.1/{name}", text)
+    with zipfile.ZipFile(tmp_path / "x.zip") as archive:
+        assert ledger.describe_notes(archive) == "2 files of notes in the module, of Windows speak releases/v2.4.1.toml"
+    with zipfile.ZipFile(tmp_path / "y.zip", "w") as made:
+        made.writestr("github.com/Microsoft/hcsshim@v0.15.0/README.md", "Windows")
+    with zipfile.ZipFile(tmp_path / "y.zip") as archive:
+        assert ledger.describe_notes(archive) == "0 files of notes in the module, none speaks of Windows"

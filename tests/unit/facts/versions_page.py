@@ -43,7 +43,8 @@ FIXES = """\
 By release notes read up to {read};
 what came later is not known yet. Where the wanted release lacks something of this table that a later one of its line
 has, and it concerns the node, a run of site.yml says so, once. `explain` and `diagnose` name these releases for what
-they read.
+they read. Of containerd, hcsshim and flannel there is no row: their notes are on their release pages, not in their
+modules, and of what the modules do have (containerd's prefaces) nothing speaks of Windows; `make ledger` looks again.
 """
 
 CONTAINERD = """\
