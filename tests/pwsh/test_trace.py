@@ -127,7 +127,7 @@ def test_a_change_is_noticed_survives_or_changes_nothing(monkeypatch: pytest.Mon
     noticed = mutate.judge_one(CHANGE, [CASE], copy, {})
     assert (noticed.state, noticed.test) == ("noticed", CASE)
     survivor = mutate.judge_one(bound, [CASE], copy, {})
-    assert (survivor.state, survivor.name) == ("survived", "Get-X: bound: -lt -> -le")
+    assert (survivor.state, survivor.name) == ("survived", "Get-X: bound: if ($a [-lt -> -le] 3) {")
     assert mutate.judge_one(bound, [CASE], copy, {survivor.name: "three is never given"}).state == "equivalent"
     assert mutate.judge_one(CHANGE, [], copy, {}).state == "not run"
 
