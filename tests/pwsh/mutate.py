@@ -17,7 +17,7 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -68,6 +68,9 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     os.environ.update({program.VARIABLES["linux"]: str(found.path), **found.environment})
     own, changes = trace.parsed(found)
+    reasons: Mapping[str, str] = yaml_text.load_file(EQUIVALENT)
+    for name in stale(reasons, changes):
+        print(f"{EQUIVALENT.name} names a change that there is not: {name}")
     changes = tuple(change for change in changes if given.function in {"", change.function})
     by_test = trace.kept("linux", own)
     if not by_test:
@@ -76,7 +79,7 @@ def main(arguments: Sequence[str]) -> int:
     chosen = drawn(changes, by_test, given.seed, given.count)
     began = time.monotonic()
     kept = Noticed.of(own)
-    results = judge(chosen, by_test, kept, given.workers, began + given.minutes * 60)
+    results = judge(chosen, by_test, kept, reasons, given.workers, began + given.minutes * 60)
     for result in results:
         print(result)
     states = [result.state for result in results]
@@ -127,10 +130,14 @@ class Noticed:
 
 
 def judge(
-    chosen: Sequence[Change], by_test: Mapping[str, Sequence[int]], kept: Noticed, workers: int, until: float
+    chosen: Sequence[Change],
+    by_test: Mapping[str, Sequence[int]],
+    kept: Noticed,
+    reasons: Mapping[str, str],
+    workers: int,
+    until: float,
 ) -> list[Result]:
     """Each in a copy of the tree, some at a time; none is begun after `until` (time.monotonic)."""
-    reasons: Mapping[str, str] = yaml_text.load_file(EQUIVALENT) or {}
     trees: Queue[Tree] = Queue()
     with ExitStack() as stack:
         for _ in range(workers):
@@ -171,6 +178,13 @@ def judge_one(change: Change, tests: Sequence[str], tree: Tree, reasons: Mapping
     if verdict.state in {"nothing", "time"}:
         return Result(change, name, "not run", verdict.output[-200:].replace("\n", " "))
     return Result(change, name, "survived" if verdict.state == "passed" else "noticed", verdict.test)
+
+
+def stale(reasons: Iterable[str], changes: Sequence[Change]) -> list[str]:
+    """The names that no change has any more."""
+    texts = {file: (program.ROOT / file).read_text(encoding="ascii") for file in {change.file for change in changes}}
+    names = {name_of(change, texts[change.file]) for change in changes}
+    return [name for name in reasons if name not in names]
 
 
 def name_of(change: Change, text: str) -> str:

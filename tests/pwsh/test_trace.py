@@ -139,10 +139,12 @@ def test_a_run_goes_on_where_the_one_before_has_ended(tmp_path: Path, monkeypatc
     (tmp_path / "powershell" / "x.ps1").write_text(TEXT)
     kept = mutate.Noticed.of([OUTER])
     kept.file.parent.mkdir(parents=True)
-    assert [each.state for each in mutate.judge([CHANGE], {}, kept, 1, 0)] == ["not run"]
+    assert [each.state for each in mutate.judge([CHANGE], {}, kept, {}, 1, 0)] == ["not run"]
     kept.add(mutate.Result(CHANGE, "x", "noticed", CASE))
-    (again,) = mutate.judge([CHANGE], {}, mutate.Noticed.of([OUTER]), 1, 0)
+    (again,) = mutate.judge([CHANGE], {}, mutate.Noticed.of([OUTER]), {}, 1, 0)
     assert (again.state, again.test) == ("noticed", CASE)
+    known = "Get-X: turned: if ($a [-lt -> -ge] 3) {"
+    assert mutate.stale([known, "Get-X: bound: -lt -> -le"], [CHANGE]) == ["Get-X: bound: -lt -> -le"]
 
 
 def test_changes_are_drawn_from_what_cases_execute_and_the_narrowest_cases_run() -> None:
