@@ -14,7 +14,8 @@ from ..plugin_utils.cluster.workloads import read_workloads
 from ..plugin_utils.components.options import read
 from ..plugin_utils.components.shared_options import Access
 from ..plugin_utils.engine.resource import Refused
-from ..plugin_utils.lint.config import DEFAULT_FILE, Config, ConfigError, read_config
+from ..plugin_utils.lint.baseline import BaselineError, apply_baseline, read_baseline
+from ..plugin_utils.lint.config import Config, ConfigError, find_config, read_config
 from ..plugin_utils.lint.engine import Report, add_unreadable, lint
 from ..plugin_utils.lint.fix import FixedFile, apply_fixes, fix
 from ..plugin_utils.lint.manifest import UnreadableError, live_documents, read_documents
@@ -24,7 +25,7 @@ from ..plugin_utils.lint.rendering import ChartValues, Rendering
 from ..plugin_utils.lint.report import as_dict, fold, headline, render, summary
 from ..plugin_utils.lint.rulebook import UnknownRuleError, rule_id
 from ..plugin_utils.lint.silence import Ignore, SilenceError
-from ..plugin_utils.lint.sources import Inputs, read_inputs, write_text
+from ..plugin_utils.lint.sources import Excluded, Inputs, read_inputs, write_text
 from ..plugin_utils.task.cluster_action import ClusterAction
 
 # The sentences of one severity that a failed task prints itself; all of them are in its result.
@@ -66,6 +67,7 @@ class LintOptions:
     charts: tuple[ChartOptions, ...] | None
     build_dependencies: bool | None
     fail_on_unchecked: bool | None
+    baseline: str | None
     ignore: tuple[IgnoreOptions, ...] | None
     level: Literal["error", "warning", "info", "never"]
     strict: bool
@@ -78,7 +80,7 @@ class ActionModule(ClusterAction):
     """workload_lint."""
 
     module = "workload_lint"
-    refusals = (ConfigError, SettingError, SilenceError, UnknownRuleError, UnreadableError, OSError)
+    refusals = (BaselineError, ConfigError, SettingError, SilenceError, UnknownRuleError, UnreadableError, OSError)
 
     def work(self, options: dict[str, Any]) -> dict[str, Any]:
         """The report as a result; the task fails on findings of the level, and on input that cannot be read."""
@@ -93,12 +95,15 @@ class ActionModule(ClusterAction):
         documents = inputs.documents
         report = add_unreadable(lint(documents, profile, ignore), inputs.unreadable)
         result: dict[str, Any] = {"changed": False}
+        baseline = self._resolve(how.baseline) if how.baseline else config.baseline
         if how.fix:
             # What came as text or from a cluster has no file to change.
             fixed = [each for each in fix(documents, report, profile, ignore) if Path(each.file).is_absolute()]
             result |= self._write(fixed)
             # What is left is reported, in check mode too.
             report = add_unreadable(lint(apply_fixes(documents, fixed), profile, ignore), inputs.unreadable)
+        if baseline:
+            report, _gone = apply_baseline(report, read_baseline(Path(baseline)), baseline)
         if how.report and not self._task.check_mode:
             with Path(how.report).open("w", encoding="utf-8") as file:
                 file.writelines(render(report, profile, how.report_format, how.strict))
@@ -108,14 +113,14 @@ class ActionModule(ClusterAction):
         return result | _verdict(report, how.level, how.strict, unchecked)
 
     def _config(self, name: str | None) -> Config:
-        """The named file, else the one that the command would read: of the folder where the play was started."""
+        """The named file, else the one that the command would read where the play was started."""
         if name:
             return read_config(Path(self._resolve(name)))
-        usual = Path.cwd() / DEFAULT_FILE
-        return read_config(usual) if usual.is_file() else Config()
+        found = find_config(Path.cwd())
+        return read_config(found) if found is not None else Config()
 
     def _inputs(self, how: LintOptions, config: Config, profile: Profile) -> Inputs:
-        exclude = (*config.exclude, *how.exclude)
+        exclude = Excluded((*config.exclude, *how.exclude), config.folder)
         build = config.build_dependencies if how.build_dependencies is None else how.build_dependencies
         charts = tuple(self._chart(each) for each in how.charts or ())
         rendering = Rendering(profile.minor, charts=(*charts, *config.charts), build_dependencies=build)

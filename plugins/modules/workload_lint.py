@@ -125,6 +125,9 @@ options:
     description: Fetch what charts depend on, as their C(Chart.lock) has it, into copies of them. If it is not given,
       what O(config) says.
     type: bool
+  baseline:
+    description: A file that C(workload-lint --write-baseline) wrote. The findings in it are accepted.
+    type: path
   fail_on_unchecked:
     description: Fail as well if a chart, a kustomization or a template was not checked. If it is not given, what
       O(config) says.

@@ -41,6 +41,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import S
 from tests.contract import where
 from tests.quality import (
     finding_tables,
+    lint_schema,
     maker_defaults,
     message_page,
     node_schema,
@@ -202,6 +203,7 @@ def generated() -> Tree:
     schema = node_schema.written(node_schema.node_schema(COMPONENTS))
     tree[ROOT / "plugins" / "plugin_utils" / "node_yaml" / "node.schema.json"] = schema
     tree[ROOT / "docs" / "node.schema.json"] = schema
+    tree[ROOT / "docs" / "workload-lint.schema.json"] = node_schema.written(lint_schema.lint_schema(_lint_options()))
     tree[ROOT / "docs" / "record.schema.json"] = node_schema.written(record_schema.record_schema())
     tree[support_matrix_page.PAGE] = support_matrix_page.page()
     contents = ROOT / "docs" / "contents.md"
@@ -470,9 +472,14 @@ def _registries() -> Iterator[str]:
     yield from (f"| `{each.name}` | {role_files.markdown(role_files.joined(each.description))} |" for each in entry)
 
 
+def _lint_options() -> dict[str, Any]:
+    options: dict[str, Any] = _documented(Tree(), ROOT / "plugins" / "modules" / "workload_lint.py")["options"]
+    return options
+
+
 def _settings() -> Iterator[str]:
     """What the linter has to know of a cluster, as its module has it."""
-    options = _documented(Tree(), ROOT / "plugins" / "modules" / "workload_lint.py")["options"]
+    options = _lint_options()
     for name in SETTINGS:
         text = role_files.markdown(role_files.joined(options[name]["description"]))
         choices = ", ".join(f"`{each}`" for each in options[name].get("choices", ()))

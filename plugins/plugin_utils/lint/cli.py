@@ -10,6 +10,7 @@ rendered), 2 wrong use, a name that does not exist, a folder without a manifest.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -17,18 +18,20 @@ from pathlib import Path
 from typing import TextIO
 
 from ..facts.evidence import list_evidence
-from .config import DEFAULT_FILE, Config, ConfigError, read_config
+from .baseline import BaselineError, apply_baseline, read_baseline
+from .baseline import as_text as as_baseline
+from .config import DEFAULT_FILE, Config, ConfigError, find_config, read_config
 from .engine import Report, add_unreadable, lint
 from .fix import apply_fixes, fix
 from .manifest import Document, UnreadableError
 from .model import Severity
 from .profile import FAMILIES, MODES, RUNTIMES, SETTINGS, UNKNOWN_PODS, Profile, SettingError, apply_settings
 from .rendering import Rendering
-from .report import FORMATS, VERSION, place, render
+from .report import FORMATS, VERSION, place, render, rule_page, summary
 from .rule import Complete, Remove, Rule, fill_gaps
-from .rulebook import RULES, UnknownRuleError, rule_id
+from .rulebook import HYGIENE, RULES, UnknownRuleError, rule_id
 from .silence import SilenceError
-from .sources import read_inputs, repository_of, write_text
+from .sources import Excluded, read_inputs, repository_of, write_text
 
 OK, FINDINGS, UNUSABLE = 0, 1, 2
 LEVELS = {"error": Severity.ERROR, "warning": Severity.WARNING, "info": Severity.INFO}
@@ -60,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="PATH",
         help="files, folders, patterns; - is standard input; else paths of the configuration, else the repository",
     )
-    parser.add_argument("--config", metavar="FILE", help=f"configuration, else {DEFAULT_FILE} of the working folder")
+    parser.add_argument("--config", metavar="FILE", help=f"configuration, else {DEFAULT_FILE} here or above")
     parser.add_argument("--format", choices=FORMATS, default="text", help="form of the report")
     parser.add_argument(
         "--output",
@@ -83,6 +86,8 @@ def _parser() -> argparse.ArgumentParser:
         default=None,
         help="fail as well if a chart, a kustomization or a template could not be rendered, so was not checked",
     )
+    parser.add_argument("--baseline", metavar="FILE", help="accept the findings of this file")
+    parser.add_argument("--write-baseline", metavar="FILE", help="write the findings to this file and end with 0")
     parser.add_argument("--exclude", metavar="PATTERN", action="append", default=[], help="leave these files out")
     parser.add_argument("--disable", metavar="RULE,RULE", help="switch rules off")
     parser.add_argument("--severity", metavar="RULE=LEVEL,..", help="give rules another severity: error, warning, info")
@@ -130,7 +135,7 @@ def main(arguments: Sequence[str], out: TextIO | None = None, err: TextIO | None
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.list_rules:
-        out.write(list_rules())
+        out.write(list_rules(options.format))
         return OK
     if options.write and not options.fix:
         parser.error("--write goes with --fix")
@@ -143,7 +148,8 @@ def main(arguments: Sequence[str], out: TextIO | None = None, err: TextIO | None
         names = options.paths or config.paths or _repository()
         if not names:
             parser.error("give at least one PATH: a file, a folder, a pattern, or - for standard input")
-        inputs = read_inputs(names, (*config.exclude, *options.exclude), _rendering(options, config, profile))
+        exclude = Excluded((*config.exclude, *options.exclude), config.folder)
+        inputs = read_inputs(names, exclude, _rendering(options, config, profile))
         for name in inputs.empty if options.paths or config.paths else ():
             raise UnreadableError(f"{name}: there is no manifest, chart or kustomization in this folder.")
         documents = inputs.documents
@@ -153,10 +159,26 @@ def main(arguments: Sequence[str], out: TextIO | None = None, err: TextIO | None
             shown = out if options.format == "text" or options.output else err
             left = _fix(documents, report, profile, config, options.write, shown, err)
             report = add_unreadable(left, inputs.unreadable)
+        if options.write_baseline:
+            Path(options.write_baseline).write_text(as_baseline(report), encoding="utf-8")
+            out.write(f"The findings are written to {options.write_baseline}; {summary(report)}\n")
+            return OK
+        if name := options.baseline or config.baseline:
+            report, gone = apply_baseline(report, read_baseline(Path(name)), name)
+            if gone:
+                err.write(f"{name}: {gone} of its findings are not there any more; --write-baseline writes it again.\n")
         _print(report, profile, options, out)
     except BrokenPipeError:
         raise
-    except (SettingError, ConfigError, UnreadableError, SilenceError, UnknownRuleError, OSError) as error:
+    except (
+        SettingError,
+        ConfigError,
+        BaselineError,
+        UnreadableError,
+        SilenceError,
+        UnknownRuleError,
+        OSError,
+    ) as error:
         err.write(f"workload-lint: {error}\n")
         return UNUSABLE
     for entry in report.unused:
@@ -180,7 +202,8 @@ def _rendering(options: argparse.Namespace, config: Config, profile: Profile) ->
 def _config(name: str | None) -> Config:
     if name is not None:
         return read_config(Path(name))
-    return read_config(Path(DEFAULT_FILE)) if Path(DEFAULT_FILE).exists() else Config()
+    found = find_config(Path.cwd())
+    return read_config(found) if found is not None else Config()
 
 
 def _settings(options: argparse.Namespace) -> dict[str, object]:
@@ -221,9 +244,27 @@ def _print(report: Report, profile: Profile, options: argparse.Namespace, out: T
 _FIXES = {Remove: "takes the field away where it has no effect", Complete: "adds what is missing"}
 
 
-def list_rules() -> str:
-    """One line for each rule and each of its parts."""
+def list_rules(form: str = "text") -> str:
+    """One line for each rule and each of its parts; with `json` all that is known of them."""
+    if form == "json":
+        return json.dumps({"schema": 1, "rules": list(map(_as_dict, RULES))}, indent=2, ensure_ascii=False) + "\n"
     return "".join(f"{rule.id:<34} {rule.level.describe()}: {rule.title}\n" for rule in RULES)
+
+
+def _as_dict(rule: Rule) -> dict[str, object]:
+    return {
+        "id": rule.id,
+        "title": rule.title,
+        "severity": rule.level.describe(),
+        "hygiene": rule.id in HYGIENE,
+        "kinds": list(rule.kinds),
+        "fields": list(rule.paths),
+        "message": fill_gaps(rule.message),
+        "remedy": fill_gaps(rule.remedy),
+        "source": rule.source,
+        "fix": fix_of(rule),
+        "page": rule_page(rule.id),
+    }
 
 
 def explain(name: str) -> str:

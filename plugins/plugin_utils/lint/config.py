@@ -33,7 +33,7 @@ from .silence import Ignore
 
 DEFAULT_FILE = ".workload-lint.yml"
 _FLAGS = ("fail_on_unchecked", "build_dependencies")
-_KEYS = (*SETTINGS, "paths", "exclude", "charts", *_FLAGS, "ignore")
+KEYS = (*SETTINGS, "paths", "exclude", "charts", *_FLAGS, "baseline", "ignore")
 _ENTRY_KEYS = ("rule", "reason", "files", "objects")
 _CHART_KEYS = ("path", "values", "set")
 
@@ -55,8 +55,22 @@ class Config:
     charts: tuple[ChartValues, ...] = ()
     fail_on_unchecked: bool = False
     build_dependencies: bool = False
+    baseline: str = ""
     ignore: tuple[Ignore, ...] = ()
     file: str = ""
+
+    @property
+    def folder(self) -> str:
+        """From where its patterns of files count."""
+        return os.path.dirname(self.file) or "."  # noqa: PTH120
+
+
+def find_config(folder: Path) -> Path | None:
+    """The configuration of a folder: its own, else the nearest one above it in its git repository."""
+    above = [folder, *folder.parents]
+    root = next((number for number, each in enumerate(above) if (each / ".git").exists()), 0)
+    found = next((each / DEFAULT_FILE for each in above[: root + 1] if (each / DEFAULT_FILE).is_file()), None)
+    return Path(os.path.relpath(found, folder)) if found is not None else None
 
 
 def read_config(path: Path) -> Config:
@@ -72,8 +86,8 @@ def read_config(path: Path) -> Config:
         return Config(file=str(path))
     document = documents[0]
     if not isinstance(document.value, dict) or len(documents) > 1:
-        raise ConfigError(f"{path}: the configuration has to be one mapping with the keys {', '.join(_KEYS)}.")
-    _refuse_unknown(document, document.value, _KEYS)
+        raise ConfigError(f"{path}: the configuration has to be one mapping with the keys {', '.join(KEYS)}.")
+    _refuse_unknown(document, document.value, KEYS)
     entries = document.value.get("ignore")
     if entries is not None and not isinstance(entries, list):
         raise ConfigError(f"{_locate(document, 'ignore')}: ignore has to be a list of entries with rule and reason.")
@@ -81,8 +95,12 @@ def read_config(path: Path) -> Config:
     settings = {key: value for key, value in document.value.items() if key in SETTINGS}
     flags = {key: _flag(document, key) for key in _FLAGS}
     paths = tuple(_beside(path, each) for each in _texts(document, document.value, "paths"))
+    baseline = document.value.get("baseline", "")
+    if not isinstance(baseline, str):
+        raise ConfigError(f"{_locate(document, 'baseline')}: baseline has to be the name of a file.")
+    baseline = _beside(path, baseline) if baseline else ""
     exclude, charts = _texts(document, document.value, "exclude"), tuple(_charts(document, path))
-    return Config(settings, paths, exclude, charts, **flags, ignore=ignore, file=str(path))
+    return Config(settings, paths, exclude, charts, **flags, baseline=baseline, ignore=ignore, file=str(path))
 
 
 def _beside(config: Path, name: str) -> str:
@@ -166,4 +184,5 @@ def _entry(document: Document, number: int, entry: Any) -> Ignore:
         _texts(document, entry, "files", "ignore", number),
         _texts(document, entry, "objects", "ignore", number),
         where,
+        os.path.dirname(document.file) or ".",  # noqa: PTH120
     )

@@ -238,8 +238,12 @@ def _rule(rule_id: str, rules: Iterable[Rule]) -> dict[str, Any]:
         "fullDescription": {"text": _sentence(fill_gaps(parts[0].message, "..."))},
         "help": {"text": _sentence(fill_gaps(parts[0].remedy, "..."))},
         "defaultConfiguration": {"level": _default_level(parts)},
-        "helpUri": f"{_DOCUMENTATION}/rules/{rule_id}.md",
+        "helpUri": rule_page(rule_id),
     }
+
+
+def rule_page(rule_id: str) -> str:
+    return f"{_DOCUMENTATION}/rules/{rule_id}.md"
 
 
 def _sentence(text: str) -> str:

@@ -8,6 +8,7 @@ Both need a reason, and both refuse rule ids that do not exist: a silencing with
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
@@ -26,22 +27,29 @@ class SilenceError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Ignore:
-    """One entry of the configuration file. `files` and `objects` are patterns; empty means all."""
+    """One entry of the configuration file. `files` and `objects` are patterns; empty means all. `base`: the folder
+    that the patterns count from."""
 
     rules: frozenset[str]
     reason: str
     files: tuple[str, ...] = ()
     objects: tuple[str, ...] = ()
     where: str = field(default="", compare=False)
+    base: str = "."
 
     def covers(self, rule: str, file: str, label: str) -> bool:
         return (
             rule in self.rules
-            and (
-                not self.files or any(fnmatch(file, pattern) or fnmatch(file, f"*/{pattern}") for pattern in self.files)
-            )
+            and (not self.files or any(matches(file, pattern, self.base) for pattern in self.files))
             and (not self.objects or any(fnmatch(label, pattern) for pattern in self.objects))
         )
+
+
+def matches(file: str, pattern: str, base: str) -> bool:
+    """Whether a pattern matches a name, or its end from some folder on; names count from the working folder or from
+    `base`, the configuration's."""
+    names = {file} if base == "." or file == "-" else {file, os.path.relpath(file, base)}
+    return any(fnmatch(name, pattern) or fnmatch(name, f"*/{pattern}") for name in names)
 
 
 def read_ignored(thing: KubeObject, pod: Pod | None) -> Mapping[str, str]:

@@ -11,7 +11,6 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatch
 from pathlib import Path
 
 from ..foreign.encoding import decode, decode_anyhow, encode
@@ -33,6 +32,7 @@ from .rendering import (
     render_kustomization,
     values_of,
 )
+from .silence import matches
 
 _LONGEST_S = 60
 
@@ -58,7 +58,7 @@ class _Folder:
     kustomizations: list[Path] = field(default_factory=list)
 
 
-def read_inputs(names: Sequence[str], exclude: Sequence[str] = (), rendering: Rendering | None = None) -> Inputs:
+def read_inputs(names: Sequence[str], exclude: Excluded | None = None, rendering: Rendering | None = None) -> Inputs:
     """Documents of all files except the excluded ones, each file once.
 
     In folders charts and kustomizations are rendered; what git ignores is left out, as are patches and hidden folders.
@@ -66,6 +66,7 @@ def read_inputs(names: Sequence[str], exclude: Sequence[str] = (), rendering: Re
     UnreadableError for a name that does not exist.
     """
     inputs = Inputs()
+    exclude = exclude or Excluded()
     seen: set[str] = set()
     files: list[str] = []
     for name in names:
@@ -87,7 +88,7 @@ def read_paths(names: Sequence[str]) -> list[Document]:
     return inputs.documents
 
 
-def _files(name: str, exclude: Sequence[str]) -> Iterator[str]:
+def _files(name: str, exclude: Excluded) -> Iterator[str]:
     if name == "-" or Path(name).exists():
         yield name
         return
@@ -95,7 +96,7 @@ def _files(name: str, exclude: Sequence[str]) -> Iterator[str]:
     matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207
     if not matches:
         raise UnreadableError(f"{name}: there is no such file, folder or pattern.")
-    yield from (each for each in matches if Path(each).is_file() and not _is_excluded(each, exclude))
+    yield from (each for each in matches if Path(each).is_file() and not exclude.covers(each))
 
 
 def _read_files(names: Iterable[str], inputs: Inputs, seen: set[str]) -> None:
@@ -150,12 +151,10 @@ class _Patches:
         return found
 
 
-def _read_folder(name: str, exclude: Sequence[str], rendering: Rendering, inputs: Inputs, seen: set[str]) -> None:
+def _read_folder(name: str, exclude: Excluded, rendering: Rendering, inputs: Inputs, seen: set[str]) -> None:
     found = _list_folder(Path(name))
     number = len(inputs.documents), len(inputs.unreadable)
-    skipped = [
-        each for each in (*found.files, *found.charts, *found.kustomizations) if _is_excluded(str(each), exclude)
-    ]
+    skipped = [each for each in (*found.files, *found.charts, *found.kustomizations) if exclude.covers(str(each))]
     for chart in found.charts:
         if chart not in skipped and str(chart) not in seen:
             seen.add(str(chart))
@@ -281,15 +280,19 @@ def _standard_input() -> str:
         raise UnreadableError(f"-: {error}", "-") from error
 
 
-def _is_excluded(file: str, patterns: Sequence[str]) -> bool:
-    """Whether a pattern matches the whole name, the end of it from some folder on, or a folder above."""
-    return any(
-        fnmatch(file, each)
-        or fnmatch(file, f"*/{each}")
-        or fnmatch(file, f"{each.rstrip('/')}/*")
-        or fnmatch(file, f"*/{each.rstrip('/')}/*")
-        for each in patterns
-    )
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """Patterns of files that are left out, and the folder that they count from, beside the working folder."""
+
+    patterns: tuple[str, ...] = ()
+    base: str = "."
+
+    def covers(self, file: str) -> bool:
+        """Whether a pattern matches the whole name, the end of it from some folder on, or a folder above."""
+        return any(
+            matches(file, each, self.base) or matches(file, f"{each.rstrip('/')}/*", self.base)
+            for each in self.patterns
+        )
 
 
 def write_text(path: Path, text: str) -> None:
