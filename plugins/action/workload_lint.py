@@ -35,8 +35,6 @@ INPUTS = ("paths", "content", "objects")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IgnoreOptions:
-    """One of the option `ignore`."""
-
     rule: tuple[str, ...]
     reason: str
     files: tuple[str, ...]
@@ -45,8 +43,6 @@ class IgnoreOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartOptions:
-    """One of the option `charts`."""
-
     path: str
     values: tuple[str, ...]
     set: tuple[str, ...]

@@ -129,7 +129,6 @@ class CallbackModule(CallbackBase):
         self._end_on_host()
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
-        """A task failed."""
         self._complete(result, FAILED, self._take(result), went_on=ignore_errors)
         self._end_on_host()
 

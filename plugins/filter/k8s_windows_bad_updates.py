@@ -71,7 +71,5 @@ def k8s_windows_bad_updates(
 
 
 class FilterModule:
-    """The filter."""
-
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {"k8s_windows_bad_updates": k8s_windows_bad_updates}

@@ -56,7 +56,5 @@ def k8s_windows_batches(given: Any) -> list[str]:
 
 
 class FilterModule:
-    """The filter."""
-
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {"k8s_windows_batches": k8s_windows_batches}

@@ -55,7 +55,5 @@ def k8s_windows_iis(build: Any) -> list[dict[str, Any]]:
 
 
 class FilterModule:
-    """The filter."""
-
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {"k8s_windows_iis": k8s_windows_iis}

@@ -63,7 +63,5 @@ def k8s_windows_late(until: Any, hosts: Sequence[str]) -> str:
 
 
 class FilterModule:
-    """The filter."""
-
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {"k8s_windows_late": k8s_windows_late}

@@ -62,7 +62,5 @@ def k8s_windows_log_monitor(sources: Any) -> str:
 
 
 class FilterModule:
-    """The filter."""
-
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {"k8s_windows_log_monitor": k8s_windows_log_monitor}

@@ -59,7 +59,5 @@ def k8s_windows_misfits(pods: Sequence[Mapping[str, Any]], build: Any) -> list[s
 
 
 class FilterModule:
-    """The filter."""
-
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {"k8s_windows_misfits": k8s_windows_misfits}

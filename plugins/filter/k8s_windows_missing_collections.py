@@ -51,7 +51,5 @@ def _is_installed(name: str) -> bool:
 
 
 class FilterModule:
-    """The filter."""
-
     def filters(self) -> dict[str, Callable[..., list[str]]]:
         return {"k8s_windows_missing_collections": k8s_windows_missing_collections}

@@ -75,7 +75,5 @@ def k8s_windows_unconfirmed(answer: Any, hosts: Sequence[str], variable: str) ->
 
 
 class FilterModule:
-    """The filter."""
-
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {"k8s_windows_unconfirmed": k8s_windows_unconfirmed}

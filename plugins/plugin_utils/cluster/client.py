@@ -253,7 +253,6 @@ class Cluster:
         return self.get(f"{NODES}/{name}")
 
     def nodes(self) -> list[Object]:
-        """All Nodes."""
         return self.items(NODES)
 
     def find_node(self, name: str) -> NodeObject | None:
@@ -278,7 +277,6 @@ class Cluster:
         return self.items("/apis/apps/v1/daemonsets")
 
     def config_map(self, namespace: str, name: str) -> ConfigMap | None:
-        """A ConfigMap."""
         return self.read(f"/api/v1/namespaces/{namespace}/configmaps/{name}", CONFIG_MAP)
 
     def _request(

@@ -101,8 +101,6 @@ class ContextEntry:
 
 @dataclass(frozen=True, slots=True)
 class KubeconfigFile:
-    """One file."""
-
     current_context: str
     clusters: Mapping[str, ClusterEntry]
     users: Mapping[str, UserEntry]

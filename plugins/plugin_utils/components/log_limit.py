@@ -67,7 +67,6 @@ class LogLimits:
 
     @property
     def label(self) -> str:
-        """For people."""
         return "limits of logs"
 
     def reads(self) -> tuple[Query, ...]:

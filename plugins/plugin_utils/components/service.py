@@ -178,7 +178,6 @@ class Dependencies:
 
     @property
     def label(self) -> str:
-        """The label of the change."""
         return f"dependencies of the service {self.service.name}"
 
     def reads(self) -> tuple[Query, ...]:

@@ -159,7 +159,6 @@ class Expiry:
 
     @property
     def label(self) -> str:
-        """For people."""
         return "end of CRI over TCP"
 
     def reads(self) -> tuple[Query, ...]:

@@ -69,7 +69,6 @@ class Kept:
 
     @property
     def label(self) -> str:
-        """For people."""
         return "config.toml from before"
 
     def reads(self) -> tuple[Query, ...]:

@@ -171,7 +171,6 @@ class NamedFiles:
 
     @property
     def label(self) -> str:
-        """For people."""
         return f"certificates named in {self.config}"
 
     def reads(self) -> tuple[Query, ...]:

@@ -78,7 +78,6 @@ class Text:
     what: str = "a text"
 
     def __call__(self, value: object, path: str) -> str:
-        """The text."""
         if not isinstance(value, str):
             raise Unexpected(path, show(value), self.what)
         if len(value) > self.most:
@@ -97,7 +96,6 @@ class Number:
     what: str = "a whole number"
 
     def __call__(self, value: object, path: str) -> int:
-        """The number."""
         if not isinstance(value, int) or isinstance(value, bool):
             raise Unexpected(path, show(value), self.what)
         if not self.least <= value <= self.most:
@@ -110,7 +108,6 @@ class Flag:
     """True or false."""
 
     def __call__(self, value: object, path: str) -> bool:
-        """The value."""
         if not isinstance(value, bool):
             raise Unexpected(path, show(value), "true or false")
         return value
@@ -187,7 +184,6 @@ class Listing:
     most: int = MANY
 
     def __call__(self, value: object, path: str) -> list[Any]:
-        """The list."""
         if not isinstance(value, list | tuple):
             raise Unexpected(path, show(value), "a list")
         if len(value) > self.most:
@@ -205,7 +201,6 @@ class Table:
     most: int = MANY
 
     def __call__(self, value: object, path: str) -> dict[str, Any]:
-        """The object."""
         if not isinstance(value, Mapping):
             raise Unexpected(path, show(value), "an object")
         if len(value) > self.most:
@@ -292,7 +287,6 @@ class Record(Generic[T]):
         self._fields = fields
 
     def __call__(self, value: object, path: str) -> T:
-        """The dataclass."""
         if not isinstance(value, Mapping):
             raise Unexpected(path, show(value), "an object")
         found = {name: at(value, path) for name, at in self._fields.items()}

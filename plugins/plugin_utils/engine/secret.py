@@ -41,7 +41,6 @@ class Secret(Generic[T]):
         self.__value = value
 
     def reveal(self) -> T:
-        """The value."""
         return self.__value
 
     def __bool__(self) -> bool:

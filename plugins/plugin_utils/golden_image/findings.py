@@ -112,7 +112,6 @@ def receipts(layout: Layout, reading: Reading) -> tuple[str, ...]:
 
 
 def receipt_folder(layout: Layout) -> str:
-    """The receipts' folder."""
     return windows_path.join(layout.state_dir, "receipts")
 
 

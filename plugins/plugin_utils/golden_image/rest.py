@@ -38,7 +38,6 @@ class Stopped:
 
     @property
     def label(self) -> str:
-        """For people."""
         return "services"
 
     def reads(self) -> tuple[Query, ...]:
@@ -69,7 +68,6 @@ class Cleared:
 
     @property
     def label(self) -> str:
-        """For people."""
         return "the past"
 
     def reads(self) -> tuple[Query, ...]:

@@ -133,7 +133,6 @@ class NoPathEntry:
 
     @property
     def label(self) -> str:
-        """What changes."""
         return "the machine's Path"
 
     def reads(self) -> tuple[Query, ...]:
@@ -176,7 +175,6 @@ class NoVariable:
         return (self._query(f"variable:{self.name.casefold()}", fingerprint=True),)
 
     def change(self, reading: Reading) -> Change | None:
-        """Remove it."""
         if not self._is_set(reading):
             return None
         (query,) = self.reads()

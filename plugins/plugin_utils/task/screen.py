@@ -28,7 +28,6 @@ class Screen:
         _display.display(make_sentence(text), color=color)
 
     def warning(self, text: str) -> None:
-        """A warning."""
         _display.warning(make_sentence(text))
 
     def v(self, text: str, host: str | None = None) -> None:

@@ -68,12 +68,10 @@ class Finding:
 
     @property
     def seen(self) -> str:
-        """What it is."""
         return self.what.seen
 
     @property
     def wanted(self) -> str:
-        """What it should be."""
         return self.what.wanted
 
     @property

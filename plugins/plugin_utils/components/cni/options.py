@@ -41,8 +41,6 @@ PLACES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CniOptions:
-    """The options of the component cni."""
-
     managed_by: Literal["service", "cluster"] = option(
         "Who brings the network. With V(cluster) a DaemonSet of the cluster does; then the folders are "
         "made and nothing is written into them.",

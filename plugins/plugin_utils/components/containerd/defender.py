@@ -46,7 +46,6 @@ class Exclusions:
 
     @property
     def label(self) -> str:
-        """What changes."""
         return "exclusions of Microsoft Defender"
 
     def reads(self) -> tuple[Query, ...]:

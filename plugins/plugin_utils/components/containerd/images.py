@@ -61,7 +61,6 @@ class Images:
 
     @property
     def label(self) -> str:
-        """For people."""
         return "images"
 
     @property

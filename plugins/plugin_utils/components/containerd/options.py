@@ -196,8 +196,6 @@ class RegistryOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerdOptions:
-    """The options of the component containerd."""
-
     version: str = option(
         "The release, such as V(2.3.7). Decides which version of C(config.toml) is written.",
         variable=Variable(

@@ -57,8 +57,6 @@ PLACES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlannelOptions:
-    """The options of the component flannel."""
-
     node_name: str = node_name_option()
     managed_by: Literal["service", "cluster"] = option(
         "Who runs flannel. With V(cluster) our own service, one that runs C(node.flanneld_binary), is "

@@ -205,7 +205,6 @@ class ComputerName:
 
     @property
     def label(self) -> str:
-        """What changes."""
         return "the machine's name"
 
     def reads(self) -> tuple[Query, ...]:

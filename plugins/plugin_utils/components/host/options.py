@@ -110,8 +110,6 @@ class RestartOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostOptions:
-    """The options of the component host."""
-
     kubernetes_version: str = option(
         "The Kubernetes release that the node is for. Empty for none.",
         default="",

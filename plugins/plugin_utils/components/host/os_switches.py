@@ -45,7 +45,6 @@ class OsSwitches:
 
     @property
     def label(self) -> str:
-        """What changes."""
         return "switches of Windows"
 
     def reads(self) -> tuple[Query, ...]:

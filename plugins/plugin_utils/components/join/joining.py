@@ -124,7 +124,6 @@ class Joining:
 
     @property
     def label(self) -> str:
-        """The result."""
         return f"Node {self.node_name}"
 
     def reads(self) -> tuple[Query, ...]:

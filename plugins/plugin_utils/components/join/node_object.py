@@ -29,7 +29,6 @@ def is_ready(node: Object) -> bool:
 
 
 def labels(node: Object) -> Mapping[str, str]:
-    """Its labels."""
     found: Mapping[str, str] = (node.get("metadata") or {}).get("labels") or {}
     return found
 

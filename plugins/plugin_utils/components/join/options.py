@@ -53,8 +53,6 @@ def _credentials(program: str, managed_by: str) -> Credentials:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinOptions:
-    """The options of the component join."""
-
     node_name: str = node_name_option()
     version: str = option(
         "The Kubernetes release, such as V(1.37.1). Decides the form of kubeadm's configuration.",

@@ -59,7 +59,6 @@ class KubeProxy:
 
     @property
     def version(self) -> Version:
-        """The release."""
         return Version.parse(self.options.version)
 
     @property

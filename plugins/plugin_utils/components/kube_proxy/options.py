@@ -79,8 +79,6 @@ class FirewallOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KubeProxyOptions:
-    """The options of the component kube_proxy."""
-
     version: str = version_option()
     node_name: str = node_name_option()
     managed_by: Literal["service", "cluster"] = option(

@@ -62,7 +62,6 @@ class Provider:
 
     @property
     def name(self) -> str:
-        """Its name."""
         return self.option.name
 
 

@@ -72,7 +72,6 @@ class Kubelet:
 
     @property
     def version(self) -> Version:
-        """The release."""
         return Version.parse(self.options.version)
 
     @property

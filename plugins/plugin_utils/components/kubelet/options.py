@@ -117,8 +117,6 @@ class CredentialProvider:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KubeletOptions:
-    """The options of the component kubelet."""
-
     version: str = version_option()
     node_name: str = node_name_option()
     source: ProgramSource = kubernetes_source("kubelet")

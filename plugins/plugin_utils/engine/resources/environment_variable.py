@@ -30,7 +30,6 @@ class MachinePath:
 
     @property
     def label(self) -> str:
-        """What changes."""
         return "the machine's Path"
 
     def reads(self) -> tuple[Query, ...]:

@@ -129,7 +129,6 @@ class NoHnsNetwork(_Network):
     last: bool
 
     def change(self, reading: Reading) -> Change | None:
-        """Remove it."""
         if not self.id:
             return None
         switch = f"vEthernet ({self.adapter})"
