@@ -23,7 +23,6 @@ from ..words.causes import CAUSES
 from ..words.causes_cni import RULES
 from ..words.finding import Seen
 from ..words.remedies import advice, converge
-from ..words.remedy import Ends
 from .check import Check, inside, ranges
 from .checks_network import PLACEHOLDER
 from .scene import Scene
@@ -160,23 +159,7 @@ CHECKS = (
         _not_first,
     ),
     Check(
-        Cause(
-            "cni.pods-on-nat",
-            ERROR,
-            "Pods are in the machine's nat network",
-            "containerd took a configuration of its own plugin nat, when these pods were started: nobody outside of "
-            "the "
-            "machine reaches them.",
-            advice(
-                (
-                    "Look into the folder of CNI configurations: remove the one of nat (0-containerd-nat.conf, "
-                    ".json), then delete these pods."
-                ),
-                Ends.PODS,
-            ),
-            "kubernetes/kubernetes#101680",
-            explains=("hns.pod-without-endpoint", "traffic.*", "pod.*"),
-        ),
+        CAUSES["cni.pods-on-nat"],
         _pods_on_nat,
     ),
     *(_of_rule(each.cause) for each in RULES.values()),

@@ -20,17 +20,22 @@ from . import windows_codes
 Reasons = tuple[int | str, ...]
 """Codes of Windows, in whatever form and language, and patterns of the words that libraries give."""
 
+ANY = ("any",)
+"""Of a sentence that has one cause whatever it wraps: `source` names the function that prints it for nothing else."""
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
     """A pattern (without regard to case) of a line, and the id of the finding that it leads to. `source` is the file
     that prints the line, or a public thread in which it stands. `early`: a healthy node prints it too, while it starts;
-    it says something only where it goes on, or to a person who asks about it."""
+    it says something only where it goes on, or to a person who asks about it. `over`: the findings of reasons behind
+    the sentence over which it stands; ANY for all (words/precedence.py)."""
 
     finding: str
     pattern: str
     source: str
     early: bool = False
+    over: tuple[str, ...] = ()
 
     @property
     def shown(self) -> str:

@@ -214,7 +214,7 @@ _DOING: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"failed to (?:set ?up|setup|teardown|destroy) network for sandbox|SetupPodNetwork|plugin type=\"?[\w-]+|"
-        r"ClusterInformation|\[cni-\w+\]|networkPlugin cni|NetworkPlugin cni|"
+        r"ClusterInformation|\[cni-\w+\]|\bMultus: |networkPlugin cni|NetworkPlugin cni|"
         r"Error (?:while )?adding (?:network|to cni)|netplugin failed|failed to set ?up pod .{1,200} network",
         "containerd",
         POD_NETWORK,
@@ -268,7 +268,8 @@ _DOING: tuple[tuple[str, str, str], ...] = (
     ),
     (r"encountered an error during \w+", "", HCS),
     (
-        r"ExecSync|exec in container|failed to exec|StartExec|error executing (?:remote )?command",
+        r"ExecSync|exec in container|failed to exec|exec failed: |StartExec|error executing (?:remote )?command|"
+        r"command terminated with exit code",
         "containerd",
         "running a command in a container",
     ),

@@ -202,6 +202,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "container.slow",
         "(?:RunPodSandbox|create pod sandbox|CreateContainer).*DeadlineExceeded",
         "kubernetes/kubernetes cri-client pkg/remote_runtime.go",
+        over=("container.timeout",),
     ),
     Message(
         "container.slow",

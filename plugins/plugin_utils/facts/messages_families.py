@@ -309,9 +309,9 @@ FAMILIES: tuple[Message | Rule, ...] = (
         doing=(ANY_CONTAINER,),
     ),
     Rule(
-        "kube-proxy.rule-port-taken",
+        "start.port-in-use",
         (win.ERROR_SHARING_VIOLATION,),
-        "docker/for-win: WinNAT holds the port",
+        "docker/for-win: WinNAT does not get the port that is published",
         doing=(ENDPOINT,),
     ),
     Rule("container.id-exists", (win.HCS_E_SYSTEM_ALREADY_EXISTS,), _HCS),

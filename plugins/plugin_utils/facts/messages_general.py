@@ -162,7 +162,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     # Of a whole program, volume, network, pod
     Message(
         "join.preflight",
-        r"\[ERROR \w+\]: |error execution phase \S+:|see the stack trace of this error execute with --v=5|"
+        r"\[ERROR \w+\]: |error execution phase \S+:|"
         r"\bnodeRegistration\.\w+: (?:Invalid|Required|Unsupported) value",
         "kubernetes/kubernetes cmd/kubeadm/app/preflight/checks.go; kubernetes/kubernetes#80400",
     ),

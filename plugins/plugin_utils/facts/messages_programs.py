@@ -68,6 +68,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "flannel.no-subnet-env",
         r"loadFlannelSubnetEnv failed|open \S*subnet\.env: |failed to load flannel '?subnet\.env",
         "flannel-io/cni-plugin flannel_windows.go, flannel.go",
+        over=("cni.file-missing",),
     ),
     Message(
         "cni.plugin-missing",
@@ -223,6 +224,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"unable to handle the request \(\w+ \S+\.\w+\.k8s\.io\)|failing or missing response from https?://|"
         r"FailedDiscoveryCheck|unable to retrieve the complete list of server APIs",
         "kubernetes/kube-aggregator pkg/controllers/status; kubernetes-sigs/metrics-server#1025",
+        over=("cluster.overloaded", "cluster.unreachable"),
     ),
     Message(
         "cni.calico-addresses",
@@ -424,5 +426,6 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"ERROR (?:FileAvailable|DirAvailable)\b|\[ERROR Port-\d|\bnode\b.{0,80} already exists in the cluster|"
         r"Node password rejected",
         "kubernetes/kubernetes cmd/kubeadm/app/preflight/checks.go",
+        over=("start.port-in-use",),
     ),
 )

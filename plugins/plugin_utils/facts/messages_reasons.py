@@ -109,7 +109,8 @@ PEERS: tuple[Message | Rule, ...] = (
     Message(
         "image.pause",
         "failed to (?:get|inspect|pull) (?:and unpack )?sandbox image",
-        "containerd/containerd internal/cri/server/sandbox_run.go",
+        "containerd/containerd internal/cri/server/sandbox_run.go: it asks for no image but sandbox_image",
+        over=("image.registry-unreachable", "image.registry-denied", "image.missing"),
     ),
     Rule(
         "image.registry-unreachable",
@@ -127,7 +128,7 @@ PEERS: tuple[Message | Rule, ...] = (
         (
             r"pull access denied|insufficient_scope|toomanyrequests|unexpected status(?: code)?\S*(?: from \S+ "
             r"request to "
-            r"\S+)?(?: \S+)?: (?:401|403|404|429)|failed to authorize(?!.*(?:dial tcp|lookup))|no basic auth "
+            r"\S+)?(?: \S+)?: (?:401|403|404|429)|no basic auth "
             r"credentials|"
             r"unauthorized: |denied: |\b40[13] (?:Unauthorized|Forbidden)|"
             r"\"code\": ?\"(?:UNAUTHORIZED|DENIED|TOOMANYREQUESTS)\"",
@@ -303,8 +304,8 @@ GENERAL: tuple[Message | Rule, ...] = (
     Rule("cluster.certificate-name", (_OTHER_NAME,), _GO_X509, doing=CLUSTER, never=_OTHERS),
     Rule(
         "cni.plugin-denied",
-        (r"\bunauthorized\b(?!.{0,160}is forbidden: User)|provide credentials|token (?:has |is )?expired",),
-        "projectcalico/calico#5712, #8379",
+        (r"\bunauthorized\b|provide credentials|token (?:has |is )?expired", _UNKNOWN_CA),
+        "projectcalico/calico#5712, #8379; Go crypto/x509: its kubeconfig has the CA of a cluster that is gone",
         doing=(POD_NETWORK,),
         never=(PULL,),
     ),

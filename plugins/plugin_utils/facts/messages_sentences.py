@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .message import Message, Rule
+from .message import ANY, Message, Rule
 from .message_places import ANY_IMAGE, ANY_VOLUME, PULL, WEBHOOK
 
 _KUBELET = "kubernetes/kubernetes pkg/kubelet/"
@@ -37,7 +37,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "cannot be allocated with Topology locality|SMT Alignment Error",
         _KUBELET + "lifecycle/predicate.go",
     ),
-    Message("pod.hook", r"lifecycle hook .{0,600} failed - error: ", _KUBELET + "lifecycle/handlers.go"),
+    Message("pod.hook", r"lifecycle hook .{0,600} failed - error: ", _KUBELET + "lifecycle/handlers.go", over=ANY),
     Message(
         "pod.not-running",
         r"cannot (?:exec into|attach) a container in a completed pod|"
@@ -68,11 +68,13 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "cluster.extension-api",
         "couldn't get resource list for ",
         "kubernetes/client-go discovery/cached/memory/memcache.go",
+        over=("cluster.overloaded",),
     ),
     Message(
         "cluster.api-missing",
         'no matches for kind "|ensure CRDs are installed first',
         "kubernetes/apimachinery pkg/api/meta/errors.go",
+        over=("pod.invalid",),
     ),
     Message(
         "cluster.webhook-unreachable",
@@ -114,6 +116,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"connection to the server (?:localhost|127\.\d+\.\d+\.\d+|\[::1\]):(?:6443|8443) was refused",
         "kubernetes-sigs/kubespray roles/kubernetes/node/templates/loadbalancer/nginx.conf.j2 (commit 46dbdd3); "
         "kubernetes/kubectl pkg/cmd/util/helpers.go",
+        over=("cluster.unreachable",),
     ),
     Rule(
         "cluster.denied",

@@ -115,6 +115,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"CSINode (?:\S+ )?does not contain driver|secrets-store-csi-providers\S*: ",
         "kubernetes-csi/csi-driver-smb#427, #148; kubernetes-sigs/secrets-store-csi-driver pkg/secrets-store; "
         "kubernetes/kubernetes pkg/volume/csi/csi_attacher.go",
+        over=("volume.driver-backend", "volume.path-missing"),
     ),
     Rule(
         "volume.disk-not-found",
@@ -192,6 +193,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"storageclass\S* \S+ not found|"
         "volume node affinity conflict|no persistent volumes available",
         "kubernetes/kubernetes pkg/scheduler/framework/plugins/volumebinding",
+        over=("pod.no-node",),
     ),
     Message(
         "volume.object-missing",

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from . import windows_codes as win
-from .message import Message, Rule
+from .message import ANY, Message, Rule
 from .message_places import (
     ANY_CONTAINER,
     ANY_NETWORK,
@@ -36,6 +36,12 @@ MESSAGES: tuple[Message | Rule, ...] = (
         doing=(NETWORK,),
     ),
     Message(
+        "cni.pods-on-nat",
+        r"\bsandbox\b.{0,400}\bplugin type=\W{0,2}nat\b",
+        "containerd script/setup/install-cni-windows: it writes 0-containerd-nat.conf; kubernetes/kubernetes#101680",
+        over=ANY,
+    ),
+    Message(
         "container.linux-pod",
         r"network host not found|cannot run as .*hostNetwork|Windows does not support privileged",
         "aws/containers-roadmap#227; moby/moby daemon/daemon_windows.go",
@@ -45,6 +51,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"(?:failed for volume \S+ : (?:open|stat|mkdir) |hostPath type check failed.*(?<![\w:]))"
         r"/(?:run|lib|proc|sys|dev|etc|usr|boot)\b",
         "kubernetes/kubernetes#71130",
+        over=("volume.path-missing",),
     ),
     Message(
         "start.program-missing",

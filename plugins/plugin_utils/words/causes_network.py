@@ -441,8 +441,8 @@ CAUSES: tuple[Cause, ...] = (
     logged(
         "cni.plugin-denied",
         "A CNI plugin's kubeconfig is not accepted",
-        "Its token has run out or was made for a cluster that is gone: the network's node program renews it, and does "
-        "not run.",
+        "Its token has run out, or its token or CA is of a cluster that is gone: the network's node program renews it, "
+        "and does not run; or the file was left behind.",
         "Restart the network's node pod (calico-node, cilium, ovn), which writes the kubeconfig again; look at its "
         "log.",
     ),

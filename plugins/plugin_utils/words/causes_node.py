@@ -51,6 +51,20 @@ CAUSES: tuple[Cause, ...] = (
         explains=("node.not-ready", "node.taint", "pod.*"),
     ),
     Cause(
+        "cni.pods-on-nat",
+        ERROR,
+        "Pods are in the machine's nat network",
+        "containerd took a configuration of its own plugin nat, when these pods were started: nobody outside of the "
+        "machine reaches them.",
+        advice(
+            "Look into the folder of CNI configurations: remove the one of nat (0-containerd-nat.conf, .json), then "
+            "delete these pods.",
+            Ends.PODS,
+        ),
+        "kubernetes/kubernetes#101680",
+        explains=("hns.pod-without-endpoint", "traffic.*", "pod.*"),
+    ),
+    Cause(
         "calico.encapsulation",
         ERROR,
         "A pool of addresses is not VXLAN",

@@ -33,8 +33,10 @@ from ..facts import (
 )
 from ..facts.ambiguous import Ambiguous
 from ..facts.message import Message, Rule
+from ..facts.message_places import ANY_STREAM
 from ..foreign.windows import cut_line
 from .line import parse
+from .precedence import decide
 from .records import Record, moment, paragraphs, plain, records
 from .scan import Scanner
 from .several import row_of
@@ -89,6 +91,8 @@ REACHED = re.compile(
 )
 """After such a line of any program it has reached the API server: that it did not before is over. Sources: client-go
 tools/cache/shared_informer.go, reflector.go; flannel pkg/subnet/kube/kube.go."""
+_NOT_REACHED = frozenset(("cluster.unreachable", "cluster.own-address", "cluster.overloaded"))
+"""Any program that has reached it ends these; a fault of a login or a CA only the one with that kubeconfig."""
 
 _PASTED = (*messages_pasted.PARTICULAR, *messages_pasted.GENERAL, *messages_pasted.STATES)
 _ORDER = {each: number for number, each in enumerate((*MESSAGES, *_PASTED))}
@@ -146,18 +150,11 @@ def _hear_one(text: str) -> _Heard:
     if not any(fits):
         return _NOTHING
     return _Heard(
-        _choose(text, [MESSAGES[each] for each in known]) if known else None,
+        decide(text, [MESSAGES[each] for each in known]),
         _PASTED[pasted[0]] if pasted else None,
         tuple(OVER)[works[0]] if works else "",
         bool(reached),
     )
-
-
-def _choose(text: str, found: Sequence[Message | Rule]) -> Message | Rule | None:
-    if found[0].anywhere:
-        return found[0]
-    done = parse(text).operations
-    return next((each for each in found if each.fits(done)), None)
 
 
 _HEAD = re.compile(
@@ -205,16 +202,21 @@ def explain_text(text: str) -> tuple[Told, ...]:
     broken += [replace(each, text=each.tight) for each in alone if each.tight and each.number not in known_ones]
     mended = _hear_records(broken)
     hits += _find_known(mended)
-    works, reached = _ends(found) if hits else ({}, None)
+    works, reached = _ends(found) if hits else ({}, {})
     counted = [each for each in hits if not _is_over(each, works, reached)]
-    # What a healthy node says as well while it starts stands behind what it does not say
-    ranked = sorted(counted, key=lambda each: (each.message.early, _ORDER[each.message]))
+    # What a healthy node says as well while it starts stands behind what it does not say, and how a command that was
+    # run in a container ended behind what a program says by itself
+    ranked = sorted(counted, key=lambda each: (each.message.early, _is_of_exec(each.record), _ORDER[each.message]))
     pasted = _find_pasted([*found, *mended])
     first = [each for each in pasted if each.message in messages_pasted.PARTICULAR]
     said = (*first, *ranked, *(each for each in pasted if each not in first))
     kept = frozenset(_particular(each.message for each in said))
     # A cause stands before what follows from it
     return tuple(sorted((each for each in said if each.message in kept), key=lambda each: each.message in PLACES))
+
+
+def _is_of_exec(record: Record) -> bool:
+    return ANY_STREAM in parse(record.text).operations
 
 
 def _hear_records(found: Sequence[Record]) -> list[tuple[Record, _Heard]]:
@@ -235,27 +237,32 @@ def _find_pasted(found: Iterable[tuple[Record, _Heard]]) -> list[Told]:
     return sorted(hits, key=lambda each: _ORDER[each.message])
 
 
-def _ends(found: Iterable[tuple[Record, _Heard]]) -> tuple[dict[str, datetime], datetime | None]:
-    """When each program said last that it works, and when the API server was reached last. A program that no line
-    names is the empty one."""
+def _ends(found: Iterable[tuple[Record, _Heard]]) -> tuple[dict[str, datetime], dict[str, datetime]]:
+    """When each program said last that it works, and that it has reached the API server. A program that no line names
+    is the empty one."""
     works: dict[str, datetime] = {}
-    last = None
+    reached: dict[str, datetime] = {}
     for each, heard in found:
         if (heard.works or heard.reached) and (written := each.moment) is not None:
+            program = _program(parse(each.text).program)
             if heard.works:
-                works[heard.works] = works[_program(parse(each.text).program)] = written
-            last = written if heard.reached else last
-    return works, last
+                works[heard.works] = works[program] = written
+            if heard.reached:
+                reached[program] = written
+    return works, reached
 
 
-def _is_over(one: Told, works: Mapping[str, datetime], reached: datetime | None) -> bool:
-    """Whether the same program says later in the text, on the same day, that it works."""
+def _is_over(one: Told, works: Mapping[str, datetime], reached: Mapping[str, datetime]) -> bool:
+    """Whether the same program, where the API server was not reached any, says later within a day that it works."""
     at = one.record.moment
-    if at is None:
+    if at is None or not (works or reached):
         return False
-    ends = [reached] if one.finding.startswith("cluster.") else []
-    if _of_start(one.message) and works:
-        ends.append(works.get(_program(parse(one.record.text).program)))
+    program = _program(parse(one.record.text).program)
+    ends = [works.get(program)] if _of_start(one.message) else []
+    if one.finding in _NOT_REACHED:
+        ends += reached.values()
+    elif one.finding.startswith("cluster."):
+        ends.append(reached.get(program))
     return any(end is not None and timedelta() <= end - at <= timedelta(days=1) for end in ends)
 
 

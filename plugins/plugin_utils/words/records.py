@@ -27,13 +27,20 @@ _HEAD = re.compile(
     r"\s*(?!RESPONSE \d{3}\b|ERROR CODE:)(?:(?:[\w\[][\w/.\]-]* (?:\| )?)?[IWEF]\d{4} \d\d:|"
     r"\[?\d{4}[-/]\d\d[-/]\d\d[T ]|(?:time|ts|t|level)=|\{\"|[A-Z]{4,5}\[\d|"
     r"[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d|(?:Normal|Warning) +[A-Z]\w+|<\d+>|\d+[smhd]\d*[smhd]? +(?:Normal|Warning) |"
-    r"panic: |fatal error: |"
+    r"panic: |fatal error: |(?<!\s)error: |"
     r"Flag --|[A-Z][\w ()/.-]{1,40}:(?:\s|$)|\[\w+[\w -]*\] |PS [A-Z]:\\|[$#>] |\S+ \S+ \[?(?:INFO|WARN|ERROR|FATAL)\b)"
 )
 _TAIL = re.compile(
     r"\+ |At (?:line|[A-Z]:\\.*|\S+):\d+ char:\d+|\(extra info|\[Event Detail|goroutine \d+ |created by |panic\(|"
     r"[)\]}]|\.\.\. |RESPONSE \d{3}\b|ERROR CODE:"
 )
+_HINT = re.compile(
+    r"\s*(?:To see the stack trace of this error|See '[\w -]+ --help'|Use \"[\w -]+ --help\"|Run '[\w -]+ --help'|"
+    r"npm (?:WARN|warn)\b|yarn \S* ?warning|warning (?:CS|MSB|NU|NETSDK|LNK|C)\d+:|\[WARNING\] |WARN: \w+: |"
+    r".{0,260}\(\d+(?:,\d+)?\): warning \w+\d+:)"
+)
+"""What kubeadm, kubectl and docker say to the reader, and what a build tool (npm, yarn, MSBuild, Maven, BuildKit) warns
+of: nothing of it tells what failed."""
 _OPEN = re.compile(r"(?:[,(=]|: ?)$")
 _KLOG = re.compile(r"[IWEF](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)")
 _STAMP = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d):(\d\d)")
@@ -73,7 +80,7 @@ def _records(text: str) -> Iterator[Record]:
     first, end, headed, last, size = 0, 0, False, "", 0
     for number, line in enumerate(text.replace("\x00", "").splitlines(), 1):
         said = line.strip()
-        if not said:
+        if not said or _HINT.match(line):
             last = last if _OPEN.search(last) else ""
             continue
         head = _HEAD.match(line) is not None

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ..facts.ambiguous import Ambiguous, find_row
+from ..facts.callers import excluded
 from ..facts.message import Message, Rule
 from .line import parse
 
@@ -33,12 +34,17 @@ class Several:
 
 
 def row_of(record: str, message: Message | Rule) -> Ambiguous | None:
-    """The row of a record of which a table's code is all that leads to a cause, and that cause is one of the row's."""
+    """The row of a record of which a table's code is all that leads to a cause, and that cause is one of the row's;
+    with the causes that the caller can have, where that are several."""
     if not isinstance(message, Rule) or not any(isinstance(each, int) for each in message.reasons):
         return None
     line = parse(record)
     row = find_row(line.innermost.code, line.operations)
-    return row if row is not None and message.finding in {each.id for each in row.causes} else None
+    if row is None or message.finding not in {each.id for each in row.causes}:
+        return None
+    never = excluded(record)
+    left = tuple(each for each in row.causes if not (never and each.id.startswith(never)))
+    return replace(row, causes=left) if len(left) > 1 else None
 
 
 def without(row: Ambiguous, ruled_out: frozenset[str]) -> Ambiguous:

@@ -9,7 +9,7 @@ import re
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.words.line import parse
 from ansible_collections.winkube.node.plugins.plugin_utils.words.meanings import meanings, message_lines
-from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import MESSAGES, about
+from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import MESSAGES, OVER, REACHED, about
 from ansible_collections.winkube.node.plugins.plugin_utils.words.records import records
 from ansible_collections.winkube.node.plugins.plugin_utils.words.scan import Scanner, words_of
 
@@ -21,8 +21,9 @@ HEALTHY = [text for case in load("healthy") for text in (case.data.get("logs") o
 
 @functools.cache
 def harmless() -> list[str]:
-    """Lines of healthy nodes by which nothing is wrong."""
-    return [line for text in HEALTHY for line in text.splitlines() if line.strip() and not about(line)]
+    """Lines of healthy nodes by which nothing is wrong, and none that a fault before it is over."""
+    lines = [line for text in HEALTHY for line in text.splitlines() if line.strip() and not about(line)]
+    return [line for line in lines if not any(each.search(line) for each in (*OVER.values(), REACHED))]
 
 
 @pytest.mark.exhaustive(but_one_in=4)
@@ -133,3 +134,22 @@ def test_what_a_message_means_is_printed_without_a_node() -> None:
     assert message_lines("the dog ate my kubeconfig") == [
         "Your message is not known, neither its place nor a code in it."
     ]
+
+
+STRANGE = "E0512 12:00:01.100000 12 kubelet.go:9] failed to list *v1.Node: Get https://10.0.0.1:6443/api/v1/nodes: "
+REACHES = "I0512 12:00:09.100000 12 {}:9] Caches are synced"
+
+
+@pytest.mark.parametrize(
+    ("reason", "file", "over"),
+    [
+        ("dial tcp 10.0.0.1:6443: connect: connection refused", "kubelet.go", True),
+        ("dial tcp 10.0.0.1:6443: connect: connection refused", "proxier.go", True),
+        ("x509: certificate signed by unknown authority", "kubelet.go", True),
+        ("x509: certificate signed by unknown authority", "proxier.go", False),
+    ],
+)
+def test_another_program_that_reaches_the_api_server_says_nothing_of_this_ones_login(
+    reason: str, file: str, over: bool
+) -> None:
+    assert (about(f"{STRANGE}{reason}\n{REACHES.format(file)}") == ()) == over

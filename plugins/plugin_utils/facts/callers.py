@@ -1,0 +1,55 @@
+# Copyright (c) 2026, The winkube.node authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who called, where a line says so, and the causes that it then cannot have.
+
+The node's own login, its CA and kube-proxy's rules are the node's programs'. A CNI plugin has a kubeconfig of its own,
+a pod's program the account of its pod, and Docker knows no Service. words/precedence.py asks for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_NAMESPACES = r"kube-system|kube-flannel|kube-proxy|calico-system|tigera-operator"
+"""Namespaces of the node's own programs, where these run as pods."""
+_LOGIN = ("cluster.denied", "cluster.wrong-ca", "cluster.certificate-name", "start.kubeconfig", "start.no-login")
+"""Causes of the login of kubelet, kube-proxy or flanneld, and of the CA that they trust."""
+_RULES = ("kube-proxy.",)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """`words` of a line that names it; `never`: beginnings of the causes that its call cannot have."""
+
+    name: str
+    words: re.Pattern[str]
+    never: tuple[str, ...]
+
+
+CALLERS = (
+    Caller(
+        "a CNI plugin",
+        re.compile(r"\bplugin type=|\[cni-\w+\]|\bMultus: |networkPlugin cni failed"),
+        (*_LOGIN, *_RULES),
+    ),
+    Caller(
+        "a pod's program",
+        re.compile(rf"\bsystem:serviceaccount:(?!(?:{_NAMESPACES}):)"),
+        _LOGIN,
+    ),
+    Caller("Docker", re.compile(r"^docker\b|\b[Ee]rror response from daemon: "), _RULES),
+)
+
+
+def excluded(line: str) -> tuple[str, ...]:
+    """Beginnings of the causes that a line cannot have; none where it does not say who called."""
+    return tuple(_excluded(line))
+
+
+def _excluded(line: str) -> Iterator[str]:
+    for each in CALLERS:
+        if each.words.search(line):
+            yield from each.never
