@@ -19,6 +19,7 @@ _HEADING = re.compile(r"(?:TASK|RUNNING HANDLER) \[(.*)\] \**$")
 _ANSIBLES = re.compile(
     r"(?:PLAY \[|(?:ok|changed|skipping|included|fatal|failed|rescued): |\.\.\.ignoring|\[(?:WARNING|ERROR)\]: )"
 )
+"""What Ansible begins a line with. An [ERROR] goes on, with the place in the playbook, until its `fatal:`."""
 _ANSWER = re.compile(r"(?:ok|changed|fatal|failed): .* => \{$")
 _DIFF = re.compile(r"--- before")
 _SUBJECT = re.compile(r"  ([a-z]\w*): (?=\S)")
@@ -96,19 +97,21 @@ def measure(stdout: str, hosts: Collection[str], dead: Collection[str] = ()) -> 
 
 def own_lines(stdout: str, hosts: Collection[str]) -> Iterator[Line]:
     """The collection's own lines below the tasks, but for a node's progress (`  win1: kubelet: is waiting ..`)."""
-    heading, last_of_block = "", None
+    heading, last_of_block, in_error = "", None, False
     for line in stdout.partition("\nPLAY RECAP")[0].splitlines():
         if last_of_block is not None:
             last_of_block = None if line == last_of_block else last_of_block
         elif not line:
             continue
         elif match := _HEADING.match(line):
-            heading = match[1]
+            heading, in_error = match[1], False
         elif _ANSWER.match(line):
-            last_of_block = "}"
+            last_of_block, in_error = "}", False
         elif _DIFF.match(line):
             last_of_block = ""
-        elif not _ANSIBLES.match(line):
+        elif _ANSIBLES.match(line):
+            in_error = line.startswith("[ERROR]")
+        elif not in_error:
             subject = _SUBJECT.match(line)
             if subject is None or subject[1] not in hosts or not _SUBJECT.match(f"  {line[subject.end() :]}"):
                 yield Line(heading, subject[1] if subject else "", line)

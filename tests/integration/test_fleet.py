@@ -70,6 +70,14 @@ changed: [win1]
   host: win1: created the folder C:\\k
 
 TASK [Fail if the node differs] ************************************************
+[ERROR]: Task failed: Data could not be sent to remote host "10.77.0.2".
+Disconnected from UNKNOWN port 65535
+Origin: /playbooks/drift.yml:71:7
+
+70     # Each node for itself
+         ^ column 7
+
+fatal: [win2]: UNREACHABLE! => {"changed": false, "unreachable": true}
 ok: [win1] => {
     "msg": "  cni: of another's text"
 }
