@@ -22,6 +22,7 @@ DEEPEST = 100
 """The deepest nesting of an API object that is accepted."""
 LONGEST_MESSAGE = 2048
 """Characters of a refusal's own words that are shown."""
+_BULK_OF_NODES = ("images", "volumesInUse", "volumesAttached")
 _SHOWN = 80
 _SHOWN_KEYS = 8
 _RESOURCE = re.compile(
@@ -130,10 +131,20 @@ def text(method: str, where: str, path: str, answer: Answer) -> str:
 def decode_object(data: bytes | str) -> Object | None:
     """The JSON object in `data`; None for anything else, including one nested too deeply."""
     try:
-        said = json.loads(data)
+        said = json.loads(data, object_hook=_drop_bulk)
     except (ValueError, RecursionError):
         return None
     return said if isinstance(said, dict) and _is_flat(said) else None
+
+
+def _drop_bulk(found: dict[str, Any]) -> dict[str, Any]:
+    """Leaves out, while the text is read, what is most of a Node's text and nobody here reads: the memory for a list of
+    thousands would be several times as large."""
+    found.pop("managedFields", None)
+    if "nodeInfo" in found:
+        for name in _BULK_OF_NODES:
+            found.pop(name, None)
+    return found
 
 
 def read_first_line(data: bytes) -> str:
@@ -160,7 +171,7 @@ def _is_flat(said: Object) -> bool:
 def _find_deep(data: bytes) -> str:
     """Where JSON is nested too deeply, by its first keys; empty if it is not, or is not JSON."""
     try:
-        said = json.loads(data)
+        said = json.loads(data, object_hook=_drop_bulk)
     except RecursionError:
         return "something"
     except ValueError:

@@ -38,8 +38,6 @@ _CIPHER: Any = None if Fernet is None else Fernet(Fernet.generate_key())
 _FAILED = b"failed"
 _Decode = Callable[[bytes, "int | None"], "Object | None"]
 """Of a file's bytes; the number of seconds for which they count. InvalidToken if they are older, or of another run."""
-_BULKY = {"metadata": ("managedFields",), "status": ("images", "volumesInUse", "volumesAttached")}
-"""The bulk of a Node's text, which no plan reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,7 @@ class Remembered:
         name = _hash(json.dumps([self.scope, path], sort_keys=True)).decode()
 
         def ask_alone() -> Object | None:
-            return decode(_encode(_slim(ask())), None)
+            return decode(_encode(ask()), None)
 
         try:
             file = (self.folder / f"asked-{name}").open("a+b")
@@ -92,7 +90,7 @@ class Remembered:
 def _ask_and_keep(file: BinaryIO, ask: Callable[[], Object | None]) -> bytes:
     kept = _FAILED
     try:
-        kept = _encode(_slim(ask()))
+        kept = _encode(ask())
     finally:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.truncate(0)
@@ -123,9 +121,14 @@ def _decode(kept: bytes, ttl: int | None) -> Object | None:
 
 
 def _decode_item(name: bytes, kept: bytes, ttl: int | None) -> Object | None:
-    _decrypt(kept.partition(b"\n")[0], ttl)
+    _decrypt(_line(kept, 0), ttl)
     found = kept.find(b"\n%s " % name)
-    return None if found < 0 else _decrypt(kept[found + 1 :].partition(b"\n")[0].partition(b" ")[2], None)
+    return None if found < 0 else _decrypt(_line(kept, found + 1).partition(b" ")[2], None)
+
+
+def _line(kept: bytes, start: int) -> bytes:
+    end = kept.find(b"\n", start)
+    return kept[start:] if end < 0 else kept[start:end]
 
 
 def _decrypt(token: bytes, ttl: int | None) -> Any:
@@ -134,11 +137,3 @@ def _decrypt(token: bytes, ttl: int | None) -> Any:
 
 def _name(item: Object) -> str:
     return str((item.get("metadata") or {}).get("name"))
-
-
-def _slim(answer: Object | None) -> Object | None:
-    for each in (answer or {}).get("items") or (answer or {},):
-        for block, names in _BULKY.items():
-            for name in names:
-                (each.get(block) or {}).pop(name, None)
-    return answer

@@ -22,7 +22,10 @@ FORK = multiprocessing.get_context("fork")
 FORKS = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 """As Ansible forks its workers."""
 NODES = [
-    {"metadata": {"name": f"win{number}", "managedFields": [{}]}, "status": {"images": [{}], "addresses": []}}
+    {
+        "metadata": {"name": f"win{number}", "managedFields": [{}]},
+        "status": {"images": [{}], "addresses": [], "nodeInfo": {}},
+    }
     for number in range(3)
 ]
 
@@ -162,10 +165,7 @@ def test_nodes_are_read_from_one_list(tmp_path: Path) -> None:
 
 def test_one_node_is_found_without_reading_the_others(tmp_path: Path) -> None:
     ask = Asked(tmp_path, {"kind": "NodeList", "items": NODES})
-    assert Remembered(tmp_path, "task").find_item("/nodes", "win1", ask) == {
-        "metadata": {"name": "win1"},
-        "status": {"addresses": []},
-    }
+    assert Remembered(tmp_path, "task").find_item("/nodes", "win1", ask) == NODES[1]
     (kept,) = tmp_path.glob("asked-*")
     head, *lines = kept.read_bytes().split(b"\n")
     kept.write_bytes(b"\n".join([head, *(line if number == 1 else line[:70] for number, line in enumerate(lines))]))
