@@ -133,7 +133,7 @@ _DOING: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"SmbGlobalMapping|smb mapping|smbMount|\bSMBMount|\bnet use\b|"
-        r"System error (?:53|64|67|71|85|86|87|1219|1240|1312|1326|1327) has occurred",
+        r"System error (?:53|64|67|71|85|86|87|1219|1240|13(?:1[12]|2[678]|3[01]|55|85|96)|190[79]) has occurred",
         "csi driver",
         SHARE,
     ),
@@ -220,7 +220,7 @@ _DOING: tuple[tuple[str, str, str], ...] = (
         POD_NETWORK,
     ),
     (
-        r"hcnCreateEndpoint|[Cc]reat\w* (?:[Hh][Nn][Ss] ?)?[Ee]ndpoint|ProvisionEndpoint|"
+        r"hcnCreateEndpoint|[Cc]reat\w* (?:the new )?(?:[Hh][Nn][Ss] ?)?[Ee]ndpoint|ProvisionEndpoint|"
         r"-Type endpoints",
         "HNS",
         ENDPOINT,

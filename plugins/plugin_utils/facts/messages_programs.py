@@ -115,6 +115,13 @@ MESSAGES: tuple[Message | Rule, ...] = (
         doing=(ANY_NETWORK, POD_NETWORK, SANDBOX, ENDPOINT, CNS, JOINING),
     ),
     Message(
+        "cni.addresses-used-up",
+        r"IP_SPACE_EXHAUSTED|IP space of '\S+' is exhausted|InsufficientSubnetSize|SubnetIsFull|"
+        r"Pre-allocated IPs \d+ exceeds IPs available|does not have enough capacity for \d+ IP addresses",
+        "MicrosoftDocs/SupportArticles-docs error-code-subnetisfull-upgrade.md; Azure/AKS#2119, #3653; "
+        "cloud.google.com, Avoiding the GKE IP_SPACE_EXHAUSTED error",
+    ),
+    Message(
         "cni.address-taken",
         r"duplicate allocation is not allowed|requested IP address \S+ is not available",
         "containernetworking/plugins plugins/ipam/host-local/backend/allocator/allocator.go",
@@ -333,8 +340,13 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "start.runtime-pipe",
         r"pipe[\\/]+(?:containerd-containerd|docker_engine|dockershim)\S*:? .*(?:cannot find the "
         r"file|refused)|[Ee]rror while dialing.{0,40}pipe[\\/]+\S*(?:container|docker)|"
-        r"dial unix \S*containerd\S*\.sock: connect|Cannot connect to the Docker daemon",
-        "containerd/containerd#9437",
+        r"dial unix \S*containerd\S*\.sock: connect|Cannot connect to the Docker daemon|"
+        r"only support tcp and npipe endpoint|"
+        r"(?:endpoint|runtime|image service).{0,200}protocol \\*\"\w*\\*\" not supported|"
+        r"validate service connection: .{0,80}for endpoint .{0,200}(?:cannot find the (?:file|path)|no such file)|"
+        r"fata.{0,60}connect endpoint .{1,200}make sure you are running as root and the endpoint has been started",
+        "containerd/containerd#9437; kubernetes/cri-client pkg/util/util_windows.go, pkg/remote_runtime.go; "
+        "kubernetes-sigs/cri-tools cmd/crictl/main.go",
     ),
     Message(
         "kubelet.pleg",

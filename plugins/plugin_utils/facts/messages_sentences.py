@@ -84,6 +84,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Message(
         "join.anonymous",
         r"configmaps \"cluster-info\" is forbidden: User \"system:anonymous\"|"
+        r"configmaps/cluster-info\b.{0,40}\b401 Unauthorized|"
         r"(?:request|reading)(?: the)? cluster-info\b.{0,200}(?:Unauthorized|forbidden: User \"system:anonymous)",
         "kubernetes/kubernetes v1.37.2 cmd/kubeadm/app/discovery/token/token.go, file/file.go",
     ),

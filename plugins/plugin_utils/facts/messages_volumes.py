@@ -34,7 +34,14 @@ MESSAGES: tuple[Message | Rule, ...] = (
         (
             *(win.ERROR_INVALID_PASSWORD, win.ERROR_LOGON_FAILURE, win.ERROR_ACCOUNT_RESTRICTION),
             *(win.ERROR_PASSWORD_EXPIRED, win.ERROR_ACCOUNT_DISABLED, win.ERROR_ACCOUNT_LOCKED_OUT),
+            *(win.ERROR_INVALID_LOGON_HOURS, win.ERROR_PASSWORD_MUST_CHANGE),
         ),
+        _SMB,
+        doing=(SHARE,),
+    ),
+    Rule(
+        "volume.share-domain",
+        (win.ERROR_NO_LOGON_SERVERS, win.ERROR_NO_SUCH_DOMAIN, win.ERROR_WRONG_TARGET_NAME),
         _SMB,
         doing=(SHARE,),
     ),
@@ -55,7 +62,12 @@ MESSAGES: tuple[Message | Rule, ...] = (
         _SMB,
         doing=(SHARE, STAGE, VOLUME, CONTAINER),
     ),
-    Rule("volume.share-denied", (win.ERROR_ACCESS_DENIED, win.ERROR_NETWORK_ACCESS_DENIED), _SMB, doing=(SHARE,)),
+    Rule(
+        "volume.share-denied",
+        (win.ERROR_ACCESS_DENIED, win.ERROR_NETWORK_ACCESS_DENIED, win.ERROR_LOGON_TYPE_NOT_GRANTED),
+        _SMB,
+        doing=(SHARE,),
+    ),
     Rule("volume.share-full", (win.ERROR_REQ_NOT_ACCEP,), _SMB, doing=(SHARE, STAGE, VOLUME)),
     Rule("volume.share-letter", (win.ERROR_ALREADY_ASSIGNED,), _SMB, doing=(SHARE,)),
     Rule(

@@ -114,17 +114,20 @@ ERROR_NO_LOGON_SERVERS = 0x51F
 ERROR_PRIVILEGE_NOT_HELD = 0x522
 ERROR_LOGON_FAILURE = 0x52E
 ERROR_ACCOUNT_RESTRICTION = 0x52F
+ERROR_INVALID_LOGON_HOURS = 0x530
 ERROR_PASSWORD_EXPIRED = 0x532
 ERROR_ACCOUNT_DISABLED = 0x533
 ERROR_NONE_MAPPED = 0x534
 ERROR_NO_SUCH_DOMAIN = 0x54B
 ERROR_LOGON_TYPE_NOT_GRANTED = 0x569
+ERROR_WRONG_TARGET_NAME = 0x574
 ERROR_NO_SYSTEM_RESOURCES = 0x5AA
 ERROR_COMMITMENT_LIMIT = 0x5AF
 ERROR_TIMEOUT = 0x5B4
 RPC_S_SERVER_UNAVAILABLE = 0x6BA
 EPT_S_NOT_REGISTERED = 0x6D9
 ERROR_TRUSTED_RELATIONSHIP_FAILURE = 0x6FD
+ERROR_PASSWORD_MUST_CHANGE = 0x773
 ERROR_ACCOUNT_LOCKED_OUT = 0x775
 ERROR_CANT_ACCESS_FILE = 0x780
 ERROR_OBJECT_ALREADY_EXISTS = 0x1392
@@ -252,11 +255,15 @@ TEXTS: Mapping[int, str] = {
     1117: "I/O device error",
     1311: "no logon servers available",
     1327: "Account restrictions are preventing",
+    1328: "time restrictions that prevent you from logging on|account has time restrictions",
     1330: "password for this account has expired",
     1331: "account is currently disabled",
+    1385: "has not been granted the requested logon type",
     1392: "file or directory is corrupted and unreadable",
+    1396: "target account name is incorrect",
     1460: "operation returned because the timeout period expired",
     1789: "trust relationship between",
+    1907: "password must be changed before (?:signing|logging) (?:in|on)",
     1909: "account is currently locked out",
     0x80370100: "virtual machine or container exited unexpectedly while starting",
     0x80370105: "container operation is not valid in the current state",

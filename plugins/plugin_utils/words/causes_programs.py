@@ -191,8 +191,11 @@ CAUSES: tuple[Cause, ...] = (
     logged(
         "start.runtime-pipe",
         "kubelet does not reach containerd",
-        "containerd does not run, listens on another pipe, or kubelet was given another endpoint.",
-        "Look at containerd's service and log; compare its address with --container-runtime-endpoint.",
+        "containerd does not run, listens on another pipe, or kubelet was given another endpoint: one of Linux "
+        "(unix://), or a pipe that is not written as a URL.",
+        "Look at containerd's service and log; compare the address in its config.toml with "
+        "--container-runtime-endpoint (containerRuntimeEndpoint in kubelet's file), which on Windows is "
+        "npipe:////./pipe/containerd-containerd.",
     ),
     logged(
         "start.runtime-api",

@@ -31,10 +31,20 @@ CAUSES: tuple[Cause, ...] = (
     logged(
         "volume.share-password",
         "The server refuses the account of a share (86, 1326)",
-        "User name or password in the volume's Secret is wrong, expired or locked, or the name lacks its domain.",
+        "User name or password in the volume's Secret is wrong, expired or locked, or the name lacks its domain; 1328 "
+        "means the hours in which the account may log on, 1907 a password that has to be changed first.",
         "Compare the Secret with the account (Azure Files: user AZURE\\ACCOUNT, password the storage key; after the "
         "key "
         f"was rotated the Secret has the old one). {_TRY_SHARE}.",
+    ),
+    logged(
+        "volume.share-domain",
+        "The account of a share cannot be checked by its domain (1311, 1355, 1396)",
+        "No domain controller of the account's domain answers the node or the server, or the server was asked by a "
+        "name that is not registered for its account (an alias, an address).",
+        "nltest /dsgetdc:DOMAIN on the node and on the server; the node needs the domain's DNS servers. After 1396, "
+        "setspn -Q cifs/SERVER shows whose the name is: use the server's own name in the volume's source. An account "
+        "of the server itself (SERVER\\USER) needs no domain.",
     ),
     logged(
         "volume.server-unreachable",
@@ -67,10 +77,9 @@ CAUSES: tuple[Cause, ...] = (
     ),
     logged(
         "volume.share-denied",
-        "The account may not use the share (5, 65)",
-        "The account is known, but neither the share's permissions nor its folder's let it in, or the server refuses "
-        "this "
-        "network (Azure Files' firewall).",
+        "The account may not use the share (5, 65, 1385)",
+        "The account is known, but neither the share's permissions nor its folder's let it in, it may not log on to "
+        "the server from the network (1385), or the server refuses this network (Azure Files' firewall).",
         f"Look at the share's permissions and the server's firewall. {_TRY_SHARE}.",
     ),
     logged(

@@ -300,3 +300,89 @@ def test_the_nodes_own_refusals_keep_their_causes() -> None:
     assert about('secrets "x" is forbidden: User "system:node:win1" cannot get resource "secrets"') == (
         "cluster.denied",
     )
+
+
+@pytest.mark.parametrize(
+    "spoken", ["New-SmbGlobalMapping : refused. Windows System Error {0}", "System error {0} has occurred."]
+)
+@pytest.mark.parametrize(
+    ("codes", "cause"),
+    [
+        ((1326, 1327, 1328, 1330, 1331, 1907, 1909), "volume.share-password"),
+        ((1385,), "volume.share-denied"),
+        ((1311, 1355, 1396), "volume.share-domain"),
+    ],
+)
+def test_a_refused_logon_to_a_share_is_told_by_its_code(spoken: str, codes: tuple[int, ...], cause: str) -> None:
+    assert {about(spoken.format(code)) for code in codes} == {(cause,)}
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        (
+            "Subnet pods with address prefix 10.1.0.0/24 does not have enough capacity for 16 IP addresses.",
+            "cni.addresses-used-up",
+        ),
+        ("Pre-allocated IPs 310 exceeds IPs available 251 in Subnet Cidr 10.1.0.0/24", "cni.addresses-used-up"),
+        (
+            "[IP_SPACE_EXHAUSTED] IP space of 'projects/p/regions/r/subnetworks/s' is exhausted.",
+            "cni.addresses-used-up",
+        ),
+        (
+            "AllocateIPConfig failed: not enough IPs available for 9c6, waiting on Azure CNS to allocate more",
+            "azure-ipam",
+        ),
+    ],
+)
+def test_the_used_up_range_of_a_cloud_is_told(line: str, cause: str) -> None:
+    assert about(line) == (cause,)
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        ("failed to run Kubelet: unable to determine runtime API version: only support tcp and npipe endpoint", "pipe"),
+        (r"validate service connection: parse endpoint: protocol \"unix\" not supported", "pipe"),
+        (
+            'validate service connection: validate CRI v1 image API for endpoint "npipe:////./pipe/own": rpc error: '
+            'desc = "transport: Error while dialing: open //./pipe/own: The system cannot find the path specified."',
+            "pipe",
+        ),
+        (
+            'validate service connection: validate CRI v1 runtime API for endpoint "npipe:////./pipe/own": rpc error: '
+            "code = Unimplemented desc = unknown service runtime.v1.RuntimeService",
+            "api",
+        ),
+        (
+            "FATA[0010] connect: connect endpoint 'npipe:////./pipe/own', make sure you are running as root and the "
+            "endpoint has been started: context deadline exceeded",
+            "pipe",
+        ),
+    ],
+)
+def test_an_endpoint_in_another_form_is_kubelets_way_to_containerd(line: str, cause: str) -> None:
+    assert about(line) == (f"start.runtime-{cause}",)
+
+
+def test_anonymous_discovery_is_told_in_the_transports_words() -> None:
+    url = "https://10.0.0.1:6443/api/v1/namespaces/kube-public/configmaps/cluster-info"
+    assert about(f"GET {url} 401 Unauthorized in 3 milliseconds") == ("join.anonymous",)
+
+
+def test_an_endpoint_that_exists_already_is_told_in_each_programs_words() -> None:
+    for spoken in ("hcnCreateEndpoint", "failed to create the new HNSEndpoint"):
+        line = f"{spoken}: hnsCall failed in Win32: The object already exists. (0x1392)"
+        assert about(line) == ("hns.endpoint-exists",)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "no matching manifest for windows/amd64 10.0.20348 in the manifest list entries",
+        'failed to pull and unpack image "docker.io/library/nginx:1": no match for platform in manifest: not found',
+        'image operating system "linux" cannot be used on this platform',
+    ],
+)
+def test_an_image_of_linux_is_told(line: str) -> None:
+    assert about(line) == ("image.platform",)
