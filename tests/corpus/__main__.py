@@ -1,7 +1,8 @@
 """How right the linter is, as a table and one line of JSON: `python -m tests.corpus`.
 
     {"manifests": n, "findings": n, "right": n, "errors": n, "false_errors": n, "planted": n, "found": n,
-     "upstream": n, "agree": n, "unasked": n, "repositories": n, "repository_false_errors": n,
+     "upstream": n, "agree": n, "unasked": n, "repositories": n, "repository_false_errors": n or null,
+     "charts": {"seen": n, "rendered": n, "unchecked": n, "errors": n} or null, "hook_equals_folder": true or null,
      "frozen": {"manifests": n, "false_errors": n, "planted": n, "found": n},
      "types": {"planted": n, "found": n, "controls": n, "false": n},
      "hygiene_share": 0.nn, "fields_without_verdict": n}
@@ -9,7 +10,8 @@
 `errors` are findings of severity error in the public manifests, `false_errors` those that a person judged false;
 `upstream` counts the pods that upstream's validation was asked about, `agree` those that the linter rejects for the
 very fields, `unasked` those that are younger than its records. `repositories` are whole ones (repositories.py), read
-from the registries; `frozen` is the set that no rule was mended on; `types` are values
+from the registries, with helm and kubectl: without them nothing is known of their false errors and of their charts
+(null). `hook_equals_folder`: hook.py; `frozen` is the set that no rule was mended on; `types` are values
 and places of fields that were planted by the documentation alone, `found` those told as bad as a real kube-apiserver
 takes them (types/); `hygiene_share` is the share of the lines of the
 default text that are hygiene. A finding that nobody judged counts as not right and is printed; so is one that was
@@ -33,8 +35,9 @@ from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import Fin
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile, apply_settings
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.report import as_text
 
-from . import frozen, types, values
+from . import frozen, rendered_by, types, values
 from .facts import object_of
+from .hook import hook_equals_folder
 from .planted import Planted, mistakes
 from .repositories import Repository, repositories
 from .upstream import Comparison, compare
@@ -128,6 +131,7 @@ def main(whole: Sequence[Repository] = ()) -> int:
     for known in whole:
         totals["repositories"] += 1
         totals["repository_false_errors"] += len(known.wrong)
+        totals.update(dict(zip(_CHARTS, known.charts, strict=True)))
         complaints += [f"{known.name}: {wrong}" for wrong in known.wrong]
         if known.reason:
             complaints.append(f"{known.name}: it cannot be read: {known.reason}")
@@ -138,11 +142,19 @@ def main(whole: Sequence[Repository] = ()) -> int:
             f"{rule:<34}" + "  ".join(f"{verdict} {count}" for verdict, count in sorted(verdicts.items(), reverse=True))
         )
     print("".join(f"{complaint}\n" for complaint in complaints), end="")
-    print(json.dumps(line(totals, judged)))
+    hook = hook_equals_folder() if whole else None
+    complaints_of_hook = [name for name, equal in (hook or {}).items() if not equal]
+    complaints += complaints_of_hook
+    print("".join(f"hook and folder differ: {name}\n" for name in complaints_of_hook), end="")
+    print(json.dumps(line(totals, judged, hook)))
     return 1 if complaints or totals["false_errors"] else 0
 
 
-def line(totals: Counter[str], judged: Comparison) -> dict[str, Any]:
+_CHARTS = ("charts seen", "charts rendered", "charts unchecked", "charts errors")
+
+
+def line(totals: Counter[str], judged: Comparison, hook: dict[str, bool] | None = None) -> dict[str, Any]:
+    known = totals["repositories"] and not rendered_by.missing()
     names = ("manifests", "findings", "right", "errors", "false_errors", "planted", "found")
     return {
         **{name: totals[name] for name in names},
@@ -150,7 +162,9 @@ def line(totals: Counter[str], judged: Comparison) -> dict[str, Any]:
         "agree": judged.agree,
         "unasked": judged.unasked,
         "repositories": totals["repositories"],
-        "repository_false_errors": totals["repository_false_errors"],
+        "repository_false_errors": totals["repository_false_errors"] if known else None,
+        "charts": {name.split()[1]: totals[name] for name in _CHARTS} if known else None,
+        "hook_equals_folder": all(hook.values()) if hook is not None else None,
         "frozen": frozen_figures(),
         "types": types.figures(),
         "hygiene_share": round(totals["hygiene_lines"] / max(1, totals["lines"]), 3),

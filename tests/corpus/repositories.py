@@ -1,69 +1,82 @@
 """Whole repositories of other people, as they are: manifests, charts, CI files, templates, and what is none of these.
 
 Archives of Go modules and Python's source archives, by name and version from the registries. They are read where Go and
-the cache of tests/cache.py keep them; nothing of them stands here but their names and what was judged.
+the cache of tests/cache.py keep them; repositories.yml has their names, their sums, and what was judged.
 """
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
 import tarfile
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import Report, add_unreadable, lint
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import Severity
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.sources import read_inputs
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.rendering import CHART, is_library
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.rulebook import UNCHECKED
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.sources import list_folder, read_inputs
 
 from tests.cache import locked, shared
+from tests.corpus import rendered_by
 from tests.go_modules import ModuleMissing, download
 
-GO_MODULES = (
-    "github.com/argoproj/argo-workflows/v4@v4.0.5",
-    "github.com/cloudnativelabs/kube-router/v2@v2.1.0",
-    "github.com/kubeflow/katib@v0.19.0",
-    "github.com/ray-project/kuberay/ray-operator@v1.5.0",
-    "github.com/virtual-kubelet/virtual-kubelet@v1.14.1",
-    "sigs.k8s.io/kube-network-policies@v0.8.0",
-    "sigs.k8s.io/kubebuilder/v4@v4.16.0",
-    "sigs.k8s.io/kueue@v0.17.0",
-)
-SDISTS = ("cfn-lint==1.58.0", "kuryr-kubernetes==10.0.0", "magnum==23.0.0", "tacker==16.0.0")
+FILE = Path(__file__).with_name("repositories.yml")
 
-# Errors that a person found right, by repository: `rule path-of-the-file`.
-RIGHT: dict[str, tuple[str, ...]] = {
-    "github.com/argoproj/argo-workflows/v4@v4.0.5": ("unreadable-file test/e2e/smoke/basic-invalid.yaml",),
-    "github.com/virtual-kubelet/virtual-kubelet@v1.14.1": (
-        "absent-image examples/iis-pod.yaml",
-        "absent-image examples/nanoserver.yaml",
-    ),
-}
+
+def read_file() -> tuple[dict[str, str], dict[str, set[str]]]:
+    """Name and version of each -> its sum; and the errors judged right: name -> `rule path`."""
+    told = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    right: dict[str, set[str]] = {}
+    for each in told["judged"]:
+        if each["verdict"] == "right":
+            right.setdefault(each["from"], set()).add(f"{each['rule']} {each['path']}")
+    return {each["name"]: each["sum"] for each in told["repositories"]}, right
 
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """`wrong`: an error that nobody judged right, as `rule file: message`. `reason`: why it could not be read."""
+    """`wrong`: an error that nobody judged right, as `rule file: message`. `reason`: why it could not be read.
+
+    `charts` counts them: seen, but for libraries; rendered; not checked; and those that are an error for it.
+    """
 
     name: str
     files: int = 0
     wrong: tuple[str, ...] = ()
     reason: str = ""
+    charts: tuple[int, int, int, int] = (0, 0, 0, 0)
 
 
 def repositories() -> list[Repository]:
-    return [*map(_go_module, GO_MODULES), *map(_sdist, SDISTS)]
+    """With helm and kubectl at hand, if they have been built."""
+    sums, right = read_file()
+    with rendered_by.at_hand():
+        found = []
+        for name, known in sums.items():
+            folder, told = (_sdist if "==" in name else _go_module)(name)
+            if folder is None or told != known:
+                reason = told if folder is None else f"its sum is {told}, and repositories.yml has {known}"
+                found.append(Repository(name, reason=reason))
+            else:
+                found.append(judged(name, folder, right.get(name, set())))
+        return found
 
 
-def _go_module(name: str) -> Repository:
+def _go_module(name: str) -> tuple[Path | None, str]:
+    """Its folder and sum, or why there is none."""
     try:
-        return judged(name, download(name))
-    except ModuleMissing as missing:
-        return Repository(name, reason=str(missing))
+        return download(name), download(name, "Zip").with_suffix(".ziphash").read_text(encoding="utf-8").strip()
+    except ModuleMissing as error:
+        return None, str(error)
 
 
-def _sdist(name: str) -> Repository:
+def _sdist(name: str) -> tuple[Path | None, str]:
     with locked("sdists"):
         folder = shared("sdists") / name
         if not folder.exists():
@@ -74,10 +87,11 @@ def _sdist(name: str) -> Repository:
             archives = list(folder.glob("*.tar.gz"))
             if not archives:
                 folder.rmdir()
-                return Repository(name, reason=asked.stderr.strip())
+                return None, asked.stderr.strip()
             with tarfile.open(archives[0]) as archive:
                 archive.extractall(folder, filter="data")
-    return judged(name, next(each for each in folder.iterdir() if each.is_dir()))
+    archive_sum = hashlib.sha256(next(folder.glob("*.tar.gz")).read_bytes()).hexdigest()
+    return next(each for each in folder.iterdir() if each.is_dir()), f"sha256:{archive_sum}"
 
 
 def report_of(folder: Path) -> tuple[int, Report]:
@@ -87,11 +101,18 @@ def report_of(folder: Path) -> tuple[int, Report]:
     return files, add_unreadable(lint(inputs.documents, Profile()), inputs.unreadable)
 
 
-def judged(name: str, folder: Path) -> Repository:
+def judged(name: str, folder: Path, right: Collection[str]) -> Repository:
     files, report = report_of(folder)
     wrong = []
     for each in report.findings:
         key = f"{each.rule} {Path(each.file).relative_to(folder)}"
-        if each.severity is Severity.ERROR and key not in RIGHT.get(name, ()):
+        if each.severity is Severity.ERROR and key not in right:
             wrong.append(f"{key}: {each.message}")
-    return Repository(name, files, tuple(wrong))
+    return Repository(name, files, tuple(wrong), charts=_charts(folder, report))
+
+
+def _charts(folder: Path, report: Report) -> tuple[int, int, int, int]:
+    seen = {str(each / CHART) for each in list_folder(folder).charts if not is_library(each)}
+    unchecked = {each.file for each in report.unreadable if each.rule == UNCHECKED} & seen
+    errors = {each.file for each in report.unreadable if each.severity is Severity.ERROR} & seen
+    return len(seen), len(seen - unchecked), len(unchecked), len(errors)

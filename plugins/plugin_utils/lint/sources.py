@@ -50,7 +50,7 @@ class Inputs:
 
 
 @dataclass(slots=True)
-class _Folder:
+class Folder:
     """What lies in a folder: plain files, charts (the outermost ones) and files of kustomizations."""
 
     files: list[Path] = field(default_factory=list)
@@ -152,7 +152,7 @@ class _Patches:
 
 
 def _read_folder(name: str, exclude: Excluded, rendering: Rendering, inputs: Inputs, seen: set[str]) -> None:
-    found = _list_folder(Path(name))
+    found = list_folder(Path(name))
     number = len(inputs.documents), len(inputs.unreadable)
     skipped = [each for each in (*found.files, *found.charts, *found.kustomizations) if exclude.covers(str(each))]
     for chart in found.charts:
@@ -206,9 +206,9 @@ def _list_parts(kustomization: Path) -> Iterator[Path]:
     yield from (each.resolve() for each in list_named(kustomization))
 
 
-def _list_folder(folder: Path) -> _Folder:
+def list_folder(folder: Path) -> Folder:
     """Hidden folders (.git, .venv) contain nothing that is deployed."""
-    found = _Folder()
+    found = Folder()
     ignored = _list_ignored(folder)
     for root, folders, files in os.walk(folder):
         here = Path(root)

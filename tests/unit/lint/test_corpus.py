@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import pytest
 
 from tests.corpus import __main__ as corpus
+from tests.corpus import rendered_by
 from tests.corpus.facts import flat, object_of
 from tests.corpus.planted import Planted, mistakes
 from tests.corpus.upstream import Comparison
@@ -28,6 +30,9 @@ def test_public_manifests_have_right_findings_and_no_false_error(capsys: pytest.
     assert frozen["manifests"] >= 60 and frozen["false_errors"] == 0
     assert frozen["found"] >= 0.8 * frozen["planted"] and frozen["planted"] >= 60
     assert figures["hygiene_share"] < 0.3
+    assert figures["types"]["false"] == 0
+    unknown = ("repository_false_errors", "charts", "hook_equals_folder")
+    assert [figures[name] for name in unknown] == [None] * 3, "nothing was rendered, so nothing is known"
     assert figures["fields_without_verdict"] == 0
 
 
@@ -55,3 +60,17 @@ def test_a_finding_that_nobody_judged_is_no_right_one(
 
 
 SPEC = {"hostPID": True, "nodeSelector": {"kubernetes.io/os": "windows"}, "containers": [{"name": "c"}]}
+
+
+def test_without_helm_and_kubectl_nothing_is_known_of_repositories(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Failed before: 0 false errors, of charts that nothing had rendered."""
+    totals = Counter({"repositories": 12, "repository_false_errors": 0, "charts seen": 3})
+    nothing = Comparison(0, 0, 0, [])
+    monkeypatch.setattr(corpus, "frozen_figures", dict)
+    monkeypatch.setattr(rendered_by, "missing", lambda: "python -m tests.real.build helm@1")
+    figures = corpus.line(totals, nothing)
+    assert (figures["repository_false_errors"], figures["charts"]) == (None, None)
+    monkeypatch.setattr(rendered_by, "missing", lambda: "")
+    figures = corpus.line(totals, nothing, {"a chart": True, "an overlay": False})
+    assert (figures["repository_false_errors"], figures["charts"]["seen"]) == (0, 3)
+    assert figures["hook_equals_folder"] is False
