@@ -362,6 +362,19 @@ def test_a_cluster_that_does_not_fit_is_refused(
     assert networks(host) == {}
 
 
+def test_a_vni_that_only_the_nodes_tell_is_refused(bench: Bench) -> None:
+    """The flannel of k3s and rke2 has no ConfigMap."""
+    cluster = bench.cluster(backend="vxlan", vni=1)
+    for space in ("kube-flannel", "kube-system"):
+        if cluster.store.find(BY_NAME["ConfigMap"], space, "kube-flannel-cfg") is not None:
+            cluster.store.delete(BY_NAME["ConfigMap"], space, "kube-flannel-cfg")
+    host = node(bench, cluster)
+    run = flannel(bench, cluster, mode="overlay")
+    assert run.rc != 0
+    assert "its flannel has VNI 1, Windows nodes need 4096" in run.output, run
+    assert networks(host) == {}
+
+
 @pytest.mark.exhaustive
 @pytest.mark.row("FL-06", "FL-12", "FL-14")
 def test_what_cannot_be_is_refused_before_the_connection_breaks(bench: Bench) -> None:

@@ -216,6 +216,8 @@ _BACKEND = Record(
     direct_routing=At("DirectRouting", Flag(), False),
     gbp=At("GBP", Flag(), False),
 )
+VNI_NOTE = Record(Backend, vni=At("VNI", Number(), None))
+"""What flannel notes of vxlan on a Node."""
 NET_CONF = Record(NetConf, network=At("Network", WORD, ""), backend=At("Backend", _BACKEND, Backend()))
 
 KubeletDocument = Mapping[str, Any]

@@ -341,6 +341,60 @@ def test_vni_and_port_are_those_of_windows(backend: dict[str, Any], sentences: l
     assert all(part in sentence for part, sentence in zip(sentences, found, strict=True))
 
 
+def linux(name: str, kind: str | None, data: str = "null", system: str = "linux") -> dict[str, Any]:
+    notes = {"flannel.alpha.coreos.com/backend-type": kind, "flannel.alpha.coreos.com/backend-data": data}
+    metadata = {"name": name, "labels": {"kubernetes.io/os": system}, "annotations": notes if kind else {}}
+    return {"metadata": metadata}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "mode", "sentences"),
+    [
+        ([linux("a", "vxlan", '{"VNI":1,"VtepMAC":"0e:2a"}')], "overlay", ["Node a: its flannel has VNI 1, Windows"]),
+        ([linux("a", "vxlan", '{"VNI":1}'), linux("b", "vxlan", '{"VNI":1}')], "overlay", ["Node a: "]),
+        ([linux("a", "vxlan", '{"VNI":4096}')], "overlay", []),
+        (
+            [linux("a", "vxlan", '{"VNI":1}')],
+            "l2bridge",
+            ["vxlan, winkube_network_mode l2bridge needs host-gw"],
+        ),
+        ([linux("a", "host-gw")], "overlay", ["Node a: its flannel uses the backend host-gw"]),
+        ([linux("a", "host-gw")], "l2bridge", []),
+        ([linux("a", "vxlan", "no JSON"), linux("b", "vxlan", '{"VNI":"1"}'), linux("c", None)], "overlay", []),
+        ([linux("win1", "vxlan", '{"VNI":1}', "windows")], "overlay", []),
+    ],
+)
+def test_without_a_config_map_the_nodes_tell_the_backend(
+    nodes: list[dict[str, Any]], mode: str, sentences: list[str]
+) -> None:
+    """As with k3s and rke2, whose flannel has none."""
+    found = flannel_conf.node_problems(nodes, mode)
+    assert len(found) == len(sentences)
+    assert all(part in sentence for part, sentence in zip(sentences, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("backend", "sentences"),
+    [
+        (VXLAN | {"VNI": 4100}, []),
+        ({"Type": "vxlan"}, ["has VNI 1 (its default)", "has Port 8472 (its default)"]),
+        ({"Type": "host-gw"}, []),
+    ],
+)
+def test_a_flannel_that_the_cluster_runs_on_windows_has_to_start_there(
+    backend: dict[str, Any], sentences: list[str]
+) -> None:
+    config_map = ConfigMap({"net-conf.json": json.dumps({"Network": "10.244.0.0/16", "Backend": backend})})
+
+    def problems(system: str) -> tuple[str, ...]:
+        spec = {"template": {"spec": {"nodeSelector": {"kubernetes.io/os": system}}}}
+        daemon_set = {"metadata": {"namespace": "kube-flannel", "name": "kube-flannel-ds"}, "spec": spec}
+        return Answers("", None, [daemon_set], config_map, WHERE).backend_problems()
+
+    assert all(part in sentence for part, sentence in zip(sentences, problems("windows"), strict=True))
+    assert problems("linux") == ()
+
+
 @pytest.mark.row("FL-14")
 def test_another_network_and_a_map_that_cannot_be_read() -> None:
     (found,) = compared(VXLAN, network="10.0.0.0/16")

@@ -36,7 +36,8 @@ def build_resources(given: Given[FlannelOptions]) -> Resources:
     if options.managed_by == "cluster":
         sets = answers.daemon_sets if answers else None
         node = answers.node if answers else None
-        if problems := in_cluster.cluster_managed_problems(layout, reading, sets, node, name):
+        problems = in_cluster.cluster_managed_problems(layout, reading, sets, node, name)
+        if problems := (*problems, *(answers.backend_problems() if answers else ())):
             raise Refused(*problems)
         return (*in_cluster.leave_to_cluster(layout, reading), *_firewall(given))
 

@@ -6,17 +6,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
-from ...cluster.records import NET_CONF, ConfigMap, NetConf
+from ...cluster.records import NET_CONF, VNI_NOTE, Backend, ConfigMap, NetConf
 from ...engine.gate import Unexpected
 from ...engine.resource import Refused
 from ...facts import flannel as facts
+from ...facts.node_labels import OS_LABEL
 from ...foreign.files import ForeignError
 from ...foreign.values import load_json
 from .. import networks
 
 SUPPORTED = tuple(facts.BACKENDS)
+ANY_VNI = range(facts.VNI, 2**24)
+"""Of a flannel that Linux and Windows nodes configure alike. Source: flannel v0.28.10
+pkg/backend/vxlan/vxlan_windows.go."""
+BACKEND_TYPE, BACKEND_DATA = "flannel.alpha.coreos.com/backend-type", "flannel.alpha.coreos.com/backend-data"
+"""What flannel notes on its Node. Source: flannel v0.28.10 pkg/subnet/kube/annotations.go, pkg/backend/vxlan/vxlan.go
+(vxlanLeaseAttrs)."""
 
 
 def check_mode(mode: str, build: int | None) -> None:
@@ -63,6 +71,60 @@ def cluster_net_conf(config_map: ConfigMap, where: str) -> NetConf:
         raise Refused(f"The ConfigMap {where} has no net-conf.json that can be read: {sentence}.") from None
 
 
+def _vxlan_problems(backend: Backend, where: str, vnis: Container[int]) -> Iterator[str]:
+    for key, given, fits, needed, linux in (
+        ("VNI", backend.vni, backend.vni in vnis, facts.VNI, "1 (its default)"),
+        ("Port", backend.port, backend.port == facts.PORT, facts.PORT, "8472 (its default)"),
+    ):
+        if not fits:
+            yield (
+                f"{where}: the cluster's flannel has {key} {linux if given is None else given}, Windows nodes need "
+                f'{needed}: set "{key}": {needed} in net-conf.json there and restart flannel on the Linux nodes.'
+            )
+    for key, on in (("DirectRouting", backend.direct_routing), ("GBP", backend.gbp)):
+        if on:
+            yield f'{where}: the cluster\'s flannel has "{key}": true, which flanneld on Windows refuses to start with.'
+
+
+def windows_problems(backend: Backend, where: str) -> tuple[str, ...]:
+    """Why flanneld on Windows does not start with this backend, which Linux nodes and Windows nodes share."""
+    vxlan = facts.BACKENDS["overlay"].type
+    return tuple(_vxlan_problems(backend, where, ANY_VNI)) if backend.type.casefold() == vxlan else ()
+
+
+def node_problems(nodes: Iterable[Mapping[str, Any]], mode: str) -> tuple[str, ...]:
+    """Where what flannel notes on Linux Nodes does not fit this node: backend and VNI, not the port. One sentence for
+    each value, with the first Node that has it. This is all that k3s and rke2 show of their flannel."""
+    wanted = facts.BACKENDS[mode]
+    said: dict[str | int, str] = {}
+    for node in nodes:
+        metadata = node.get("metadata") or {}
+        notes = metadata.get("annotations") or {}
+        if (metadata.get("labels") or {}).get(OS_LABEL) != "linux" or BACKEND_TYPE not in notes:
+            continue
+        kind, vni = str(notes[BACKEND_TYPE]), _read_vni(str(notes.get(BACKEND_DATA) or ""))
+        where = f"Node {metadata.get('name')}"
+        if kind.casefold() != wanted.type:
+            said.setdefault(
+                kind, f"{where}: its flannel uses the backend {kind}, winkube_network_mode {mode} needs {wanted.type}."
+            )
+        elif mode == "overlay" and vni is not None and vni != facts.VNI:
+            said.setdefault(
+                vni,
+                f"{where}: its flannel has VNI {vni}, Windows nodes need {facts.VNI}: set it where the cluster's maker "
+                f"configures flannel (net-conf.json; with k3s --flannel-conf), with Port {facts.PORT}.",
+            )
+    return tuple(said.values())
+
+
+def _read_vni(text: str) -> int | None:
+    """None where it cannot be read."""
+    try:
+        return VNI_NOTE(load_json(text), BACKEND_DATA).vni
+    except (ForeignError, Unexpected):
+        return None
+
+
 def cluster_problems(found: NetConf, mode: str, cluster: str, where: str) -> tuple[str, ...]:
     """Where the Linux nodes' flannel does not fit this node, one sentence each. Nothing is changed in the cluster."""
     backend = found.backend
@@ -77,20 +139,7 @@ def cluster_problems(found: NetConf, mode: str, cluster: str, where: str) -> tup
             f"{advice}."
         )
     elif mode == "overlay":
-        problems += [
-            f"{where}: the cluster's flannel has {key} {linux if given is None else given}, Windows nodes need "
-            f'{needed}: set "{key}": {needed} in net-conf.json there and restart flannel on the Linux nodes.'
-            for key, given, needed, linux in (
-                ("VNI", backend.vni, facts.VNI, "1 (its default)"),
-                ("Port", backend.port, facts.PORT, "8472 (its default)"),
-            )
-            if given != needed
-        ]
-        problems += [
-            f'{where}: the cluster\'s flannel has "{key}": true, which flanneld on Windows refuses to start with.'
-            for key, given in (("DirectRouting", backend.direct_routing), ("GBP", backend.gbp))
-            if given
-        ]
+        problems += _vxlan_problems(backend, where, {facts.VNI})
     ours = networks.list_pod_ranges(cluster)
     theirs = found.network
     if theirs not in {str(each) for each in ours}:

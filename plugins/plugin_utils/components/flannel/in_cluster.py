@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...cluster.client import Cluster, wait_for
-from ...cluster.error import ClusterError
+from ...cluster.error import FORBIDDEN, ClusterError
 from ...cluster.records import ConfigMap
 from ...engine import windows_path
 from ...engine.clock import Clock
@@ -35,13 +35,15 @@ NETWORKS = ("flannel", "calico", "antrea", "ovn")
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What the cluster says about this node: its Node, the DaemonSets, flannel's ConfigMap and its name."""
+    """What the cluster says about this node: its Node, the DaemonSets, flannel's ConfigMap and its name, and without a
+    ConfigMap all Nodes, on which flannel notes its backend."""
 
     server: str
     node: Mapping[str, Any] | None
     daemon_sets: Sequence[Mapping[str, Any]]
     config_map: ConfigMap | None
     where: str
+    nodes: Sequence[Mapping[str, Any]] = ()
 
     @classmethod
     def of(cls, cluster: Cluster, name: str, *, waits: bool) -> Answers:
@@ -65,7 +67,8 @@ class Answers:
                 node = cluster.node(name)
         found = ((f"{space}/{each}", cluster.config_map(space, each)) for space, each in CONFIG_MAPS)
         where, config_map = next(((where, each) for where, each in found if each is not None), ("", None))
-        return cls(cluster.server, node, cluster.daemon_sets(), config_map, where)
+        nodes = _list_nodes(cluster) if config_map is None else ()
+        return cls(cluster.server, node, cluster.daemon_sets(), config_map, where, nodes)
 
     def problems(self, options: FlannelOptions, *, check: bool) -> tuple[str, ...]:
         """Why flanneld would not work on this node. In check mode the Node may not exist yet."""
@@ -78,7 +81,29 @@ class Answers:
         if self.config_map is not None:
             found = flannel_conf.cluster_net_conf(self.config_map, self.where)
             problems += flannel_conf.cluster_problems(found, options.network_mode, cluster_cidr, self.where)
+        else:
+            problems += flannel_conf.node_problems(self.nodes, options.network_mode)
         return tuple(each for each in problems if each)
+
+    def backend_problems(self) -> tuple[str, ...]:
+        """Why the flannel that the cluster runs on Windows would not start, as its ConfigMap has it; nothing where
+        another network runs there."""
+        labels = daemon_sets.labels_of(self.node, "")
+        if self.config_map is None or not daemon_sets.running(self.daemon_sets, NAME, labels):
+            return ()
+        return flannel_conf.windows_problems(
+            flannel_conf.cluster_net_conf(self.config_map, self.where).backend, self.where
+        )
+
+
+def _list_nodes(cluster: Cluster) -> Sequence[Mapping[str, Any]]:
+    """None where they may not be listed."""
+    try:
+        return cluster.nodes()
+    except ClusterError as error:
+        if error.status != FORBIDDEN:
+            raise
+        return ()
 
 
 def notices(answers: Answers | None) -> tuple[Resource, ...]:
