@@ -24,10 +24,11 @@ HIDDEN = {
     "kube-proxy": {"healthz-port": "int32", "metrics-port": "int32", "proxy-port-range": "string"},
 }
 # Gates that --help does not show since they are GA or gone: name -> first minor, locked from, last minor. Sources:
-# kubernetes pkg/features/kube_features.go; k/k#142125 (WinDSR and WinOverlay go, not merged: so far no end).
+# kubernetes pkg/features/kube_features.go; v1.38.0-beta.0 has neither WinDSR nor WinOverlay (kube-proxy's --enable-dsr
+# stays).
 GATES: dict[str, tuple[int, int, int]] = {
-    "WinOverlay": (14, 34, 99),
-    "WinDSR": (14, 34, 99),
+    "WinOverlay": (14, 34, 37),
+    "WinDSR": (14, 34, 37),
     "IdentifyPodOS": (23, 25, 26),
     "WindowsHostNetwork": (26, 99, 99),
     "PodAndContainerStatsFromCRI": (23, 99, 99),

@@ -100,6 +100,7 @@ def test_klogs_flags_end_with_1_25(version: str, expected: tuple[str | None, str
         ("1.34.4", False, None, None),
         ("1.34.4", True, None, None),
         ("1.37.1", True, None, None),
+        ("1.38.0", True, None, None),
     ],
 )
 def test_gates_end_where_they_are_locked(version: str, dsr: bool, l2bridge: str | None, vxlan: str | None) -> None:

@@ -51,6 +51,7 @@ def network(kube: Kube, kind: str = "L2Bridge", name: str = "cbr0") -> str:
         ("1.34.4", "WinOverlay=false", "cannot set feature gate WinOverlay to false, feature is locked to true"),
         ("1.37.1", "WinDSR=false", "cannot set feature gate WinDSR to false, feature is locked to true"),
         ("1.30.4", "Nonsense=true", "unrecognized feature gate: Nonsense"),
+        ("1.38.0", "WinDSR=true", "unrecognized feature gate: WinDSR"),
     ],
 )
 def test_gates_that_end_it(make: Make, version: str, gates: str, said: str) -> None:
