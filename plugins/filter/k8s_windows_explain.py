@@ -60,7 +60,7 @@ def k8s_windows_explain(files: list[str] | str, text: str = "") -> list[str]:
         read_all([str(each) for each in names], given)
     if given.refused and not given.texts:
         raise AnsibleFilterError(" ".join(given.refused))
-    return [*given.refused, *explain(given.texts)]
+    return [*given.refused, *explain(given.texts).lines]
 
 
 class FilterModule:

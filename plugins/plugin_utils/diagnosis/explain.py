@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What texts about a node say without the node: each is recognised and given to the checker that there is for it.
 
-    for line in explain({"stdin": text, "bundle.zip": ...}): print(line)
+    for line in explain({"stdin": text, "bundle.zip": ...}).lines: print(line)
 
 HNS's listings, adapters and cni.conf of one call are one scene, so that each is compared with the others; what they
 show stands before what logs say.
@@ -16,6 +16,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from enum import IntEnum
 from ipaddress import ip_network
 from tomllib import TOMLDecodeError
 from typing import Any
@@ -27,7 +29,7 @@ from ..foreign.windows import WINDOW
 from ..network.parse import KINDS as HNS_KINDS
 from ..network.pasted import PastedError, json_values
 from ..network.pasted import read as read_pasted
-from ..words.meanings import meanings
+from ..words.meanings import is_place, meanings, say
 from ..words.scan import words_of
 
 HNS, CNI, CONTAINERD, KUBELET, ADAPTERS, NODES, LOG = (
@@ -78,8 +80,26 @@ def kind_of(text: str) -> str:
     return LOG
 
 
-def explain(texts: Mapping[str, str], host: str = "") -> list[str]:
-    """For a terminal: what each text was taken for, what it shows, and what mends it."""
+class Worth(IntEnum):
+    """What an answer is worth, as the exit status of the command."""
+
+    CAUSE = 0
+    """A cause, or a short list of causes."""
+    NOTHING = 1
+    PLACES = 3
+    """Where something failed, or which code it has, and no cause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """For a terminal; the last line says what was looked at."""
+
+    lines: tuple[str, ...]
+    worth: Worth
+
+
+def explain(texts: Mapping[str, str], host: str = "") -> Explained:
+    """What each text was taken for, what it shows, and what mends it."""
     kinds = {name: kind_of(text) for name, text in texts.items()}
     lines = list(_of_scene({name: text for name, text in texts.items() if kinds[name] in {HNS, ADAPTERS}}, host))
     checkers: Mapping[str, Callable[[str, str], Iterator[str]]] = {
@@ -87,13 +107,16 @@ def explain(texts: Mapping[str, str], host: str = "") -> list[str]:
         CONTAINERD: _of_containerd,
         KUBELET: _of_kubelet,
         NODES: _of_nodes,
-        LOG: lambda _name, text: _of_messages(text, host),
     }
-    for name in sorted(texts, key=lambda name: (kinds[name] == LOG, kinds[name] == NODES)):
-        if look := checkers.get(kinds[name]):
-            lines += [f"{name}: {said}" for said in look(name, texts[name])]
+    for name in sorted((each for each in texts if kinds[each] in checkers), key=lambda each: kinds[each] == NODES):
+        lines += [f"{name}: {said}" for said in checkers[kinds[name]](name, texts[name])]
+    told = [(name, each) for name in texts if kinds[name] == LOG for each in meanings(texts[name], host)]
+    causes = lines or not all(is_place(each) for _name, each in told)
+    lines += [f"{name}: {say(each)}" for name, each in told]
     taken = ", ".join(f"{name} ({kinds[name]})" for name in texts)
-    return [*lines, f"Looked at: {taken}." if lines else f"{NOTHING} in {taken}."]
+    if not lines:
+        return Explained((f"{NOTHING} in {taken}.",), Worth.NOTHING)
+    return Explained((*lines, f"Looked at: {taken}."), Worth.CAUSE if causes else Worth.PLACES)
 
 
 def _of_scene(texts: Mapping[str, str], host: str) -> Iterator[str]:
@@ -119,7 +142,7 @@ def _of_scene(texts: Mapping[str, str], host: str) -> Iterator[str]:
         theirs = Node.unknown(layout, cni_managed_by="cluster", kube_proxy_managed_by="cluster")
         scene = scene_of(Reading(parts=parts), theirs)
         for cause in diagnose(scene).causes:
-            yield f"{cause.finding.title}. {cause.finding.advise(host)}"
+            yield f"{cause.finding.title} [{cause.finding.id}]. {cause.finding.advise(host)}"
 
 
 def _hns_kinds(text: str) -> Iterator[str]:
@@ -200,11 +223,6 @@ def _of_nodes(_name: str, text: str) -> Iterator[str]:
             yield f"{name} is {status}: kubectl describe node {name} says why, and so does winkube.node.diagnose."
         elif "SchedulingDisabled" in status:
             yield f"{name} is cordoned: kubectl uncordon {name}, when you are done."
-
-
-def _of_messages(text: str, host: str) -> Iterator[str]:
-    for each in meanings(text, host):
-        yield " ".join(each[key] for key in ("title", "cause", "remedy", "ours") if each[key])
 
 
 _ADAPTER = re.compile(r"^\S.*? adapter (?P<name>.+?):\s*$")

@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """`winkube-explain [FILE ...]`: what logs, listings and configuration files of a Windows node mean, without the node.
 
-Files, folders and bundles of collect_logs (zip), or standard input. Exit status 0: said; 1: nothing is wrong, or known;
-2: nothing could be read. What cannot be read is told, and the rest is looked at.
+Files, folders and bundles of collect_logs (zip), or standard input. Exit status 0: a cause, or a short list of causes;
+3: only where something failed; 1: nothing is wrong, or known; 2: nothing could be read, or winkube-explain failed. What
+cannot be read is told, and the rest is looked at.
 
 A file of its own: the command of the wheel, and what the playbook explain.yml runs by explain_files.
 """
@@ -21,7 +22,7 @@ from ..engine.printable import escape
 from ..foreign.encoding import decode_anyhow
 from ..foreign.files import MOST_BYTES, ForeignError, is_zip, read_end, read_input, read_members
 from ..redaction.redact import redact
-from .explain import NOTHING, explain
+from .explain import explain
 
 MOST = 16 << 20
 """Bytes at the end of a file that are looked at."""
@@ -59,14 +60,18 @@ def main(arguments: list[str]) -> int:
         print(f"winkube-explain: {sentence}", file=sys.stderr)
     if not given.texts:
         return 2
-    lines = explain(given.texts)
-    print(*map(escape, lines), sep="\n")
-    return 1 if lines[-1].startswith(NOTHING) else 0
+    answer = explain(given.texts)
+    print(*map(escape, answer.lines), sep="\n")
+    return int(answer.worth)
 
 
 def run() -> int:
     """As the wheel's command."""
-    return main(sys.argv[1:])
+    try:
+        return main(sys.argv[1:])
+    except Exception as error:  # whatever it is: the status of an uncaught one is that of nothing found
+        print(f"winkube-explain: a fault of its own, {type(error).__name__}: {escape(str(error))}", file=sys.stderr)
+        return 2
 
 
 def read_all(names: Iterable[str], given: Given | None = None) -> Given:

@@ -36,7 +36,7 @@ _EVENT = re.compile(
 _POWERSHELL = re.compile(r"\+ CategoryInfo\s*:.*?\+ FullyQualifiedErrorId\s*:\s*(.+?)(?:,([\w-]+))?\s*$", re.S)
 _CALICO = re.compile(r"^\d{4}-\d\d-\d\d [\d:.]+ \[(\w+)\]\[\d+\] (\S+) \d+: (.*)$", re.S)
 _JOURNAL = re.compile(r"^(?:\w{3} +\d+ [\d:]+ \S+ )?([a-z][\w-]*)(?:\.exe)?\[\d+\]: (.*)$", re.S)
-_ZAP = re.compile(r"^\d{4}-\d\d-\d\d\S*\s+(INFO|WARN|ERROR|FATAL|DEBUG)\s+(\S+)\s+(.*)$", re.S)
+_ZAP = re.compile(r"^\d{4}-\d\d-\d\d\S*\s+(INFO|WARN|ERROR|FATAL|DEBUG|info|warn|error)\s+(\S+)\s+(.*)$", re.S)
 _TERMINAL = re.compile(r"^(DEBU|INFO|WARN|ERRO|FATA)\[[^\]]*\] ?(.*)$", re.S)
 _ERROR = re.compile(r"^(?:[Ee]rror|[Ff]atal|ERRO|FATA|\w*(?:Exception|Error)): ?(.*)$", re.S)
 _FAILURE = re.compile(
@@ -64,6 +64,15 @@ _PROGRAM = re.compile(
 _CMDLET = re.compile(r"^[A-Z]\w+-[A-Z]\w+ : ")
 _ERRORS = ("error", "err", "desc")
 _WARNS = {"warning", "warn"}
+_INFORMS = {"info", "information", "informational", "notice"}
+_WITHIN = re.compile(r"\b[EF]\d{4} \d\d:\d\d|type: 'Warning'|level=(?:error|fatal)|\berr(?:or)?=")
+"""An error that a line of information quotes."""
+_FAILS = re.compile(
+    r"\b(?:not|no|never|exceed\w*|full|warning|fatal)\b|(?:Failed|Error|BackOff|Exception|Exceeded)\b|"
+    r"\b(?:Failed|Err)[A-Z]",
+    re.IGNORECASE,
+)
+_STAMP = re.compile(r"\W?\d{4}[-/]\d\d[-/]\d\d[T ]|\d{1,2}/\d{1,2}/\d{4} ")
 _LEVELS = {
     "I": "info",
     "W": "warning",
@@ -165,10 +174,19 @@ class Line:
         return Reason("", "", last[:160])
 
     @property
+    def informs(self) -> bool:
+        """Whether its program says that it is no fault."""
+        return self.level in _INFORMS and _WITHIN.search(self.raw) is None
+
+    @property
     def known(self) -> bool:
-        """Whether it says where, or a code, or that something failed."""
+        """Whether it says where, or a code, or that something failed. What has neither a form of a log nor a word of a
+        failure is prose, whatever it speaks of."""
         failed = self.level in {"error", "fatal"} or (self.level in _WARNS and _FAILURE.search(self.message))
-        return bool(self.operation or self.object or self.innermost.kind or failed)
+        if self.innermost.kind or failed:
+            return True
+        prose = self.form == "text" and not _STAMP.match(self.raw) and not _FAILS.search(self.raw)
+        return not prose and bool(self.operation or self.object)
 
 
 @cache

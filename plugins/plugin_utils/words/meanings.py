@@ -14,7 +14,7 @@ from .causes import CAUSES
 from .line import parse
 from .mended import CRASH, describe_fixes, find_fixes
 from .messages import PLACES, Told, explain_text
-from .places import look_first, look_next, place_sentence
+from .places import NO_CAUSE, look_first, look_next, place_sentence
 from .records import Record, records
 from .several import row_of, several_of
 from .signs import sign_of, speak_twice
@@ -67,15 +67,25 @@ def _cause_of(cause: Cause, told: Sequence[Told], message: str, host: str) -> di
     }
 
 
+def say(meaning: Mapping[str, Any]) -> str:
+    """A meaning in a line, with its id beside it; a list has its ids already."""
+    named = "" if meaning.get("causes") or meaning["id"] == NOT_KNOWN else f"[{meaning['id']}]"
+    said = (meaning["title"], named, *(meaning[key] for key in ("cause", "remedy", "ours")))
+    return " ".join(each for each in said if each).strip()
+
+
+def is_place(meaning: Mapping[str, Any]) -> bool:
+    """Whether it says where something failed, or which code it has, and no cause."""
+    return str(meaning["cause"]).startswith(NO_CAUSE)
+
+
 def message_lines(message: str, host: str = "") -> list[str]:
     """The same for a terminal; nothing without a message."""
     if not message.strip():
         return []
-    found = meanings(message, host)
-    return [
-        "Your message: " + " ".join(each[key] for key in ("title", "cause", "remedy", "ours") if each[key]).strip()
-        for each in found
-    ] or ["Your message is not known, neither its place nor a code in it."]
+    return [f"Your message: {say(each)}" for each in meanings(message, host)] or [
+        "Your message is not known, neither its place nor a code in it."
+    ]
 
 
 NOT_KNOWN = "not-known"
@@ -88,7 +98,7 @@ def _find_places(message: str) -> tuple[Record, ...]:
     found: dict[str, Record] = {}
     for each in records(message):
         line = parse(each.text)
-        if line.known and line.level != "info":
+        if line.known and not line.informs:
             found.setdefault(place_sentence(line), each)
     return tuple(found.values())[:_MOST]
 

@@ -203,7 +203,7 @@ def explain_text(text: str) -> tuple[Told, ...]:
     mended = _hear_records(broken)
     hits += _find_known(mended)
     works, reached = _ends(found) if hits else ({}, {})
-    counted = [each for each in hits if not _is_over(each, works, reached)]
+    counted = [each for each in hits if not (_is_over(each, works, reached) or _is_told(each))]
     # What a healthy node says as well while it starts stands behind what it does not say, and how a command that was
     # run in a container ended behind what a program says by itself
     ranked = sorted(counted, key=lambda each: (each.message.early, _is_of_exec(each.record), _ORDER[each.message]))
@@ -213,6 +213,11 @@ def explain_text(text: str) -> tuple[Told, ...]:
     kept = frozenset(_particular(each.message for each in said))
     # A cause stands before what follows from it
     return tuple(sorted((each for each in said if each.message in kept), key=lambda each: each.message in PLACES))
+
+
+def _is_told(one: Told) -> bool:
+    """Whether it is a place of which a program only informs."""
+    return one.message in PLACES and parse(one.record.text).informs
 
 
 def _is_of_exec(record: Record) -> bool:
@@ -232,7 +237,7 @@ def _find_pasted(found: Iterable[tuple[Record, _Heard]]) -> list[Told]:
     hits = [
         Told(heard.pasted.finding, heard.pasted, each)
         for each, heard in found
-        if heard.pasted is not None and parse(each.text).level != "info"
+        if heard.pasted is not None and not parse(each.text).informs
     ]
     return sorted(hits, key=lambda each: _ORDER[each.message])
 

@@ -67,14 +67,14 @@ def test_a_text_is_recognised_by_its_form(text: str, kind: str) -> None:
     ],
 )
 def test_its_checker_says_what_is_wrong(text: str, said: str) -> None:
-    lines = explain({"it": text})
+    lines = explain({"it": text}).lines
     assert any(said in line for line in lines[:-1])
     assert lines[-1].startswith("Looked at: it (")
 
 
 def test_listings_of_hns_are_given_to_its_checks_and_stand_before_messages() -> None:
     (case,) = [each for each in load("cases") if each.name == "kubernetes-101680"]
-    lines = explain({"log": BROKEN, "networks": case.data["networks"], "endpoints": case.data["endpoints"]})
+    lines = explain({"log": BROKEN, "networks": case.data["networks"], "endpoints": case.data["endpoints"]}).lines
     assert len(lines) > 2
     assert next(number for number, line in enumerate(lines) if line.startswith("log: ")) > 0
 
@@ -85,7 +85,7 @@ def test_listings_of_hns_are_given_to_its_checks_and_stand_before_messages() -> 
 def test_a_healthy_listing_is_no_alarm(case: object) -> None:
     data = getattr(case, "data")  # noqa: B009
     texts = {kind: data[kind] for kind in ("networks", "endpoints") if isinstance(data.get(kind), str)}
-    assert all(line.startswith(NOTHING) for line in explain(texts)) or not texts
+    assert all(line.startswith(NOTHING) for line in explain(texts).lines) or not texts
 
 
 _PANIC = """\
@@ -113,11 +113,11 @@ def test_the_releases_of_kubernetes_that_mended_it_are_named(text: str, releases
     network of l2bridge or several Services of a Deployment leave)."""
     case = next((each for each in load("cases") if each.name == text), None)
     texts = {"it": text} if case is None else {kind: case.data[kind] for kind in ("networks", "endpoints")}
-    assert f"Kubernetes has mended this in {releases} (kubernetes/kubernetes#" in " ".join(explain(texts))
+    assert f"Kubernetes has mended this in {releases} (kubernetes/kubernetes#" in " ".join(explain(texts).lines)
 
 
 def test_a_panic_of_another_function_names_none() -> None:
-    assert "has mended" not in " ".join(explain({"it": _PANIC.replace("getAllLoadBalancers", "getAllEndpoints")}))
+    assert "has mended" not in " ".join(explain({"it": _PANIC.replace("getAllLoadBalancers", "getAllEndpoints")}).lines)
 
 
 def test_adapters_have_their_addresses() -> None:
@@ -170,7 +170,7 @@ def test_the_command_reads_files_folders_and_bundles(tmp_path: Path, capsys: pyt
     ],
 )
 def test_what_would_never_end_or_cannot_be_read_is_a_sentence(text: str, said: str) -> None:
-    lines = explain({"it": text})
+    lines = explain({"it": text}).lines
     assert any(said in line for line in lines)
     assert max(map(len, lines)) < 1000
 
@@ -224,3 +224,48 @@ def test_what_is_quoted_of_a_file_has_no_secret(tmp_path: Path, capsys: pytest.C
     assert key not in printed and token not in printed
     message = k8s_windows_explain([], f"E1129 kubelet.go:1] failed to ask with Authorization: Bearer {token}: EOF")
     assert token not in " ".join(message)
+
+
+PLACE = "E1120 10:00:00.100000 1 kubelet.go:9] Failed to create pod sandbox: rpc error: code = Unknown desc = odd"
+LISTED = "E1120 10:00:00.1 1 proxier.go:9] hcnCreateLoadBalancer failed in Win32: The port exists. (0x803b0013)"
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "named"),
+    [
+        (BROKEN, 0, "[hns.policy-refused]"),
+        (LISTED, 0, "(kube-proxy.rule-port-taken)"),
+        (PLACE, 3, "Not known"),
+        (f"{PLACE}\n{BROKEN}", 0, "[hns.policy-refused]"),
+        ("Thank you, it works now.", 1, "Nothing"),
+    ],
+)
+def test_the_status_tells_a_cause_from_a_place(
+    text: str, status: int, named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "kubelet.log"
+    log.write_text(text, encoding="utf-8")
+    assert explain_cli.main([str(log)]) == status
+    assert named in capsys.readouterr().out
+
+
+def test_a_fault_of_its_own_is_no_answer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(_arguments: list[str]) -> int:
+        raise ValueError("odd")
+
+    monkeypatch.setattr(explain_cli, "main", fail)
+    assert explain_cli.run() == 2
+    assert "ValueError: odd" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We drain each node before kubelet pulls the images from mcr.microsoft.com and mounts its volumes.",
+        "I1120 10:00:00.100000 1 reconciler.go:9] MountVolume.SetUp succeeded for volume data in C:\\k\\pods",
+        '{"level":"Information","msg":"PullImage mcr.microsoft.com/a:1"}',
+        '2026-11-20T10:00:00.1Z\tinfo\treceiver/x.go:9\tconnecting to https://10.0.0.1:6443/api\t{"kind": "receiver"}',
+    ],
+)
+def test_prose_and_what_only_informs_is_not_told(text: str) -> None:
+    assert explain({"it": text}).lines == ("Nothing is wrong, or known, in it (messages).",)

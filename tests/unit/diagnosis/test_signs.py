@@ -68,7 +68,7 @@ def test_in_logs_of_two_programs_the_same_is_one_sign() -> None:
 def test_a_remedy_that_is_not_asked_for_says_what_it_would_end() -> None:
     (said,) = meanings(EXISTS.format("a" * 64), "win1")
     assert said["ours"] == "" and "ends connections and the machine" in said["remedy"]
-    assert not DRASTIC.search(" ".join(explain({"stdin": EXISTS.format("a" * 64)})))
+    assert not DRASTIC.search(" ".join(explain({"stdin": EXISTS.format("a" * 64)}).lines))
 
 
 @pytest.mark.parametrize("cause", [*table.KNOWN.values(), *CAUSES.values()], ids=lambda cause: str(cause.id))

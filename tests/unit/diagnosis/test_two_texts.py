@@ -46,7 +46,7 @@ def test_the_parts_of_ours() -> None:
 
 def test_explain_prints_the_plain_text_and_an_inventory_gets_ours_behind_it() -> None:
     text = "flanneld: failed to read net conf: open /etc/kube-flannel/net-conf.json: no such file"
-    (alone, _looked) = explain({"stdin": text})
+    (alone, _looked) = explain({"stdin": text}).lines
     assert "net-conf.json (Network, Backend)" in alone and "ansible-playbook" not in alone
     (said,) = meanings(text, "win1")
     assert "--tags flannel --limit win1" in said["ours"]
