@@ -21,11 +21,13 @@ from tests.lab.server.host import NodeHost
 _KEY = b"PRIVATE KEY-----"
 
 
-def make_nodes(made: str, names: Sequence[str], cluster: Cluster, notes: Callable[[str], dict[str, str]]) -> None:
+def make_nodes(
+    made: str, names: Sequence[str], cluster: Cluster, notes: Callable[[str], dict[str, str]], there: int = 0
+) -> None:
     """Nodes as that of the machine `made`, each with a range of its own, with or without machines. `notes`: the
-    annotations of one besides."""
+    annotations of one besides; `there`: how many have been made so."""
     pattern = cluster.nodes[made]
-    for number, name in enumerate(names, 256):
+    for number, name in enumerate(names, 256 + there):
         cidr = f"10.{128 + number // 256}.{number % 256}.0/24"
         node = _renamed(pattern, {made: name, pattern["spec"]["podCIDR"]: cidr})
         node["metadata"]["annotations"] |= notes(name)

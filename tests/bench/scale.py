@@ -127,14 +127,16 @@ class Fleet:
             return {"winkube.node/applied": hashlib.sha256(mine.encode()).hexdigest()[:LENGTH]}
 
         self.cluster.request("PATCH", f"/api/v1/nodes/{PATTERN}", {"metadata": {"annotations": note(PATTERN)}})
-        copies.make_nodes(PATTERN, names, self.cluster, note)
         self.names = [PATTERN, *names]
         mine = [name for name in names if find_slice(name, fewest) == 0]
+        copies.make_nodes(PATTERN, mine, self.cluster, note)
         addresses = [f"10.77.{1 + number // 250}.{1 + number % 250}" for number in range(len(mine))]
         specs = [NodeSpec(name, at, containers=True) for name, at in zip(mine, addresses, strict=True)]
         hosts = self.bench.lab.add_nodes(dict.fromkeys(specs))
         copies.make_machines(self.whole.host, hosts, self.cluster)
         self.cluster.advance(60)
+        # Last: each machine's programs list all Nodes when they start.
+        copies.make_nodes(PATTERN, [name for name in names if name not in mine], self.cluster, note, len(mine))
 
     def close(self) -> None:
         self.bench.close()

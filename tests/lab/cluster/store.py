@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import uuid
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from tests.lab.cluster.kinds import BY_NAME, Kind
 
@@ -46,6 +45,19 @@ def shown(kind: Kind) -> str:
     return f"{kind.plural}.{kind.group}" if kind.group else kind.plural
 
 
+T = TypeVar("T")
+
+
+def copied(value: T) -> T:
+    """A copy of JSON, in a fraction of the time that copy.deepcopy takes: each list of thousands of Nodes is one."""
+    made: object = value
+    if isinstance(value, dict):
+        made = {name: copied(each) for name, each in value.items()}
+    elif isinstance(value, list):
+        made = [copied(each) for each in value]
+    return cast(T, made)
+
+
 class Store:
     """Objects by kind, namespace and name. Whatever is handed out is a copy.
 
@@ -71,7 +83,7 @@ class Store:
 
     def find(self, kind: Kind, namespace: str, name: str) -> Object | None:
         found = self._objects.get(kind.key, {}).get((namespace, name))
-        return copy.deepcopy(found) if found is not None else None
+        return copied(found) if found is not None else None
 
     def get(self, kind: Kind, namespace: str, name: str) -> Object:
         found = self.find(kind, namespace, name)
@@ -82,12 +94,12 @@ class Store:
     def list(self, kind: Kind, namespace: str = "") -> list[Object]:
         """All of a kind, or those of one namespace, by namespace and name."""
         held = self._objects.get(kind.key, {})
-        return [copy.deepcopy(held[key]) for key in sorted(held) if not namespace or key[0] == namespace]
+        return [copied(held[key]) for key in sorted(held) if not namespace or key[0] == namespace]
 
     # -- writing -------------------------------------------------------------------------------------------------
 
     def create(self, kind: Kind, namespace: str, body: Object) -> Object:
-        made = copy.deepcopy(body)
+        made = copied(body)
         metadata = made.setdefault("metadata", {})
         if not metadata.get("name"):
             prefix = metadata.get("generateName")
@@ -108,13 +120,13 @@ class Store:
         made |= {"apiVersion": kind.api_version, "kind": kind.name}
         metadata |= {"uid": str(uuid.uuid4()), "creationTimestamp": self.stamp(), "resourceVersion": self._next()}
         held[namespace, name] = made
-        self.changed("ADDED", kind, copy.deepcopy(made))
-        return copy.deepcopy(made)
+        self.changed("ADDED", kind, copied(made))
+        return copied(made)
 
     def replace(self, kind: Kind, namespace: str, name: str, body: Object) -> Object:
         """The whole object; 409 when it names an older resourceVersion."""
         old = self.get(kind, namespace, name)
-        new = copy.deepcopy(body)
+        new = copied(body)
         metadata = new.setdefault("metadata", {})
         wanted = metadata.get("resourceVersion")
         if wanted and wanted != old["metadata"]["resourceVersion"]:
@@ -134,8 +146,8 @@ class Store:
             return old
         new["metadata"]["resourceVersion"] = self._next()
         self._objects[kind.key][namespace, name] = new
-        self.changed("MODIFIED", kind, copy.deepcopy(new))
-        return copy.deepcopy(new)
+        self.changed("MODIFIED", kind, copied(new))
+        return copied(new)
 
     def delete(self, kind: Kind, namespace: str, name: str) -> Object:
         found = self.get(kind, namespace, name)
@@ -158,8 +170,8 @@ def _without_version(found: Object) -> Object:
 def merged(old: Any, patch: Any) -> Any:
     """A JSON merge patch (RFC 7386)."""
     if not isinstance(patch, dict):
-        return copy.deepcopy(patch)
-    result = copy.deepcopy(old) if isinstance(old, dict) else {}
+        return copied(patch)
+    result = copied(old) if isinstance(old, dict) else {}
     for key, value in patch.items():
         if value is None:
             result.pop(key, None)
@@ -172,8 +184,8 @@ def strategic(old: Any, patch: Any) -> Any:
     """A strategic merge patch: as a merge patch, and lists of _MERGE_KEYS by their key (`$patch: delete` removes,
     `$patch: replace` takes the rest of the list for the whole)."""
     if not isinstance(patch, dict):
-        return copy.deepcopy(patch)
-    result = copy.deepcopy(old) if isinstance(old, dict) else {}
+        return copied(patch)
+    result = copied(old) if isinstance(old, dict) else {}
     for key, value in patch.items():
         if value is None:
             result.pop(key, None)
@@ -187,15 +199,15 @@ def strategic(old: Any, patch: Any) -> Any:
 def _by_key(old: list[Any], patch: list[Any], key: str) -> list[Any]:
     rest = [item for item in patch if item.get("$patch") != "replace"]
     if len(rest) < len(patch):
-        return copy.deepcopy(rest)
-    result = copy.deepcopy(old)
+        return copied(rest)
+    result = copied(old)
     for item in patch:
         index = next((i for i, found in enumerate(result) if found.get(key) == item.get(key)), None)
         if item.get("$patch") == "delete":
             if index is not None:
                 del result[index]
         elif index is None:
-            result.append(copy.deepcopy(item))
+            result.append(copied(item))
         else:
             result[index] = strategic(result[index], item)
     return result
