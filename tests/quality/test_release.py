@@ -14,7 +14,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
 from tests.quality.sanity import project_files
-from tests.release import importer, lock
+from tests.release import importer, lock, nightly
 from tests.release.__main__ import ROOT, NotReadyError, release, section, show, version_of
 
 
@@ -56,6 +56,9 @@ def test_a_release_is_complete(tree: Path, tmp_path: Path) -> None:
     key = tmp_path / "key"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=tree, check=True, capture_output=True, text=True).stdout
+    with pytest.raises(NotReadyError, match=f"There is no green nightly run of {commit.strip()}: none was green here"):
+        release(tree, into, key)
+    assert nightly.note(tree).endswith(f"{commit.strip()}.")
     shown: list[Path] = []
 
     def accept(archive: Path) -> list[str]:
@@ -99,6 +102,21 @@ def test_a_release_is_complete(tree: Path, tmp_path: Path) -> None:
     with tarfile.open(into / f"winkube-node-{version}.tar.gz") as archive:
         members = set(archive.getnames())
     assert "plugins/connection/host_process.py" in members and "CHANGELOG.md" in members
+
+
+def test_a_run_with_changes_or_of_another_commit_counts_for_no_release(tmp_path: Path) -> None:
+    git = ("git", "-c", "user.name=ann", "-c", "user.email=ann@example.com")
+    (tmp_path / ".gitignore").write_text("/.cache/\n", encoding="utf-8")
+    for words in (("init", "--quiet"), ("add", "--all"), ("commit", "--quiet", "--message", "one")):
+        subprocess.run([*git, *words], cwd=tmp_path, check=True)
+    (tmp_path / "new").touch()
+    assert "not committed" in nightly.note(tmp_path)
+    assert "none was green here" in nightly.objection(tmp_path)
+    (tmp_path / "new").unlink()
+    nightly.note(tmp_path)
+    assert nightly.objection(tmp_path) == ""
+    subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message", "two"], cwd=tmp_path, check=True)
+    assert "the last one that was green here is of" in nightly.objection(tmp_path)
 
 
 def test_what_ci_installs_is_locked_by_hashes(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.release import importer
+from tests.release import importer, nightly
 from tests.release.materials import bill_of_materials
 from tests.release.provenance import sha256, statement
 
@@ -65,6 +65,8 @@ def objections(tree: Path, version: str) -> list[str]:
         found.append(f"There is a tag v{version} already: raise the version in galaxy.yml.")
     if not list((tree / "changelogs" / "fragments").glob("*.yml")):
         found.append("There is no fragment in changelogs/fragments: nothing has changed since the last release.")
+    if missing := nightly.objection(tree):
+        found.append(missing)
     return found
 
 
