@@ -22,6 +22,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.words.places import N
 
 from tests.judge.case import Case, judge, load
 from tests.judge.signs import find_drastic
+from tests.judge.start import start_ratio
 
 HERE = Path(__file__).parent
 SETS = {"windows": HERE / "frozen-windows.yml", "general": HERE / "frozen.yml"}
@@ -57,6 +58,7 @@ class Figures:
             "healthy": healthy(),
             **remedies(),
             "drastic_on_one_sign": sum(1 for _ in find_drastic()),
+            "start_ratio": start_ratio(),
         }
 
 
