@@ -9,7 +9,11 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.winkube.node.plugins.action import workload_lint as action
 from ansible_collections.winkube.node.plugins.plugin_utils.lint import cli
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import add_unreadable, lint
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.sources import read_inputs
 
 from .test_real_repositories import POD, reported
 from .test_reports import run
@@ -234,3 +238,13 @@ def test_the_hooks_are_what_they_say() -> None:
     kept: dict[str, Any] = {key: whole[key] for key in ("id", "entry", "pass_filenames")}
     assert kept == {"id": "workload-lint", "entry": "workload-lint", "pass_filenames": False}
     assert files["id"] == "workload-lint-files" and "pass_filenames" not in files
+
+
+@pytest.mark.parametrize(("strict", "failed"), [(False, False), (True, True)])
+def test_the_module_fails_on_what_was_not_checked_if_it_is_told_to(folder: Path, strict: bool, failed: bool) -> None:
+    chart(folder / "web", needs="name=")
+    inputs = read_inputs(["web"])
+    report = add_unreadable(lint(inputs.documents, Profile()), inputs.unreadable)
+    verdict = action._verdict(report, "error", False, strict)
+    assert verdict["failed"] is failed and "1 chart not checked" in verdict["msg"]
+    assert ("name is required" in verdict["msg"]) is failed, "the reason stands in the message of a failed task"
