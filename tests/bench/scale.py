@@ -142,7 +142,7 @@ class Fleet:
         self.bench.close()
 
     def run(self, playbook: str, slices: int, index: int = 0) -> Slice:
-        """As a pod of the Job, with all that it writes in one folder."""
+        """As a pod of the Job."""
         nodes = sum(find_slice(name, slices) == index for name in self.names)
         line = [str(SCRIPTS / "ansible-playbook"), "-i", str(self._inventory(playbook)), "-e", f"@{self._extra()}"]
         more = {"WINKUBE_SLICES": str(slices), "JOB_COMPLETION_INDEX": str(index), "ANSIBLE_FORKS": FORKS}
@@ -182,7 +182,6 @@ class Fleet:
         return len(json.dumps(self.cluster.request("GET", "/api/v1/nodes"))) / 2**20
 
     def _environment(self) -> dict[str, str]:
-        # The lab's cluster goes on the others' way; a run's own clock and its files do not.
         return self.bench.environment() | {"ANSIBLE_INVENTORY_ENABLED": "winkube.node.cluster_nodes"}
 
     def _inventory(self, account: str) -> Path:
