@@ -138,3 +138,33 @@ REPOSITORIES: dict[str, Tags] = {
         Tags("microsoft/mssql-server-windows-express", gone=_NO_SQL_SERVER, source=_HUB),
     )
 }  # fmt: skip
+
+
+# Of these repositories a tag names the base image before the release of Windows: 8.0-nanoserver-ltsc2022.
+_ON_A_BASE = re.compile(
+    r"mcr\.microsoft\.com/(?:dotnet/(?:framework/)?\w+|windows/servercore/iis|powershell)|python|golang|openjdk"
+    r"|eclipse-temurin|mongo"
+)
+_RELEASE = re.compile(r"(?:^|-)(?:ltsc20\d\d|1809|1903|1909|20h2)(?:-|$)", re.IGNORECASE)
+_FRAMEWORK = "mcr.microsoft.com/dotnet/framework/"
+
+
+def explain_tag(repository: str, tag: str) -> tuple[str, str]:
+    """Why there is no such tag by its form, and what to use instead; empty for one that there may be.
+
+    Source: the READMEs of dotnet/dotnet-docker, microsoft/dotnet-framework-docker, microsoft/iis-docker,
+    PowerShell/PowerShell-Docker and docker-library, Windows tags.
+    """
+    if repository.startswith(_FRAMEWORK) and "nanoserver" in tag:
+        return ".NET Framework does not run on nanoserver", f"{repository}:4.8-windowsservercore-ltsc2022"
+    if re.fullmatch(r"mcr\.microsoft\.com/dotnet/(?:runtime|aspnet|sdk)", repository) and re.match(
+        r"(?:3\.5|4\.[5-9])(?:[.-]|$)", tag
+    ):
+        name = repository.rpartition("/")[2]
+        return f"{repository} has no {tag}, which is .NET Framework", f"{_FRAMEWORK}{name}:{tag}"
+    if _ON_A_BASE.fullmatch(repository) and _RELEASE.search(tag) and not re.search("nanoserver|windowsservercore", tag):
+        named = _RELEASE.sub(
+            lambda found: found[0].replace(found[0].strip("-"), f"windowsservercore-{found[0].strip('-')}"), tag
+        )
+        return f"{repository} has no tag {tag}: a tag names nanoserver or windowsservercore", f"{repository}:{named}"
+    return "", ""

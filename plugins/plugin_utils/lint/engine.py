@@ -19,6 +19,7 @@ from .model import Finding, Hit, Path, Severity, mask, names_secret, show_path
 from .profile import Profile
 from .rule import Case, Rule, keys_of
 from .rulebook import HYGIENE, POD_RULES, RULES, UNCHECKED, UNREADABLE, rule_id
+from .rules_scheduling import may_land_on_windows
 from .silence import Ignore, read_ignored
 
 _REJECTED = "The API server rejects the pod."
@@ -50,6 +51,8 @@ class Report:
     unchecked: Mapping[str, int] = field(default_factory=dict)
     # Kinds that name images but have no pod -> number of objects.
     not_looked_into: Mapping[str, int] = field(default_factory=dict)
+    # Pods that select no system, of which nobody knows whether a taint keeps them off Windows nodes.
+    undirected: int = 0
 
     @property
     def findings(self) -> list[Finding]:
@@ -150,7 +153,15 @@ def _lint(documents: Iterable[Document], profile: Profile, ignore: Sequence[Igno
     found.sort(key=lambda each: (each.finding.file, each.finding.line, each.finding.column))
     unused = tuple(entry for number, entry in enumerate(ignore) if number not in used)
     systems = Counter(case.target.os for case in catalog.pods)
-    return Report(tuple(found), systems, len(catalog.objects), unused, not_looked_into=catalog.not_looked_into)
+    undirected = 0 if catalog.taints_known else sum(map(may_land_on_windows, catalog.pods))
+    return Report(
+        found=tuple(found),
+        pods=systems,
+        objects=len(catalog.objects),
+        unused=unused,
+        not_looked_into=catalog.not_looked_into,
+        undirected=undirected,
+    )
 
 
 _AHit = tuple[Rule, Hit, Path, Case]

@@ -71,6 +71,14 @@ def fold(report: Report, how: str = "--strict") -> str:
     return f"Hygiene, shown by {how}: {counted}." if counted else ""
 
 
+def tell_undirected(pods: int) -> str:
+    """Information once a run: of each such pod it is a warning where no taint is known to keep it off."""
+    told = "1 pod selects no system; with untainted Windows nodes it lands there"
+    if pods != 1:
+        told = f"{pods} pods select no system; with untainted Windows nodes they land there"
+    return f"{told} (the setting taint says whether they are)."
+
+
 def as_text(report: Report, strict: bool = False) -> Iterator[str]:
     """A finding in the form of compilers, then its line of the text if there is one, then the remedy."""
     for finding in report.list_shown(strict):
@@ -83,6 +91,8 @@ def as_text(report: Report, strict: bool = False) -> Iterator[str]:
         yield f"    do {finding.remedy}\n"
     if not strict and (line := fold(report)):
         yield f"{line}\n"
+    if report.undirected:
+        yield f"{tell_undirected(report.undirected)}\n"
     yield f"{summary(report)}\n"
 
 
@@ -136,6 +146,7 @@ def as_dict(report: Report, profile: Profile) -> dict[str, Any]:
             "not_checked": {f"{what}s": report.unchecked.get(what, 0) for what in _UNCHECKED},
             "not_looked_into": dict(sorted(report.not_looked_into.items())),
             "pods": {os: report.pods.get(os, 0) for os in ("windows", "linux", "unknown")},
+            "undirected": report.undirected,
         },
         "findings": [finding.as_dict() for finding in report.findings],
         "silenced": [finding.as_dict() for finding in report.silenced_findings],

@@ -19,6 +19,7 @@ from . import (
     rules_network,
     rules_nodes,
     rules_pod,
+    rules_probes,
     rules_processes,
     rules_programs,
     rules_resources,
@@ -43,6 +44,7 @@ RULES: tuple[Rule, ...] = (
     *rules_commands.RULES,
     *rules_processes.RULES,
     *rules_programs.RULES,
+    *rules_probes.RULES,
     *rules_namespace.RULES,
     *rules_fields.RULES,
 )

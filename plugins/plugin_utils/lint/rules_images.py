@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-from ..facts.base_images import ENDS, REPOSITORIES
+from ..facts.base_images import ENDS, REPOSITORIES, explain_tag
 from ..foreign.windows import Pattern
 from .catalog import PodCase
 from .images import split_image, windows_for_sure
@@ -27,9 +27,14 @@ def _find_absent(case: PodCase) -> Iterator[Hit]:
         repository, tag = split_image(container.image)
         known = REPOSITORIES.get(repository)
         digest = "@" in container.image
-        if known is None or digest:
+        if digest:
             continue
-        if known.gone:
+        what, use = explain_tag(repository, tag)
+        if what:
+            yield Hit((*container.path, "image"), {"value": container.image, "what": what, "use": use}, container.name)
+        elif known is None:
+            continue
+        elif known.gone:
             values = {"value": container.image, "what": f"Docker Hub no longer serves {repository}", "use": known.gone}
             yield Hit((*container.path, "image"), values, container.name)
         elif known.tags is not None and not known.tags.fullmatch(tag or "latest"):

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ..facts.base_images import find_base
 from ..foreign.windows import Pattern
 from .catalog import ObjectCase, PodCase
 from .model import Hit, Path, Severity, as_list, as_map, as_text
@@ -125,7 +126,31 @@ _FILLED_FOLDERS = Pattern(r"(?:c:)?[\\/]+(?:users|program files(?: \(x86\))?)[\\
 def _over_what_the_image_has(case: PodCase) -> Iterator[Hit]:
     for path, mount, container in mounts(case) if not case.pod.host_process else ():
         target = as_text(mount.get("mountPath"))
-        if _FILLED_FOLDERS.fullmatch(target):
+        if _FILLED_FOLDERS.fullmatch(target) or (_SITE.fullmatch(target) and _hides_the_site(case, mount, container)):
+            yield Hit((*path, "mountPath"), {"value": target}, container)
+
+
+_SITE = Pattern(r"(?:c:)?[\\/]+inetpub(?:[\\/]+wwwroot)?[\\/]*", re.IGNORECASE)
+_EMPTY_OR_FLAT = ("emptyDir", "configMap", "secret", "projected", "downwardAPI")
+
+
+def _hides_the_site(case: PodCase, mount: dict[str, Any], container: str) -> bool:
+    """Of an image that is made from one of IIS'; a share or a disk may well have the site itself."""
+    empty = {
+        as_text(volume.get("name")) for _path, volume in volumes(case) if not volume.keys().isdisjoint(_EMPTY_OR_FLAT)
+    }
+    own = next((each.image for each in case.pod.containers if each.name == container), "")
+    return as_text(mount.get("name")) in empty and find_base(own) is None and not mount.get("subPath")
+
+
+_OF_IIS = Pattern(r"(?:c:)?[\\/]+windows[\\/]+system32[\\/]+inetsrv(?:[\\/]+config)?[\\/]*", re.IGNORECASE)
+
+
+@needing("volumeMounts")
+def _over_iis(case: PodCase) -> Iterator[Hit]:
+    for path, mount, container in mounts(case) if not case.pod.host_process else ():
+        target = as_text(mount.get("mountPath"))
+        if _OF_IIS.fullmatch(target):
             yield Hit((*path, "mountPath"), {"value": target}, container)
 
 
@@ -363,6 +388,16 @@ RULES: tuple[Rule, ...] = (
         "mountPath {value} hides the system's own files: no program starts in the container.",
         r"Mount into a folder of its own, for example C:\data.",
         "microsoft/hcsshim internal/hcsoci",
+        f"{_MOUNTS}.mountPath",
+    ),
+    _rule(
+        "mount-over-system",
+        "Mounts over IIS",
+        Severity.ERROR,
+        _over_iis,
+        "mountPath {value} hides the programs or the configuration of IIS, which does not start without them.",
+        "Change applicationHost.config in the image, or copy the files there when the container starts.",
+        "microsoft/hcsshim internal/hcsoci; learn.microsoft.com, IIS, ApplicationHost.config",
         f"{_MOUNTS}.mountPath",
     ),
     _rule(

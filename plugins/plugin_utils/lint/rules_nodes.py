@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..facts.node_labels import ARCH_LABEL, BUILD_LABEL
+from ..facts.node_labels import ARCH_LABEL, BUILD_LABEL, HOSTNAME_LABEL, OS_LABEL
 from ..foreign.windows import Pattern
 from .catalog import PodCase
 from .model import Hit, Path, Severity, as_list, as_map, as_text
@@ -39,6 +39,19 @@ def _find_misformed_builds(case: PodCase) -> Iterator[Hit]:
             for value in values:
                 if key == BUILD_LABEL and not _BUILD.fullmatch(value):
                     yield Hit(path, {"value": short(value)})
+
+
+# kubernetes.io/role comes from AKS and old clusters. Source: k8s.io/kubernetes pkg/kubelet/apis well_known_labels.go:
+# a kubelet may set no others directly under kubernetes.io.
+_UNDER_KUBERNETES_IO = frozenset([OS_LABEL, ARCH_LABEL, HOSTNAME_LABEL, "kubernetes.io/role"])
+
+
+@needing("nodeSelector", "affinity")
+def _find_unknown_labels(case: PodCase) -> Iterator[Hit]:
+    for path, asked in _list_required(case):
+        for key, _values in asked:
+            if key.startswith("kubernetes.io/") and key not in _UNDER_KUBERNETES_IO:
+                yield Hit(path, {"value": short(key)})
 
 
 # Sources: docs.aws.amazon.com, EKS, Fargate considerations; learn.microsoft.com, AKS, system node pools.
@@ -105,6 +118,18 @@ RULES: tuple[Rule, ...] = (
         message="{value} is required, and no Windows node has it: the pod stays Pending.",
         remedy="Windows nodes are workers for amd64, not on Fargate and in no system pool: remove the requirement.",
         source=DOC + "; EKS, Fargate considerations; AKS, system node pools",
+        paths=("spec.nodeSelector", "spec.affinity"),
+    ),
+    Rule(
+        id="unknown-node-label",
+        title="Labels under kubernetes.io that no kubelet sets",
+        level=always(Severity.WARNING),
+        find=_find_unknown_labels,
+        message="{value} is required: no kubelet sets this label, nor may one, so the pod stays Pending if nobody else"
+        " does.",
+        remedy="Select kubernetes.io/os, kubernetes.io/arch or node.kubernetes.io/windows-build, or a label of your"
+        " own domain.",
+        source="k8s.io/kubernetes pkg/kubelet/apis well_known_labels.go, IsKubeletLabel",
         paths=("spec.nodeSelector", "spec.affinity"),
     ),
     Rule(

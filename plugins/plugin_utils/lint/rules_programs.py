@@ -276,10 +276,10 @@ _STRAYS = {
     "^": "it is left out",
 }
 _SLASHED = re.compile(r"\.{0,2}/|[\w.-]+/[\w./-]*\.(?:exe|com|cmd|bat)$", re.IGNORECASE)
-# Words of cmd.exe whose arguments are paths.
+# Words of cmd.exe whose arguments are paths, and find.exe, which reads its line by itself.
 _WITH_PATHS = frozenset(
     [
-        *("call", "cd", "chdir", "copy", "del", "dir", "erase", "if", "md", "mkdir", "mklink"),
+        *("call", "cd", "chdir", "copy", "del", "dir", "erase", "find", "if", "md", "mkdir", "mklink"),
         "move",
         "rd",
         "ren",
@@ -306,7 +306,8 @@ def _slips_of_cmd(script: Script) -> Iterator[Slip]:
                     yield Slip(
                         "cmd.exe fills in variables before it runs the line: the set in it comes too late", False, name
                     )
-        for word in call.raw if own else ():
+        # for /f %i in ('hostname'): there they are right.
+        for word in call.raw if own and call.after != "(" else ():
             if re.match(r"'[^']*$|'.*'$", word):
                 yield Slip("single quotes are letters to cmd.exe: use double quotes", False, word)
         for file in call.files:
@@ -317,6 +318,9 @@ def _slips_of_cmd(script: Script) -> Iterator[Slip]:
         yield from _slips_of_a_call(call)
 
 
+_DOUBLED = re.compile(r"%%~?\w")
+
+
 def _slips_of_a_call(call: Call) -> Iterator[Slip]:
     """What cmd.exe does not find as it is written: a program, a file, an option."""
     first, second = (*call.words, "", "")[:2]
@@ -324,6 +328,14 @@ def _slips_of_a_call(call: Call) -> Iterator[Slip]:
         slip = f"to {call.program} of cmd.exe {second} is a name: options begin with a slash"
         yield Slip(slip, False, f"{call.program} {second}")
     yield from _slips_of_an_option(call)
+    if call.program in ("while", "until", "foreach"):
+        yield Slip(f"cmd.exe has no loop {call.program}; only for, as in for /l %i in (0,0,1) do ...", True, first)
+    elif call.program == "goto":
+        yield Slip("cmd.exe finds labels only in a batch file, not in a line", True, " ".join(call.words[:2]))
+    elif call.program == "for" and (found := next(filter(None, map(_DOUBLED.match, call.words)), None)):
+        yield Slip(
+            "outside a batch file the variable of a loop has one %, and nothing of the line runs", True, found[0]
+        )
     if is_cmdlet(first):
         yield Slip("cmd.exe knows no cmdlets; write powershell -Command before it", call.last, first)
     # A quote within a word comes with a backslash (hcsshim internal/cmd escapeArgs), which only programs take away.
@@ -346,6 +358,9 @@ def _slips_of_powershell(script: Script, no_browser: bool) -> Iterator[Slip]:
     for call in script.calls:
         if script.shell == WINDOWS_POWERSHELL and call.after in ("&&", "||"):
             yield Slip(f"Windows PowerShell 5.1 has no {call.after}, and runs nothing of the script", True, call.after)
+        if call.program in ("while", "for", "if") and len(call.words) > 1:
+            slip = f"after {call.program} PowerShell wants a ( and runs nothing of the script without it"
+            yield Slip(slip, True, " ".join(call.words[:2]))
         for word in call.words:
             if (found := _PERCENT.search(word)) and call.program not in ("cmd", "foreach-object"):
                 yield Slip("PowerShell leaves percent signs as they are written; write $env:NAME", False, found.group())
@@ -429,6 +444,23 @@ def _is_left_to_its_input(words: tuple[str, ...]) -> str:
 def _is_to_end(case: PodCase) -> bool:
     """Whether the pod's end is what is waited for: of Jobs, whose pods do not start anew, and of workflows."""
     return case.pod.spec.get("restartPolicy") in ("Never", "OnFailure") or "Workflow" in case.pod.object.kind
+
+
+_SHELL_IMAGES = frozenset(
+    ["Nano Server", "Server Core", "Windows Server", "PowerShell on Nano Server", "PowerShell on Server Core"]
+)
+"""Base images whose own command is a shell. Source: their CMD and ENTRYPOINT, by the publishers' pages."""
+
+
+@needing("image")
+def _shell_without_a_command(case: PodCase) -> Iterator[Hit]:
+    for container in case.pod.containers if not _is_to_end(case) else ():
+        base = find_base(container.image)
+        given = ("command", "args", "stdin", "tty")
+        idle = container.kind == "containers" and not any(map(container.value.get, given))
+        if idle and base and base.name in _SHELL_IMAGES:
+            values = {"value": "the image's shell", "what": "no command is named, and the shell has no input"}
+            yield Hit((*container.path, "image"), values, container.name)
 
 
 @needing("command")
@@ -641,6 +673,16 @@ RULES: tuple[Rule, ...] = (
         remedy="Wait with ping -n 31 127.0.0.1 > NUL in cmd.exe, or with Start-Sleep in PowerShell.",
         source="Azure/application-gateway-kubernetes-ingress#980; microsoft/azure-pipelines-agent#5556",
         paths=_PATHS,
+    ),
+    Rule(
+        id="ends-at-once",
+        title="Images of a shell without a command",
+        level=always(Severity.ERROR),
+        find=_shell_without_a_command,
+        message="the container ends with {value}: {what}, and the container ends with it.",
+        remedy="Name a command, or use the image that was made from this one.",
+        source="learn.microsoft.com, Windows container base images; microsoft/hcsshim internal/hcsoci",
+        paths=(f"{ALL_CONTAINERS}.image",),
     ),
     Rule(
         id="replaced-path",

@@ -42,11 +42,19 @@ def _find_undeclared_unselected(case: PodCase) -> Iterator[Hit]:
         yield from _nothing_selects(case)
 
 
+def _is_undirected(case: PodCase) -> bool:
+    """A pod for Linux, or of unknown system, that selects none."""
+    return not (case.target.windows or case.target.selects or list_terms(case.pod.spec))
+
+
+def may_land_on_windows(case: PodCase) -> bool:
+    """Whether nothing but a taint keeps a pod off Windows nodes that is not for them."""
+    return _is_undirected(case) and _may_match_windows(as_map(case.pod.spec.get("nodeSelector")), [])
+
+
 def _find_unselected_without_taint(case: PodCase) -> Iterator[Hit]:
-    """A pod for Linux, or of unknown system, that the scheduler may put on a Windows node."""
-    undirected = not case.target.selects and not list_terms(case.pod.spec)
     untainted = case.catalog.taints_known and not case.catalog.taints
-    if undirected and not case.target.windows and untainted:
+    if untainted and _is_undirected(case):
         yield Hit(("spec",))
 
 

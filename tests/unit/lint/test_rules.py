@@ -31,6 +31,7 @@ ALWAYS_THERE = {
     "missing-memory-limit",
     "missing-cpu-request",
     "run-as-non-root",
+    "ends-at-once",
 }
 
 

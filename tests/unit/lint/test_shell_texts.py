@@ -15,11 +15,12 @@ MOUNT = {"volumeMounts": [{"name": "tools", "mountPath": r"C:\tools"}]}
 
 def said(container: dict[str, Any], **spec: Any) -> list[str]:
     """Rules of errors and warnings about a container of a Windows pod."""
+    started = {} if {"command", "args", "image"} & container.keys() else {"command": ["a.exe"]}
     whole = {
         "os": {"name": "windows"},
         "nodeSelector": {"kubernetes.io/os": "windows"},
         "volumes": [{"name": "tools", "emptyDir": {}}],
-        "containers": [{"name": "a", "image": SERVERCORE, **container}],
+        "containers": [{"name": "a", "image": SERVERCORE, **started, **container}],
         **spec,
     }
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": whole}
@@ -104,3 +105,112 @@ def test_waiting_that_is_right() -> None:
 def test_failures_that_the_line_goes_on_after() -> None:
     assert said({"command": ["cmd", "/c", r"type C:\a && C:\app\app.exe"]}) == []
     assert said({"command": ["cmd", "/c", r"touch C:\a || C:\app\app.exe"]}) == ["missing-program"]
+
+
+def probe(*words: str) -> dict[str, Any]:
+    return {"livenessProbe": {"timeoutSeconds": 5, "exec": {"command": list(words)}}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"if (-not (Test-Path C:\ready)) { exit 1 }",
+        r"Test-Path C:\ready -PathType Leaf; exit 3",
+        "if ((Get-Service W3SVC).Status -ne 'Running') { exit 1 }",
+        "exit [int]((Get-Service W3SVC).Status -ne 'Running')",
+        "Get-Process app",
+        r"Get-Content C:\ready",
+        "Get-Process | Where-Object Name -eq app | ForEach-Object { exit 0 }; exit 1",
+        "$s = Get-Service W3SVC; if ($s.Status -ne 'Running') { throw 'no' }",
+        "Invoke-WebRequest -UseBasicParsing http://localhost/",
+        "(Get-Service W3SVC).WaitForStatus('Running', '00:00:05')",
+        "[Environment]::Exit([int]!(Test-Path C:\\ready))",
+    ],
+)
+def test_probes_that_can_fail(text: str) -> None:
+    assert said(probe("powershell", "-Command", text)) == []
+
+
+def test_probes_of_cmd_that_can_fail() -> None:
+    lines = (
+        "tasklist | findstr app.exe",
+        "sc query W3SVC | findstr RUNNING",
+        r"type C:\ready",
+        "if not exist x exit 1",
+    )
+    for line in lines:
+        assert said(probe("cmd", "/c", line)) == [], line
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "while (Test-Path C:\\run) { Start-Sleep 5 }",
+        "for ($i = 0; $i -lt 9; $i++) { Start-Sleep 5 }",
+        "Get-ChildItem C:\\a | foreach Name; Start-Sleep 5",
+        "do { Start-Sleep 5 } while ($true)",
+        "if (Test-Path C:\\x) { Start-Sleep 5 } elseif ($true) { Start-Sleep 6 }",
+        "foreach ($x in 1, 2) { Start-Sleep 5 }",
+    ],
+)
+def test_loops_and_conditions_of_powershell(text: str) -> None:
+    assert said(powershell(text)) == []
+
+
+def test_loops_and_conditions_of_cmd() -> None:
+    for line in (
+        r"for %i in (a b) do C:\app\app.exe %i",
+        r"if exist C:\x (C:\app\a.exe) else (C:\app\b.exe)",
+        "for /f %a in ('hostname') do echo %a",
+    ):
+        assert said({"command": ["cmd", "/c", line]}) == [], line
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "mcr.microsoft.com/dotnet/framework/aspnet:4.8",
+        "mcr.microsoft.com/dotnet/framework/aspnet:4.8.1-windowsservercore-ltsc2022",
+        "mcr.microsoft.com/dotnet/framework/runtime:3.5-20240813-windowsservercore-ltsc2019",
+        "mcr.microsoft.com/dotnet/framework/samples:aspnetapp",
+        "mcr.microsoft.com/dotnet/aspnet:8.0",
+        "mcr.microsoft.com/dotnet/aspnet:10.0-nanoserver-ltsc2025",
+        "mcr.microsoft.com/dotnet/runtime:8.0-nanoserver-1809",
+        "mcr.microsoft.com/windows/servercore/iis",
+        "mcr.microsoft.com/windows/servercore/iis:windowsservercore-ltsc2022",
+        "python:3.12-windowsservercore-ltsc2022",
+        "registry.example.com/aspnet:4.8-ltsc2022",
+    ],
+)
+def test_tags_that_there_may_be(image: str) -> None:
+    assert "absent-image" not in said({"image": image, "command": ["a.exe"]})
+
+
+def test_an_image_of_a_shell_with_something_to_do() -> None:
+    assert said({"image": SERVERCORE}) == ["ends-at-once"]
+    assert said({"image": SERVERCORE, "stdin": True, "tty": True}) == []
+    assert said({"image": SERVERCORE}, restartPolicy="Never") == []
+    assert said({"image": SERVERCORE, "command": ["ping", "-t", "127.0.0.1"]}) == []
+    assert said({"image": SERVERCORE, "args": ["ping", "-t", "127.0.0.1"]}) == []
+    assert said({"image": "mcr.microsoft.com/windows/servercore/iis:windowsservercore-ltsc2022"}) == []
+    assert said({"image": "mcr.microsoft.com/dotnet/framework/aspnet:4.8"}) == []
+
+
+def test_mounts_that_are_meant() -> None:
+    """The base image of IIS has an empty site, and folders below the site are for data."""
+    site = {"volumeMounts": [{"name": "tools", "mountPath": r"C:\inetpub\wwwroot"}]}
+    assert said({"image": "mcr.microsoft.com/windows/servercore/iis:windowsservercore-ltsc2022", **site}) == []
+    below = {"volumeMounts": [{"name": "tools", "mountPath": r"C:\inetpub\wwwroot\uploads"}]}
+    assert said({"image": "registry.example.com/shop:1-windows", **below}) == []
+
+
+def test_labels_that_kubelets_set() -> None:
+    labels = {
+        "kubernetes.io/os": "windows",
+        "kubernetes.io/arch": "amd64",
+        "kubernetes.io/hostname": "n1",
+        "node.kubernetes.io/windows-build": "10.0.20348",
+        "topology.kubernetes.io/zone": "a",
+        "shop/pool": "x",
+    }
+    assert said({"command": ["a.exe"]}, nodeSelector=labels) == []
